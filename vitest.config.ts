@@ -33,7 +33,7 @@ const LONG = [
   "test/failover/two-sites.test.ts",
   "test/lab/two-sites.test.ts",
   "test/api/differential.test.ts",
-  "test/kube/janitor.test.ts",
+  "test/kube/status-cleaner.test.ts",
   "test/hostnet/links.test.ts",
 ];
 /** Longest first, of those that run together. */

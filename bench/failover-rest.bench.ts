@@ -4,7 +4,7 @@ import { FailoverPolicy } from "../src/api/failover/failover-policy.ts";
 import { StatefulSet } from "../src/api/core/stateful-set.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { requestsSince } from "./failover/audit.ts";
-import { createPart, createPolicy, type Ground, nameOf, onSite, OURS, PEER, startOurs, until } from "./failover/setup.ts";
+import { createPart, createPolicy, type BenchCluster, nameOf, onSite, OURS, PEER, startOurs, until } from "./failover/setup.ts";
 import { LiteralPolling, SPEC_INTERVALS } from "./failover/naive-poller.ts";
 import { inParallel } from "./in-parallel.ts";
 import { compare, defineBench, interleaved, mustBeZero } from "./measure.ts";
@@ -25,38 +25,38 @@ export const bench = defineBench({
   full: { runs: 3, policies: 500, restMs: 22_000 },
   tiny: { runs: 1, policies: 5, restMs: 22_000 },
   run: ({ runs, policies, restMs }, say) =>
-    onSite(async (ground) => {
+    onSite(async (cluster) => {
       say(`creating ${policies} policies, each with a workload and a volume`);
-      await inParallel(NAMESPACES.length, NAMESPACES.length, (n) => createNamespace(ground.client, NAMESPACES[n] ?? "", signal));
+      await inParallel(NAMESPACES.length, NAMESPACES.length, (n) => createNamespace(cluster.client, NAMESPACES[n] ?? "", signal));
       await inParallel(8, policies, async (n) => {
-        await createPart(ground, namespaceOf(n), n, { role: "secondary", replicas: 0 });
-        await createPolicy(ground, namespaceOf(n), nameOf(n), "secondary", [n]);
+        await createPart(cluster, namespaceOf(n), n, { role: "secondary", replicas: 0 });
+        await createPolicy(cluster, namespaceOf(n), nameOf(n), "secondary", [n]);
       });
-      const stop = startOurs(ground);
-      await until(() => areComplete(ground));
-      await untilQuiet(ground);
+      const stop = startOurs(cluster);
+      await until(() => areComplete(cluster));
+      await untilQuiet(cluster);
 
-      const client = new KubeClient(ground.access, { userAgent: PEER });
+      const client = new KubeClient(cluster.access, { userAgent: PEER });
       const polling = Array.from({ length: policies }, (_, n) => new LiteralPolling(client, namespaceOf(n), nameOf(n), SPEC_INTERVALS));
       const { ours, peer } = await interleaved(runs, {
         ours: async () => {
           const since = Date.now();
           await sleep(restMs);
-          const report = perMinute(await requestsSince(ground.auditLog, OURS, since));
+          const report = perMinute(await requestsSince(cluster.auditLog, OURS, since));
           say(`ours: ${report.reads} reads and ${report.writes} writes in a minute`);
           return report;
         },
         peer: async () => {
           const since = Date.now();
           await inParallel(8, policies, (n) => polling[n]?.pass() ?? Promise.resolve());
-          const report = perMinute(await requestsSince(ground.auditLog, PEER, since));
+          const report = perMinute(await requestsSince(cluster.auditLog, PEER, since));
           say(`each policy every 20 s: ${report.reads} reads and ${report.writes} writes in a minute`);
           return report;
         },
       });
       client.close();
       // A controller that sleeps would look just as good.
-      await isAwake(ground);
+      await isAwake(cluster);
       await stop();
       const about = { bench: "failover-rest", unit: "writes" };
       return [
@@ -70,13 +70,13 @@ export const bench = defineBench({
     }),
 });
 
-async function areComplete({ client }: Ground): Promise<boolean> {
+async function areComplete({ client }: BenchCluster): Promise<boolean> {
   const { items } = await client.resource(FailoverPolicy).list({ signal });
   await sleep(1_000);
   return items.every(({ status }) => status?.conditions?.some(({ type, status }) => type === "Complete" && status === "True"));
 }
 
-async function untilQuiet({ auditLog }: Ground): Promise<void> {
+async function untilQuiet({ auditLog }: BenchCluster): Promise<void> {
   for (let since = Date.now(); ; since = Date.now()) {
     await sleep(5_000);
     const { reads, writes } = await requestsSince(auditLog, OURS, since);
@@ -85,7 +85,7 @@ async function untilQuiet({ auditLog }: Ground): Promise<void> {
 }
 
 /** What a foreign hand starts is stopped again. */
-async function isAwake({ client }: Ground): Promise<void> {
+async function isAwake({ client }: BenchCluster): Promise<void> {
   const where = { name: nameOf(0), namespace: namespaceOf(0) };
   const statefulSets = client.resource(StatefulSet);
   await statefulSets.patch(where, { spec: { replicas: 1 } }, { signal });

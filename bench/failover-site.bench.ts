@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { createNamespace } from "../lab/sites/site.ts";
 import { StatefulSet } from "../src/api/core/stateful-set.ts";
 import { FailoverPolicy, type Role } from "../src/api/failover/failover-policy.ts";
-import { createPart, type Ground, nameOf, onSite, startOurs, until } from "./failover/setup.ts";
+import { createPart, type BenchCluster, nameOf, onSite, startOurs, until } from "./failover/setup.ts";
 import { inParallel } from "./in-parallel.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 
@@ -28,26 +28,26 @@ export const bench = defineBench<Counts>({
   full: { runs: 3, policies: 50, waves: 3, podsEndMs: 15_000 },
   tiny: { runs: 1, policies: 4, waves: 2, podsEndMs: 250 },
   run: ({ runs, policies, waves, podsEndMs }, say) =>
-    onSite(async (ground) => {
-      await inParallel(8, policies, (n) => createApplication(ground, n, n < waves));
-      await until(() => isRunning(ground));
-      const stop = startOurs(ground);
-      await switched(ground, "primary", "--all");
+    onSite(async (cluster) => {
+      await inParallel(8, policies, (n) => createApplication(cluster, n, n < waves));
+      await until(() => isRunning(cluster));
+      const stop = startOurs(cluster);
+      await switched(cluster, "primary", "--all");
 
       /** To secondary, and back without being measured. */
       const stopped = async (who: string, ...chosen: string[]) => {
-        const ms = await switched(ground, "secondary", ...chosen);
+        const ms = await switched(cluster, "secondary", ...chosen);
         say(`${who}: to secondary ${(ms / 1000).toFixed(1)} s`);
-        const back = await switched(ground, "primary", ...chosen);
+        const back = await switched(cluster, "primary", ...chosen);
         say(`${who}: to primary ${(back / 1000).toFixed(1)} s`);
-        await until(() => isRunning(ground));
+        await until(() => isRunning(cluster));
         return ms;
       };
       const sideBySide = await interleaved(runs, {
         ours: () => stopped(`${policies} policies in one wave`, "--all"),
         peer: () => stopped("one of them alone", "-l", "first=yes"),
       });
-      const all = ground.client.resource(FailoverPolicy);
+      const all = cluster.client.resource(FailoverPolicy);
       await inParallel(8, policies, (n) =>
         all.patch({ name: nameOf(n), namespace: namespaceOf(n) }, { spec: { wave: n % waves } }, { signal }),
       );
@@ -72,21 +72,21 @@ export const bench = defineBench<Counts>({
     }, podsEndMs),
 });
 
-async function createApplication(ground: Ground, n: number, isChain: boolean): Promise<void> {
+async function createApplication(cluster: BenchCluster, n: number, isChain: boolean): Promise<void> {
   const [name, namespace] = [nameOf(n), namespaceOf(n)];
-  await createNamespace(ground.client, namespace, signal);
-  await createPart(ground, namespace, n, { role: "primary", replicas: 1 });
+  await createNamespace(cluster.client, namespace, signal);
+  await createPart(cluster, namespace, n, { role: "primary", replicas: 1 });
   const labels = { ...(isChain && { chain: "yes" }), ...(n === 0 && { first: "yes" }) };
   const managedResources = [
     { kind: "VolumeReplication" as const, name },
     { kind: "StatefulSet" as const, name },
   ];
   const spec = { desiredState: "primary" as const, managedResources, settleTime: "0s" } as FailoverPolicy["spec"];
-  await ground.client.resource(FailoverPolicy).create({ metadata: { name, namespace, labels }, spec }, { signal });
+  await cluster.client.resource(FailoverPolicy).create({ metadata: { name, namespace, labels }, spec }, { signal });
 }
 
 /** As a person does it: the checks before, and the start of the command, are part of it. */
-async function switched({ kubeconfig }: Ground, to: Role, ...chosen: string[]): Promise<number> {
+async function switched({ kubeconfig }: BenchCluster, to: Role, ...chosen: string[]): Promise<number> {
   const startedAt = performance.now();
   await promisify(execFile)(LAUNCHER, ["failover", "switch", ...chosen, "--to", to, "--wait", "--kubeconfig", kubeconfig], {
     maxBuffer: 1 << 26,
@@ -94,7 +94,7 @@ async function switched({ kubeconfig }: Ground, to: Role, ...chosen: string[]): 
   return performance.now() - startedAt;
 }
 
-async function isRunning({ client }: Ground): Promise<boolean> {
+async function isRunning({ client }: BenchCluster): Promise<boolean> {
   const { items } = await client.resource(StatefulSet).list({ signal });
   return items.every(({ status }) => status?.availableReplicas === 1);
 }

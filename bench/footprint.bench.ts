@@ -12,7 +12,7 @@ import { createLog } from "../src/kube/log.ts";
 import { HostShare } from "./footprint/host-share.ts";
 import { Watched } from "./footprint/in-the-lab.ts";
 import { writeManifests } from "./footprint/manifests.ts";
-import { Written } from "./footprint/written.ts";
+import { WriteCounter } from "./footprint/written.ts";
 import { launcherFlags } from "./process-under-test.ts";
 import { compare, defineBench, mustBeZero } from "./measure.ts";
 
@@ -96,7 +96,7 @@ interface Figures {
 
 async function idle(lab: RouterLab, agent: Watched, node: readonly string[], idleMs: number): Promise<Figures> {
   await using bare = await Watched.start(lab.host(NODE), [...node, "-e", "setInterval(() => {}, 1e6)"]);
-  using written = new Written(await addressOf(lab));
+  using written = new WriteCounter(await addressOf(lab));
   const share = await HostShare.begin(lab);
   const [before, begin] = [await agent.cpuMs(), performance.now()];
   await sleep(idleMs);

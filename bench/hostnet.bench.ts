@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { memoryDirectory } from "../lab/kube/etcd.ts";
-import { HostPass } from "../src/hostnet/apply.ts";
+import { LinkApplier } from "../src/hostnet/apply.ts";
 import { createNamespaces } from "../test/support/namespaces.ts";
 import { Contestant, ourProgram, peerProgram, type Program } from "./process-under-test.ts";
 import { linksOf, type Built } from "./hostnet/links.ts";
@@ -41,7 +41,7 @@ export const bench = defineBench({
 /** Makes sure that the links were as wanted, and deletes them. */
 async function clear(places: { host: string; router: string }, vnis: number): Promise<void> {
   const links = Array.from({ length: vnis }, (_, n) => linksOf(n)).flat();
-  await using pass = await HostPass.open(places, AbortSignal.timeout(300_000));
+  await using pass = await LinkApplier.open(places, AbortSignal.timeout(300_000));
   const { changed, refused } = await pass.bring(links);
   if (changed > 0 || refused) throw new Error("The links are not as wanted", { cause: refused });
   // All at once: one by one the kernel takes its time.

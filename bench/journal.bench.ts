@@ -2,7 +2,7 @@ import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { removeWhenGone } from "../lab/child.ts";
 import { nextSeq } from "../src/connectivity/history/history.ts";
-import { Journal } from "../src/connectivity/journal/journal.ts";
+import { CheckJournal } from "../src/connectivity/journal/journal.ts";
 import { createLog } from "../src/kube/log.ts";
 import { Contestant, ourProgram, peerProgram } from "./process-under-test.ts";
 import { type Acknowledged, type Measured, uidOf } from "./journal/load.ts";
@@ -49,7 +49,7 @@ export const bench = defineBench({
 });
 
 async function assertNothingLost(state: string, { seqs }: Acknowledged): Promise<void> {
-  const { journal, recovered } = await Journal.open(state, { log: createLog({ level: "silent" }) });
+  const { journal, recovered } = await CheckJournal.open(state, { log: createLog({ level: "silent" }) });
   await journal.close();
   for (const [check, seq] of seqs.entries()) {
     const remembered = recovered.get(uidOf(check));

@@ -1,6 +1,6 @@
 import { browser } from "../test/support/page/browser.ts";
 import { PageServer } from "../test/support/page/server.ts";
-import { specimen } from "../test/support/page/fixtures.ts";
+import { pageFixture } from "../test/support/page/fixtures.ts";
 import { compare, defineBench, interleaved, type Measure } from "./measure.ts";
 import { longestTask } from "./page/scrolling.ts";
 
@@ -18,8 +18,8 @@ export const bench = defineBench({
   full: { runs: 5, nodes: 500, services: 100, frames: 60 },
   tiny: { runs: 1, nodes: 20, services: 20, frames: 4 },
   async run({ runs, nodes, services, frames }, say) {
-    await using large = await PageServer.start(specimen({ nodes, services, every: 25 }));
-    await using small = await PageServer.start(specimen({ nodes: 10, services, every: 5 }));
+    await using large = await PageServer.start(pageFixture({ nodes, services, every: 25 }));
+    await using small = await PageServer.start(pageFixture({ nodes: 10, services, every: 5 }));
     const chromium = await browser();
     try {
       const measures: Measure[] = [];

@@ -3,7 +3,7 @@ import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { frrInNamespace, run as command, type FrrInNamespace } from "../test/support/frr.ts";
 import { Contestant, ourProgram, peerProgram, type Program } from "./process-under-test.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
-import type { Seen, Used } from "./session-state/poller.ts";
+import type { ObservedSession, Used } from "./session-state/poller.ts";
 
 const [ROUTER, NEIGHBOR] = ["192.0.2.1", "192.0.2.2"];
 
@@ -60,7 +60,7 @@ interface Ends {
 
 async function poll(program: Program, { router, neighbor }: Ends, run: number, { warmMs, polledMs }: Counts): Promise<Report> {
   await using poller = new Contestant(program, [router.instance.runDirectory, NEIGHBOR]);
-  while (!(await poller.next<Seen>()).established);
+  while (!(await poller.next<ObservedSession>()).established);
   await sleep(warmMs);
   const used = async () => (poller.tell({}), (await poller.next<Used>()).cpuMs);
   const [before, begin] = [await used(), performance.now()];
@@ -69,9 +69,9 @@ async function poll(program: Program, { router, neighbor }: Ends, run: number, {
   await sleep(1_000 - (Date.now() % 1_000) + 100 + run * 150);
   const at = Date.now();
   await configure(neighbor, ["router bgp 64512", `neighbor ${ROUTER} shutdown`]);
-  const seen = await poller.next<Seen>();
+  const seen = await poller.next<ObservedSession>();
   await configure(neighbor, ["router bgp 64512", `no neighbor ${ROUTER} shutdown`]);
-  await poller.next<Seen>();
+  await poller.next<ObservedSession>();
 
   await sleep(Math.max(0, polledMs - (performance.now() - begin)));
   const elapsed = performance.now() - begin;

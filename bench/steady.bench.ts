@@ -8,7 +8,7 @@ import { ConfigurationState } from "../src/api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../src/api/metallb/ip-address-pool.ts";
 import { CUSTOM_KINDS } from "../src/api/kinds.ts";
 import { parseKey } from "../src/api/kind.ts";
-import { addControllerParts } from "../src/cli/shared/controller-components.ts";
+import { addControllerComponents } from "../src/cli/shared/controller-components.ts";
 import { accessFromKubeconfig, type ClusterAccess } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { Manager } from "../src/kube/controller/manager.ts";
@@ -98,7 +98,7 @@ function startController(access: ClusterAccess): () => Promise<void> {
   const log = createLog({ level: "error" });
   const manager = new Manager({ client, log });
   const namespaces = { namespace: "plumbline-system", routerNamespace: "openperouter-system", loadBalancer: { namespace: METALLB } };
-  addControllerParts({ manager, client, log, ...namespaces, settle: nothingToSettle, silenceMs });
+  addControllerComponents({ manager, client, log, ...namespaces, settle: noOldWrites, silenceMs });
   const ended = manager.run(stopping.signal);
   return () => {
     stopping.abort();
@@ -106,7 +106,7 @@ function startController(access: ClusterAccess): () => Promise<void> {
   };
 }
 
-function nothingToSettle(): Promise<void> {
+function noOldWrites(): Promise<void> {
   return Promise.resolve();
 }
 

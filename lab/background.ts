@@ -55,7 +55,7 @@ export class Background<T extends object> {
     const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", log], env });
     closeSync(log);
     if (child.pid !== undefined) await this.#write("starting.json", holderOf(child.pid));
-    if (!child.stdout) throw new Error("the child's standard output is a pipe");
+    if (!child.stdout) throw new Error("the child's standard output must be a pipe");
     let exited = false;
     child.once("exit", () => (exited = true));
     for await (const line of createInterface({ input: child.stdout })) {

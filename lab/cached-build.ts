@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { cacheDirectory } from "../src/util/cache-directory.ts";
 import { LabError } from "./error.ts";
 import type { Progress } from "./progress.ts";
 
@@ -45,11 +45,6 @@ const CONTAINED = [
 // A directory that a killed build left is removed first.
 const BUILD_ONCE = `script=$1 result=$2 building=$3; shift 3
 [ -d "$result" ] || { rm -rf "$building" && sh "$script" "$building" "$@" && mv -T "$building" "$result"; }`;
-
-/** It outlives the checkout: a second clone builds nothing. */
-export function cacheDirectory(): string {
-  return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline");
-}
 
 /** Where the result of this build is, whether it exists or not. */
 export function cachedBuildPath({ name, script, args = [] }: CachedBuild): string {

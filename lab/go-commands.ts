@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheDirectory } from "./cached-build.ts";
+import { cacheDirectory } from "../src/util/cache-directory.ts";
 import { LabError } from "./error.ts";
 import { findGo } from "./kube/go.ts";
 import type { Progress } from "./progress.ts";

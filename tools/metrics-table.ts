@@ -16,7 +16,7 @@ export async function metricsTable(): Promise<string> {
   return `# Metrics
 
 \`plumbline controller\` and \`plumbline agent\` serve these on \`/metrics\`, next to \`process_*\` and \`nodejs_*\` of prom-client.
-This page is written by \`./plumbline generate\` from the \`metrics.ts\` of each room of \`src/\`.
+\`./plumbline generate\` writes this page from the \`metrics.ts\` of each domain in \`src/\`.
 
 ${padded(["metric", "type", "labels", "what it says"], rows)}
 `;

@@ -6,9 +6,7 @@ import { build } from "vite";
 const ROOT = join(import.meta.dirname, "..");
 const UI = join(ROOT, "src/web/ui");
 /** What else the built files are made of. */
-const BESIDES = ["package-lock.json", "src/api/standing.ts", "tools/page.ts"];
-/** Never in git: a checkout serves what it builds. */
-const BUILT = join(ROOT, "node_modules/.cache/plumbline-page");
+const BESIDES = ["package-lock.json", "src/api/health.ts", "tools/page.ts"];
 
 /** Builds the page into a directory: index.html, and under assets/ what is named after its content and may be kept forever. */
 export async function buildPage(directory: string): Promise<void> {
@@ -25,12 +23,14 @@ export async function buildPage(directory: string): Promise<void> {
   });
 }
 
-/** The directory of the page as this checkout has it; built first (a second or two) where it is not there yet. */
-export async function builtPage(): Promise<string> {
-  const directory = join(BUILT, await contentHash());
+/** The directory of the page as this checkout has it; built first (a second or two) if missing. In the user's cache: the checkout may belong to someone else. */
+export async function builtPage(cache: string): Promise<string> {
+  const directory = join(cache, await contentHash());
   if (await readFile(join(directory, "index.html")).catch(() => undefined)) return directory;
   // A name of our own until it is whole: another process may build the same.
-  await mkdir(BUILT, { recursive: true });
+  await mkdir(cache, { recursive: true }).catch((error: unknown) => {
+    throw new Error(`cannot write to ${cache}: set XDG_CACHE_HOME to a directory of yours`, { cause: error });
+  });
   const unfinished = await mkdtemp(`${directory}-`);
   await buildPage(unfinished);
   await rename(unfinished, directory).catch(() => rm(unfinished, { recursive: true }));

@@ -1,4 +1,5 @@
 import { startVitest, type TestModule } from "vitest/node";
+import { endProcessesWithRun } from "./end-with-run.ts";
 
 interface Outcome {
   passed: number;
@@ -17,6 +18,7 @@ const ACCIDENTS = 3;
 /** `npm test [-- files...]`: every suite, then the line that CI reads. */
 export async function run(args: readonly string[]): Promise<number> {
   const started = performance.now();
+  endProcessesWithRun();
   // Of a hundred API servers: a seventh of their processor time goes into garbage that nobody needs back.
   process.env["GOGC"] ??= "400";
   const all = process.env["PLUMBLINE_REQUIRE_ALL"] === "1";

@@ -11,7 +11,7 @@ interface Value {
   readonly says: string;
 }
 
-/** docs/values.md: each value of the chart with what it is when nobody says otherwise, and what it does. */
+/** docs/values.md: each value of the chart with its default and what it does. */
 export async function valuesTable(text?: string): Promise<string> {
   const { contents } = parseDocument(text ?? (await readFile(VALUES, "utf8")));
   const rows = isMap(contents) ? valuesOf(contents, "") : [];
@@ -19,7 +19,7 @@ export async function valuesTable(text?: string): Promise<string> {
   if (silent) throw new Error(`deploy/chart/values.yaml: ${silent.path} has no comment that says what it does`);
   return `# Values of the chart
 
-What can be set with \`--set\` or a file of values; [how to install it](install.md). This page is written by \`./plumbline generate\` from \`deploy/chart/values.yaml\`.
+Set these with \`--set\` or in a values file; see [install](install.md). \`./plumbline generate\` writes this page from \`deploy/chart/values.yaml\`.
 
 ${padded(
   ["value", "default", "what it does"],

@@ -14,7 +14,7 @@ export interface Report {
 }
 
 /** Services by number. Each has one address of each range. */
-export interface Contender {
+export interface Competitor {
   allocate(service: number): string;
   release(service: number): void;
   /** The next in the order of their numbers, by the quickest way there is. */
@@ -22,25 +22,25 @@ export interface Contender {
 }
 
 /** Allocates to some more Services at both levels, again and again, and takes their addresses back each time. */
-export function reportOn(contender: Contender, more: number): void {
+export function reportOn(competitor: Competitor, more: number): void {
   let filled = 0;
   const fillTo = (services: number) => {
-    for (; filled < services; filled++) contender.fill(filled);
+    for (; filled < services; filled++) competitor.fill(filled);
   };
   fillTo(Math.floor(ADDRESSES * 0.1));
-  const tenth = usPerService(contender, filled, more);
+  const tenth = usPerService(competitor, filled, more);
   fillTo(Math.floor(ADDRESSES * 0.9));
-  const nineTenths = usPerService(contender, filled, more);
-  const given = contender.allocate(filled);
+  const nineTenths = usPerService(competitor, filled, more);
+  const given = competitor.allocate(filled);
   process.send?.({ usAt: { tenth, nineTenths }, given } satisfies Report);
 }
 
-function usPerService(contender: Contender, first: number, more: number): number {
+function usPerService(competitor: Competitor, first: number, more: number): number {
   const batch = () => {
     const start = performance.now();
-    for (let service = first; service < first + more; service++) contender.allocate(service);
+    for (let service = first; service < first + more; service++) competitor.allocate(service);
     const us = ((performance.now() - start) * 1_000) / more;
-    for (let service = first; service < first + more; service++) contender.release(service);
+    for (let service = first; service < first + more; service++) competitor.release(service);
     return us;
   };
   batch();

@@ -1,6 +1,6 @@
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { Allocator } from "../../src/loadbalancer/allocator/allocator.ts";
-import type { Wish } from "../../src/loadbalancer/services/address-request.ts";
+import type { AddressRequest } from "../../src/loadbalancer/services/address-request.ts";
 import { RANGES, reportOn } from "./filling.ts";
 
 const allocator = new Allocator({ onWake: () => {} });
@@ -8,7 +8,7 @@ const ranges = [parsePrefix(RANGES[4]), parsePrefix(RANGES[6])];
 allocator.setPools([{ name: "edge", generation: 1, labels: {}, ranges, autoAssign: true, avoidBuggyIPs: false }], new Set());
 
 const created = new Date(0);
-const wish = (service: number): Wish => ({
+const request = (service: number): AddressRequest => ({
   key: `shop/service-${service}`,
   uid: String(service),
   created,
@@ -20,9 +20,9 @@ const wish = (service: number): Wish => ({
 });
 
 function allocate(service: number): string {
-  const held = allocator.allocate(wish(service));
-  if ("refused" in held) throw new Error(held.refused);
-  return held.addresses.join(" ");
+  const allocation = allocator.allocate(request(service));
+  if ("refused" in allocation) throw new Error(allocation.refused);
+  return allocation.addresses.join(" ");
 }
 
 reportOn(

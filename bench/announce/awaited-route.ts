@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FrrRouter } from "../../src/frr/client.ts";
+import type { FrrClient } from "../../src/frr/client.ts";
 
 const { signal } = new AbortController();
 const ASK_AGAIN_MS = 1;
@@ -11,11 +11,11 @@ interface Answer {
 
 /** The route that bgpd is to have of a Service. Where communities are given where a prefix enters, it has to have its own. */
 export class AwaitedRoute {
-  readonly #router: FrrRouter;
+  readonly #router: FrrClient;
   readonly #line: string;
   readonly #community: string | undefined;
 
-  constructor(router: FrrRouter, address: string, community?: string) {
+  constructor(router: FrrClient, address: string, community?: string) {
     this.#router = router;
     this.#line = `show bgp ipv4 unicast ${address}/32 json`;
     this.#community = community;

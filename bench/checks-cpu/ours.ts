@@ -1,6 +1,6 @@
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { probe } from "../../src/connectivity/probe/probe.ts";
-import { Rounds } from "../../src/connectivity/probe/scheduler.ts";
+import { ProbeScheduler } from "../../src/connectivity/probe/scheduler.ts";
 import { parseTarget } from "../../src/connectivity/probe/target.ts";
 import type { Spent } from "./report.ts";
 
@@ -13,7 +13,7 @@ const stop = new AbortController();
 let before = process.cpuUsage();
 let [tried, reached] = [0, 0];
 
-const rounds = new Rounds({
+const rounds = new ProbeScheduler({
   // Each is tried once only.
   intervalMs: 3_600_000,
   probe: (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed }),

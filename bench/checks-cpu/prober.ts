@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { cacheDirectory } from "../../lab/cached-build.ts";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { findGo } from "../../lab/kube/go.ts";
 import { progressOn } from "../../lab/progress.ts";
 import type { Spent } from "./report.ts";

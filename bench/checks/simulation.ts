@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { parseKey } from "../../src/api/kind.ts";
 import { LIMITS } from "../../src/connectivity/checker/add-checks.ts";
-import { CheckSource } from "../../src/connectivity/checker/checker.ts";
+import { Checker } from "../../src/connectivity/checker/checker.ts";
 import { STATUS_RULES } from "../../src/connectivity/checker/status-rules.ts";
 import type { Change } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
@@ -68,7 +68,7 @@ const writer = new StatusWriter<Check>({
   log,
   ...STATUS_RULES,
 });
-const source = new CheckSource({
+const source = new Checker({
   checks: { ...api.cache, subscribe },
   targetOf: ({ spec }) => spec.targetEndpoint,
   writer,

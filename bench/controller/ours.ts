@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Service } from "../../src/api/core/service.ts";
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -15,7 +15,7 @@ const client = new KubeClient(await accessFromKubeconfig({ path }));
 const log = createLog({ level: "warn" });
 const { signal } = new AbortController();
 const manager = new Manager({ client, log });
-addControllerParts({
+addControllerComponents({
   manager,
   client,
   log,

@@ -42,29 +42,41 @@ export class LiteralPolling {
     }
   }
 
+  /** Brings the workloads back, as Flux would at once, and polls until they are available. The spec ends before that. */
+  async untilAvailable(): Promise<void> {
+    const { spec } = await this.#client.resource(FailoverPolicy).get(this.#policy, { namespace: this.#namespace, signal });
+    const names = (spec.managedResources ?? []).filter(({ kind }) => kind === "StatefulSet").map(({ name }) => name);
+    for (;;) {
+      const read: StatefulSet[] = [];
+      for (const name of names) read.push(await this.#scaled(name, 1));
+      if (read.every(isAvailable)) return;
+      await sleep(this.#intervals.waitMs);
+    }
+  }
+
   /** One reconcile. Returns when the next one is due, or nothing when all was as it should be. */
   async pass(): Promise<number | undefined> {
     const { spec, status } = await this.#client.resource(FailoverPolicy).get(this.#policy, { namespace: this.#namespace, signal });
     const named = (kind: string) => (spec.managedResources ?? []).filter((one) => one.kind === kind).map(({ name }) => name);
     const toSecondary = spec.desiredState === "secondary";
     const statefulSets: StatefulSet[] = [];
-    for (const name of toSecondary ? named("StatefulSet") : []) statefulSets.push(await this.#scaledDown(name));
+    for (const name of toSecondary ? named("StatefulSet") : []) statefulSets.push(await this.#scaled(name, 0));
     if (!statefulSets.every(isScaledDown)) {
-      await this.#tell(status, statefulSets, []);
+      await this.#report(status, statefulSets, []);
       return this.#intervals.waitMs;
     }
     const volumes: Replication[] = [];
     for (const name of named("VolumeReplication")) volumes.push(await this.#set(name, spec.desiredState));
     const complete = volumes.every(({ status }) => status?.state?.toLowerCase() === spec.desiredState);
-    await this.#tell(status, statefulSets, volumes);
+    await this.#report(status, statefulSets, volumes);
     return complete ? undefined : toSecondary ? this.#intervals.restMs : this.#intervals.waitMs;
   }
 
   /** As it was read. */
-  async #scaledDown(name: string): Promise<StatefulSet> {
+  async #scaled(name: string, replicas: number): Promise<StatefulSet> {
     const all = this.#client.resource(StatefulSet);
     const read = await all.get(name, { namespace: this.#namespace, signal });
-    if (read.spec.replicas !== 0) await all.patch({ name, namespace: this.#namespace }, { spec: { replicas: 0 } }, { signal });
+    if (read.spec.replicas !== replicas) await all.patch({ name, namespace: this.#namespace }, { spec: { replicas } }, { signal });
     return read;
   }
 
@@ -78,7 +90,11 @@ export class LiteralPolling {
   }
 
   /** Only what is new is written. */
-  async #tell(held: FailoverStatus | undefined, statefulSets: readonly StatefulSet[], volumes: readonly Replication[]): Promise<void> {
+  async #report(
+    existing: FailoverStatus | undefined,
+    statefulSets: readonly StatefulSet[],
+    volumes: readonly Replication[],
+  ): Promise<void> {
     const status = {
       workloadStatuses: statefulSets.map((one) => ({
         kind: "StatefulSet" as const,
@@ -88,8 +104,8 @@ export class LiteralPolling {
       volumeReplicationStatuses: volumes.map(({ metadata, status }) => ({ name: metadata.name, state: status?.state ?? "" })),
     };
     if (
-      isTold(held?.workloadStatuses, status.workloadStatuses) &&
-      isTold(held?.volumeReplicationStatuses, status.volumeReplicationStatuses)
+      isTold(existing?.workloadStatuses, status.workloadStatuses) &&
+      isTold(existing?.volumeReplicationStatuses, status.volumeReplicationStatuses)
     )
       return;
     const policies = this.#client.resource(FailoverPolicy);
@@ -102,12 +118,16 @@ interface Named {
   readonly state?: string;
 }
 
-function isTold(held: readonly Named[] = [], now: readonly Named[]): boolean {
-  const states = new Map(held.map(({ name, state }) => [name, state]));
+function isTold(existing: readonly Named[] = [], now: readonly Named[]): boolean {
+  const states = new Map(existing.map(({ name, state }) => [name, state]));
   return now.every(({ name, state }) => states.get(name) === state);
 }
 
 function isScaledDown({ spec, status }: StatefulSet): boolean {
   const { replicas = 0, availableReplicas = 0, readyReplicas = 0, updatedReplicas = 0 } = status ?? {};
   return spec.replicas === 0 && replicas + availableReplicas + readyReplicas + updatedReplicas === 0;
+}
+
+function isAvailable({ metadata, spec, status }: StatefulSet): boolean {
+  return status?.observedGeneration === metadata.generation && (spec.replicas ?? 0) > 0 && status?.availableReplicas === spec.replicas;
 }

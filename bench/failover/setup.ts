@@ -21,7 +21,7 @@ import { inArena } from "../bench-api-server.ts";
 /** What our requests carry, and what the peer's do, so that the audit log tells them apart. */
 export const [OURS, PEER] = ["failover-ours", "failover-polling"];
 
-export interface Ground {
+export interface BenchCluster {
   /** Of neither contestant. */
   readonly client: KubeClient;
   readonly access: ClusterAccess;
@@ -30,7 +30,7 @@ export interface Ground {
 }
 
 /** A site whose storage takes no time, neither to promote and demote nor to attach and detach, and whose pods end a quarter of a second after they are asked to, or later. */
-export async function onSite<R>(work: (ground: Ground) => Promise<R>, podsEndMs = 250): Promise<R> {
+export async function onSite<R>(work: (cluster: BenchCluster) => Promise<R>, podsEndMs = 250): Promise<R> {
   return await inArena({ audit: true }, async ({ server, kubeconfig }) => {
     const binaries = await kubeBinaries(silent);
     const settings = { name: "here", podsEndMs, attaches: false, inspects: false };
@@ -51,7 +51,12 @@ export async function onSite<R>(work: (ground: Ground) => Promise<R>, podsEndMs 
 export const nameOf = (n: number) => `part-${String(n).padStart(3, "0")}`;
 
 /** A volume and the workload that has it. */
-export async function createPart({ client }: Ground, namespace: string, n: number, part: { role: Role; replicas: number }): Promise<void> {
+export async function createPart(
+  { client }: Pick<BenchCluster, "client">,
+  namespace: string,
+  n: number,
+  part: { role: Role; replicas: number },
+): Promise<void> {
   const { signal } = new AbortController();
   const name = nameOf(n);
   const create = (kind: Kind, object: { metadata: { name: string }; spec: object }) =>
@@ -63,7 +68,7 @@ export async function createPart({ client }: Ground, namespace: string, n: numbe
 }
 
 export async function createPolicy(
-  { client }: Ground,
+  { client }: BenchCluster,
   namespace: string,
   name: string,
   role: Role,
@@ -80,7 +85,7 @@ export async function createPolicy(
 }
 
 /** Our controller, with nothing but this part of it. */
-export function startOurs({ access }: Ground): () => Promise<void> {
+export function startOurs({ access }: BenchCluster): () => Promise<void> {
   const stop = new AbortController();
   const client = new KubeClient(access, { userAgent: OURS });
   const log = createLog({ level: "error" });

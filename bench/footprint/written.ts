@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 const CHANNEL = "http.server.request.start";
 
 /** Counts what a machine asks of the servers of this process to change. */
-export class Written implements Disposable {
+export class WriteCounter implements Disposable {
   readonly #count: (message: unknown) => void;
   /** Of statuses, or of anything else that is not a Lease. */
   statuses = 0;

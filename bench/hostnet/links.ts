@@ -1,11 +1,11 @@
-import type { WantedLink } from "../../src/hostnet/desired-link.ts";
+import type { DesiredLink } from "../../src/hostnet/desired-link.ts";
 
 export interface Built {
   ms: number;
 }
 
 /** Every other VNI is an L2VNI with gateway addresses, the others are L3VNIs with a session to the host; as the router asks for them, but for VRFs, which not every kernel has. */
-export function linksOf(n: number): WantedLink[] {
+export function linksOf(n: number): DesiredLink[] {
   const vni = 1000 + n;
   const layer2 = n % 2 === 0;
   const owner = `${layer2 ? "L2VNI" : "L3VNI"}/tenant-${n}`;

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { WantedLink } from "../../src/hostnet/desired-link.ts";
+import type { DesiredLink } from "../../src/hostnet/desired-link.ts";
 import { linksOf, type Built } from "./links.ts";
 
 const [host = "", router = "", count = ""] = process.argv.slice(2);
@@ -8,9 +8,9 @@ const namespaces = { host, router };
 const run = promisify(execFile);
 
 /** As one types them, and as OpenPERouter does it: create, then one thing after the other. */
-function stepsOf(link: WantedLink): string[][] {
+function stepsOf(link: DesiredLink): string[][] {
   const { name, mac, mtu, master, addrGenMode, addresses = [] } = link;
-  const set = (...words: string[]) => ["link", "set", "dev", name, ...words];
+  const set = (...args: string[]) => ["link", "set", "dev", name, ...args];
   const steps: string[][] = [];
   if (link.type === "bridge") steps.push(["link", "add", name, "type", "bridge"]);
   else if (link.type === "vxlan") {

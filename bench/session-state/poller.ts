@@ -1,5 +1,5 @@
 /** The session as a poller sees it for the first time, or when it is in another state than before. */
-export interface Seen {
+export interface ObservedSession {
   established: boolean;
   /** Wall clock. */
   at: number;
@@ -14,7 +14,7 @@ export function pollEverySecond(established: () => Promise<boolean>, cpuMs: () =
   let before: boolean | undefined;
   const poll = async () => {
     const now = await established();
-    if (now !== before) process.send?.({ established: now, at: Date.now() } satisfies Seen);
+    if (now !== before) process.send?.({ established: now, at: Date.now() } satisfies ObservedSession);
     before = now;
     next();
   };

@@ -1,8 +1,8 @@
 import type { Condition } from "../../src/api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
-import type { Picture } from "../../src/kube/status/plan.ts";
+import type { DesiredStatus } from "../../src/kube/status/plan.ts";
 
-type Report = Exclude<Picture<RouterNodeConfigurationStatus>["status"], (...args: never) => unknown>;
+type Report = Exclude<DesiredStatus<RouterNodeConfigurationStatus>["status"], (...args: never) => unknown>;
 
 export const nameOf = (n: number) => `node-${n}`;
 

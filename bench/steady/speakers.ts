@@ -8,7 +8,7 @@ import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
-import type { Picture } from "../../src/kube/status/plan.ts";
+import type { DesiredStatus } from "../../src/kube/status/plan.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";
 import { sessionStatus } from "../../src/loadbalancer/status/bgp-session-status.ts";
 import { configurationState, configurationStateName } from "../../src/loadbalancer/status/configuration-state.ts";
@@ -22,15 +22,16 @@ const PEERS = ["tor-a", "tor-b"];
 /** One that holds nothing back: no write is missing because it still waits for its turn. */
 const UNLIMITED = { perSecond: 100_000, burst: 100_000, inFlight: 32 };
 
-export interface Told {
+export interface ReportedStatus {
   readonly kind: Kind;
   readonly key: string;
-  readonly picture: Picture<KubeObject>;
+  readonly picture: DesiredStatus<KubeObject>;
 }
 
 /** What the speakers of all nodes say, made anew each time as a reconcile makes it. `uids` are those of the Services. */
-export function* reports(nodes: readonly string[], uids: ReadonlyMap<string, string>): Iterable<Told> {
-  const told = <T extends KubeObject>(kind: Kind<T>, key: string, picture: Picture<T>) => ({ kind, key, picture }) as unknown as Told;
+export function* reports(nodes: readonly string[], uids: ReadonlyMap<string, string>): Iterable<ReportedStatus> {
+  const told = <T extends KubeObject>(kind: Kind<T>, key: string, desired: DesiredStatus<T>) =>
+    ({ kind, key, picture: desired }) as unknown as ReportedStatus;
   const services = SERVICES.map((name) => ({ name, namespace: TENANT, uid: uids.get(name) ?? "" }));
   for (const node of nodes) {
     const component = { type: "speaker", node } as const;

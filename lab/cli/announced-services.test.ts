@@ -62,5 +62,5 @@ test("an elected node that does not hold the address does not announce it", () =
     overBgp: [],
     overL2: [overL2("wiki", "node3", "False")],
   });
-  expect(told.map(announcedText)).toEqual(["default/wiki 10.30.0.100 announced by nobody"]);
+  expect(told.map(announcedText)).toEqual(["default/wiki 10.30.0.100 not announced"]);
 });

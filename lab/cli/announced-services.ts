@@ -1,4 +1,4 @@
-import type { Target } from "../services/connect.ts";
+import type { ConnectTarget } from "../services/connect.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { keyOf, type KubeObject } from "../../src/api/kind.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
@@ -79,7 +79,7 @@ function clusterIPsOf({ spec: { clusterIP = "", clusterIPs = [clusterIP] } }: Se
 }
 
 /** What a client connects to: the first address and port of each. */
-export function targetsOf(services: readonly AnnouncedService[]): Target[] {
+export function targetsOf(services: readonly AnnouncedService[]): ConnectTarget[] {
   return services.flatMap(({ key, addresses: [address], ports: [port] }) =>
     address === undefined || port === undefined ? [] : [{ name: key, address, port }],
   );
@@ -89,7 +89,7 @@ export function targetsOf(services: readonly AnnouncedService[]): Target[] {
 export function announcedText({ key, addresses, bgp, l2 }: AnnouncedService): string {
   if (addresses.length === 0) return `${key} without an address`;
   const how = [...(bgp.length > 0 ? [`over BGP from ${bgp.join(", ")}`] : []), ...(l2 === undefined ? [] : [`on its segment by ${l2}`])];
-  return `${key} ${addresses.join(", ")} ${how.length > 0 ? how.join(" and ") : "announced by nobody"}`;
+  return `${key} ${addresses.join(", ")} ${how.length > 0 ? how.join(" and ") : "not announced"}`;
 }
 
 function serviceOf(status: KubeObject & { status?: { service?: string } | undefined }): string {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
 import type { AnnouncedService } from "./announced-services.ts";
-import { stoodInOn } from "./backend-emulators.ts";
+import { emulatedOn } from "./backend-emulators.ts";
 
 const WEB: AnnouncedService = { key: "default/web", addresses: ["10.200.0.1"], clusterIPs: ["10.96.0.80"], ports: [80], bgp: [] };
 
@@ -13,7 +13,7 @@ const slice = (...endpoints: NonNullable<EndpointSlice["endpoints"]>): EndpointS
 });
 const pod = (nodeName: string, address: string, ready = true) => ({ addresses: [address], nodeName, conditions: { ready } });
 const answers = (node: string, ...slices: EndpointSlice[]) =>
-  stoodInOn(node, [WEB], slices).map(({ address, port }) => `${address}:${port}`);
+  emulatedOn(node, [WEB], slices).map(({ address, port }) => `${address}:${port}`);
 
 test("a node with a pod answers at the service's announced address, at its cluster IP and at the pod's own address", () => {
   expect(answers("node1", slice(pod("node1", "10.244.1.2"), pod("node2", "10.244.2.2")))).toEqual([

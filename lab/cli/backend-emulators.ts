@@ -6,7 +6,7 @@ import { hostOf, type Net } from "../net/net.ts";
 import { keepReturnRoutes } from "../net/return-routes.ts";
 import type { NodeName, Topology } from "../net/topology.ts";
 import { podRoutes } from "../pods/pod-network.ts";
-import type { StoodIn } from "../services/backend-emulator.ts";
+import type { EmulatedService } from "../services/backend-emulator.ts";
 import { EndpointSlice, serviceNameLabel } from "../../src/api/core/endpoint-slice.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
@@ -15,7 +15,7 @@ import type { AnnouncedService, AnnouncedServices } from "./announced-services.t
 
 const PROGRAM = join(import.meta.dirname, "../services/backend-emulator.ts");
 /** Where they may be: a connection to a service's address that reaches the node itself is dropped on all others. */
-export const STAND_IN_PORTS = "80,443,8000-8999";
+export const EMULATED_PORTS = "80,443,8000-8999";
 
 interface StandInsOptions {
   readonly client: KubeClient;
@@ -29,7 +29,7 @@ interface StandInsOptions {
  * In a lab without kube-proxy and pods: on every node something that answers in the place of its pods, at their own addresses, at those that their
  * services are announced with, and at the cluster IPs of services that have pods anywhere.
  */
-export class StandIns {
+export class BackendEmulators {
   readonly #nodes: readonly StandIn[];
   readonly #services: AnnouncedServices;
   readonly #slices: Cache<EndpointSlice>;
@@ -47,7 +47,7 @@ export class StandIns {
     const arrange = () => {
       for (const node of this.#nodes) {
         node.arrange(this.#services, this.#slices.list()).catch((error: unknown) => {
-          if (!signal.aborted) this.#log.warn({ node: node.name, error }, "a stand-in of the lab was not arranged");
+          if (!signal.aborted) this.#log.warn({ node: node.name, error }, "a stand-in of the lab could not be set up");
         });
       }
     };
@@ -68,7 +68,7 @@ class StandIn {
   readonly #network: StartedMachine["network"];
   readonly #processes: RemoteProcess[] = [];
   readonly #onLoopback = new Set<string>();
-  #told = "[]";
+  #reported = "[]";
   #turn: Promise<void> = Promise.resolve();
 
   constructor(name: NodeName, host: LabHost, topology: Topology, network: StartedMachine["network"]) {
@@ -98,10 +98,10 @@ class StandIn {
 
   async #arrange(services: AnnouncedServices, slices: readonly EndpointSlice[]): Promise<void> {
     const list = services.list();
-    const stoodIn = stoodInOn(this.name, list, slices);
+    const stoodIn = emulatedOn(this.name, list, slices);
     const line = JSON.stringify(stoodIn);
-    if (line !== this.#told) this.#processes[0]?.input(`${line}\n`);
-    this.#told = line;
+    if (line !== this.#reported) this.#processes[0]?.input(`${line}\n`);
+    this.#reported = line;
     // On the local network the agent itself holds the address.
     const announced = list.filter(({ bgp }) => bgp.includes(this.name)).flatMap(({ addresses }) => addresses);
     const outside = new Set(list.flatMap(({ addresses }) => addresses));
@@ -121,7 +121,7 @@ class StandIn {
 }
 
 /** What a node answers for in the place of pods and of kube-proxy. */
-export function stoodInOn(node: string, services: readonly AnnouncedService[], slices: readonly EndpointSlice[]): StoodIn[] {
+export function emulatedOn(node: string, services: readonly AnnouncedService[], slices: readonly EndpointSlice[]): EmulatedService[] {
   return services.flatMap(({ key, addresses, clusterIPs, ports }) => {
     const ready = slices.filter((slice) => serviceOf(slice) === key).flatMap(readyEndpoints);
     const here = ready.filter(({ nodeName }) => nodeName === node);

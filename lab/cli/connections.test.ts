@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LabHost } from "../net/lab-host.ts";
-import type { Attempt } from "../services/connect.ts";
+import type { ConnectAttempt } from "../services/connect.ts";
 import { Connections } from "./connections.ts";
 
 function client() {
@@ -10,7 +10,7 @@ function client() {
     input: (line: string) => void told.push(line),
     kill: () => Promise.resolve(),
   };
-  const attempts: Attempt[] = [];
+  const attempts: ConnectAttempt[] = [];
   const host = { start: () => process } as unknown as LabHost;
   const connections = new Connections({ host, everyMs: 100, onAttempt: (attempt) => attempts.push(attempt) });
   return { connections, attempts, told, says: (text: string) => process.onOutput(Buffer.from(text)) };

@@ -1,28 +1,28 @@
 import { join } from "node:path";
 import type { RemoteProcess } from "../machine/machine.ts";
 import type { LabHost } from "../net/lab-host.ts";
-import type { Attempt, Target } from "../services/connect.ts";
+import type { ConnectAttempt, ConnectTarget } from "../services/connect.ts";
 
 const PROGRAM = join(import.meta.dirname, "../services/connect.ts");
 
 interface Tally {
   readonly ok: number;
   readonly failed: number;
-  readonly last?: Attempt;
+  readonly last?: ConnectAttempt;
 }
 
 interface ConnectionsOptions {
   /** Who opens them. */
   readonly host: LabHost;
   readonly everyMs: number;
-  readonly onAttempt?: (attempt: Attempt) => void;
+  readonly onAttempt?: (attempt: ConnectAttempt) => void;
 }
 
 /** Connections that a client opens to services, again and again. */
 export class Connections {
   readonly #process: RemoteProcess;
   readonly #tallies = new Map<string, Tally>();
-  readonly #onAttempt: (attempt: Attempt) => void;
+  readonly #onAttempt: (attempt: ConnectAttempt) => void;
   #aimed = "[]";
   #rest = "";
 
@@ -32,7 +32,7 @@ export class Connections {
     this.#process.onOutput = (chunk) => this.#read(chunk.toString());
   }
 
-  aim(targets: readonly Target[]): void {
+  aim(targets: readonly ConnectTarget[]): void {
     const line = JSON.stringify(targets);
     if (line === this.#aimed) return;
     this.#aimed = line;
@@ -52,7 +52,7 @@ export class Connections {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      const last = JSON.parse(line) as Attempt;
+      const last = JSON.parse(line) as ConnectAttempt;
       const { ok, failed } = this.tally(last.name);
       const went = last.by === undefined ? { ok, failed: failed + 1 } : { ok: ok + 1, failed };
       this.#tallies.set(last.name, { ...went, last });

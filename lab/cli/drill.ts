@@ -6,14 +6,14 @@ import { createLog } from "../../src/kube/log.ts";
 import { EXIT } from "../../src/cli/shared/exit.ts";
 import { printItems } from "../../src/cli/print/items.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
-import { Exercise, type Exercised, type Placed } from "../drill/runner.ts";
-import { Flows } from "../drill/traffic.ts";
+import { DrillRunner, type DrillResult, type PlacedFault } from "../drill/runner.ts";
+import { BackgroundTraffic } from "../drill/traffic.ts";
 import { isGood } from "../drill/result.ts";
 import { pairsOf } from "../drill/pairs.ts";
-import { apiLine, complaintsOf, drillDocument, headLine, outcomeLine, scoreLine } from "../drill/report.ts";
-import { Sight } from "../drill/status-reader.ts";
+import { apiLine, problemsOf, drillDocument, headLine, outcomeLine, scoreLine } from "../drill/report.ts";
+import { StatusReader } from "../drill/status-reader.ts";
 import { startDrillLab } from "../drill/start-lab.ts";
-import { FAULTS } from "../../src/cli/lab/faults.ts";
+import { FAULTS } from "../faults/faults.ts";
 
 export interface DrillOptions {
   /** On a real API server instead of the embedded one. */
@@ -50,20 +50,20 @@ interface Ground {
 }
 
 /** Where routers need User-Mode Linux, which has one slow processor, all that is not about them is broken at the same time in a second lab beside it. */
-export async function drillAll(ground: Ground, { kube = false, only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
+export async function drillAll(context: Ground, { kube = false, only, pairs, seed = 1 }: DrillOptions): Promise<DrillResult[]> {
   const singles = placed(only);
-  const rounds: readonly Placed[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
+  const rounds: readonly PlacedFault[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
   const [aboutRouters, others] = (await needsTwoLabs(kube)) ? apart(rounds) : [rounds, []];
   const failed = new AbortController();
-  const signal = AbortSignal.any([ground.signal, failed.signal]);
-  ground.tell(apiLine(kube));
-  ground.tell(headLine());
+  const signal = AbortSignal.any([context.signal, failed.signal]);
+  context.tell(apiLine(kube));
+  context.tell(headLine());
   const labs = [
     { routers: true, rounds: aboutRouters },
     { routers: false, rounds: others },
   ].filter(({ rounds }) => rounds.length > 0);
   const drills = labs.map((part) =>
-    drillIn({ ...ground, signal, kube, ...part }).catch((error: unknown) => {
+    drillIn({ ...context, signal, kube, ...part }).catch((error: unknown) => {
       failed.abort(error);
       throw error;
     }),
@@ -76,10 +76,10 @@ export async function drillAll(ground: Ground, { kube = false, only, pairs, seed
 interface Part extends Ground {
   readonly kube: boolean;
   readonly routers: boolean;
-  readonly rounds: readonly Placed[][];
+  readonly rounds: readonly PlacedFault[][];
 }
 
-async function drillIn({ tell, signal: given, ...part }: Part): Promise<Exercised[]> {
+async function drillIn({ tell, signal: given, ...part }: Part): Promise<DrillResult[]> {
   const { kube, routers, rounds, progress } = part;
   await using ending = new AsyncDisposableStack();
   const ended = new AbortController();
@@ -88,20 +88,20 @@ async function drillIn({ tell, signal: given, ...part }: Part): Promise<Exercise
   ending.defer(() => lab.stop());
   const { client } = lab.api;
   const host = (name: string) => lab.host(name);
-  const flows = new Flows(host, { routers });
+  const flows = new BackgroundTraffic(host, { routers });
   ending.defer(() => flows.stop());
   ending.defer(() => ended.abort());
   lab.services.subscribe(() => flows.aim(lab.services.list()));
   flows.aim(lab.services.list());
-  const sight = new Sight(client);
+  const sight = new StatusReader(client);
   await sight.open(signal);
-  const exercise = new Exercise({ sight, flows, ground: { nodes: lab.net.topology.nodes, client, host, signal } });
-  for (const text of await exercise.settle(AT_REST_WITHIN_MS)) tell(`At rest: ${text}`);
-  const exercised: Exercised[] = [];
+  const exercise = new DrillRunner({ sight, flows, ground: { nodes: lab.net.topology.nodes, client, host, signal } });
+  for (const text of await exercise.settle(AT_REST_WITHIN_MS)) tell(`Before any fault: ${text}`);
+  const exercised: DrillResult[] = [];
   for (const faults of rounds) {
     for (const one of await exercise.of(faults)) {
       exercised.push(one);
-      tell([outcomeLine(one), ...complaintsOf(one).map((complaint) => `  ${complaint}`)].join("\n"));
+      tell([outcomeLine(one), ...problemsOf(one).map((problem) => `  ${problem}`)].join("\n"));
     }
   }
   return exercised;
@@ -113,15 +113,15 @@ async function needsTwoLabs(kube: boolean): Promise<boolean> {
   return missing.includes("vrf") && !(kube && missing.includes("nftables"));
 }
 
-function apart(rounds: readonly Placed[][]): [Placed[][], Placed[][]] {
+function apart(rounds: readonly PlacedFault[][]): [PlacedFault[][], PlacedFault[][]] {
   return [rounds.filter((faults) => faults.some(isAboutRouters)), rounds.filter((faults) => !faults.some(isAboutRouters))];
 }
 
-function isAboutRouters({ fault: { domain } }: Placed): boolean {
+function isAboutRouters({ fault: { domain } }: PlacedFault): boolean {
   return domain === "router" || domain === "cluster";
 }
 
-function placed(only: readonly string[] = Object.keys(FAULTS)): Placed[] {
+function placed(only: readonly string[] = Object.keys(FAULTS)): PlacedFault[] {
   return only.flatMap((name) => {
     const fault = FAULTS[name];
     const expected = fault?.expect?.(NODE);

@@ -16,14 +16,16 @@ interface RunningPlane {
 const background = new Background<RunningPlane>("lab-kube", "control plane");
 
 export function kubeCommand(): Command {
-  const kube = new Command("kube").description("A real Kubernetes control plane on loopback: RBAC on, own certificates, data in memory.");
+  const kube = new Command("kube").description(
+    "A real Kubernetes control plane on loopback, with RBAC and its own certificates, data in memory.",
+  );
   kube.addHelpText("after", "\nExample:\n  plumbline lab kube status\n");
 
   kube
     .command("up")
-    .description("Start it and print its kubeconfig. The first time it is built, which takes about eight minutes.")
-    .option("--no-kwok", "without kwok, which makes nodes and pods look alive")
-    .option("--foreground", "stay in front until Ctrl-C")
+    .description("Start it and print its kubeconfig. The first run builds it, about eight minutes.")
+    .option("--no-kwok", "do not run kwok, which fakes nodes and pods")
+    .option("--foreground", "run in the foreground until Ctrl-C")
     .addHelpText("after", "\nExample:\n  export KUBECONFIG=$(plumbline lab kube up)\n")
     .action(async (options: { kwok: boolean; foreground?: boolean }) =>
       options.foreground ? holdInFront(options.kwok) : bringUp(options.kwok),
@@ -31,31 +33,31 @@ export function kubeCommand(): Command {
 
   kube
     .command("down")
-    .description("Stop it and remove everything it left.")
+    .description("Stop it and remove everything it created.")
     .addHelpText("after", "\nExample:\n  plumbline lab kube down\n")
     .action(async () => {
       const running = await background.find();
       if (running) await background.stop(running);
       await clean();
-      say(running ? "The control plane is down." : "No control plane is running.");
+      say(running ? "The control plane is stopped." : "No control plane is running.");
     });
 
   kube
     .command("status")
-    .description("Say whether it runs, and where. Exit 1 when it does not.")
-    .option("-o, --output <format>", "json for programs")
+    .description("Show whether it runs, and where. Exit code 1 when it does not.")
+    .option("-o, --output <format>", "json for scripts")
     .addHelpText("after", "\nExample:\n  plumbline lab kube status -o json\n")
     .action(async (options: { output?: string }) => {
       const running = await background.find();
       if (options.output === "json") printItems("ControlPlane", running ? [running] : []);
-      else say(running ? table(running) : "No control plane is running; start one with: plumbline lab kube up");
+      else say(running ? table(running) : "No control plane is running: run plumbline lab kube up");
       if (!running) process.exitCode = EXIT.no;
     });
 
   kube
     .command("tour")
-    .description("Show the control plane coming up, Plumbline's controller on it, and what happens when an agent falls silent.")
-    .option("--once", "end after the show instead of waiting for Ctrl-C")
+    .description("Show the control plane and Plumbline's controller start, and what happens when an agent stops reporting.")
+    .option("--once", "exit at the end instead of waiting for Ctrl-C")
     .addHelpText("after", "\nExample:\n  plumbline lab kube tour --once\n")
     .action(async (options: { once?: boolean }) => {
       const { tour } = await import("./tour.ts");
@@ -88,14 +90,14 @@ async function bringUp(kwok: boolean): Promise<void> {
 async function holdInFront(kwok: boolean): Promise<void> {
   const other = await background.find();
   if (other)
-    throw new CliError(`A control plane already runs at ${other.url} (pid ${other.pid}); end it with: plumbline lab kube down`, EXIT.no);
+    throw new CliError(`A control plane is already running at ${other.url} (pid ${other.pid}): run plumbline lab kube down first`, EXIT.no);
   await clean();
   const progress = process.stdout.isTTY ? progressOn(process.stdout) : { step: say, detail: () => undefined, done: () => undefined };
   const plane = await startControlPlane({ kwok, progress });
   const forget = await background.record(described(plane));
   // Whoever reads that we are up may tell us to end at once.
   const stopped = untilStopped();
-  say(process.stdout.isTTY ? `KUBECONFIG=${plane.kubeconfig}\nCtrl-C ends it.` : "up");
+  say(process.stdout.isTTY ? `KUBECONFIG=${plane.kubeconfig}\nPress Ctrl-C to stop.` : "up");
   await stopped;
   await plane.stop();
   await forget();

@@ -2,9 +2,10 @@ import { Argument, type Command, InvalidArgumentError, Option } from "commander"
 import { removeLeftovers } from "../leftovers.ts";
 import { DEFAULT_TOPOLOGY, MAX_NODES, type NodeName, nodeNames } from "../net/topology.ts";
 import { SITES, type SiteName } from "../sites/names.ts";
+import { suggest } from "../../src/cli/completion/parse-line.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import type { DrillOptions } from "./drill.ts";
-import { FAULTS } from "../../src/cli/lab/faults.ts";
+import { FAULTS } from "../faults/faults.ts";
 import type { Fault } from "../faults/fault.ts";
 import { kubeCommand } from "./kube.ts";
 import { linkCommand, topologyCommand } from "./link.ts";
@@ -37,15 +38,15 @@ export function configure(lab: Command): void {
   );
   lab
     .command("up")
-    .description("Start a ToR, three nodes and two clients with real FRR and real agents, and print the kubeconfig of their API.")
-    .option("--foreground", "stay in front until Ctrl-C, with a live table")
+    .description("Start a ToR, three nodes and two clients with real FRR and agents, and print the kubeconfig of the API.")
+    .option("--foreground", "run in the foreground until Ctrl-C, with a live table")
     .option(
       "--kube",
-      "on a real API server instead of the embedded one, with kube-proxy and pods; the first time it and the lab's kernel are built, which takes about twenty minutes",
+      "use a real API server instead of the embedded one, with kube-proxy and pods; the first run builds it and the lab's kernel, about twenty minutes",
     )
-    .option("--kernel <which>", "own, uml, or the path of a User-Mode Linux; the best one by default")
+    .option("--kernel <which>", "own, uml, or the path of a User-Mode Linux (default: the best available)")
     .addOption(
-      new Option("--sites <count>", "instead, two clusters as two sites of one application, each on a real API server: 2")
+      new Option("--sites <count>", "start two clusters as two sites of one application instead, each on a real API server: 2")
         .argParser(twoSites)
         .conflicts(["nodes", "tors"]),
     )
@@ -60,20 +61,20 @@ export function configure(lab: Command): void {
     .action(up);
   lab
     .command("down")
-    .description("Stop it and remove everything it left.")
+    .description("Stop it and remove everything it created.")
     .addHelpText("after", "\nExample:\n  plumbline lab down\n")
     .action(down);
   lab
     .command("status")
-    .description("Say whether it runs, where, and how its nodes are. Exit 1 when it does not run.")
-    .option("-o, --output <format>", "json for programs")
+    .description("Show whether it runs, where, and the state of its nodes. Exit code 1 when it does not run.")
+    .option("-o, --output <format>", "json for scripts")
     .addHelpText("after", "\nExample:\n  plumbline lab status\n")
     .action(status);
   lab
     .command("exec")
-    .description("Run a command on a host of the lab, such as tor, node1 or client.")
+    .description("Run a command on a lab host, such as tor, node1 or client.")
     .argument("<host>", "where")
-    .argument("<command...>", "what, after --")
+    .argument("<command...>", "the command, after --")
     .addHelpText("after", "\nExample:\n  plumbline lab exec tor -- vtysh -c 'show bgp l2vpn evpn summary'\n")
     .action(exec);
   lab.addCommand(topologyCommand());
@@ -81,49 +82,50 @@ export function configure(lab: Command): void {
   const faults = listed(FAULTS);
   lab
     .command("break")
-    .description("Break something in the lab.")
+    .description("Inject a fault into the lab.")
     .addArgument(faultName())
     .addOption(nodeOption())
     .addOption(siteOption())
     .addHelpText(
       "after",
-      `\nFaults:\n${faults}\n\nOf two sites:\n${listed(SITE_FAULTS)}\n\nExamples:\n  plumbline lab break link-down --node node2\n  plumbline lab break peer-unreachable --site west\n`,
+      `\nFaults:\n${faults}\n\nFaults of a lab of two sites:\n${listed(SITE_FAULTS)}\n\nExamples:\n  plumbline lab break link-down --node node2\n  plumbline lab break peer-unreachable --site west\n`,
     )
-    .action((fault: NamedFault, where: Where) => breakOrMend(fault, where, "break"));
+    .action((fault: NamedFault, where: Where) => breakOrFix(fault, where, "break"));
   lab
-    .command("mend")
-    .description("Mend what was broken.")
+    .command("fix")
+    .description("Fix what `lab break` broke.")
     .addArgument(faultName())
     .addOption(nodeOption())
     .addOption(siteOption())
-    .addHelpText("after", "\nExample:\n  plumbline lab mend link-down --node node2\n")
-    .action((fault: NamedFault, where: Where) => breakOrMend(fault, where, "mend"));
+    .addHelpText("after", "\nExample:\n  plumbline lab fix link-down --node node2\n")
+    .action((fault: NamedFault, where: Where) => breakOrFix(fault, where, "fix"));
   lab
     .command("drill")
     .description(
-      "Break everything once, one after the other, in a lab of its own: what is said of each fault, how soon, whether it is explained, and whether mending clears it. Exit 1 when something was not as it should.",
+      "Inject every fault, one after the other, into a separate lab: measure when a status reports it, whether `why` names the cause, and whether fixing it clears every status. Exit code 1 when a fault fails.",
     )
-    .option("--kube", "on a real API server instead of the embedded one, with kube-proxy and pods")
-    .addOption(new Option("--only <fault...>", "these alone").argParser(faultNames))
-    .addOption(new Option("--pairs <count>", "instead, so many pairs of faults at the same time").argParser(aCount))
-    .addOption(new Option("--seed <number>", "which pairs").argParser(aCount).default(1))
-    .option("--write <file>", "write what was found as a document")
-    .addOption(new Option("-o, --output <format>", "json for programs").choices(["json"]))
+    .option("--kube", "use a real API server instead of the embedded one, with kube-proxy and pods")
+    .addOption(new Option("--only <fault...>", "only these faults").argParser(faultNames))
+    .addOption(new Option("--pairs <count>", "inject this many pairs of faults at the same time instead").argParser(aCount))
+    .addOption(new Option("--seed <number>", "seed for choosing the pairs").argParser(aCount).default(1))
+    .option("--write <file>", "write the results as a Markdown page")
+    .addOption(new Option("-o, --output <format>", "json for scripts").choices(["json"]))
     .addHelpText("after", "\nExamples:\n  plumbline lab drill --only link-down vni-taken\n  plumbline lab drill --pairs 20 --seed 7\n")
     .action(async (options: DrillOptions) => (await import("./drill.ts")).drill(options));
   lab.addCommand(kubeCommand());
 }
 
 function faultName(): Argument {
-  return new Argument("<fault>", "what").argParser(aFault);
+  const candidates = Object.entries({ ...FAULTS, ...SITE_FAULTS }).map(([text, { about }]) => ({ text, about }));
+  return suggest(new Argument("<fault>", "fault to use").argParser(aFault), candidates);
 }
 
 function nodeOption(): Option {
-  return new Option("--node <name>", "on which node").choices(DEFAULT_TOPOLOGY.nodes).argParser(aNode).default("node1");
+  return new Option("--node <name>", "node to use").choices(DEFAULT_TOPOLOGY.nodes).argParser(aNode).default("node1");
 }
 
 function siteOption(): Option {
-  return new Option("--site <name>", "at which of two sites").choices(SITES).argParser(aSite).default("east");
+  return new Option("--site <name>", "site to use, in a lab of two sites").choices(SITES).argParser(aSite).default("east");
 }
 
 function listed(faults: Readonly<Record<string, { about: string }>>): string {
@@ -136,10 +138,10 @@ async function up(options: UpOptions): Promise<void> {
   if (!options.held) await clean();
   if (options.sites) {
     const sites = await import("./sites.ts");
-    return (options.held ? sites.holdSitesForOthers : options.foreground ? sites.holdSitesInFront : sites.bringUpSites)();
+    return (options.held ? sites.runSitesInBackground : options.foreground ? sites.runSitesInForeground : sites.startSites)();
   }
   // Only who holds the lab needs what it is made of.
-  const { bringUp, holdForOthers, holdInFront } = await import("./up.ts");
+  const { startLab: bringUp, runInBackground: holdForOthers, runInForeground: holdInFront } = await import("./up.ts");
   const { nodes, tors, ...others } = options;
   const topology = { ...(nodes !== undefined && { nodes }), ...(tors !== undefined && { tors }) };
   await (options.held ? holdForOthers : options.foreground ? holdInFront : bringUp)({ ...others, topology });
@@ -150,7 +152,7 @@ async function down(): Promise<void> {
   if (running) await background.stop(running);
   if (sites) await sitesInBackground.stop(sites);
   await clean();
-  say(running || sites ? "The lab is down." : "No lab is running.");
+  say(running || sites ? "The lab is stopped." : "No lab is running.");
 }
 
 /** Standard output is for what was asked: scripts read the kubeconfig there. */
@@ -169,7 +171,7 @@ async function status(options: { output?: string }): Promise<void> {
     return siteStates && !lines ? printItems("LabSite", siteStates) : printItems("LabNode", lines?.nodes ?? []);
   }
   const tables = [...(lines ? [statusTable(running, lines)] : []), ...(siteStates ? [sitesTable(sites, siteStates)] : [])];
-  say(tables.length > 0 ? tables.join("\n\n") : "No lab is running; start one with: plumbline lab up");
+  say(tables.length > 0 ? tables.join("\n\n") : "No lab is running: run plumbline lab up");
 }
 
 async function exec(name: string, command: string[]): Promise<void> {
@@ -186,33 +188,35 @@ interface Where {
   readonly site: SiteName;
 }
 
-async function breakOrMend(named: NamedFault, { node, site }: Where, how: "break" | "mend"): Promise<void> {
-  if (named.of === "sites") return breakOrMendSite(named.name, named.fault, site, how);
+async function breakOrFix(named: NamedFault, { node, site }: Where, how: "break" | "fix"): Promise<void> {
+  if (named.of === "sites") return breakOrFixSite(named.name, named.fault, site, how);
   const { name, fault } = named;
   const lab = await runningLab();
-  if (how === "mend" && !fault.mend) return say(`${name} is mended by Plumbline itself; look at: plumbline lab status`);
+  if (how === "fix" && !fault.fix) return say(`Plumbline fixes ${name} by itself: see plumbline lab status`);
   const { nodes } = lab.topology;
-  if (!nodes.includes(node)) throw new CliError(`The lab has no ${node}; it has ${nodes.join(", ")}`, EXIT.misuse);
+  if (!nodes.includes(node)) throw new CliError(`The lab has no ${node}, only ${nodes.join(", ")}`, EXIT.misuse);
   const client = await labClient(lab);
   try {
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-    const ground = { node, nodes, client, host: (name: string) => hostIn(lab, name), signal };
-    await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
-    if (how === "mend") return say(`${node}: ${name} is mended.`);
-    say(`${node}: ${fault.about}. ${fault.mend ? `Mend it with: plumbline lab mend ${name} --node ${node}` : "Plumbline mends it."}`);
+    const context = { node, nodes, client, host: (name: string) => hostIn(lab, name), signal };
+    await (how === "break" ? fault.break(context) : fault.fix?.(context));
+    if (how === "fix") return say(`${node}: ${name} is fixed.`);
+    say(
+      `${node}: ${fault.about}. ${fault.fix ? `Fix it with: plumbline lab fix ${name} --node ${node}` : "Plumbline fixes it by itself."}`,
+    );
   } finally {
     client.close();
   }
 }
 
-async function breakOrMendSite(name: string, fault: SiteFault, site: SiteName, how: "break" | "mend"): Promise<void> {
+async function breakOrFixSite(name: string, fault: SiteFault, site: SiteName, how: "break" | "fix"): Promise<void> {
   const lab = await sitesInBackground.find();
-  if (!lab) throw new CliError("No lab of two sites is running; start one with: plumbline lab up --sites 2", EXIT.no);
+  if (!lab) throw new CliError("No lab of two sites is running: run plumbline lab up --sites 2", EXIT.no);
   const client = await siteClient(lab, site);
   try {
     await fault[how]({ site, client, directory: lab.directory, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    if (how === "mend") return say(`${site}: ${name} is mended.`);
-    say(`${site}: ${fault.about}. Mend it with: plumbline lab mend ${name} --site ${site}`);
+    if (how === "fix") return say(`${site}: ${name} is fixed.`);
+    say(`${site}: ${fault.about}. Fix it with: plumbline lab fix ${name} --site ${site}`);
   } finally {
     client.close();
   }
@@ -222,36 +226,36 @@ function aFault(name: string): NamedFault {
   const [fault, siteFault] = [FAULTS[name], SITE_FAULTS[name]];
   if (fault) return { name, of: "nodes", fault };
   if (siteFault) return { name, of: "sites", fault: siteFault };
-  throw new InvalidArgumentError(`It is one of ${[...Object.keys(FAULTS), ...Object.keys(SITE_FAULTS)].join(", ")}.`);
+  throw new InvalidArgumentError(`Must be one of ${[...Object.keys(FAULTS), ...Object.keys(SITE_FAULTS)].join(", ")}.`);
 }
 
 function faultNames(name: string, before: readonly string[] = []): string[] {
   if (!FAULTS[name]?.expect) {
     const drilled = Object.keys(FAULTS).filter((known) => FAULTS[known]?.expect);
-    throw new InvalidArgumentError(`It is one of ${drilled.join(", ")}.`);
+    throw new InvalidArgumentError(`Must be one of ${drilled.join(", ")}.`);
   }
   return [...before, name];
 }
 
 function aCount(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("It is a number.");
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("Must be a number.");
   return Number(text);
 }
 
 function twoSites(count: string): 2 {
-  if (count !== "2") throw new InvalidArgumentError("There are 2.");
+  if (count !== "2") throw new InvalidArgumentError("Must be 2.");
   return 2;
 }
 
 function aSite(name: string): SiteName {
   const site = SITES.find((site) => site === name);
-  if (!site) throw new InvalidArgumentError(`It is one of ${SITES.join(", ")}.`);
+  if (!site) throw new InvalidArgumentError(`Must be one of ${SITES.join(", ")}.`);
   return site;
 }
 
 function aNode(name: string): NodeName {
   const node = nodeNames(MAX_NODES).find((node) => node === name);
-  if (!node) throw new InvalidArgumentError(`It is one of ${nodeNames(MAX_NODES).join(", ")}.`);
+  if (!node) throw new InvalidArgumentError(`Must be one of ${nodeNames(MAX_NODES).join(", ")}.`);
   return node;
 }
 

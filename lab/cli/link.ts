@@ -1,11 +1,12 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { drawTopology } from "../net/drawing.ts";
-import { type Impairment, impairLink, type ObservedLink, observeLinks, stateText } from "../net/impairment.ts";
-import { ROUTER_ASN, SPEAKER_ASN, type Topology } from "../net/topology.ts";
+import { type LinkImpairment, impairLink, type ObservedLink, observeLinks, stateText } from "../net/impairment.ts";
+import { DEFAULT_TOPOLOGY, ROUTER_ASN, SPEAKER_ASN, type Topology } from "../net/topology.ts";
+import { suggest } from "../../src/cli/completion/parse-line.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import { printItems } from "../../src/cli/print/items.ts";
 import { background, type RunningLab, runningLab } from "./running.ts";
-import { type AskedTopology, nodesOption, topologyFor, torsOption } from "./topology-options.ts";
+import { type RequestedTopology, nodesOption, topologyFor, torsOption } from "./topology-options.ts";
 
 interface LinkOptions {
   loss?: number;
@@ -24,7 +25,7 @@ const LONGEST_DELAY_MS = 10_000;
 export function topologyCommand(): Command {
   return new Command("topology")
     .description(
-      "Draw the lab that runs: hosts, links, addresses, AS numbers, and what is set on links. With --nodes or --tors, a lab that does not run.",
+      "Draw the running lab: hosts, links, addresses, AS numbers and link settings. With --nodes or --tors, draw such a lab without starting it.",
     )
     .addOption(nodesOption())
     .addOption(torsOption())
@@ -36,17 +37,15 @@ export function topologyCommand(): Command {
 export function linkCommand(): Command {
   return new Command("link")
     .description(
-      "Make a link of the lab lose, delay or reorder packets, in both directions. Replaces what was set on it. Without options, show links.",
+      "Make a link of the lab lose, delay or reorder packets, in both directions. Replaces its settings. Without options, list links.",
     )
-    .argument("[link]", "such as node1-tor; without, all are listed")
-    .addOption(new Option("--loss <percent>", "packets that are lost, such as 5%").argParser(parsePercent))
-    .addOption(new Option("--delay <time>", "how late packets are, such as 20ms").argParser(parseTime))
-    .addOption(new Option("--jitter <time>", "how much that varies, such as 5ms; needs --delay").argParser(parseTime))
-    .addOption(
-      new Option("--reorder <percent>", "packets that are sent at once, before earlier ones; needs --delay").argParser(parsePercent),
-    )
-    .addOption(new Option("--mtu <bytes>", "the largest packet, without the Ethernet header").argParser(parseMtu))
-    .addOption(new Option("--clear", "make it a good link again").conflicts(["loss", "delay", "jitter", "reorder", "mtu"]))
+    .addArgument(linkName())
+    .addOption(new Option("--loss <percent>", "share of lost packets, such as 5%").argParser(parsePercent))
+    .addOption(new Option("--delay <time>", "delay, such as 20ms").argParser(parseTime))
+    .addOption(new Option("--jitter <time>", "variation of the delay, such as 5ms; needs --delay").argParser(parseTime))
+    .addOption(new Option("--reorder <percent>", "share of packets sent without the delay; needs --delay").argParser(parsePercent))
+    .addOption(new Option("--mtu <bytes>", "MTU in bytes").argParser(parseMtu))
+    .addOption(new Option("--clear", "remove all settings of the link").conflicts(["loss", "delay", "jitter", "reorder", "mtu"]))
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -55,11 +54,16 @@ export function linkCommand(): Command {
     .action(link);
 }
 
-async function printTopology({ output, ...asked }: AskedTopology & { output?: "json" }): Promise<void> {
+function linkName(): Argument {
+  const candidates = DEFAULT_TOPOLOGY.links.map(({ name: text }) => ({ text }));
+  return suggest(new Argument("[link]", "such as node1-tor (default: list all links)"), candidates);
+}
+
+async function printTopology({ output, ...asked }: RequestedTopology & { output?: "json" }): Promise<void> {
   const running = await background.find();
   const isOther = asked.nodes !== undefined || asked.tors !== undefined;
   if (!running && !isOther) {
-    throw new CliError("No lab is running; start one with: plumbline lab up, or draw one with: plumbline lab topology --tors 2", EXIT.no);
+    throw new CliError("No lab is running: run plumbline lab up, or draw one with plumbline lab topology --tors 2", EXIT.no);
   }
   const topology = running && !isOther ? running.topology : topologyFor(asked);
   const routers = !running || isOther || running.routers;
@@ -75,7 +79,7 @@ async function printTopology({ output, ...asked }: AskedTopology & { output?: "j
 async function link(name: string | undefined, { clear, output, ...options }: LinkOptions): Promise<void> {
   const impairment = impairmentFrom(options);
   const changes = clear === true || Object.keys(impairment).length > 0;
-  if (name === undefined && changes) throw new CliError("Which link? List them with: plumbline lab link", EXIT.misuse);
+  if (name === undefined && changes) throw new CliError("No link given: list them with plumbline lab link", EXIT.misuse);
   const lab = await runningLab();
   const links = name === undefined ? lab.topology.links : [linkIn(lab, name)];
   if (changes) for (const one of links) await impairLink(one, lab.hosts, impairment);
@@ -90,14 +94,13 @@ async function link(name: string | undefined, { clear, output, ...options }: Lin
 
 function linkIn({ topology: { links } }: RunningLab, name: string): Topology["links"][number] {
   const found = links.find((one) => one.name === name);
-  if (!found) throw new CliError(`The lab has no link ${name}; it has ${links.map((one) => one.name).join(", ")}`, EXIT.misuse);
+  if (!found) throw new CliError(`The lab has no link ${name}, only ${links.map((one) => one.name).join(", ")}`, EXIT.misuse);
   return found;
 }
 
-function impairmentFrom({ loss, delay, jitter, reorder, mtu }: LinkOptions): Impairment {
-  if (jitter !== undefined && delay === undefined) throw new CliError("--jitter needs --delay, which it varies", EXIT.misuse);
-  if (reorder !== undefined && delay === undefined)
-    throw new CliError("--reorder needs --delay, which reordered packets do not wait for", EXIT.misuse);
+function impairmentFrom({ loss, delay, jitter, reorder, mtu }: LinkOptions): LinkImpairment {
+  if (jitter !== undefined && delay === undefined) throw new CliError("--jitter requires --delay", EXIT.misuse);
+  if (reorder !== undefined && delay === undefined) throw new CliError("--reorder requires --delay", EXIT.misuse);
   return {
     ...(loss !== undefined && { lossPercent: loss }),
     ...(delay !== undefined && { delayMs: delay }),
@@ -138,25 +141,26 @@ function untouched(link: Topology["links"][number]): ObservedLink {
 }
 
 function jsonOption(): Option {
-  return new Option("-o, --output <format>", "json for programs").choices(["json"]);
+  return new Option("-o, --output <format>", "json for scripts").choices(["json"]);
 }
 
 function parsePercent(text: string): number {
   const number = /^\d{1,3}(\.\d{1,3})?%?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
-  if (!(number <= 100)) throw new InvalidArgumentError("It is a percentage from 0% to 100%, such as 5%.");
+  if (!(number <= 100)) throw new InvalidArgumentError("Must be a percentage from 0% to 100%, such as 5%.");
   return number;
 }
 
 function parseTime(text: string): number {
   const [, digits = "", unit] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s)$/.exec(text) ?? [];
   const milliseconds = Number(digits) * (unit === "s" ? 1000 : 1);
-  if (unit === undefined || milliseconds > LONGEST_DELAY_MS) throw new InvalidArgumentError("It is a time from 0ms to 10s, such as 20ms.");
+  if (unit === undefined || milliseconds > LONGEST_DELAY_MS)
+    throw new InvalidArgumentError("Must be a duration from 0ms to 10s, such as 20ms.");
   return milliseconds;
 }
 
 function parseMtu(text: string): number {
   const bytes = /^\d{3,4}$/.test(text) ? Number(text) : 0;
-  if (bytes < MTU.least || bytes > MTU.most) throw new InvalidArgumentError(`It is a number of bytes from ${MTU.least} to ${MTU.most}.`);
+  if (bytes < MTU.least || bytes > MTU.most) throw new InvalidArgumentError(`Must be a number of bytes from ${MTU.least} to ${MTU.most}.`);
   return bytes;
 }
 

@@ -5,9 +5,9 @@ import type { AnnouncedService, AnnouncedServices } from "./announced-services.t
 
 const PROGRAM = join(import.meta.dirname, "../dns/name-server.ts");
 /** Finds it among the processes of the lab's machine. */
-export const NAME_SERVER_PROCESS = "names/name-server\\.ts ";
+export const NAME_SERVER_PROCESS = "dns/name-server\\.ts ";
 /** In the lab's machine: what the name server says instead of what is so. */
-export const LIES_FILE = "/run/plumbline-lab-lies";
+export const OVERRIDES_FILE = "/run/plumbline-lab-lies";
 
 /**
  * Each node has directories of its own, and in one of them may be what /etc/resolv.conf points to, with nothing there yet. Where it points to the
@@ -30,7 +30,7 @@ export async function startNameServer(options: {
 }): Promise<() => Promise<void>> {
   const { machine, address, net, services } = options;
   const flags = ["--disable-warning=ExperimentalWarning"];
-  const server: RemoteProcess = machine.start([process.execPath, ...flags, PROGRAM, address, LIES_FILE]);
+  const server: RemoteProcess = machine.start([process.execPath, ...flags, PROGRAM, address, OVERRIDES_FILE]);
   const tell = () => server.input(`${JSON.stringify({ "dns.lab": address, ...namesOf(services.list()) })}\n`);
   services.subscribe(tell);
   tell();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
-import { reachedLines } from "./reachability.ts";
+import { reachabilityLines } from "./reachability.ts";
 
 const NOW = Date.parse("2026-11-16T10:00:30Z");
 const THEN = "2026-11-16T10:00:00Z";
@@ -34,10 +34,10 @@ const check = (source: string, target: string, status?: "True" | "False" | "Unkn
 };
 
 test("a lab whose nodes reach everything says so in one line, and one without checks says nothing", () => {
-  expect(reachedLines([check("node1", "10.0.0.2", "True"), check("node2", "10.0.0.1", "True")], NOW)).toEqual([
+  expect(reachabilityLines([check("node1", "10.0.0.2", "True"), check("node2", "10.0.0.1", "True")], NOW)).toEqual([
     "Connectivity: 2 of 2 reachable",
   ]);
-  expect(reachedLines([], NOW)).toEqual([]);
+  expect(reachabilityLines([], NOW)).toEqual([]);
 });
 
 test("outages are counted, and below stands what they have in common", () => {
@@ -48,8 +48,8 @@ test("outages are counted, and below stands what they have in common", () => {
     check("node2", "10.0.0.8", "True"),
     check("node3", "10.0.0.8"),
   ];
-  expect(reachedLines(checks, NOW)).toEqual([
+  expect(reachabilityLines(checks, NOW)).toEqual([
     "Connectivity: 2 of 5 reachable, 2 outages, 1 unknown",
-    expect.stringMatching(/^ {2}10\.0\.0\.9:80 is not reached: both checks fail.*No route to host/) as string,
+    expect.stringMatching(/^ {2}10\.0\.0\.9:80 is unreachable: both checks fail.*No route to host/) as string,
   ]);
 });

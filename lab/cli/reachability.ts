@@ -1,16 +1,16 @@
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
-import { blame } from "../../src/connectivity/analysis/common-cause.ts";
-import { type Places, saidBy } from "../../src/connectivity/analysis/check-result.ts";
+import { commonCauses } from "../../src/connectivity/analysis/common-cause.ts";
+import { type Zones, resultOf } from "../../src/connectivity/analysis/check-result.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
 /** Who makes the lab's checks writes onto each where its ends are. */
-const PLACES: Places = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
+const PLACES: Zones = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
 
 /** What the lab's connectivity checks come to, kept up to date. */
-export class Reached {
+export class Reachability {
   readonly #checks: Cache<PodNetworkConnectivityCheck>;
-  #told = "";
+  #reported = "";
 
   constructor(client: KubeClient) {
     this.#checks = new Cache(client, PodNetworkConnectivityCheck);
@@ -21,23 +21,23 @@ export class Reached {
   }
 
   lines(): string[] {
-    return reachedLines(this.#checks.list(), Date.now());
+    return reachabilityLines(this.#checks.list(), Date.now());
   }
 
   /** The lines, where they are others than the last time. */
   news(): string[] {
     const lines = this.lines();
     const text = lines.join("\n");
-    const news = text === this.#told ? [] : lines;
-    this.#told = text;
+    const news = text === this.#reported ? [] : lines;
+    this.#reported = text;
     return news;
   }
 }
 
 /** `Connectivity: 20 of 24 reachable, 4 outages`, and below it who is to blame. */
-export function reachedLines(checks: readonly PodNetworkConnectivityCheck[], now: number): string[] {
+export function reachabilityLines(checks: readonly PodNetworkConnectivityCheck[], now: number): string[] {
   if (checks.length === 0) return [];
-  const said = checks.map((check) => saidBy(check, PLACES, now));
+  const said = checks.map((check) => resultOf(check, PLACES, now));
   const count = (verdict: string) => said.filter((one) => one.verdict === verdict).length;
   const [failed, unknown] = [count("failed"), count("unknown")];
   const parts = [
@@ -45,5 +45,5 @@ export function reachedLines(checks: readonly PodNetworkConnectivityCheck[], now
     ...(failed > 0 ? [`${failed} ${failed === 1 ? "outage" : "outages"}`] : []),
     ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ];
-  return [`Connectivity: ${parts.join(", ")}`, ...blame(said).map(({ sentence }) => `  ${sentence}`)];
+  return [`Connectivity: ${parts.join(", ")}`, ...commonCauses(said).map(({ sentence }) => `  ${sentence}`)];
 }

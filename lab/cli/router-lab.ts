@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { cacheDirectory } from "../cached-build.ts";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { memoryDirectory } from "../kube/etcd.ts";
 import type { Feature } from "../kernel/select.ts";
-import { type Kernel, startMachine } from "../machine/start.ts";
+import { type MachineKernel, startMachine } from "../machine/start.ts";
 import type { LabHost } from "../net/lab-host.ts";
 import { hostOf, type Net, startNet } from "../net/net.ts";
 import { writeTopologyManifests } from "../net/topology-manifests.ts";
@@ -12,7 +12,7 @@ import { Node } from "../../src/api/core/node.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import type { Log } from "../../src/kube/log.ts";
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import type { PageAddress } from "../../src/cli/dashboard/page-address.ts";
 import { Agent, replaceWithNodes } from "./agents.ts";
 import { builtProgram } from "./program.ts";
@@ -20,7 +20,7 @@ import { applyManifests, type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMES
 import { AnnouncedServices } from "./announced-services.ts";
 import { startKubeNodes } from "./kube-nodes.ts";
 import { startNameServer } from "./name-server.ts";
-import { STAND_IN_PORTS, StandIns } from "./backend-emulators.ts";
+import { EMULATED_PORTS, BackendEmulators } from "./backend-emulators.ts";
 
 export interface RouterLabOptions {
   /** Three nodes and one ToR without. */
@@ -52,7 +52,7 @@ export interface RouterLabOptions {
 
 export interface RouterLab {
   readonly api: LabApi;
-  readonly kernel: Kernel;
+  readonly kernel: MachineKernel;
   /** Whether the nodes have routers: a kernel without VRF cannot have them. */
   readonly routers: boolean;
   readonly net: Net;
@@ -71,8 +71,8 @@ export interface RouterLab {
 }
 
 /** The manifests of the lab as it comes. */
-export const LAB_MANIFESTS = join(import.meta.dirname, "../../../lab/manifests");
-const KUBE_MANIFESTS = join(import.meta.dirname, "../../../lab/kube/manifests");
+export const LAB_MANIFESTS = join(import.meta.dirname, "../manifests");
+const KUBE_MANIFESTS = join(import.meta.dirname, "../kube/manifests");
 
 interface LabManifestsOptions {
   readonly kube: boolean;
@@ -143,7 +143,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   services.start(stop.signal);
   const withStandIns = options.standIns === true && !api.plane;
   if (withStandIns) {
-    const standIns = new StandIns({ client: api.client, services, net, network, log });
+    const standIns = new BackendEmulators({ client: api.client, services, net, network, log });
     started.defer(() => standIns.stop());
     await standIns.start(stop.signal);
   }
@@ -159,10 +159,10 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
       kubeconfig: await api.agentKubeconfig(node),
       logFile: join(directory, `agent-${node}.log`),
       router: routers,
-      standInPorts: withStandIns ? STAND_IN_PORTS : undefined,
+      standInPorts: withStandIns ? EMULATED_PORTS : undefined,
       checkInterval: options.checkInterval,
       heartbeat: options.heartbeat,
-      onEnd: (code) => log.warn({ node, code }, "the agent ended and is started again"),
+      onEnd: (code) => log.warn({ node, code }, "the agent exited and is restarted"),
     });
     agents.set(node, agent);
     started.defer(() => agent.stop());
@@ -214,14 +214,14 @@ async function runController(
 ): Promise<LabController> {
   const stop = new AbortController();
   const manager = new Manager({ client, log });
-  addControllerParts({
+  addControllerComponents({
     manager,
     client,
     log,
     namespace: NAMESPACE,
     routerNamespace: ROUTER_NAMESPACE,
     loadBalancer: { namespace: METALLB_NAMESPACE },
-    settle: nothingToSettle,
+    settle: noOldWrites,
     ...(silenceMs === undefined ? {} : { silenceMs }),
   });
   const places = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
@@ -236,6 +236,6 @@ async function runController(
   };
 }
 
-function nothingToSettle(): Promise<void> {
+function noOldWrites(): Promise<void> {
   return Promise.resolve();
 }

@@ -1,5 +1,5 @@
 import { Background } from "../background.ts";
-import type { Kernel } from "../machine/start.ts";
+import type { MachineKernel } from "../machine/start.ts";
 import { LabHost, type LabHostAccess } from "../net/lab-host.ts";
 import type { Topology } from "../net/topology.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
@@ -7,7 +7,7 @@ import type { RouterLab } from "./router-lab.ts";
 
 /** What other commands need to know of a lab that runs. */
 export interface RunningLab {
-  readonly kernel: Kernel;
+  readonly kernel: MachineKernel;
   readonly routers: boolean;
   readonly api: "embedded" | "kube";
   readonly url: string;
@@ -22,7 +22,7 @@ export interface RunningLab {
 export const background = new Background<RunningLab>("lab", "lab");
 
 /** `User-Mode Linux 7.2.12` */
-export function kernelTitle({ own, release }: Kernel): string {
+export function kernelTitle({ own, release }: MachineKernel): string {
   return own ? `this machine's kernel ${release}` : `User-Mode Linux ${release}`;
 }
 
@@ -42,12 +42,12 @@ export async function described({ api, kernel, routers, directory, net, page }: 
 
 export async function runningLab(): Promise<RunningLab> {
   const running = await background.find();
-  if (!running) throw new CliError("No lab is running; start one with: plumbline lab up", EXIT.no);
+  if (!running) throw new CliError("No lab is running: run plumbline lab up", EXIT.no);
   return running;
 }
 
 export function hostIn(lab: RunningLab, name: string): LabHost {
   const access = lab.hosts.find((host) => host.name === name);
   if (access) return new LabHost(access);
-  throw new CliError(`The lab has no ${name}; it has ${lab.hosts.map((host) => host.name).join(", ")}`, EXIT.misuse);
+  throw new CliError(`The lab has no ${name}, only ${lab.hosts.map((host) => host.name).join(", ")}`, EXIT.misuse);
 }

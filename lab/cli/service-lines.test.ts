@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AnnouncedService } from "./announced-services.ts";
-import { ServiceNews, serviceLines } from "./service-lines.ts";
+import { ServiceChanges, serviceLines } from "./service-lines.ts";
 
 const WEB: AnnouncedService = { key: "default/web", addresses: ["10.200.0.1"], clusterIPs: [], ports: [80], bgp: ["node1", "node2"] };
 const WIKI: AnnouncedService = { key: "default/wiki", addresses: ["10.30.0.100"], clusterIPs: [], ports: [80], bgp: [], l2: "node3" };
@@ -15,14 +15,14 @@ test("a service is told with its address, who announces it and how, and what bec
     "Service default/wiki 10.30.0.100 on its segment by node3; connections: 2 ok, 1 failed, last answered by web-1",
   ]);
   expect(serviceLines([{ ...WEB, bgp: [] }], went({ why: "ECONNREFUSED" }))).toEqual([
-    "Service default/web 10.200.0.1 announced by nobody; connections: 2 ok, 1 failed, last failed: ECONNREFUSED",
+    "Service default/web 10.200.0.1 not announced; connections: 2 ok, 1 failed, last failed: ECONNREFUSED",
   ]);
   expect(serviceLines([{ ...WEB, addresses: [] }], went())).toEqual(["Service default/web without an address"]);
 });
 
 test("in a log a service is told again only when its announcers change, or connections begin or cease to pass", () => {
   let last: { by?: string; why?: string } | undefined;
-  const news = new ServiceNews({ tally: () => went(last).tally() });
+  const news = new ServiceChanges({ tally: () => went(last).tally() });
   expect(news.of([WEB])).toEqual(["Service default/web 10.200.0.1 over BGP from node1, node2"]);
   last = { by: "web-1" };
   expect(news.of([WEB])).toEqual(["Service default/web 10.200.0.1 over BGP from node1, node2; connections pass"]);

@@ -14,9 +14,9 @@ export function serviceLines(services: readonly AnnouncedService[], connections:
 }
 
 /** What is worth a line in a log: who announces a service changes, or connections begin or cease to pass. */
-export class ServiceNews {
+export class ServiceChanges {
   readonly #connections: Tallies;
-  readonly #told = new Map<string, string>();
+  readonly #reported = new Map<string, string>();
 
   constructor(connections: Tallies) {
     this.#connections = connections;
@@ -24,8 +24,8 @@ export class ServiceNews {
 
   of(services: readonly AnnouncedService[]): string[] {
     const lines = services.map((service) => [service.key, this.#line(service)] as const);
-    const news = lines.filter(([key, line]) => this.#told.get(key) !== line);
-    for (const [key, line] of news) this.#told.set(key, line);
+    const news = lines.filter(([key, line]) => this.#reported.get(key) !== line);
+    for (const [key, line] of news) this.#reported.set(key, line);
     return news.map(([, line]) => `Service ${line}`);
   }
 

@@ -8,7 +8,7 @@ import { untilStopped } from "../../src/cli/shared/signals.ts";
 import { type RunningSites, sitesInBackground } from "./running-sites.ts";
 
 /** Leaves it running in the background and prints how to speak to it. */
-export async function bringUpSites(): Promise<void> {
+export async function startSites(): Promise<void> {
   let running = await sitesInBackground.find();
   if (!running) {
     const [node = ""] = process.argv;
@@ -19,9 +19,9 @@ export async function bringUpSites(): Promise<void> {
 }
 
 /** Holds both sites until told to end, and tells what becomes of their policies. */
-export async function holdSitesInFront(): Promise<void> {
+export async function runSitesInForeground(): Promise<void> {
   await hold(progressOn(process.stdout), async (lab, stopped) => {
-    say([...directions(described(lab)), "Ctrl-C ends it."].join("\n"));
+    say([...directions(described(lab)), "Press Ctrl-C to stop."].join("\n"));
     const watching = new AbortController();
     for (const name of SITES) tellChanges(lab, name, watching.signal);
     await stopped;
@@ -30,7 +30,7 @@ export async function holdSitesInFront(): Promise<void> {
 }
 
 /** What `up` leaves in the background: standard output tells it how far we are. */
-export async function holdSitesForOthers(): Promise<void> {
+export async function runSitesInBackground(): Promise<void> {
   await hold({ step: say, detail: () => undefined, done: () => undefined }, (_lab, stopped) => {
     say("up");
     return stopped;
@@ -39,7 +39,7 @@ export async function holdSitesForOthers(): Promise<void> {
 
 async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promise<void>) => Promise<void>): Promise<void> {
   const other = await sitesInBackground.find();
-  if (other) throw new CliError(`A lab of two sites already runs (pid ${other.pid}); end it with: plumbline lab down`, EXIT.no);
+  if (other) throw new CliError(`A lab of two sites is already running (pid ${other.pid}): run plumbline lab down first`, EXIT.no);
   const abort = new AbortController();
   const asked = untilStopped().then(() => abort.abort());
   await using ending = new AsyncDisposableStack();
@@ -48,7 +48,7 @@ async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promis
     lab = await startTwoSites({ progress, controller: controllerOn, signal: abort.signal });
   } catch (error) {
     if (!abort.signal.aborted) throw error;
-    return say("Stopped before it was up. Nothing is left of it.");
+    return say("Stopped before it was up. Everything was removed.");
   }
   ending.defer(() => lab.stop());
   ending.defer(await sitesInBackground.record(described(lab)));
@@ -68,11 +68,11 @@ function directions({ kubeconfig }: RunningSites): string[] {
   const { namespace, policy } = APPLICATION;
   const at = (site: SiteName) => `--context ${site} -n ${namespace}`;
   return [
-    `Two sites of one application, with the contexts ${SITES.join(" and ")}: export KUBECONFIG=${kubeconfig}`,
-    `Move it:   plumbline failover switch ${policy} --to secondary --wait ${at("east")}`,
-    `           plumbline failover switch ${policy} --to primary --wait ${at("west")}`,
-    `Watch it:  plumbline lab status, plumbline describe failoverpolicy ${policy} ${at("west")}`,
-    `Break it:  plumbline lab break volume-never-arrives --site east`,
+    `Two sites of one application, contexts ${SITES.join(" and ")}: export KUBECONFIG=${kubeconfig}`,
+    `Switch: plumbline failover switch ${policy} --to secondary --wait ${at("east")}`,
+    `        plumbline failover switch ${policy} --to primary --wait ${at("west")}`,
+    `Watch:  plumbline lab status, plumbline describe failoverpolicy ${policy} ${at("west")}`,
+    `Break:  plumbline lab break volume-never-arrives --site east`,
   ];
 }
 

@@ -1,4 +1,4 @@
-import { lackText } from "../machine/start.ts";
+import { missingFeatureText } from "../machine/start.ts";
 import type { NodeName } from "../net/topology.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
@@ -11,7 +11,7 @@ import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import { type AnnouncedService, announcedServices, announcedText } from "./announced-services.ts";
 import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "./api.ts";
-import { reachedLines } from "./reachability.ts";
+import { reachabilityLines } from "./reachability.ts";
 import { kernelTitle, type RunningLab } from "./running.ts";
 
 /** What one node of the lab says of itself. */
@@ -89,7 +89,7 @@ export function statusTable(lab: RunningLab, { nodes, services, checks }: LabLin
   const width = Math.max(...nodes.map(({ conditions }) => conditions.length), "CONDITIONS".length) + 3;
   return [
     `Running on ${kernelTitle(lab.kernel)}, API at ${lab.url}`,
-    ...lab.kernel.missing.map((feature) => `This kernel ${lackText(feature)}`),
+    ...lab.kernel.missing.map((feature) => `This kernel ${missingFeatureText(feature)}`),
     `KUBECONFIG=${lab.kubeconfig}`,
     `Logs in ${lab.directory}`,
     ...(lab.page === undefined ? [] : [lab.page]),
@@ -97,6 +97,6 @@ export function statusTable(lab: RunningLab, { nodes, services, checks }: LabLin
     `${"NODE".padEnd(8)}${"CONDITIONS".padEnd(width)}SESSIONS`,
     ...nodes.map(({ node, conditions, sessions }) => `${node.padEnd(8)}${conditions.padEnd(width)}${sessions}`.trimEnd()),
     ...(services.length > 0 ? ["", ...services.map((service) => `Service ${announcedText(service)}`)] : []),
-    ...(checks.length > 0 ? ["", ...reachedLines(checks, Date.now())] : []),
+    ...(checks.length > 0 ? ["", ...reachabilityLines(checks, Date.now())] : []),
   ].join("\n");
 }

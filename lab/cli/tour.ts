@@ -15,7 +15,7 @@ import { createLog } from "../../src/kube/log.ts";
 import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
 
 const NODES = ["n1", "n2", "n3"];
@@ -39,14 +39,14 @@ export async function tour({ stay }: { stay: boolean }): Promise<void> {
       if (!stopped.signal.aborted) throw error;
     });
     if (stay && !stopped.signal.aborted) {
-      say(`\nIt goes on until Ctrl-C. In another terminal:\n  export KUBECONFIG=${plane.kubeconfig}\n  kubectl get rncs -A -w`);
+      say(`\nRunning until Ctrl-C. In another terminal:\n  export KUBECONFIG=${plane.kubeconfig}\n  kubectl get rncs -A -w`);
       await asked;
     }
     await show.end();
   } finally {
     await plane.stop();
   }
-  say("Everything is gone.");
+  say("Everything is removed.");
 }
 
 class Show {
@@ -66,18 +66,18 @@ class Show {
   async play(): Promise<void> {
     await this.#furnish();
     this.#startController();
-    say("\nThree agents report. These are stand-ins: they beat and report, but route nothing yet.");
+    say("\nThree agents report. These are stand-ins: they renew their Leases and report, but route nothing.");
     const agents = new Map<string, () => void>();
     for (const node of NODES) agents.set(node, await this.#startAgent(node));
     await this.#until(() => this.#ready().every((status) => status === "True"));
     this.#table();
 
-    say(`\nThe agent on ${SILENT_NODE} falls silent. What it said stays, but is no longer taken for true:`);
+    say(`\nThe agent on ${SILENT_NODE} stops reporting. Its last report stays, marked Unknown:`);
     agents.get(SILENT_NODE)?.();
     await this.#until(() => this.#ready(SILENT_NODE)[0] === "Unknown");
     this.#table();
 
-    say(`\nIt comes back and puts its report right:`);
+    say(`\nIt comes back and updates its report:`);
     await this.#startAgent(SILENT_NODE);
     await this.#until(() => this.#ready().every((status) => status === "True"));
     this.#table();
@@ -103,7 +103,7 @@ class Show {
     const log = this.#log;
     const leader = new LeaderElector({ client, namespace: NAMESPACE, name: "plumbline-controller", identity: "tour", log });
     const manager = new Manager({ client, log, leader });
-    addControllerParts({
+    addControllerComponents({
       manager,
       client: client.fenced(() => leader.assertLeading()),
       log,

@@ -1,4 +1,4 @@
-import { lackText } from "../machine/start.ts";
+import { missingFeatureText } from "../machine/start.ts";
 import { hostAddress, hostNames, type NodeName, SEGMENTS, type Topology } from "../net/topology.ts";
 import { progressOn } from "../progress.ts";
 import { createLog } from "../../src/kube/log.ts";
@@ -9,11 +9,11 @@ import { recordUp } from "../../src/cli/shared/running-ups.ts";
 import { type LiveView, lineView, screenView } from "../../src/cli/live-view/view.ts";
 import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
 import { background, described, kernelTitle } from "./running.ts";
-import { type AskedTopology, refuseOther, topologyFlags, topologyFor } from "./topology-options.ts";
+import { type RequestedTopology, assertSameTopology, topologyFlags, topologyFor } from "./topology-options.ts";
 import { statusView } from "./status-view.ts";
-import { Reached } from "./reachability.ts";
+import { Reachability } from "./reachability.ts";
 import { Connections } from "./connections.ts";
-import { ServiceNews, serviceLines } from "./service-lines.ts";
+import { ServiceChanges, serviceLines } from "./service-lines.ts";
 import { targetsOf } from "./announced-services.ts";
 import { Traffic } from "./traffic.ts";
 
@@ -21,7 +21,7 @@ export interface LabUpOptions {
   readonly kube?: boolean;
   readonly kernel?: string;
   readonly pageAddress?: PageAddress;
-  readonly topology: AskedTopology;
+  readonly topology: RequestedTopology;
 }
 
 const TRAFFIC_EVERY_MS = 500;
@@ -31,9 +31,9 @@ const CHECK_INTERVAL = "10s";
 const HEAD_EVERY_MS = 1_000;
 
 /** Leaves it running in the background and prints its kubeconfig. */
-export async function bringUp({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
+export async function startLab({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   let running = await background.find();
-  if (running) refuseOther(running.topology, topology);
+  if (running) assertSameTopology(running.topology, topology);
   else {
     const [node = ""] = process.argv;
     const kernelFlags = kernel === undefined ? [] : ["--kernel", kernel];
@@ -49,7 +49,7 @@ export async function bringUp({ kube = false, kernel, pageAddress, topology }: L
 }
 
 /** Holds the lab until told to end, with a live view of it. */
-export async function holdInFront({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
+export async function runInForeground({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let view: LiveView | undefined;
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
@@ -59,9 +59,9 @@ export async function holdInFront({ kube = false, kernel, pageAddress, topology 
       const page = await lab.page;
       const traffic = lab.routers ? startTraffic(lab) : [];
       const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
-      const news = new ServiceNews(connections);
+      const news = new ServiceChanges(connections);
       const ended = new AbortController();
-      const reached = new Reached(lab.api.client);
+      const reached = new Reachability(lab.api.client);
       reached.start(ended.signal);
       const head: string[] = [];
       const fill = () => {
@@ -83,7 +83,7 @@ export async function holdInFront({ kube = false, kernel, pageAddress, topology 
 }
 
 /** What `up` leaves in the background: standard output tells it how far we are, and nobody reads on once it is up. */
-export async function holdForOthers({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
+export async function runInBackground({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   const progress = { step: say, detail: () => undefined, done: () => undefined };
   await hold(
     { kube, kernel, page: pageAddress, topology: topologyFor(topology), log: createLog({ level: "warn" }), progress },
@@ -98,7 +98,7 @@ type Held = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { k
 
 async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
   const other = await background.find();
-  if (other) throw new CliError(`A lab already runs (pid ${other.pid}); end it with: plumbline lab down`, EXIT.no);
+  if (other) throw new CliError(`A lab is already running (pid ${other.pid}): run plumbline lab down first`, EXIT.no);
   const abort = new AbortController();
   const asked = untilStopped().then(() => abort.abort());
   await using ending = new AsyncDisposableStack();
@@ -113,7 +113,7 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
     });
   } catch (error) {
     if (!abort.signal.aborted) throw error;
-    return say("Stopped before it was up. Nothing is left of it.");
+    return say("Stopped before it was up. Everything was removed.");
   }
   ending.defer(() => lab.stop());
   options.progress.done();
@@ -122,7 +122,7 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   const endpoint = embedded ? { socket: embedded.socket } : { url, kubeconfig };
   ending.defer(recordUp({ directory: manifests ?? lab.directory, endpoint }));
   await whileUp(lab, Promise.race([asked, lab.gone.then(() => undefined)]));
-  if (!abort.signal.aborted) throw new CliError(`The lab's machine ended by itself:\n${await lab.gone}`, EXIT.unknown);
+  if (!abort.signal.aborted) throw new CliError(`The lab's machine exited unexpectedly:\n${await lab.gone}`, EXIT.unknown);
 }
 
 /** Between the hosts of the first three nodes, and between the two segments of the first two. */
@@ -145,12 +145,12 @@ function startTraffic(lab: RouterLab): Traffic[] {
 function headOf({ api, kernel, routers, net }: RouterLab, traffic: readonly Traffic[], page: string | undefined): string[] {
   return [
     `The lab runs on ${kernelTitle(kernel)}: ${hostNames(net.topology).join(", ")}.`,
-    ...kernel.missing.map((feature) => `That kernel ${lackText(feature)}.`),
+    ...kernel.missing.map((feature) => `That kernel ${missingFeatureText(feature)}.`),
     ...(routers ? [] : ["Without routers the nodes' load balancers peer with the ToR."]),
     ...(page === undefined ? [] : [page]),
     `kubectl: export KUBECONFIG=${api.kubeconfig}`,
-    ...(api.manifests === undefined ? [] : [`Manifests, to be edited: ${api.manifests}`]),
-    `Others: plumbline lab exec node1 -- vtysh -N plumbline-${routers ? "router" : "lb"}, plumbline lab break link-down, plumbline get plumbline -A. Ctrl-C ends it.`,
+    ...(api.manifests === undefined ? [] : [`Manifests to edit: ${api.manifests}`]),
+    `Try: plumbline lab exec node1 -- vtysh -N plumbline-${routers ? "router" : "lb"}, plumbline lab break link-down, plumbline get plumbline -A. Press Ctrl-C to stop.`,
     ...(traffic.length > 0 ? [`Traffic: ${traffic.map(trafficText).join(", ")}`] : []),
   ];
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Exercised } from "./runner.ts";
-import { complaintsOf, drillDocument, outcomeLine, scoreLine } from "./report.ts";
+import type { DrillResult } from "./runner.ts";
+import { problemsOf, drillDocument, outcomeLine, scoreLine } from "./report.ts";
 
-const good: Exercised = {
+const good: DrillResult = {
   outcome: {
     fault: "link-down",
     domain: "router",
@@ -17,7 +17,7 @@ const good: Exercised = {
   },
   judgement: { silent: false, right: true, claimsHealth: false, cleared: true, flowed: true },
 };
-const bad: Exercised = {
+const bad: DrillResult = {
   outcome: {
     fault: "vni-taken",
     domain: "router",
@@ -32,9 +32,9 @@ const bad: Exercised = {
 test("each fault has a line, and what did not go well is told below", () => {
   expect(outcomeLine(good)).toBe("link-down                 router        0.6 s    1.3 s    honest   4.2 s    flowed");
   expect(outcomeLine(bad)).toBe("vni-taken                 router        silent   wrong    claimed  left     cut");
-  expect(complaintsOf(good)).toEqual([]);
-  expect(complaintsOf(bad)).toEqual([
-    "no status says it",
+  expect(problemsOf(good)).toEqual([]);
+  expect(problemsOf(bad)).toEqual([
+    "no status reports it",
     "why names first: Node/node2 Odd",
     "still says: Ready=True",
     "left: Failed",
@@ -44,7 +44,7 @@ test("each fault has a line, and what did not go well is told below", () => {
 
 test("the score counts what matters", () => {
   expect(scoreLine([good, bad])).toBe(
-    "2 faults: 1 of 2 causes named first (50 %), 1 silent, 1 with health claimed to the end, 1 not cleared, 1 with other traffic interrupted",
+    "2 faults: 1 of 2 causes named first (50 %), 1 not reported, 1 reported as healthy to the end, 1 not cleared, 1 with other traffic interrupted",
   );
 });
 

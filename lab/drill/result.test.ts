@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import type { Expectation } from "../faults/fault.ts";
-import { isGood, judge, type Outcome, scoreOf } from "./result.ts";
+import { isGood, scoreFault, type FaultResult, scoreOf } from "./result.ts";
 
 const expected: Expectation = { says: /x/, cause: /x/, withinMs: 1 };
 const seen = { fault: "x", domain: "router", named: ["x"], untrue: [], left: [], interrupted: [] };
-const good: Outcome = { ...seen, toldMs: 1, causeMs: 2, clearedMs: 3 };
-const silent: Outcome = { ...seen, causeMs: 2, clearedMs: 3 };
-const unexplained: Outcome = { ...seen, toldMs: 1, clearedMs: 3 };
-const lasting: Outcome = { ...seen, toldMs: 1, causeMs: 2 };
+const good: FaultResult = { ...seen, toldMs: 1, causeMs: 2, clearedMs: 3 };
+const silent: FaultResult = { ...seen, causeMs: 2, clearedMs: 3 };
+const unexplained: FaultResult = { ...seen, toldMs: 1, clearedMs: 3 };
+const lasting: FaultResult = { ...seen, toldMs: 1, causeMs: 2 };
 
 test("a fault that was told, explained and cleared, with nothing untrue and nothing interrupted, went well", () => {
-  expect(judge(good, expected)).toEqual({ silent: false, right: true, claimsHealth: false, cleared: true, flowed: true });
-  expect(isGood(judge(good, expected))).toBe(true);
+  expect(scoreFault(good, expected)).toEqual({ silent: false, right: true, claimsHealth: false, cleared: true, flowed: true });
+  expect(isGood(scoreFault(good, expected))).toBe(true);
 });
 
 test.each([
@@ -20,16 +20,16 @@ test.each([
   ["leaves a claim of health", { ...good, untrue: ["y"] }, { claimsHealth: true }],
   ["leaves something behind", { ...lasting, left: ["y"] }, { cleared: false }],
   ["interrupts other traffic", { ...good, interrupted: ["web"] }, { flowed: false }],
-])("a fault that %s did not go well", (_title, outcome, judgement) => {
-  expect(judge(outcome, expected)).toMatchObject(judgement);
-  expect(isGood(judge(outcome, expected))).toBe(false);
+])("a fault that %s did not go well", (_title, outcome, score) => {
+  expect(scoreFault(outcome, expected)).toMatchObject(score);
+  expect(isGood(scoreFault(outcome, expected))).toBe(false);
 });
 
 test("where there is nothing to ask for, no cause is wrong, and none counts", () => {
   const over: Expectation = { says: /x/, withinMs: 1 };
-  expect(judge(unexplained, over)).not.toHaveProperty("right");
-  expect(isGood(judge(unexplained, over))).toBe(true);
-  expect(scoreOf([judge(unexplained, over), judge(unexplained, expected), judge(good, expected)])).toEqual({
+  expect(scoreFault(unexplained, over)).not.toHaveProperty("right");
+  expect(isGood(scoreFault(unexplained, over))).toBe(true);
+  expect(scoreOf([scoreFault(unexplained, over), scoreFault(unexplained, expected), scoreFault(good, expected)])).toEqual({
     faults: 3,
     silent: 0,
     asked: 2,

@@ -1,13 +1,13 @@
 import type { Expectation } from "../faults/fault.ts";
-import type { Finding } from "./samples.ts";
+import type { FaultObservation } from "./samples.ts";
 
 /** What became of one fault of a drill, from its beginning to the end of all its traces. */
-export interface Outcome extends Finding {
+export interface FaultResult extends FaultObservation {
   readonly fault: string;
   readonly domain: string;
   /** The fault that was there at the same time. */
   readonly with?: string;
-  /** When nothing of it was left, after it was mended. */
+  /** When nothing of it was left, after it was fixed. */
   readonly clearedMs?: number;
   /** What was left of it when it should have been over. */
   readonly left: readonly string[];
@@ -15,7 +15,7 @@ export interface Outcome extends Finding {
   readonly interrupted: readonly string[];
 }
 
-export interface Judgement {
+export interface FaultScore {
   readonly silent: boolean;
   /** Undefined where there was nothing to ask for. */
   readonly right?: boolean;
@@ -24,7 +24,7 @@ export interface Judgement {
   readonly flowed: boolean;
 }
 
-export function judge(outcome: Outcome, expected: Expectation): Judgement {
+export function scoreFault(outcome: FaultResult, expected: Expectation): FaultScore {
   return {
     silent: outcome.toldMs === undefined,
     ...(expected.cause && { right: outcome.causeMs !== undefined }),
@@ -34,7 +34,7 @@ export function judge(outcome: Outcome, expected: Expectation): Judgement {
   };
 }
 
-export function isGood({ silent, right = true, claimsHealth, cleared, flowed }: Judgement): boolean {
+export function isGood({ silent, right = true, claimsHealth, cleared, flowed }: FaultScore): boolean {
   return !silent && right && !claimsHealth && cleared && flowed;
 }
 
@@ -49,8 +49,8 @@ interface Score {
   readonly interrupted: number;
 }
 
-export function scoreOf(judgements: readonly Judgement[]): Score {
-  const count = (holds: (one: Judgement) => boolean) => judgements.filter(holds).length;
+export function scoreOf(judgements: readonly FaultScore[]): Score {
+  const count = (holds: (one: FaultScore) => boolean) => judgements.filter(holds).length;
   return {
     faults: judgements.length,
     silent: count(({ silent }) => silent),

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeName } from "../net/topology.ts";
 import type { Cause } from "../../src/explain/answer.ts";
-import { type Expectation, type Fault, type FaultGround, type Flow } from "../faults/fault.ts";
-import { findingOf, isOver, type Sample } from "./samples.ts";
-import type { Flows, Losses } from "./traffic.ts";
-import { type Judgement, judge, type Outcome } from "./result.ts";
-import type { Sight } from "./status-reader.ts";
-import { identityOf, newsIn } from "./statements.ts";
+import { type Expectation, type Fault, type FaultContext, type Flow } from "../faults/fault.ts";
+import { observationOf, isOver, type Sample } from "./samples.ts";
+import type { BackgroundTraffic, PacketLoss } from "./traffic.ts";
+import { type FaultScore, scoreFault, type FaultResult } from "./result.ts";
+import type { StatusReader } from "./status-reader.ts";
+import { identityOf, newStatements } from "./statements.ts";
 
 const LOOK_EVERY_MS = 200;
 const CLEARED_WITHIN_MS = 240_000;
 /** Connections that were on their way. */
 const PASSES = 2;
 
-export interface Exercised {
-  readonly outcome: Outcome;
-  readonly judgement: Judgement;
+export interface DrillResult {
+  readonly outcome: FaultResult;
+  readonly judgement: FaultScore;
 }
 
 /** A fault, and where it is. */
-export interface Placed {
+export interface PlacedFault {
   readonly name: string;
   readonly fault: Fault;
   readonly node: NodeName;
@@ -27,9 +27,9 @@ export interface Placed {
 }
 
 interface Stage {
-  readonly sight: Sight;
-  readonly flows: Flows;
-  readonly ground: Omit<FaultGround, "node">;
+  readonly sight: StatusReader;
+  readonly flows: BackgroundTraffic;
+  readonly ground: Omit<FaultContext, "node">;
 }
 
 /** What was not well before anything was broken. */
@@ -38,8 +38,8 @@ interface Rest {
   readonly causes: ReadonlySet<string>;
 }
 
-/** Breaks things in the lab one after the other, looks at what is said of each, and mends it. */
-export class Exercise {
+/** Breaks things in the lab one after the other, looks at what is said of each, and fixes it. */
+export class DrillRunner {
   readonly #stage: Stage;
   readonly #signal: AbortSignal;
 
@@ -53,29 +53,29 @@ export class Exercise {
     return (await this.#rested({ words: new Set(), causes: new Set() }, performance.now() + withinMs)) ?? [];
   }
 
-  async of(faults: readonly Placed[]): Promise<Exercised[]> {
+  async of(faults: readonly PlacedFault[]): Promise<DrillResult[]> {
     const rest = this.#rest();
     const before = this.#stage.flows.losses();
     const expectations = faults.map(({ expected }) => expected);
     for (const { fault, node } of faults) await fault.break({ ...this.#stage.ground, node });
     const samples = await this.#follow(rest, expectations);
-    for (const { fault, node } of faults.toReversed()) await fault.mend?.({ ...this.#stage.ground, node });
-    const mended = performance.now();
-    const left = await this.#rested(rest, mended + CLEARED_WITHIN_MS);
-    const clearedMs = performance.now() - mended;
+    for (const { fault, node } of faults.toReversed()) await fault.fix?.({ ...this.#stage.ground, node });
+    const restored = performance.now();
+    const left = await this.#rested(rest, restored + CLEARED_WITHIN_MS);
+    const clearedMs = performance.now() - restored;
     const interrupted = interruptedBy(before, this.#stage.flows.losses(), expectations);
     return faults.map(({ name, fault, expected }, index) => {
       const other = faults[index === 0 ? 1 : 0]?.name;
-      const outcome: Outcome = {
+      const outcome: FaultResult = {
         fault: name,
         domain: fault.domain,
         ...(other !== undefined && { with: other }),
-        ...findingOf(samples, expected, faults.length),
+        ...observationOf(samples, expected, faults.length),
         ...(left === undefined && { clearedMs }),
         left: left ?? [],
         interrupted,
       };
-      return { outcome, judgement: judge(outcome, expected) };
+      return { outcome, judgement: scoreFault(outcome, expected) };
     });
   }
 
@@ -95,7 +95,7 @@ export class Exercise {
       await sleep(samples.length === 0 ? 0 : LOOK_EVERY_MS, undefined, { signal: this.#signal });
       samples.push({
         atMs: performance.now() - began,
-        words: newsIn(sight.words(), rest.words),
+        words: newStatements(sight.words(), rest.words),
         causes: sight
           .causes()
           .filter(({ id }) => !rest.causes.has(id))
@@ -132,12 +132,12 @@ function causeText({ id, reason = "", message }: Cause): string {
   return `${id} ${reason}${message === undefined ? "" : `: ${message}`}`;
 }
 
-function stalled(before: Losses, now: Losses): string[] {
+function stalled(before: PacketLoss, now: PacketLoss): string[] {
   const still = [...now].filter(([flow, count]) => count < (before.get(flow) ?? 0) + PASSES);
   return still.map(([flow]) => `${flow} does not pass`);
 }
 
-function interruptedBy(before: Losses, after: Losses, expectations: readonly Expectation[]): Flow[] {
+function interruptedBy(before: PacketLoss, after: PacketLoss, expectations: readonly Expectation[]): Flow[] {
   const allowed = new Set(expectations.flatMap(({ interrupts = [] }) => interrupts));
   const lost = [...after].filter(([flow, count]) => count > (before.get(flow) ?? 0) && !allowed.has(flow));
   return lost.map(([flow]) => flow);

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { Expectation } from "../faults/fault.ts";
-import { findingOf, isOver, type Sample } from "./samples.ts";
-import type { Word } from "./statements.ts";
+import { observationOf, isOver, type Sample } from "./samples.ts";
+import type { StatusStatement } from "./statements.ts";
 
 const expected: Expectation = { says: /^Session down/, untrue: /^Session up/, cause: /^Link/, withinMs: 10_000 };
-const up: Word = { text: "Session up", well: true };
-const down: Word = { text: "Session down", well: false };
+const up: StatusStatement = { text: "Session up", well: true };
+const down: StatusStatement = { text: "Session down", well: false };
 
-function sample(seconds: number, words: readonly Word[], ...causes: string[]): Sample {
+function sample(seconds: number, words: readonly StatusStatement[], ...causes: string[]): Sample {
   return { atMs: seconds * 1000, words, causes };
 }
 
@@ -19,18 +19,18 @@ test("a fault is told of by the first status that says it, and explained since t
     sample(3, [down], "Link eth1"),
     sample(4, [down], "Link eth1"),
   ];
-  expect(findingOf(samples, expected)).toEqual({ toldMs: 1000, told: "Session down", causeMs: 3000, named: ["Link eth1"], untrue: [] });
+  expect(observationOf(samples, expected)).toEqual({ toldMs: 1000, told: "Session down", causeMs: 3000, named: ["Link eth1"], untrue: [] });
 });
 
 test("what nobody says is silent, and goes on until it is too late", () => {
   const samples = [sample(0, [up]), sample(9, [up])];
-  expect(findingOf(samples, expected)).toEqual({ named: [], untrue: ["Session up"] });
+  expect(observationOf(samples, expected)).toEqual({ named: [], untrue: ["Session up"] });
   expect(isOver(samples, expected)).toBe(false);
   expect(isOver([...samples, sample(10, [up])], expected)).toBe(true);
 });
 
 test("a good word that matches is no sign of the fault", () => {
-  expect(findingOf([sample(1, [{ ...down, well: true }], "Link eth1")], expected).toldMs).toBeUndefined();
+  expect(observationOf([sample(1, [{ ...down, well: true }], "Link eth1")], expected).toldMs).toBeUndefined();
 });
 
 test("while something still claims health it is not over, however well it is explained", () => {
@@ -47,14 +47,14 @@ test("a wrong cause is given some time to become the right one", () => {
 
 test("of two faults at once each cause is among the first two", () => {
   const samples = [sample(1, [down], "Pool full", "Link eth1", "Session x")];
-  expect(findingOf(samples, expected, 2).causeMs).toBe(1000);
-  expect(findingOf(samples, expected, 1).causeMs).toBeUndefined();
-  expect(findingOf(samples, { ...expected, cause: /^Session/ }, 2).causeMs).toBeUndefined();
+  expect(observationOf(samples, expected, 2).causeMs).toBe(1000);
+  expect(observationOf(samples, expected, 1).causeMs).toBeUndefined();
+  expect(observationOf(samples, { ...expected, cause: /^Session/ }, 2).causeMs).toBeUndefined();
 });
 
 test("what is over before anyone could ask needs no cause", () => {
   const { says, withinMs } = expected;
   const samples = [sample(1, [down])];
-  expect(findingOf(samples, { says, withinMs }).causeMs).toBeUndefined();
+  expect(observationOf(samples, { says, withinMs }).causeMs).toBeUndefined();
   expect(isOver(samples, { says, withinMs })).toBe(true);
 });

@@ -1,17 +1,17 @@
 import type { Expectation } from "../faults/fault.ts";
-import type { Word } from "./statements.ts";
+import type { StatusStatement } from "./statements.ts";
 
 /** What was to be seen in one moment, apart from what was so before. */
 export interface Sample {
   /** Since the fault. */
   readonly atMs: number;
-  readonly words: readonly Word[];
+  readonly words: readonly StatusStatement[];
   /** The causes that `why` names, the first one first. */
   readonly causes: readonly string[];
 }
 
 /** What became of a fault while it lasted. */
-export interface Finding {
+export interface FaultObservation {
   /** When a status said it; never, where it is silent. */
   readonly toldMs?: number;
   readonly told?: string;
@@ -27,7 +27,7 @@ export interface Finding {
 const EXPLAINED_WITHIN_MS = 20_000;
 
 /** Of one of several faults at once; each cause must be among as many first ones. */
-export function findingOf(samples: readonly Sample[], expected: Expectation, atOnce = 1): Finding {
+export function observationOf(samples: readonly Sample[], expected: Expectation, atOnce = 1): FaultObservation {
   const telling = samples.find(({ words }) => tellingWord(words, expected) !== undefined);
   const last = samples.at(-1);
   const told = telling && tellingWord(telling.words, expected);
@@ -43,14 +43,14 @@ export function findingOf(samples: readonly Sample[], expected: Expectation, atO
 
 /** Whether there is nothing left to wait for: all that was expected was seen, or it is too late. */
 export function isOver(samples: readonly Sample[], expected: Expectation, atOnce = 1): boolean {
-  const { toldMs, causeMs, untrue } = findingOf(samples, expected, atOnce);
+  const { toldMs, causeMs, untrue } = observationOf(samples, expected, atOnce);
   const atMs = samples.at(-1)?.atMs ?? 0;
   if (atMs >= expected.withinMs) return true;
   if (toldMs === undefined || untrue.length > 0) return false;
   return expected.cause === undefined || causeMs !== undefined || atMs >= toldMs + EXPLAINED_WITHIN_MS;
 }
 
-function tellingWord(words: readonly Word[], { says }: Expectation): string | undefined {
+function tellingWord(words: readonly StatusStatement[], { says }: Expectation): string | undefined {
   return words.find(({ well, text }) => !well && says.test(text))?.text;
 }
 

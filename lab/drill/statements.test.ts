@@ -4,7 +4,7 @@ import { Service } from "../../src/api/core/service.ts";
 import type { KubeObject } from "../../src/api/kind.ts";
 import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
-import { identityOf, newsIn, type Word, wordsOf } from "./statements.ts";
+import { identityOf, newStatements, type StatusStatement, statementsOf } from "./statements.ts";
 
 const condition = (type: string, status: string, reason: string) => ({ type, status, reason, message: "", lastTransitionTime: "" });
 const object = (content: object): KubeObject => ({ metadata: { name: "node1", namespace: "ns" }, ...content });
@@ -20,7 +20,7 @@ test("a router's status speaks of itself, its resources and its sessions, well o
     sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }],
   };
   const about = "RouterNodeConfigurationStatus ns/node1:";
-  expect(wordsOf(RouterNodeConfigurationStatus, object({ status }))).toEqual([
+  expect(statementsOf(RouterNodeConfigurationStatus, object({ status }))).toEqual([
     { text: `${about} Ready=False ConfigurationFailed`, well: false },
     { text: `${about} Degraded=False Fine`, well: true },
     { text: `${about} L2VNI a ValidationFailed`, well: false },
@@ -32,20 +32,22 @@ test("a router's status speaks of itself, its resources and its sessions, well o
 
 test("a session is named by its peer and node", () => {
   const status = { node: "node1", peer: "router", bgpStatus: "Established", bfdStatus: "Down" };
-  expect(wordsOf(BGPSessionStatus, object({ status }))).toEqual([
+  expect(statementsOf(BGPSessionStatus, object({ status }))).toEqual([
     { text: "BGPSessionStatus router@node1: session Established", well: true },
     { text: "BGPSessionStatus router@node1: BFD Down", well: false },
   ]);
 });
 
 test("only a Service that is to have an address says that it has none", () => {
-  expect(wordsOf(Service, object({ spec: { type: "ClusterIP" } }))).toEqual([]);
-  expect(wordsOf(Service, object({ spec: { type: "LoadBalancer" } }))).toEqual([{ text: "Service ns/node1: has no address", well: false }]);
+  expect(statementsOf(Service, object({ spec: { type: "ClusterIP" } }))).toEqual([]);
+  expect(statementsOf(Service, object({ spec: { type: "LoadBalancer" } }))).toEqual([
+    { text: "Service ns/node1: has no address", well: false },
+  ]);
 });
 
-function event(name: string, content: object): Word[] {
+function event(name: string, content: object): StatusStatement[] {
   const object = { metadata: { name }, type: "Warning", reason: "Drift", involvedObject: { kind: "Node", name: "node1" }, ...content };
-  return wordsOf(Event, object);
+  return statementsOf(Event, object);
 }
 
 test("a warning is said once, and anew when another Event says it or it counts further", () => {
@@ -57,11 +59,11 @@ test("a warning is said once, and anew when another Event says it or it counts f
 
 test("what was said before is no news, but an Event that counts further is", () => {
   const before = new Set([...event("a", {}), { text: "Session down", well: false }].map(identityOf));
-  const now: Word[] = [
+  const now: StatusStatement[] = [
     ...event("a", { count: 2 }),
     ...event("a", {}),
     { text: "Session down", well: false },
     { text: "Pool fine", well: true },
   ];
-  expect(newsIn(now, before)).toEqual([...event("a", { count: 2 }), { text: "Pool fine", well: true }]);
+  expect(newStatements(now, before)).toEqual([...event("a", { count: 2 }), { text: "Pool fine", well: true }]);
 });

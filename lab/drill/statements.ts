@@ -7,7 +7,7 @@ import type { ConfigurationState } from "../../src/api/metallb/configuration-sta
 import type { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 
 /** One thing that a status says. */
-export interface Word {
+export interface StatusStatement {
   /** `RouterNodeConfigurationStatus node2: Ready=False RouterUnavailable` */
   readonly text: string;
   readonly well: boolean;
@@ -26,21 +26,21 @@ const WELL: Readonly<Record<string, string>> = {
   Reported: "True",
   Announced: "True",
   "metallb.io/Announced": "True",
-  Contested: "False",
+  Conflict: "False",
   Reachable: "True",
   Complete: "True",
   Error: "False",
 };
 
 /** Everything that an object says of health, its own or that of others. */
-export function wordsOf(kind: Kind, object: KubeObject): Word[] {
+export function statementsOf(kind: Kind, object: KubeObject): StatusStatement[] {
   if (kind.kind === "Event") return eventWords(object as Event);
   const about = `${kind.kind} ${nameOf(object)}:`;
   const said = [...conditionsOf(object).flatMap(conditionWord), ...(SPEAKERS[kind.kind]?.(object as never) ?? [])];
   return said.map(({ text, well }) => ({ text: `${about} ${text}`, well }));
 }
 
-const SPEAKERS: Readonly<Record<string, (object: never) => Word[]>> = {
+const SPEAKERS: Readonly<Record<string, (object: never) => StatusStatement[]>> = {
   RouterNodeConfigurationStatus: ({ status = {} }: RouterNodeConfigurationStatus) => [
     ...(status.failedResources ?? []).map(({ kind, name, reason }) => bad(`${kind} ${name} ${reason}`)),
     ...(status.resources ?? []).map(({ kind, name, state }) => word(`${kind} ${name} ${state}`, state === "Applied")),
@@ -61,29 +61,29 @@ const SPEAKERS: Readonly<Record<string, (object: never) => Word[]>> = {
     status.peer ? [word(status.peer.reachable ? "peer reachable" : "peer unreachable", status.peer.reachable)] : [],
 };
 
-function eventWords({ metadata, type, reason = "", count = 1, involvedObject: { kind = "", name = "" } }: Event): Word[] {
+function eventWords({ metadata, type, reason = "", count = 1, involvedObject: { kind = "", name = "" } }: Event): StatusStatement[] {
   return type === "Warning" ? [{ text: `Event ${reason} of ${kind} ${name}`, well: false, once: `${metadata.name} ${count}` }] : [];
 }
 
 /** The same word in two moments has been said once. */
-export function identityOf({ text, once = text }: Word): string {
+export function identityOf({ text, once = text }: StatusStatement): string {
   return once;
 }
 
 /** Without what was said before; what is well is not news and counts all the same. */
-export function newsIn(words: readonly Word[], before: ReadonlySet<string>): Word[] {
+export function newStatements(words: readonly StatusStatement[], before: ReadonlySet<string>): StatusStatement[] {
   return words.filter((word) => word.well || !before.has(identityOf(word)));
 }
 
-function word(text: string, well: boolean): Word {
+function word(text: string, well: boolean): StatusStatement {
   return { text, well };
 }
 
-function bad(text: string): Word {
+function bad(text: string): StatusStatement {
   return { text, well: false };
 }
 
-function conditionWord({ type, status, reason }: Condition): Word[] {
+function conditionWord({ type, status, reason }: Condition): StatusStatement[] {
   const well = WELL[type];
   if (well === undefined) return [];
   return [word(`${type}=${status} ${reason}`, status === well)];

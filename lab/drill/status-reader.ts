@@ -6,12 +6,12 @@ import { EXPLAINED_KINDS, explainersOf } from "../../src/explain/explainers.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "../cli/api.ts";
-import { type Word, wordsOf } from "./statements.ts";
+import { type StatusStatement, statementsOf } from "./statements.ts";
 
 const KINDS: readonly Kind[] = [...EXPLAINED_KINDS, Event];
 
 /** What all statuses of the lab say, and what `why` makes of it, from one moment to the next. */
-export class Sight {
+export class StatusReader {
   readonly #caches: readonly Cache<never>[];
   readonly #graph = new CauseGraph(explainersOf({ routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE }));
 
@@ -30,8 +30,8 @@ export class Sight {
     for (const cache of this.#caches) await cache.waitForSync(signal);
   }
 
-  words(): Word[] {
-    return this.#caches.flatMap((cache) => cache.list().flatMap((object) => wordsOf(cache.kind, object)));
+  words(): StatusStatement[] {
+    return this.#caches.flatMap((cache) => cache.list().flatMap((object) => statementsOf(cache.kind, object)));
   }
 
   causes(): readonly Cause[] {

@@ -11,10 +11,10 @@ const CONNECT_EVERY_MS = 500;
 const SERVICES = ["web", "wiki"] as const;
 
 /** What did not get through, by flow. */
-export type Losses = ReadonlyMap<Flow, number>;
+export type PacketLoss = ReadonlyMap<Flow, number>;
 
 /** Traffic through the lab that goes on while things break. */
-export class Flows {
+export class BackgroundTraffic {
   readonly #pings: ReadonlyMap<Flow, Traffic>;
   readonly #connections: Connections;
 
@@ -39,14 +39,14 @@ export class Flows {
   }
 
   /** Until now. What is late counts as lost until it is there. */
-  losses(): Losses {
+  losses(): PacketLoss {
     return this.#each(
       (ping) => ping.lost,
       (tally) => tally.failed,
     );
   }
 
-  passed(): Losses {
+  passed(): PacketLoss {
     return this.#each(
       (ping) => ping.answered,
       (tally) => tally.ok,
@@ -57,7 +57,7 @@ export class Flows {
     await Promise.all([this.#connections.stop(), ...[...this.#pings.values()].map((ping) => ping.stop())]);
   }
 
-  #each(ofPing: (ping: Traffic) => number, ofTally: (tally: { ok: number; failed: number }) => number): Losses {
+  #each(ofPing: (ping: Traffic) => number, ofTally: (tally: { ok: number; failed: number }) => number): PacketLoss {
     const pings = [...this.#pings].map(([flow, ping]) => [flow, ofPing(ping)] as const);
     const services = SERVICES.map((flow) => [flow, ofTally(this.#connections.tally(`default/${flow}`))] as const);
     return new Map<Flow, number>([...pings, ...services]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ManagedKind } from "../../src/api/failover/failover-policy.ts";
 import type { KubeObject } from "../../src/api/kind.ts";
-import { staged } from "./copy.ts";
+import { copyApplication } from "./copy.ts";
 
 function original(kind: ManagedKind, name: string, spec: object, metadata: object = {}, namespace = "shop") {
   const resource = { kind, namespace, name, field: "" };
@@ -23,7 +23,9 @@ const template = (app: string, ...claims: string[]) => ({
 const selector = { matchLabels: { app: "web" } };
 
 test("pods keep their labels, claims and grace, and what they need of a cluster is not copied", () => {
-  const { objects, claims } = staged([original("Deployment", "web", { replicas: 3, selector, template: template("web", "files") })]);
+  const { objects, claims } = copyApplication([
+    original("Deployment", "web", { replicas: 3, selector, template: template("web", "files") }),
+  ]);
   expect(objects).toMatchObject([
     {
       apiVersion: "apps/v1",
@@ -45,7 +47,10 @@ test("pods keep their labels, claims and grace, and what they need of a cluster 
 test("a StatefulSet makes its claims itself, and volumes are there for them", () => {
   const db = { replicas: 2, selector, serviceName: "db", template: template("db"), volumeClaimTemplates: [{ metadata: { name: "data" } }] };
   const volume = { dataSource: { kind: "PersistentVolumeClaim", name: "data-db-0" } };
-  const { claims, volumes, replications } = staged([original("VolumeReplication", "v", volume), original("StatefulSet", "db", db)]);
+  const { claims, volumes, replications } = copyApplication([
+    original("VolumeReplication", "v", volume),
+    original("StatefulSet", "db", db),
+  ]);
   expect(claims).toEqual([]);
   expect(volumes.map(({ name }) => name)).toEqual(["data-db-0", "data-db-1"]);
   expect(replications).toMatchObject([{ metadata: { name: "v" }, spec: volume }]);
@@ -56,7 +61,7 @@ const annotations = (prior: object) => ({
 });
 
 test("a site that is secondary at present is copied as it would be as the primary", () => {
-  const { objects } = staged([
+  const { objects } = copyApplication([
     original("Deployment", "web", { replicas: 0, selector, template: template("web") }, annotations({ replicas: 4 })),
     original("CronJob", "report", { schedule: "0 3 * * *", suspend: true }, annotations({ suspend: null })),
     original("CronJob", "off", { schedule: "0 3 * * *", suspend: true }),
@@ -68,16 +73,16 @@ test("what Flux owns is declared by the Flux object that is managed with it, and
   const labels = { "kustomize.toolkit.fluxcd.io/name": "site", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
   const web = original("Deployment", "web", { selector, template: template("web") }, { labels });
   const site = original("Kustomization", "site", { interval: "1m" }, {}, "flux-system");
-  const both = staged([web, site]);
+  const both = copyApplication([web, site]);
   expect(both.objects).toEqual([]);
   expect(both.flux).toMatchObject([{ object: { kind: "Kustomization" }, declares: [{ kind: "Deployment", metadata: { name: "web" } }] }]);
   expect(both.namespaces).toEqual(["shop", "flux-system"]);
-  expect(staged([web]).objects).toHaveLength(1);
+  expect(copyApplication([web]).objects).toHaveLength(1);
 });
 
 test("a volume has no owner in the copy, so that its Kustomization is not in the way", () => {
   const labels = { "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
   const dataSource = { kind: "PersistentVolumeClaim", name: "data" };
-  const { replications } = staged([original("VolumeReplication", "data", { dataSource }, { labels })]);
+  const { replications } = copyApplication([original("VolumeReplication", "data", { dataSource }, { labels })]);
   expect(replications.map(({ metadata }) => metadata.labels ?? {})).toEqual([{}]);
 });

@@ -5,11 +5,11 @@ import { Deployment } from "../../src/api/core/deployment.ts";
 import type { LabelSelector } from "../../src/api/core/label-selector.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../src/api/kind.ts";
-import { recall } from "../../src/failover/steps/prior-annotation.ts";
+import { readPrior } from "../../src/failover/steps/prior-annotation.ts";
 import type { Managed } from "../../src/failover/observe/observed.ts";
 
 /** An application as it is put on the stage: everything that a switch is about, and nothing else of it. */
-export interface Staged {
+export interface ApplicationCopy {
   readonly namespaces: readonly string[];
   /** Those that have to be made; a StatefulSet makes its own. */
   readonly claims: readonly Place[];
@@ -54,7 +54,7 @@ export function isCopied({ kind }: Managed): boolean {
 }
 
 /** Copies what is there; pods keep their labels, claims and grace, and lose what a lab has no use for: images, nodes, resources, secrets. */
-export function staged(originals: readonly { readonly resource: Managed; readonly object: KubeObject }[]): Staged {
+export function copyApplication(originals: readonly { readonly resource: Managed; readonly object: KubeObject }[]): ApplicationCopy {
   const flux = new Map<string, { object: KubeObject; declares: KubeObject[] }>();
   const objects: KubeObject[] = [];
   const replications: KubeObject[] = [];
@@ -144,12 +144,12 @@ function podOf({ metadata, spec }: PodTemplate = {}) {
 
 /** What a primary site has, also where this one is the secondary. */
 function replicasOf(object: KubeObject): number {
-  const memory = recall(object, "replicas");
+  const memory = readPrior(object, "replicas");
   return memory.is === "there" ? memory.prior : ((object as Original).spec?.replicas ?? 1);
 }
 
 function suspendOf(object: KubeObject): boolean {
-  const memory = recall(object, "suspend");
+  const memory = readPrior(object, "suspend");
   return memory.is === "there" ? memory.prior === true : (object as Original).spec?.suspend === true;
 }
 

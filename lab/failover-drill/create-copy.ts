@@ -6,10 +6,15 @@ import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-clai
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import type { Role } from "../../src/api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
-import type { Staged } from "./copy.ts";
+import type { ApplicationCopy } from "./copy.ts";
 
 /** Makes the copy at a site, and waits until it runs. `home` is the namespace that is there already. */
-export async function stage(site: Site, { home, ...of }: Staged & { home: string }, role: Role, signal: AbortSignal): Promise<void> {
+export async function createCopy(
+  site: Site,
+  { home, ...of }: ApplicationCopy & { home: string },
+  role: Role,
+  signal: AbortSignal,
+): Promise<void> {
   const { client, flux } = site;
   const create = (kind: Kind, object: object) => client.resource(kind).create(object as KubeObject, { signal });
   for (const namespace of of.namespaces) if (namespace !== home) await createNamespace(client, namespace, signal);
@@ -29,7 +34,7 @@ export async function stage(site: Site, { home, ...of }: Staged & { home: string
   await until(`the copy runs at ${site.name}`, () => runs(site, of, role, signal), signal);
 }
 
-async function runs({ client }: Site, of: Staged, role: Role, signal: AbortSignal): Promise<boolean> {
+async function runs({ client }: Site, of: ApplicationCopy, role: Role, signal: AbortSignal): Promise<boolean> {
   const every = async <T extends KubeObject>(kind: Kind<T>): Promise<T[]> => {
     const lists = await Promise.all(of.namespaces.map((namespace) => client.resource(kind).list({ namespace, signal })));
     return lists.flatMap(({ items }) => items);

@@ -5,9 +5,9 @@ import { seconds } from "../../src/util/duration.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
 import type { KubeObject } from "../../src/api/kind.ts";
 import { humanDuration } from "../../src/util/age.ts";
-import { lookLive } from "../../src/failover/observe/live-reader.ts";
+import { readLive } from "../../src/failover/observe/live-reader.ts";
 import { managedBy } from "../../src/failover/managed.ts";
-import { needsOf } from "../../src/failover/observe/watched-kinds.ts";
+import { watchedKindsOf } from "../../src/failover/observe/watched-kinds.ts";
 import type { Managed } from "../../src/failover/observe/observed.ts";
 import { ServedKinds } from "../../src/failover/observe/served-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
@@ -15,24 +15,21 @@ import { print } from "../../src/kube/printable.ts";
 import { connect } from "../../src/cli/shared/connection.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import { controllerOn } from "../cli/sites.ts";
-import { judge } from "../../src/cli/lint/schema-rules.ts";
+import { validateManifest } from "../../src/cli/lint/schema-rules.ts";
 import { readInputs } from "../../src/cli/manifests/input.ts";
 import { Columns } from "../../src/cli/print/columns.ts";
-import { paintFor } from "../../src/cli/print/color.ts";
+import { printItems } from "../../src/cli/print/items.ts";
+import { colorizeFor } from "../../src/cli/print/color.ts";
 import { warn } from "../../src/cli/print/warn.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
-import { HoldUps } from "./step-delays.ts";
-import { type Staged, isCopied, staged } from "./copy.ts";
-import { stage } from "./create-copy.ts";
+import { type HoldUp, StepDelays } from "./step-delays.ts";
+import { type ApplicationCopy, isCopied, copyApplication } from "./copy.ts";
+import { createCopy } from "./create-copy.ts";
+import type { DrillOptions } from "../../src/cli/failover/drill.ts";
 import { follow } from "../../src/cli/failover/follow.ts";
-import { heldUpBy } from "../../src/cli/failover/progress.ts";
-import { type PolicyOptions, readPolicy, titleOf } from "../../src/cli/failover/read-policy.ts";
+import { blockedBy } from "../../src/cli/failover/progress.ts";
+import { readPolicy, titleOf } from "../../src/cli/failover/read-policy.ts";
 import { switchesOf } from "../../src/cli/failover/transitions.ts";
-
-export interface DrillOptions extends PolicyOptions {
-  filename?: string[];
-  timeout: string;
-}
 
 interface Original {
   readonly policy: FailoverPolicy;
@@ -46,10 +43,13 @@ interface Half {
   readonly to: Role;
 }
 
+/** How one half went; an item of `-o json`. */
 interface Result extends Half {
-  readonly took: string;
-  readonly longest: string;
-  readonly heldUpBy: string;
+  readonly state: "complete" | "failed";
+  readonly seconds?: number;
+  readonly longestStep?: { readonly name: string; readonly seconds: number; readonly heldUpBy?: HoldUp };
+  /** Why it was not done. */
+  readonly message?: string;
 }
 
 const COURSE: readonly Half[] = [
@@ -62,18 +62,18 @@ const COURSE: readonly Half[] = [
 /** Copies a policy and what it manages into the lab's two sites, and moves it there and back. */
 export async function drill(name: string, options: DrillOptions): Promise<void> {
   const timeout = seconds(options.timeout) ?? 0;
-  if (timeout <= 0) throw new CliError(`--timeout ${options.timeout} is no length of time; write 90s, 30m or 2h`, EXIT.misuse);
+  if (timeout <= 0) throw new CliError(`--timeout ${options.timeout} is not a duration; use 90s, 30m or 2h`, EXIT.misuse);
   const original = options.filename ? await fromManifests(name, options.filename, options) : await fromCluster(name, options);
   const { policy, missing } = original;
   const objects = original.objects.filter(({ resource }) => isCopied(resource));
-  for (const { kind, namespace, name: called } of missing) warn(`${kind} ${namespace}/${called} is not there, and left out`);
+  for (const { kind, namespace, name: called } of missing) warn(`${kind} ${namespace}/${called} does not exist; left out`);
   for (const { resource } of original.objects.filter((one) => !isCopied(one.resource))) {
-    warn(`${resource.kind} ${resource.namespace}/${resource.name} cannot be copied into the lab, and is left out`);
+    warn(`${resource.kind} ${resource.namespace}/${resource.name} cannot be copied into the lab; left out`);
   }
-  if (objects.length === 0) throw new CliError(`Nothing of what FailoverPolicy ${titleOf(policy)} manages is there`, EXIT.no);
+  if (objects.length === 0) throw new CliError(`No object that FailoverPolicy ${titleOf(policy)} manages exists`, EXIT.no);
 
   const { namespace = "" } = policy.metadata;
-  const copy: Staged & { home: string } = { ...staged(objects), home: namespace };
+  const copy: ApplicationCopy & { home: string } = { ...copyApplication(objects), home: namespace };
   const managedResources = objects.map(({ resource: { kind, namespace: where, name: called } }) => ({
     kind,
     namespace: where,
@@ -81,26 +81,31 @@ export async function drill(name: string, options: DrillOptions): Promise<void> 
   }));
   const { mode } = policy.spec;
   const stopping = new AbortController();
-  void untilStopped().then(() => stopping.abort(new CliError("Stopped. Nothing is left of the drill", EXIT.unknown)));
+  void untilStopped().then(() => stopping.abort(new CliError("Stopped; the drill is removed", EXIT.unknown)));
   const lab = await startTwoSites({
     progress: progressOn(process.stderr),
-    // A copy asks nobody for consent.
+    // A copy needs no consent.
     controller: (kubeconfig) => [...controllerOn(kubeconfig), "--failover-namespaces", "*"],
     signal: stopping.signal,
     application: {
       namespace,
       policy: name,
       spec: { managedResources, ...(mode !== undefined && { mode }) },
-      create: (site, role, signal) => stage(site, copy, role, signal),
+      create: (site, role, signal) => createCopy(site, copy, role, signal),
     },
   });
   try {
+    const quiet = options.output === "json";
     const results: Result[] = [];
     for (const half of COURSE) {
-      print(`\n${half.site} to ${half.to}:\n`);
-      results.push(await move(lab.sites[half.site].client, { name, namespace }, half, timeout * 1000));
+      if (!quiet) print(`\n${half.site} to ${half.to}:\n`);
+      results.push(await move(lab.sites[half.site].client, { name, namespace }, half, { timeoutMs: timeout * 1000, quiet }));
+      if (results.at(-1)?.state === "failed") break;
     }
-    print(["", ...table(results), ""].join("\n"));
+    if (quiet) printItems("FailoverDrillMove", results);
+    const failed = results.find(({ state }) => state === "failed");
+    if (failed) throw new CliError(`${failed.site} is not ${failed.to}: ${failed.message}`, EXIT.no);
+    if (!quiet) print(["", ...table(results), ""].join("\n"));
   } finally {
     await lab.stop();
   }
@@ -112,7 +117,7 @@ async function fromCluster(name: string, options: DrillOptions): Promise<Origina
   try {
     const policy = await readPolicy(client, name, options, signal);
     const { managed } = managedBy(policy);
-    const sight = await lookLive(client, new ServedKinds(client), needsOf(managed), signal);
+    const sight = await readLive(client, new ServedKinds(client), watchedKindsOf(managed), signal);
     return gathered(policy, managed, (resource) => {
       const look = sight.object(resource.kind, resource.namespace, resource.name);
       if ("error" in look) throw new CliError(`${resource.kind} ${resource.namespace}/${resource.name}: ${look.error}`, EXIT.unknown);
@@ -129,8 +134,8 @@ async function fromManifests(name: string, paths: readonly string[], { namespace
   if (bad) throw new CliError(`${bad.file}:${bad.line}: ${bad.message}`, EXIT.no);
   const all = new Map(inputs.map(({ object }) => [`${object.kind} ${placeOf(object)}`, object]));
   const found = all.get(`${FailoverPolicy.kind} ${namespace}/${name}`);
-  if (!found) throw new CliError(`There is no FailoverPolicy ${namespace}/${name} among the manifests`, EXIT.no);
-  const { admitted, complaints } = judge(found);
+  if (!found) throw new CliError(`The manifests have no FailoverPolicy ${namespace}/${name}`, EXIT.no);
+  const { admitted, complaints } = validateManifest(found);
   const [complaint] = complaints;
   if (!admitted || complaint)
     throw new CliError(`FailoverPolicy ${namespace}/${name}: ${complaint?.field}: ${complaint?.message}`, EXIT.no);
@@ -151,30 +156,41 @@ function gathered(policy: FailoverPolicy, managed: readonly Managed[], find: (re
   };
 }
 
-async function move(client: KubeClient, ref: { name: string; namespace: string }, half: Half, timeoutMs: number): Promise<Result> {
+async function move(
+  client: KubeClient,
+  ref: { name: string; namespace: string },
+  half: Half,
+  options: { timeoutMs: number; quiet: boolean },
+): Promise<Result> {
   const { signal } = new AbortController();
   const asked = await client.resource(FailoverPolicy).patch(ref, { spec: { desiredState: half.to } }, { signal });
   const generation = asked.metadata.generation ?? 0;
-  const holdUps = new HoldUps();
+  const holdUps = new StepDelays();
   const onSeen = ({ status }: FailoverPolicy) => holdUps.see(status?.transition?.steps ?? [], Date.now());
-  const ending = await follow(client, asked, { to: half.to, generation }, { timeoutMs, onSeen });
-  if (ending.is === "stopped") throw new CliError("Stopped. Nothing is left of the drill", EXIT.unknown);
+  const ending = await follow(client, asked, { to: half.to, generation }, { ...options, onSeen });
+  if (ending.is === "stopped") throw new CliError("Stopped; the drill is removed", EXIT.unknown);
   if (ending.is !== "complete") {
-    const why = ending.message ?? heldUpBy(ending.policy, { to: half.to, generation }, Date.now());
-    throw new CliError(`${half.site} is not ${half.to}: ${why}`, EXIT.no);
+    return { ...half, state: "failed", message: ending.message ?? blockedBy(ending.policy, { to: half.to, generation }, Date.now()) };
   }
   const [made] = switchesOf(ending.policy);
   const [longest] = (made?.steps ?? []).toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
+  const by = longest && holdUps.of(longest.name);
   return {
     ...half,
-    took: humanDuration((made?.seconds ?? 0) * 1000),
-    longest: longest ? `${longest.name} ${humanDuration((longest.seconds ?? 0) * 1000)}` : "",
-    heldUpBy: longest ? holdUps.of(longest.name) : "",
+    state: "complete",
+    seconds: made?.seconds ?? 0,
+    ...(longest && { longestStep: { name: longest.name, seconds: longest.seconds ?? 0, ...(by && { heldUpBy: by }) } }),
   };
 }
 
 function table(results: readonly Result[]): string[] {
   const head = ["SITE", "TO", "TOOK", "LONGEST STEP", "HELD UP BY"].map((text) => ({ text }));
-  const rows = results.map(({ site, to, took, longest, heldUpBy: by }) => [site, to, took, longest, by].map((text) => ({ text })));
-  return new Columns(paintFor(process.stdout)).lines([head, ...rows]);
+  const rows = results.map(({ site, to, seconds: took = 0, longestStep }) => {
+    const longest = longestStep ? `${longestStep.name} ${humanDuration(longestStep.seconds * 1000)}` : "";
+    const { heldUpBy: by } = longestStep ?? {};
+    return [site, to, humanDuration(took * 1000), longest, by ? `${by.object}, ${humanDuration(by.seconds * 1000)}` : ""].map((text) => ({
+      text,
+    }));
+  });
+  return new Columns(colorizeFor(process.stdout)).lines([head, ...rows]);
 }

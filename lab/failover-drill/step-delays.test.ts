@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TransitionStep } from "../../src/cli/failover/transitions.ts";
-import { HoldUps } from "./step-delays.ts";
+import { StepDelays } from "./step-delays.ts";
 
 const waits = (pod?: string): TransitionStep => ({
   name: "AwaitTermination",
@@ -9,8 +9,8 @@ const waits = (pod?: string): TransitionStep => ({
 });
 
 test("a step was held up by what it waited for longest, not by what it waited for last", () => {
-  const holdUps = new HoldUps();
-  expect(holdUps.of("AwaitTermination")).toBe("");
+  const holdUps = new StepDelays();
+  expect(holdUps.of("AwaitTermination")).toBeUndefined();
   for (const [pod, second] of [
     ["web", 0],
     ["db", 5],
@@ -19,5 +19,5 @@ test("a step was held up by what it waited for longest, not by what it waited fo
     [undefined, 21],
   ] as const)
     holdUps.see([waits(pod)], second * 1000);
-  expect(holdUps.of("AwaitTermination")).toBe("Pod shop/db, 15s");
+  expect(holdUps.of("AwaitTermination")).toEqual({ object: "Pod shop/db", seconds: 15 });
 });

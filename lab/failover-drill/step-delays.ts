@@ -1,15 +1,16 @@
-import { humanDuration } from "../../src/util/age.ts";
 import type { TransitionStep } from "../../src/cli/failover/transitions.ts";
 import { objectTitle } from "../../src/cli/failover/wait-text.ts";
 
-interface HoldUp {
-  readonly title: string;
-  readonly since: number;
+/** What a step waited for, and how long. */
+export interface HoldUp {
+  /** `Pod shop/db-0` */
+  readonly object: string;
+  readonly seconds: number;
 }
 
 /** What each step of a switch was held up by for longest, of what was seen of it. */
-export class HoldUps {
-  readonly #now = new Map<string, HoldUp>();
+export class StepDelays {
+  readonly #now = new Map<string, { readonly title: string; readonly since: number }>();
   readonly #longest = new Map<string, { readonly title: string; readonly ms: number }>();
 
   see(steps: readonly TransitionStep[], at: number): void {
@@ -24,9 +25,8 @@ export class HoldUps {
     }
   }
 
-  /** `Pod shop/db-0, 15s` */
-  of(step: string): string {
+  of(step: string): HoldUp | undefined {
     const longest = this.#longest.get(step);
-    return longest ? `${longest.title}, ${humanDuration(longest.ms)}` : "";
+    return longest && { object: longest.title, seconds: Math.round(longest.ms / 1000) };
   }
 }

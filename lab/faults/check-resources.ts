@@ -3,7 +3,7 @@ import { ConnectivityMesh } from "../../src/api/connectivity/connectivity-mesh.t
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { NAMESPACE } from "../cli/api.ts";
-import { type Expectation, type Fault, WITHIN_MS } from "./fault.ts";
+import { type Expectation, type Fault, DETECTION_LIMIT_MS } from "./fault.ts";
 import { applied, type Made } from "./resources.ts";
 
 function made(kind: Kind, name: string, spec: object, marks: Pick<ObjectMeta, "labels" | "annotations"> = {}): Made {
@@ -18,7 +18,7 @@ function check(about: string, name: string, targetEndpoint: string): Fault {
     says: new RegExp(`^PodNetworkConnectivityCheck ${NAMESPACE}/${name}: Reachable=(False|Unknown)`),
     untrue: new RegExp(`^PodNetworkConnectivityCheck ${NAMESPACE}/${name}: Reachable=True`),
     cause: new RegExp(`${name} |${targetEndpoint.replaceAll(".", "\\.")}`),
-    withinMs: WITHIN_MS.session,
+    withinMs: DETECTION_LIMIT_MS.session,
   });
 }
 
@@ -31,20 +31,20 @@ function notReady(name: string): Expectation {
     says: new RegExp(`^ConnectivityMesh ${NAMESPACE}/${name}: Ready=False`),
     untrue: new RegExp(`^ConnectivityMesh ${NAMESPACE}/${name}: Ready=True`),
     cause: new RegExp(`^ConnectivityMesh/${NAMESPACE}/${name} `),
-    withinMs: WITHIN_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.refused,
   };
 }
 
 /** What `lab break` knows of checks that cannot succeed or cannot be made. */
 export const CHECK_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
-  "check-forbidden": check("someone asks a node to try a cloud's metadata address", "check-forbidden", "169.254.169.254:80"),
-  "check-refused": check("someone asks a node to try a port where nobody listens", "check-refused", "dns.lab:9"),
-  "check-unknown-name": check("someone asks a node to try a name that does not exist", "check-unknown-name", "nowhere.lab:80"),
-  "mesh-selector-bad": mesh("someone applies a mesh with a selector that cannot be used", "mesh-selector-bad", {
+  "check-forbidden": check("someone creates a check of a cloud metadata address", "check-forbidden", "169.254.169.254:80"),
+  "check-refused": check("someone creates a check of a port where nothing listens", "check-refused", "dns.lab:9"),
+  "check-unknown-name": check("someone creates a check of a name that does not exist", "check-unknown-name", "nowhere.lab:80"),
+  "mesh-selector-bad": mesh("someone applies a mesh with an invalid selector", "mesh-selector-bad", {
     sources: { nodes: { selector: { matchExpressions: [{ key: "rack", operator: "In" }] } } },
     targets: [{ host: "dns.lab:53" }],
   }),
-  "mesh-service-missing": mesh("someone applies a mesh whose target is a Service that is not there", "mesh-service-missing", {
+  "mesh-service-missing": mesh("someone applies a mesh whose target is a missing Service", "mesh-service-missing", {
     sources: { nodes: {} },
     targets: [{ service: { name: "nowhere", namespace: "default" } }],
   }),

@@ -1,16 +1,16 @@
 import type { NodeName } from "../net/topology.ts";
-import { type Expectation, WITHIN_MS } from "./fault.ts";
+import { type Expectation, DETECTION_LIMIT_MS } from "./fault.ts";
 
 /** Nobody hears of a node any more: whatever its agent said last is not known to be so. */
-export function silentNode(node: NodeName): Expectation {
+export function nodeNotReporting(node: NodeName): Expectation {
   const statuses = `RouterNodeConfigurationStatus [^ ]+/${node}|BGPSessionStatus [^ ]+@${node}|ConfigurationState [^ ]+/speaker-${node}`;
   return {
     says: new RegExp(`^(${statuses}): (Ready|Valid|Reported)=Unknown`),
     untrue: new RegExp(
       `^(${statuses}): (Ready=True|Degraded=False|SessionsEstablished=True|VNIsUp=True|session Established|Valid=True|Reported=True)`,
     ),
-    cause: new RegExp(`^Agent/${node} AgentSilent`),
-    withinMs: WITHIN_MS.silence,
+    cause: new RegExp(`^Agent/${node} AgentNotReporting`),
+    withinMs: DETECTION_LIMIT_MS.silence,
   };
 }
 
@@ -20,6 +20,6 @@ export function failingChecks(names: string, cause: string): Expectation {
     says: new RegExp(`^PodNetworkConnectivityCheck [^ ]+/${names}[^ ]*: Reachable=False`),
     untrue: new RegExp(`^PodNetworkConnectivityCheck [^ ]+/${names}[^ ]*: Reachable=True`),
     cause: new RegExp(cause),
-    withinMs: WITHIN_MS.session,
+    withinMs: DETECTION_LIMIT_MS.session,
   };
 }

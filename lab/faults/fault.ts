@@ -4,7 +4,7 @@ import type { Domain } from "../../src/api/health.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
 /** What a fault is done to. */
-export interface FaultGround {
+export interface FaultContext {
   readonly node: NodeName;
   /** All of them. */
   readonly nodes: readonly NodeName[];
@@ -16,9 +16,9 @@ export interface FaultGround {
 export interface Fault {
   readonly about: string;
   readonly domain: Domain;
-  break(ground: FaultGround): Promise<void>;
-  /** Undefined where Plumbline mends it by itself. */
-  readonly mend?: (ground: FaultGround) => Promise<void>;
+  break(context: FaultContext): Promise<void>;
+  /** Undefined where Plumbline fixes it by itself. */
+  readonly fix?: (context: FaultContext) => Promise<void>;
   /** What must be seen of it on this node, and what must not. Undefined where nothing is to be seen of it. */
   readonly expect?: (node: NodeName) => Expectation;
 }
@@ -42,7 +42,7 @@ const FLOWS = ["shop node1 → node2", "shop node1 → node3", "shop node3 → s
 export type Flow = (typeof FLOWS)[number];
 
 /** How long it may take until the truth is told. A busy machine is slow: these are bounds, and nobody waits for them where all goes well. */
-export const WITHIN_MS = {
+export const DETECTION_LIMIT_MS = {
   /** Somebody looks at it at once. */
   refused: 60_000,
   /** A session has to miss its keepalives first, or an attempt has to come. */
@@ -52,6 +52,6 @@ export const WITHIN_MS = {
 } as const;
 
 /** The traffic that goes through a node, the client's connections to services included. */
-export function flowsThrough(node: NodeName): Flow[] {
+export function trafficThrough(node: NodeName): Flow[] {
   return FLOWS.filter((flow) => flow.includes(node) || flow === "web" || flow === "wiki");
 }

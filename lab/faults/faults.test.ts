@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FAULTS } from "../../src/cli/lab/faults.ts";
+import { FAULTS } from "./faults.ts";
 
 /** The faults of which these words would be taken for the news. */
 function toldBy(words: (fault: string) => string): string[] {

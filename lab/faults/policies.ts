@@ -4,7 +4,7 @@ import { Secret } from "../../src/api/core/secret.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
 import type { Kind } from "../../src/api/kind.ts";
-import { type Expectation, type Fault, WITHIN_MS } from "./fault.ts";
+import { type Expectation, type Fault, DETECTION_LIMIT_MS } from "./fault.ts";
 import { applied, type Made } from "./resources.ts";
 
 const NAMESPACE = "default";
@@ -39,20 +39,20 @@ function inError(name: string, cause = `FailoverPolicy/${NAMESPACE}/${name}`, wh
     says: new RegExp(`^FailoverPolicy ${NAMESPACE}/${name}: ${what}`),
     untrue: new RegExp(`^FailoverPolicy ${NAMESPACE}/${name}: Complete=True`),
     cause: new RegExp(`^(${cause})(@[^ ]+)? `),
-    withinMs: WITHIN_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.refused,
   };
 }
 
 /** What `lab break` knows of policies that cannot be followed where there is one site only. */
 export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
   "policy-workload-missing": applied(
-    "someone applies a FailoverPolicy for a Deployment that is not there",
+    "someone applies a FailoverPolicy for a missing Deployment",
     "failover",
     [policy("policy-workload-missing", managed("Deployment", "drill-nowhere"))],
     inError("policy-workload-missing", `FailoverPolicy/${NAMESPACE}/policy-workload-missing|Deployment/${NAMESPACE}/drill-nowhere`),
   ),
   "policy-volume-missing": applied(
-    "someone applies a FailoverPolicy for a volume in a cluster that replicates none",
+    "someone applies a FailoverPolicy for a volume in a cluster without replication",
     "failover",
     [policy("policy-volume-missing", managed("VolumeReplication", "drill-nowhere"))],
     inError("policy-volume-missing", `FailoverPolicy/${NAMESPACE}/policy-volume-missing|VolumeReplication/${NAMESPACE}/drill-nowhere`),
@@ -81,7 +81,7 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
     inError("policy-deletes-volumes", `FailoverPolicy/${NAMESPACE}/policy-deletes-volumes|StatefulSet/${NAMESPACE}/deletes`),
   ),
   "policy-peer-missing": applied(
-    "someone applies a FailoverPolicy whose peer is in a Secret that is not there",
+    "someone applies a FailoverPolicy whose peer is in a missing Secret",
     "failover",
     [
       deployment("peerless", 0),
@@ -112,7 +112,7 @@ function podStays(): Fault {
   const held = { metadata: { ...pod, labels: { app: "stays" }, finalizers: ["drill.plumbline.dev/stays"] } };
   const spec = { nodeName: "node3", terminationGracePeriodSeconds: 0, containers: [{ name: "stays", image: "stays" }] };
   const fault = applied(
-    "someone makes a site the secondary one, and a pod does not end",
+    "someone switches a site to secondary, and a pod does not terminate",
     "failover",
     [
       deployment("stays", 1),
@@ -123,13 +123,13 @@ function podStays(): Fault {
   );
   return {
     ...fault,
-    break: async (ground) => {
-      await fault.break(ground);
-      await ground.client.resource(Pod).delete(pod, { signal: ground.signal });
+    break: async (context) => {
+      await fault.break(context);
+      await context.client.resource(Pod).delete(pod, { signal: context.signal });
     },
-    mend: async (ground) => {
-      await ground.client.resource(Pod).patch(pod, { metadata: { finalizers: null } }, { signal: ground.signal });
-      await fault.mend?.(ground);
+    fix: async (context) => {
+      await context.client.resource(Pod).patch(pod, { metadata: { finalizers: null } }, { signal: context.signal });
+      await fault.fix?.(context);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import type { Domain } from "../../src/api/health.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "../cli/api.ts";
-import { type Expectation, type Fault, type Flow, WITHIN_MS } from "./fault.ts";
+import { type Expectation, type Fault, type Flow, DETECTION_LIMIT_MS } from "./fault.ts";
 
 /** An object that somebody applies. */
 export interface Made {
@@ -10,7 +10,7 @@ export interface Made {
   readonly object: { readonly metadata: KubeObject["metadata"]; readonly [field: string]: unknown };
 }
 
-/** Somebody applies these; to mend it is to delete them again. */
+/** Somebody applies these; to fix it is to delete them again. */
 export function applied(about: string, domain: Domain, made: readonly Made[], expected: Expectation): Fault {
   return {
     about,
@@ -18,7 +18,7 @@ export function applied(about: string, domain: Domain, made: readonly Made[], ex
     break: async ({ client, signal }) => {
       for (const { kind, object } of made) await client.resource(kind).create(object, { signal });
     },
-    mend: async ({ client, signal }) => {
+    fix: async ({ client, signal }) => {
       for (const { kind, object } of made.toReversed()) {
         const { name, namespace } = object.metadata;
         await client
@@ -48,29 +48,29 @@ export function edited(about: string, domain: Domain, { kind, name, namespace, c
     about,
     domain,
     break: async ({ client, signal }) => void (await client.resource(kind).patch({ name, namespace }, change, { signal })),
-    mend: async ({ client, signal }) => void (await client.resource(kind).patch({ name, namespace }, back, { signal })),
+    fix: async ({ client, signal }) => void (await client.resource(kind).patch({ name, namespace }, back, { signal })),
     expect: () => expected,
   };
 }
 
 /** Every router that it is for says that it is not live. */
-export function refusedByRouters(kind: string, name: string, reason: string, { interrupts = [] as readonly Flow[] } = {}): Expectation {
+export function rejectedByRouters(kind: string, name: string, reason: string, { interrupts = [] as readonly Flow[] } = {}): Expectation {
   const status = "^RouterNodeConfigurationStatus [^ ]+:";
   return {
     says: new RegExp(`${status} ${kind} ${name} ${reason}$`),
     untrue: new RegExp(`${status} (Ready=True|Degraded=False|${kind} ${name} Applied)`),
     cause: new RegExp(`^${kind}/${ROUTER_NAMESPACE}/${name}(@[^ ]+)? ${reason}`),
-    withinMs: WITHIN_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.refused,
     interrupts,
   };
 }
 
 /** The load balancer's configuration is not valid because of it. */
-export function refusedByBalancer(kind: string, name: string, { cause = `${kind}/${METALLB_NAMESPACE}/${name}` } = {}): Expectation {
+export function rejectedByBalancer(kind: string, name: string, { cause = `${kind}/${METALLB_NAMESPACE}/${name}` } = {}): Expectation {
   return {
     says: new RegExp(`^ConfigurationState [^ ]+: ${kind} ${name} `),
     untrue: /^ConfigurationStatus [^ ]+: Valid=True/,
     cause: new RegExp(`^(${cause})(@[^ ]+)? `),
-    withinMs: WITHIN_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.refused,
   };
 }

@@ -7,19 +7,19 @@ import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
 import { ROUTER_NAMESPACE } from "../cli/api.ts";
 import type { Fault } from "./fault.ts";
-import { applied, edited, type Made, refusedByRouters } from "./resources.ts";
+import { applied, edited, type Made, rejectedByRouters } from "./resources.ts";
 
 function made(kind: Kind, name: string, spec: object): Made {
   return { kind, object: { metadata: { name, namespace: ROUTER_NAMESPACE }, spec } };
 }
 
 function refused(about: string, kind: Kind, name: string, spec: object, reason = "ValidationFailed"): Fault {
-  return applied(about, "router", [made(kind, name, spec)], refusedByRouters(kind.kind, name, reason));
+  return applied(about, "router", [made(kind, name, spec)], rejectedByRouters(kind.kind, name, reason));
 }
 
 function editRefused(about: string, kind: Kind, name: string, change: object, back: object): Fault {
   const edit = { kind, name, namespace: ROUTER_NAMESPACE, change: { spec: change }, back: { spec: back } };
-  return edited(about, "router", edit, refusedByRouters(kind.kind, name, "ValidationFailed"));
+  return edited(about, "router", edit, rejectedByRouters(kind.kind, name, "ValidationFailed"));
 }
 
 const session = (ipv4: string) => ({ asn: ROUTER_ASN, hostasn: SPEAKER_ASN, localcidr: { ipv4 } });
@@ -36,18 +36,18 @@ export const ROUTER_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     hostsession: session("192.169.31.0/24"),
     exportRTs: [`${ROUTER_ASN}:100`],
   }),
-  "route-target-bad": refused("someone applies an L3VNI with a route target that is none", L3VNI, "route-target-bad", {
+  "route-target-bad": refused("someone applies an L3VNI with an invalid route target", L3VNI, "route-target-bad", {
     vrf: "rtb",
     vni: 303,
     hostsession: session("192.169.32.0/24"),
     exportRTs: ["soon"],
   }),
-  "subnet-taken": refused("someone applies an L2VNI whose gateway lies in the subnet of another", L2VNI, "subnet-taken", {
+  "subnet-taken": refused("someone applies an L2VNI whose gateway is in the subnet of another", L2VNI, "subnet-taken", {
     vrf: "red",
     vni: 304,
     l2gatewayips: ["10.110.0.254/25"],
   }),
-  "gateway-bad": refused("someone applies an L2VNI with a gateway that is no address", L2VNI, "gateway-bad", {
+  "gateway-bad": refused("someone applies an L2VNI with an invalid gateway address", L2VNI, "gateway-bad", {
     vrf: "red",
     vni: 305,
     l2gatewayips: ["10.131.0.300/24"],
@@ -57,18 +57,12 @@ export const ROUTER_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     vni: 306,
     hostmaster: { type: "linux-bridge", linuxBridge: { name: "br-nowhere" } },
   }),
-  "selector-bad": refused("someone applies an L2VNI with a nodeSelector that cannot be used", L2VNI, "selector-bad", {
+  "selector-bad": refused("someone applies an L2VNI with an invalid nodeSelector", L2VNI, "selector-bad", {
     vrf: "red",
     vni: 307,
     nodeSelector: { matchExpressions: [{ key: "rack", operator: "In" }] },
   }),
-  "vrf-lonely": refused(
-    "someone applies an L3VNI for a VRF that nothing is in",
-    L3VNI,
-    "vrf-lonely",
-    { vrf: "lonely", vni: 308 },
-    "DependencyFailed",
-  ),
+  "vrf-lonely": refused("someone applies an L3VNI for an empty VRF", L3VNI, "vrf-lonely", { vrf: "lonely", vni: 308 }, "DependencyFailed"),
   "session-prefix-taken": refused("someone applies an L3VNI with the session prefix of another", L3VNI, "session-prefix-taken", {
     vrf: "spt",
     vni: 309,
@@ -90,16 +84,16 @@ export const ROUTER_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     { rawConfig: "route-map drill permit 10\n set nonsense 7\n" },
     "ApplicationFailed",
   ),
-  "vni-edited": editRefused("someone edits a working L2VNI onto the VNI of another", L2VNI, "stock", { vni: 110 }, { vni: 120 }),
+  "vni-edited": editRefused("someone changes a working L2VNI to the VNI of another", L2VNI, "stock", { vni: 110 }, { vni: 120 }),
   "nic-edited": editRefused(
-    "someone edits the Underlay onto an interface that no node has",
+    "someone changes the Underlay to an interface that no node has",
     Underlay,
     "underlay",
     { nics: ["eth9"] },
     { nics: ["eth1"] },
   ),
   "neighbor-secret-missing": editRefused(
-    "someone edits the Underlay to take its password from a Secret that is not there",
+    "someone changes the Underlay's password to a missing Secret",
     Underlay,
     "underlay",
     { neighbors: [{ ...neighbor, passwordSecret: "drill-nowhere" }] },

@@ -2,8 +2,8 @@ import { Machine } from "../machine/machine.ts";
 import type { LabHost } from "../net/lab-host.ts";
 import { LEAF_BRIDGE, type NodeName, TOR_ADDRESS, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../net/topology.ts";
 import { AGENT_PROCESS } from "../cli/agents.ts";
-import { silentNode } from "./expectations.ts";
-import { type Expectation, type Fault, type FaultGround, flowsThrough, WITHIN_MS } from "./fault.ts";
+import { nodeNotReporting } from "./expectations.ts";
+import { type Expectation, type Fault, type FaultContext, trafficThrough, DETECTION_LIMIT_MS } from "./fault.ts";
 
 const THIEF = "thief";
 /** Longer than anyone looks at a fault. */
@@ -15,51 +15,51 @@ export const ROUTER_FAULTS: Readonly<Record<string, Fault>> = {
     about: "the tor's port towards the node goes down",
     domain: "router",
     break: ({ node, host }) => host("tor").ip([`link set ${node} down`]),
-    mend: ({ node, host }) => host("tor").ip([`link set ${node} up`]),
+    fix: ({ node, host }) => host("tor").ip([`link set ${node} up`]),
     expect: (node) => ({ ...torSession(node), cause: new RegExp(`^Link/eth1@${node} `) }),
   },
   "session-cut": {
     about: "the tor shuts its BGP session with the node",
     domain: "router",
-    break: (ground) => torNeighbor(ground, "shutdown"),
-    mend: (ground) => torNeighbor(ground, "no shutdown"),
+    break: (context) => torNeighbor(context, "shutdown"),
+    fix: (context) => torNeighbor(context, "no shutdown"),
     expect: (node) => ({ ...torSession(node), cause: new RegExp(`^Session/${TOR_ADDRESS}@${node} `) }),
   },
   "frr-killed": {
     about: "zebra and bgpd of the node's router are killed",
     domain: "router",
-    break: (ground) => signalRouter(ground, "KILL", "zebra|bgpd"),
+    break: (context) => signalRouter(context, "KILL", "zebra|bgpd"),
     expect: restarted,
   },
   "bgpd-killed": {
     about: "bgpd of the node's router is killed",
     domain: "router",
-    break: (ground) => signalRouter(ground, "KILL", "bgpd"),
+    break: (context) => signalRouter(context, "KILL", "bgpd"),
     expect: restarted,
   },
   "zebra-killed": {
     about: "zebra of the node's router is killed",
     domain: "router",
-    break: (ground) => signalRouter(ground, "KILL", "zebra"),
+    break: (context) => signalRouter(context, "KILL", "zebra"),
     expect: restarted,
   },
   "frr-restarted": {
-    about: "every daemon of the node's router is told to end, and comes back",
+    about: "every daemon of the node's router is restarted",
     domain: "router",
-    break: (ground) => signalRouter(ground, "TERM", "[a-z]+"),
+    break: (context) => signalRouter(context, "TERM", "[a-z]+"),
     expect: restarted,
   },
   "frr-frozen": {
-    about: "every daemon of the node's router stops in its tracks",
+    about: "every daemon of the node's router hangs",
     domain: "router",
-    break: (ground) => signalRouter(ground, "STOP", "[a-z]+"),
-    mend: (ground) => signalRouter(ground, "CONT", "[a-z]+"),
+    break: (context) => signalRouter(context, "STOP", "[a-z]+"),
+    fix: (context) => signalRouter(context, "CONT", "[a-z]+"),
     expect: (node) => ({
       says: new RegExp(`^${statusOf(node)}: Ready=False RouterUnavailable`),
       untrue: new RegExp(`^${statusOf(node)}: (Ready=True|Degraded=False|SessionsEstablished=True|VNIsUp=True|session .* Established)`),
       cause: new RegExp(`^FRR/router@${node} `),
-      withinMs: WITHIN_MS.session,
-      interrupts: flowsThrough(node),
+      withinMs: DETECTION_LIMIT_MS.session,
+      interrupts: trafficThrough(node),
     }),
   },
   "agent-killed": {
@@ -68,33 +68,33 @@ export const ROUTER_FAULTS: Readonly<Record<string, Fault>> = {
     break: async ({ node, host }) => void (await host(node).run(["pkill", "-KILL", "-f", AGENT_PROCESS])),
   },
   "agent-frozen": {
-    about: "the node's agent stops in its tracks, until its status becomes Unknown",
+    about: "the node's agent hangs until its status becomes Unknown",
     domain: "cluster",
     break: async ({ node, host }) => void (await host(node).run(["pkill", "-STOP", "-f", AGENT_PROCESS])),
-    mend: thawAgent,
-    expect: (node) => ({ ...silentNode(node), interrupts: ["wiki"] }),
+    fix: thawAgent,
+    expect: (node) => ({ ...nodeNotReporting(node), interrupts: ["wiki"] }),
   },
   "address-stolen": {
-    about: "someone else on the segment answers for the node's address",
+    about: "another machine on the segment answers for the node's address",
     domain: "router",
     break: stealAddress,
-    mend: removeThief,
+    fix: removeThief,
     expect: (node) => ({ ...torSession(node), cause: new RegExp(`^Session/${TOR_ADDRESS}@${node} `) }),
   },
   "bridge-deleted": {
-    about: "a person deletes a bridge of the node's router",
+    about: "someone deletes a bridge of the node's router",
     domain: "router",
     break: ({ node, host }) => routerIp(host(node), ["link del br-pe-110"]),
     expect: repaired,
   },
   "address-flushed": {
-    about: "a person takes the gateway's address off a bridge of the node's router",
+    about: "someone removes the gateway's address from a bridge of the node's router",
     domain: "router",
     break: ({ node, host }) => routerIp(host(node), ["address flush dev br-pe-110"]),
     expect: repaired,
   },
   "config-typed": {
-    about: "a person types a neighbor into vtysh",
+    about: "someone configures a neighbor in vtysh",
     domain: "router",
     break: async ({ node, host }) => {
       const lines = ["configure terminal", "router bgp 64514", "neighbor 203.0.113.9 remote-as 65000"];
@@ -112,8 +112,8 @@ function torSession(node: NodeName): Expectation {
   return {
     says: new RegExp(`^${statusOf(node)}: session default/${TOR_ADDRESS} (?!Established)`),
     untrue: new RegExp(`^${statusOf(node)}: (SessionsEstablished=True|session default/${TOR_ADDRESS} Established)`),
-    withinMs: WITHIN_MS.session,
-    interrupts: flowsThrough(node),
+    withinMs: DETECTION_LIMIT_MS.session,
+    interrupts: trafficThrough(node),
   };
 }
 
@@ -121,33 +121,33 @@ function torSession(node: NodeName): Expectation {
 function restarted(node: NodeName): Expectation {
   return {
     says: new RegExp(`^Event FRRRestarted of [^ ]+ ${node}$|^${statusOf(node)}: (Ready=False|session .* (?!Established))`),
-    withinMs: WITHIN_MS.session,
-    interrupts: flowsThrough(node),
+    withinMs: DETECTION_LIMIT_MS.session,
+    interrupts: trafficThrough(node),
   };
 }
 
 function repaired(node: NodeName): Expectation {
-  return { says: /^Event DriftRepaired of L2VNI shop$/, withinMs: WITHIN_MS.session, interrupts: flowsThrough(node) };
+  return { says: /^Event DriftRepaired of L2VNI shop$/, withinMs: DETECTION_LIMIT_MS.session, interrupts: trafficThrough(node) };
 }
 
-async function torNeighbor({ node, host }: FaultGround, words: string): Promise<void> {
+async function torNeighbor({ node, host }: FaultContext, words: string): Promise<void> {
   const not = words.startsWith("no ") ? "no " : "";
   const line = `${not}neighbor ${underlayAddress(node)} ${words.replace(/^no /, "")}`;
   await host("tor").do(["vtysh", ...["configure terminal", `router bgp ${TOR_ASN}`, line].flatMap((text) => ["-c", text])]);
 }
 
 /** Only the router's daemons, which carry its name; a speaker's on the same node are left alone. */
-async function signalRouter({ node, host }: FaultGround, signal: string, daemons: string): Promise<void> {
+async function signalRouter({ node, host }: FaultContext, signal: string, daemons: string): Promise<void> {
   await host(node).do(["pkill", `-${signal}`, "-f", `/(${daemons}) .*-N plumbline-router`]);
 }
 
 /** Whoever started it, outside of the node, stopped with it, and would not hear of its end. */
-async function thawAgent({ node, host }: FaultGround): Promise<void> {
+async function thawAgent({ node, host }: FaultContext): Promise<void> {
   await host(node).run(["pkill", "-CONT", "-f", AGENT_PROCESS]);
   await new Machine(host(node).access.machine).run(["pkill", "-CONT", "-f", `^nsenter .*${AGENT_PROCESS}--node ${node} `]);
 }
 
-async function stealAddress({ node, host }: FaultGround): Promise<void> {
+async function stealAddress({ node, host }: FaultContext): Promise<void> {
   const tor = host("tor");
   const address = underlayAddress(node);
   await tor.ip([`netns add ${THIEF}`, `link add ${THIEF} up master leaf type veth peer name eth0 netns ${THIEF}`]);
@@ -157,7 +157,7 @@ async function stealAddress({ node, host }: FaultGround): Promise<void> {
   await tor.do(["sh", "-c", announce]);
 }
 
-async function removeThief({ node, host }: FaultGround): Promise<void> {
+async function removeThief({ node, host }: FaultContext): Promise<void> {
   // As an operator would, so that the ToR does not go on sending to the thief until its entry is old.
   const forget = `ip neigh flush to ${underlayAddress(node)} dev ${LEAF_BRIDGE}`;
   await host("tor").do(["sh", "-c", `ip netns pids ${THIEF} | xargs -r kill; ip netns del ${THIEF}; ${forget}`]);

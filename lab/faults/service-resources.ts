@@ -11,23 +11,23 @@ import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import { METALLB_NAMESPACE } from "../cli/api.ts";
-import { type Expectation, type Fault, type FaultGround, WITHIN_MS } from "./fault.ts";
-import { applied, edited, type Made, refusedByBalancer } from "./resources.ts";
+import { type Expectation, type Fault, type FaultContext, DETECTION_LIMIT_MS } from "./fault.ts";
+import { applied, edited, type Made, rejectedByBalancer } from "./resources.ts";
 
 const NAMESPACE = "default";
 /** Where nobody is: kept for documents. */
-const NOBODY = "192.0.2.9";
+const NONE = "192.0.2.9";
 
 function made(kind: Kind, name: string, spec: object): Made {
   return { kind, object: { metadata: { name, namespace: METALLB_NAMESPACE }, spec } };
 }
 
 function refused(about: string, kind: Kind, name: string, spec: object): Fault {
-  return applied(about, "loadbalancer", [made(kind, name, spec)], refusedByBalancer(kind.kind, name));
+  return applied(about, "loadbalancer", [made(kind, name, spec)], rejectedByBalancer(kind.kind, name));
 }
 
 function peer(more: object): object {
-  return { myASN: SPEAKER_ASN, peerASN: TOR_ASN, peerAddress: NOBODY, ebgpMultiHop: true, connectTime: "2s", ...more };
+  return { myASN: SPEAKER_ASN, peerASN: TOR_ASN, peerAddress: NONE, ebgpMultiHop: true, connectTime: "2s", ...more };
 }
 
 function service(name: string, annotations: Record<string, string> = {}): Made {
@@ -64,7 +64,7 @@ function withoutAddress(name: string, cause = `Service/${NAMESPACE}/${name}`): E
     says: new RegExp(`^Service ${NAMESPACE}/${name}: metallb.io/Announced=False noIPAllocated|^Event AllocationFailed of Service ${name}$`),
     untrue: new RegExp(`^Service ${NAMESPACE}/${name}: (has an address|metallb.io/Announced=True)`),
     cause: new RegExp(`^(${cause}) `),
-    withinMs: WITHIN_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.refused,
   };
 }
 
@@ -73,7 +73,7 @@ function notAnnounced(name: string, cause = `Service/${NAMESPACE}/${name}`): Exp
     says: new RegExp(`^Service ${NAMESPACE}/${name}: metallb.io/Announced=False`),
     untrue: new RegExp(`^Service ${NAMESPACE}/${name}: metallb.io/Announced=True`),
     cause: new RegExp(`^(${cause}) `),
-    withinMs: WITHIN_MS.session,
+    withinMs: DETECTION_LIMIT_MS.session,
   };
 }
 
@@ -82,10 +82,10 @@ const of = (kind: string, name: string) => `${kind}/${METALLB_NAMESPACE}/${name}
 /** What `lab break` knows of configuration and Services that the load balancer cannot follow. */
 export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
   "peer-secret-missing": applied(
-    "someone applies a BGPPeer whose password is in a Secret that is not there",
+    "someone applies a BGPPeer whose password is in a missing Secret",
     "loadbalancer",
     [made(BGPPeer, "peer-secret-missing", peer({ passwordSecret: { name: "drill-nowhere" } }))],
-    refusedByBalancer("BGPPeer", "peer-secret-missing", {
+    rejectedByBalancer("BGPPeer", "peer-secret-missing", {
       cause: `${of("BGPPeer", "peer-secret-missing")}|${of("Secret", "drill-nowhere")}`,
     }),
   ),
@@ -99,18 +99,18 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
       },
       made(BGPPeer, "peer-secret-type", peer({ passwordSecret: { name: "drill-opaque" } })),
     ],
-    refusedByBalancer("BGPPeer", "peer-secret-type", { cause: `${of("BGPPeer", "peer-secret-type")}|${of("Secret", "drill-opaque")}` }),
+    rejectedByBalancer("BGPPeer", "peer-secret-type", { cause: `${of("BGPPeer", "peer-secret-type")}|${of("Secret", "drill-opaque")}` }),
   ),
   "peer-profile-missing": applied(
-    "someone applies a BGPPeer with a BFDProfile that is not there",
+    "someone applies a BGPPeer with a missing BFDProfile",
     "loadbalancer",
     [made(BGPPeer, "peer-profile-missing", peer({ bfdProfile: "drill-nowhere" }))],
-    refusedByBalancer("BGPPeer", "peer-profile-missing", {
+    rejectedByBalancer("BGPPeer", "peer-profile-missing", {
       cause: `${of("BGPPeer", "peer-profile-missing")}|${of("BFDProfile", "drill-nowhere")}`,
     }),
   ),
   "peer-asn-other": refused(
-    "someone applies a BGPPeer with another AS number of our own",
+    "someone applies a BGPPeer with a different local AS number",
     BGPPeer,
     "peer-asn-other",
     peer({ myASN: 64999 }),
@@ -122,18 +122,20 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     "peer-timers-bad",
     peer({ holdTime: "1s" }),
   ),
-  "peer-away": applied("someone applies a BGPPeer at an address where nobody is", "loadbalancer", [made(BGPPeer, "peer-away", peer({}))], {
+  "peer-away": applied("someone applies a BGPPeer at an address where no host is", "loadbalancer", [made(BGPPeer, "peer-away", peer({}))], {
     says: /^BGPSessionStatus peer-away@[^ ]+: session (?!Established)/,
     cause: new RegExp(`^${of("BGPPeer", "peer-away")}(@[^ ]+)? `),
-    withinMs: WITHIN_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.refused,
   }),
   "community-missing": applied(
-    "someone applies a BGPAdvertisement with a community that nobody has named",
+    "someone applies a BGPAdvertisement with an unknown community alias",
     "loadbalancer",
     [made(BGPAdvertisement, "community-missing", { ipAddressPools: ["fabric"], communities: ["drill-nowhere"] })],
-    refusedByBalancer("BGPAdvertisement", "community-missing", { cause: `${of("BGPAdvertisement", "community-missing")}|Community/[^ ]*` }),
+    rejectedByBalancer("BGPAdvertisement", "community-missing", {
+      cause: `${of("BGPAdvertisement", "community-missing")}|Community/[^ ]*`,
+    }),
   ),
-  "community-bad": refused("someone applies a Community whose value is none", Community, "community-bad", {
+  "community-bad": refused("someone applies a Community with an invalid value", Community, "community-bad", {
     communities: [{ name: "odd", value: "many" }],
   }),
   "aggregation-bad": refused(
@@ -150,7 +152,7 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     addresses: ["10.201.0.9-10.201.0.1"],
   }),
   "pool-edited": edited(
-    "someone edits a working IPAddressPool into one that is none",
+    "someone changes a working IPAddressPool to an invalid one",
     "loadbalancer",
     {
       kind: IPAddressPool,
@@ -159,34 +161,34 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
       change: { spec: { addresses: ["10.200.0.0/33"] } },
       back: { spec: { addresses: ["10.200.0.0/24"] } },
     },
-    refusedByBalancer("IPAddressPool", "fabric"),
+    rejectedByBalancer("IPAddressPool", "fabric"),
   ),
   "advert-interface-bad": refused(
-    "someone applies an L2Advertisement for an interface whose name cannot be one",
+    "someone applies an L2Advertisement with an invalid interface name",
     L2Advertisement,
     "advert-interface-bad",
     { ipAddressPools: ["segment"], interfaces: ["lan 0"] },
   ),
   "address-foreign": applied(
-    "someone creates a Service that asks for an address of no pool",
+    "someone creates a Service that requests an address of no pool",
     "loadbalancer",
     [service("address-foreign", { "metallb.io/loadBalancerIPs": "10.77.0.7" }), endpoints("address-foreign")],
     withoutAddress("address-foreign"),
   ),
   "address-wanted": applied(
-    "someone creates a Service that asks for the address of another",
+    "someone creates a Service that requests the address of another",
     "loadbalancer",
     [service("address-wanted", { "metallb.io/loadBalancerIPs": "10.200.0.1" }), endpoints("address-wanted")],
     withoutAddress("address-wanted"),
   ),
   "pool-unknown": applied(
-    "someone creates a Service that asks for a pool that is not there",
+    "someone creates a Service that requests a missing pool",
     "loadbalancer",
     [service("pool-unknown", { "metallb.io/address-pool": "drill-nowhere" }), endpoints("pool-unknown")],
     withoutAddress("pool-unknown", `Service/${NAMESPACE}/pool-unknown|${of("IPAddressPool", "drill-nowhere")}`),
   ),
   "pool-not-for-it": applied(
-    "someone creates a Service that asks for a pool of other namespaces",
+    "someone creates a Service that requests a pool of other namespaces",
     "loadbalancer",
     [
       made(IPAddressPool, "others", { addresses: ["10.205.0.0/28"], serviceAllocation: { namespaces: ["kube-system"] } }),
@@ -217,22 +219,22 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     notAnnounced("advert-nowhere", `Service/${NAMESPACE}/advert-nowhere|${of("BGPAdvertisement", "nowhere")}`),
   ),
   "endpoints-none": applied(
-    "someone creates a Service with nothing behind it",
+    "someone creates a Service without endpoints",
     "loadbalancer",
     [service("endpoints-none")],
     notAnnounced("endpoints-none"),
   ),
   "endpoints-gone": {
-    about: "none of the pods behind web is ready any more",
+    about: "no pod of Service web is ready",
     domain: "loadbalancer",
-    break: (ground) => setWebReady(ground, false),
-    mend: (ground) => setWebReady(ground, true),
+    break: (context) => setWebReady(context, false),
+    fix: (context) => setWebReady(context, true),
     expect: () => ({ ...notAnnounced("web"), interrupts: ["web"] }),
   },
 };
 
 /** Where there are pods, their EndpointSlices follow them; the embedded API has only the EndpointSlices. */
-async function setWebReady({ client, signal }: FaultGround, ready: boolean): Promise<void> {
+async function setWebReady({ client, signal }: FaultContext, ready: boolean): Promise<void> {
   const pods = client.resource(Pod);
   const { items } = await pods.list({ namespace: NAMESPACE, labelSelector: "app=web", signal });
   for (const { metadata, status: { conditions = [] } = {} } of items) {
@@ -256,7 +258,7 @@ function peerTwice(): Fault {
     break: async ({ client, signal }) => {
       const peers = client.resource(BGPPeer);
       const [first] = (await peers.list({ namespace: METALLB_NAMESPACE, signal })).items;
-      if (!first) throw new CliError("There is no BGPPeer", EXIT.no);
+      if (!first) throw new CliError("No BGPPeer found", EXIT.no);
       await peers.create({ metadata: { name, namespace: METALLB_NAMESPACE }, spec: first.spec }, { signal });
     },
   };

@@ -7,8 +7,8 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import { DEVICE } from "../../src/loadbalancer/speaker/l2/ip-address-commands.ts";
 import { AGENT_PROCESS, SWITCHED_OFF } from "../cli/agents.ts";
-import { silentNode } from "./expectations.ts";
-import { type Fault, type FaultGround, flowsThrough, WITHIN_MS } from "./fault.ts";
+import { nodeNotReporting } from "./expectations.ts";
+import { type Fault, type FaultContext, trafficThrough, DETECTION_LIMIT_MS } from "./fault.ts";
 
 const THIEF = "vip-thief";
 /** More than the pool of the client's segment has addresses. */
@@ -21,44 +21,44 @@ const SWITCH_ON = `ip link set eth0 up; while read -r route; do ip route replace
 /** What `lab break` knows of the load balancer. */
 export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
   "node-lost": {
-    about: "the node loses its power: no link, no agent, no FRR, and no address that was held on the client's segment",
+    about: "the node loses power: no link, no agent, no FRR, no layer 2 address on the client's segment",
     domain: "cluster",
     break: loseNode,
-    mend: async ({ node, host }) => {
+    fix: async ({ node, host }) => {
       await host(node).do(["sh", "-c", SWITCH_ON]);
       await host("tor").ip([`link set ${node} up`, `link set ${accessPort(node)} up`]);
     },
-    expect: (node) => ({ ...silentNode(node), interrupts: flowsThrough(node) }),
+    expect: (node) => ({ ...nodeNotReporting(node), interrupts: trafficThrough(node) }),
   },
   "api-cut": {
-    about: "the node alone no longer reaches the API",
+    about: "only this node can no longer reach the API",
     domain: "cluster",
-    break: (ground) => isolate(ground, "on"),
-    mend: (ground) => isolate(ground, "off"),
-    expect: silentNode,
+    break: (context) => isolate(context, "on"),
+    fix: (context) => isolate(context, "off"),
+    expect: nodeNotReporting,
   },
   "lb-frr-killed": {
     about: "every daemon of the node's load balancer is killed",
     domain: "loadbalancer",
-    break: (ground) => signalSpeaker(ground, "KILL"),
+    break: (context) => signalSpeaker(context, "KILL"),
     expect: (node) => ({
       says: new RegExp(
         `^BGPSessionStatus [^ ]+@${node}: (session (?!Established)|Reported=False)|^Event (FRRRestarted|DriftRepaired) of [^ ]+ [^ ]*${node}$`,
       ),
-      withinMs: WITHIN_MS.session,
+      withinMs: DETECTION_LIMIT_MS.session,
       interrupts: ["web"],
     }),
   },
   "lb-frr-frozen": {
-    about: "every daemon of the node's load balancer stops in its tracks",
+    about: "every daemon of the node's load balancer hangs",
     domain: "loadbalancer",
-    break: (ground) => signalSpeaker(ground, "STOP"),
-    mend: (ground) => signalSpeaker(ground, "CONT"),
+    break: (context) => signalSpeaker(context, "STOP"),
+    fix: (context) => signalSpeaker(context, "CONT"),
     expect: (node) => ({
       says: new RegExp(`^BGPSessionStatus [^ ]+@${node}: Reported=False FRRUnavailable`),
       untrue: new RegExp(`^BGPSessionStatus [^ ]+@${node}: (session Established|Reported=True)`),
       cause: new RegExp(`^FRR/lb@${node} `),
-      withinMs: WITHIN_MS.session,
+      withinMs: DETECTION_LIMIT_MS.session,
       interrupts: ["web"],
     }),
   },
@@ -76,7 +76,7 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
         );
       }
     },
-    mend: async ({ client, signal }) => {
+    fix: async ({ client, signal }) => {
       for (const name of CROWD) {
         await client
           .resource(Service)
@@ -90,28 +90,28 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
       says: /^IPAddressPool [^ ]+\/segment: Exhausted=True/,
       untrue: /^IPAddressPool [^ ]+\/segment: Exhausted=False/,
       cause: /^IPAddressPool\/metallb-system\/segment /,
-      withinMs: WITHIN_MS.refused,
+      withinMs: DETECTION_LIMIT_MS.refused,
     }),
   },
   "service-stolen": {
-    about: "someone else on the client's segment answers for a service's address",
+    about: "another machine on the client's segment answers for a service's address",
     domain: "loadbalancer",
     break: stealService,
-    mend: async ({ host }) => void (await host("tor").do(["ip", "netns", "del", THIEF])),
+    fix: async ({ host }) => void (await host("tor").do(["ip", "netns", "del", THIEF])),
     expect: () => ({
-      says: /^ServiceL2Status wiki@[^ ]+: (Contested=True|Announced=False)/,
+      says: /^ServiceL2Status wiki@[^ ]+: (Conflict=True|Announced=False)/,
       cause: /^Address\//,
-      withinMs: WITHIN_MS.session,
+      withinMs: DETECTION_LIMIT_MS.session,
       interrupts: ["wiki"],
     }),
   },
 };
 
-async function signalSpeaker({ node, host }: FaultGround, signal: string): Promise<void> {
+async function signalSpeaker({ node, host }: FaultContext, signal: string): Promise<void> {
   await host(node).do(["pkill", `-${signal}`, "-f", "/[a-z]+ .*-N plumbline-lb"]);
 }
 
-async function loseNode({ node, host }: FaultGround): Promise<void> {
+async function loseNode({ node, host }: FaultContext): Promise<void> {
   // First the silence, then the reasons for it: nobody may hear a farewell.
   await host("tor").ip([`link set ${node} down`, `link set ${accessPort(node)} down`]);
   const script = [
@@ -126,11 +126,11 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
 }
 
 /** The way out of the lab's machine is an isolated port too, and two of those do not reach each other. */
-async function isolate({ node, host }: FaultGround, how: "on" | "off"): Promise<void> {
+async function isolate({ node, host }: FaultContext, how: "on" | "off"): Promise<void> {
   await new Machine(host(node).access.machine).do(["bridge", "link", "set", "dev", `mgmt-${node}`, "isolated", how]);
 }
 
-async function stealService({ host, client, signal }: FaultGround): Promise<void> {
+async function stealService({ host, client, signal }: FaultContext): Promise<void> {
   const address = await addressOnSegment(client, signal);
   const tor = host("tor");
   await tor.ip([`netns add ${THIEF}`, `link add ${THIEF} up master ${ACCESS_BRIDGE} type veth peer name eth0 netns ${THIEF}`]);
@@ -138,7 +138,7 @@ async function stealService({ host, client, signal }: FaultGround): Promise<void
   await tor.run(["ip", "netns", "exec", THIEF, "arping", "-q", "-U", "-c", "2", "-I", "eth0", address]);
 }
 
-async function addressOnSegment(client: FaultGround["client"], signal: AbortSignal): Promise<string> {
+async function addressOnSegment(client: FaultContext["client"], signal: AbortSignal): Promise<string> {
   const segment = parsePrefix(ACCESS_NETWORK);
   const { items } = await client.resource(Service).list({ signal });
   for (const { status } of items) {

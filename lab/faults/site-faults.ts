@@ -17,8 +17,8 @@ interface SiteGround {
 
 export interface SiteFault {
   readonly about: string;
-  break(ground: SiteGround): Promise<void>;
-  mend(ground: SiteGround): Promise<void>;
+  break(context: SiteGround): Promise<void>;
+  fix(context: SiteGround): Promise<void>;
 }
 
 const { namespace } = APPLICATION;
@@ -29,25 +29,25 @@ const NOWHERE = "https://127.0.0.1:1";
 /** What `lab break --site` knows, by name. */
 export const SITE_FAULTS: Readonly<Record<string, SiteFault>> = {
   "volume-never-arrives": {
-    about: "the driver no longer does what the VolumeReplication data-db-0 asks for, and says nothing",
-    break: (ground) => onStorage(ground, "NeverArrives"),
-    mend: (ground) => onStorage(ground, undefined),
+    about: "the driver ignores the VolumeReplication data-db-0 and reports nothing",
+    break: (context) => onStorage(context, "NeverArrives"),
+    fix: (context) => onStorage(context, undefined),
   },
   "volume-refuses": {
-    about: "the driver refuses to demote the volume data-db-0, and says so",
-    break: (ground) => onStorage(ground, "FailedToDemote"),
-    mend: (ground) => onStorage(ground, undefined),
+    about: "the driver rejects demoting the volume data-db-0 and reports an error",
+    break: (context) => onStorage(context, "FailedToDemote"),
+    fix: (context) => onStorage(context, undefined),
   },
   "peer-unreachable": {
-    about: "the site no longer reaches the other one",
-    break: async (ground) =>
-      setPeer(ground.client, namespace, (await peerOf(ground)).replace(/server: \S+/, `server: ${NOWHERE}`), ground.signal),
-    mend: async (ground) => setPeer(ground.client, namespace, await peerOf(ground), ground.signal),
+    about: "the site can no longer reach its peer",
+    break: async (context) =>
+      setPeer(context.client, namespace, (await peerOf(context)).replace(/server: \S+/, `server: ${NOWHERE}`), context.signal),
+    fix: async (context) => setPeer(context.client, namespace, await peerOf(context), context.signal),
   },
   "pod-refuses-to-die": {
-    about: "the pods of the StatefulSet db stay when they are deleted, as on a node that nobody hears of",
-    break: (ground) => labelPods(ground, "true"),
-    mend: (ground) => labelPods(ground, null),
+    about: "deleted pods of the StatefulSet db stay, as on an unreachable node",
+    break: (context) => labelPods(context, "true"),
+    fix: (context) => labelPods(context, null),
   },
 };
 

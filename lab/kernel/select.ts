@@ -50,7 +50,7 @@ export interface KernelOptions {
  */
 export async function selectKernel({ needs, use, progress }: KernelOptions): Promise<Image | "own"> {
   if (use !== undefined && use !== "own" && use !== "uml") {
-    if (!existsSync(use)) throw new LabError("Misuse", `There is no kernel image ${use}: give the path of a User-Mode Linux`);
+    if (!existsSync(use)) throw new LabError("Misuse", `Kernel image ${use} not found: give the path of a User-Mode Linux`);
     return { program: use, seccomp: true };
   }
   if (use === "own") return "own";

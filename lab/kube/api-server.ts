@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -34,7 +34,7 @@ const IDENTITIES = {
   /** Authenticated, allowed nothing: for tests of refusals. */
   nobody: { user: "plumbline:nobody", groups: [] },
 } as const;
-export type Identity = keyof typeof IDENTITIES;
+export type ClientName = keyof typeof IDENTITIES;
 
 const LOOPBACK = "127.0.0.1";
 /** On a quiet machine it takes four seconds; a busy one is no reason to give up. */
@@ -47,11 +47,11 @@ export class ApiServer {
   readonly directory: string;
   readonly auditLog: string;
   readonly #options: ApiServerOptions;
-  readonly #tokens: Record<Identity, string>;
+  readonly #tokens: Record<ClientName, string>;
   #child: Child;
   #caPem = "";
 
-  private constructor(options: ApiServerOptions, port: number, tokens: Record<Identity, string>) {
+  private constructor(options: ApiServerOptions, port: number, tokens: Record<ClientName, string>) {
     this.#options = options;
     this.directory = options.directory;
     this.auditLog = join(options.directory, "audit.log");
@@ -87,12 +87,12 @@ export class ApiServer {
     return this.#child.pid;
   }
 
-  token(identity: Identity): string {
+  token(identity: ClientName): string {
     return this.#tokens[identity];
   }
 
   /** Writes a kubeconfig for this identity and returns its path. */
-  async kubeconfig(identity: Identity): Promise<string> {
+  async kubeconfig(identity: ClientName): Promise<string> {
     const path = join(this.directory, `${identity}.kubeconfig`);
     const cluster = { server: this.url, "certificate-authority-data": Buffer.from(this.#caPem).toString("base64") };
     const text = stringify({
@@ -103,7 +103,10 @@ export class ApiServer {
       contexts: [{ name: "lab", context: { cluster: "lab", user: identity } }],
       "current-context": "lab",
     });
-    await writeFile(path, text, { mode: 0o600 });
+    // Renamed into place: another program may be reading the one that is there.
+    const unfinished = `${path}.${randomBytes(6).toString("hex")}`;
+    await writeFile(unfinished, text, { mode: 0o600 });
+    await rename(unfinished, path);
     return path;
   }
 
@@ -183,10 +186,10 @@ export function startPart(binaries: KubeBinaries, part: Part, args: readonly str
   return new Child(part, program, [...first, ...args], { logFile });
 }
 
-async function writeCredentials(directory: string): Promise<Record<Identity, string>> {
+async function writeCredentials(directory: string): Promise<Record<ClientName, string>> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const identities = Object.keys(IDENTITIES) as Identity[];
-  const tokens = Object.fromEntries(identities.map((name) => [name, randomBytes(16).toString("hex")])) as Record<Identity, string>;
+  const identities = Object.keys(IDENTITIES) as ClientName[];
+  const tokens = Object.fromEntries(identities.map((name) => [name, randomBytes(16).toString("hex")])) as Record<ClientName, string>;
   const rows = identities.map((name) => {
     const { user, groups } = IDENTITIES[name];
     return `${tokens[name]},${user},${name},"${groups.join(",")}"\n`;

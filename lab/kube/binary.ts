@@ -5,7 +5,7 @@ import { mkdir, readFile, readdir, rename, rm, stat, utimes } from "node:fs/prom
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { cacheDirectory } from "../cached-build.ts";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
 import { findGo } from "./go.ts";

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import type { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
-import { ApiServer, startPart, type Identity } from "./api-server.ts";
+import { ApiServer, startPart, type ClientName } from "./api-server.ts";
 import { KUBERNETES_VERSION, kubeBinaries, type KubeBinaries, type Part } from "./binary.ts";
 import { memoryDirectory, startEtcd } from "./etcd.ts";
 
@@ -75,7 +75,7 @@ interface ControllersOptions {
 /** What makes a bare API server a cluster: kube-controller-manager, kube-scheduler, and kwok in the place of every kubelet. */
 export async function startControllers(binaries: KubeBinaries, server: ApiServer, options: ControllersOptions): Promise<Child[]> {
   const parts: Child[] = [];
-  const start = async (part: Part, identity: Identity, flags: string[]) => {
+  const start = async (part: Part, identity: ClientName, flags: string[]) => {
     const kubeconfig = await server.kubeconfig(identity);
     parts.push(startPart(binaries, part, [`--kubeconfig=${kubeconfig}`, ...flags], join(server.directory, `${part}.log`)));
   };

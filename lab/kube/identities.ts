@@ -4,7 +4,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { builtinKind, type Kind, type KubeObject } from "../../src/api/kind.ts";
-import { type ClusterAccess, fixedAccess, type Identity } from "../../src/kube/client/access.ts";
+import { type ClusterAccess, fixedAccess, type Credential } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 
@@ -102,7 +102,7 @@ export type Program = "controller" | { agentOf: string } | "agent of no node";
 
 /** Speaks as this program where the admin speaks as an admin. Its token is asked for when it is first needed. */
 export function accessAs(program: Program, admin: ClusterAccess, own = NAMESPACES.own): ClusterAccess {
-  let identity: Promise<Identity> | undefined;
+  let identity: Promise<Credential> | undefined;
   return {
     ...fixedAccess(admin.server),
     identity(refused) {
@@ -117,7 +117,7 @@ export function accessAs(program: Program, admin: ClusterAccess, own = NAMESPACE
   };
 }
 
-async function identityOf(program: Program, admin: ClusterAccess, own: string): Promise<Identity> {
+async function identityOf(program: Program, admin: ClusterAccess, own: string): Promise<Credential> {
   const client = new KubeClient(admin);
   try {
     const account = program === "controller" ? "plumbline-controller" : "plumbline-agent";

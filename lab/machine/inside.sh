@@ -3,7 +3,7 @@
 set -eu
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 here=${0%/*}
-. "$here/cover.sh"
+. "$here/overlay-directory.sh"
 # A kernel whose first program ends only prints where it was.
 [ "$LAB_KERNEL" != uml ] || trap 'poweroff -f' EXIT
 uplink=up0

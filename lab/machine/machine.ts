@@ -17,7 +17,7 @@ export interface CommandOptions {
   readonly cwd?: string;
 }
 
-export interface Outcome {
+export interface ExecOutcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -49,7 +49,7 @@ export class Machine {
   }
 
   /** Runs a command to its end, whatever its exit code. */
-  async run(command: readonly string[], { input, ...options }: CommandOptions & { input?: string } = {}): Promise<Outcome> {
+  async run(command: readonly string[], { input, ...options }: CommandOptions & { input?: string } = {}): Promise<ExecOutcome> {
     const process = this.start(command, options);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, statfs, writeFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { cacheDirectory } from "../cached-build.ts";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import type { Image } from "../kernel/images.ts";
@@ -12,7 +12,7 @@ import type { Progress } from "../progress.ts";
 import { Machine } from "./machine.ts";
 
 /** The kernel that a machine runs on. */
-export interface Kernel {
+export interface MachineKernel {
   readonly own: boolean;
   /** `6.18.44`, as the kernel itself says. */
   readonly release: string;
@@ -22,7 +22,7 @@ export interface Kernel {
 
 export interface StartedMachine {
   readonly machine: Machine;
-  readonly kernel: Kernel;
+  readonly kernel: MachineKernel;
   readonly network: LabNetwork;
   /** Settles when it has ended, by itself or because it was told to; with the last lines of its console. */
   readonly gone: Promise<string>;
@@ -90,12 +90,15 @@ export async function startMachine(
     const lacks = started.kernel.missing.filter((feature) => needs.includes(feature));
     if (lacks.length === 0) return started;
     await started.stop();
-    throw new LabError("NotStarted", `Kernel ${started.kernel.release} ${lacks.map(lackText).join(" and ")}, which this lab needs`);
+    throw new LabError(
+      "NotStarted",
+      `Kernel ${started.kernel.release} ${lacks.map(missingFeatureText).join(" and ")}, which this lab needs`,
+    );
   }
 }
 
 /** `has no VRF (routers)` */
-export function lackText(feature: Feature): string {
+export function missingFeatureText(feature: Feature): string {
   return `has no ${FEATURES[feature].title} (${FEATURES[feature].enables})`;
 }
 

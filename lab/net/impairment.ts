@@ -1,10 +1,10 @@
 import { LabError } from "../error.ts";
-import { Machine, type Outcome } from "../machine/machine.ts";
+import { Machine, type ExecOutcome } from "../machine/machine.ts";
 import { LabHost, type LabHostAccess } from "./lab-host.ts";
-import { type Link, type LinkEnd, MACHINE } from "./topology.ts";
+import { type TopologyLink, type LinkEnd, MACHINE } from "./topology.ts";
 
 /** What is wrong with a link, in each direction. */
-export interface Impairment {
+export interface LinkImpairment {
   readonly lossPercent?: number;
   readonly delayMs?: number;
   readonly jitterMs?: number;
@@ -12,12 +12,12 @@ export interface Impairment {
   readonly mtu?: number;
 }
 
-export interface EndState extends Impairment {
+export interface EndState extends LinkImpairment {
   readonly down?: true;
 }
 
 /** A link with what is set on its two ends now. */
-export interface ObservedLink extends Link {
+export interface ObservedLink extends TopologyLink {
   readonly states: readonly [EndState, EndState];
 }
 
@@ -26,7 +26,7 @@ const PLAIN_MTU = 1500;
 const ROUTER_NAMESPACE = "perouter";
 
 /** Sets this at both ends, in the place of what was set before; nothing to clear them. */
-export async function impairLink({ ends }: Link, hosts: readonly LabHostAccess[], impairment: Impairment): Promise<void> {
+export async function impairLink({ ends }: TopologyLink, hosts: readonly LabHostAccess[], impairment: LinkImpairment): Promise<void> {
   const places = await Promise.all(ends.map((end) => placeOf(end, hosts)));
   // First what a kernel may lack, so that nothing has changed when it does.
   for (const place of places) await setNetem(place, impairment);
@@ -34,7 +34,7 @@ export async function impairLink({ ends }: Link, hosts: readonly LabHostAccess[]
     succeeded(await run("ip", ["link", "set", "dev", device, "mtu", String(impairment.mtu ?? PLAIN_MTU)]));
 }
 
-export async function observeLinks(links: readonly Link[], hosts: readonly LabHostAccess[]): Promise<ObservedLink[]> {
+export async function observeLinks(links: readonly TopologyLink[], hosts: readonly LabHostAccess[]): Promise<ObservedLink[]> {
   const names = [...new Set(links.flatMap(({ ends }) => ends.map(({ host }) => host)))];
   const devices = new Map(
     await Promise.all(
@@ -55,7 +55,7 @@ export function stateText({ ends, states }: ObservedLink): string {
   return one === other ? one : `${ends[0].host}: ${one || "good"}; ${ends[1].host}: ${other || "good"}`;
 }
 
-function impairmentText({ lossPercent, delayMs, jitterMs, reorderPercent, mtu }: Impairment): string {
+function impairmentText({ lossPercent, delayMs, jitterMs, reorderPercent, mtu }: LinkImpairment): string {
   return [
     ...(lossPercent === undefined ? [] : [`loss ${lossPercent}%`]),
     ...(delayMs === undefined ? [] : [`delay ${delayMs}ms${jitterMs === undefined ? "" : ` ± ${jitterMs}ms`}`]),
@@ -103,7 +103,7 @@ export function statesIn(text: string): Map<string, EndState> {
   return found;
 }
 
-function netemOf(qdisc: TcQdisc | undefined): Impairment {
+function netemOf(qdisc: TcQdisc | undefined): LinkImpairment {
   const { delay, "loss-random": loss, reorder } = qdisc?.options ?? {};
   return {
     ...(loss && { lossPercent: rounded(loss.loss * 100) }),
@@ -121,7 +121,7 @@ function rounded(value: number): number {
 interface Place {
   readonly device: string;
   /** A program that knows `-n`, such as ip and tc, in the namespace where the device is. */
-  readonly run: (program: "ip" | "tc", words: readonly string[]) => Promise<Outcome>;
+  readonly run: (program: "ip" | "tc", words: readonly string[]) => Promise<ExecOutcome>;
 }
 
 async function placeOf({ host, device }: LinkEnd, hosts: readonly LabHostAccess[]): Promise<Place> {
@@ -130,7 +130,7 @@ async function placeOf({ host, device }: LinkEnd, hosts: readonly LabHostAccess[
   return { device, run: (program, words) => runOn(host, hosts, [program, ...flags, ...words]) };
 }
 
-async function setNetem({ device, run }: Place, impairment: Impairment): Promise<void> {
+async function setNetem({ device, run }: Place, impairment: LinkImpairment): Promise<void> {
   const words = netemWords(impairment);
   if (words.length === 0) {
     // It fails where there is none, which is as well.
@@ -145,7 +145,7 @@ async function setNetem({ device, run }: Place, impairment: Impairment): Promise
   succeeded(outcome);
 }
 
-function netemWords({ lossPercent, delayMs, jitterMs, reorderPercent }: Impairment): string[] {
+function netemWords({ lossPercent, delayMs, jitterMs, reorderPercent }: LinkImpairment): string[] {
   return [
     ...(delayMs === undefined ? [] : ["delay", `${delayMs}ms`, ...(jitterMs === undefined ? [] : [`${jitterMs}ms`])]),
     ...(reorderPercent === undefined ? [] : ["reorder", `${reorderPercent}%`]),
@@ -153,13 +153,13 @@ function netemWords({ lossPercent, delayMs, jitterMs, reorderPercent }: Impairme
   ];
 }
 
-function runOn(name: string, hosts: readonly LabHostAccess[], command: readonly string[]): Promise<Outcome> {
+function runOn(name: string, hosts: readonly LabHostAccess[], command: readonly string[]): Promise<ExecOutcome> {
   const access = hosts.find((host) => host.name === name) ?? hosts[0];
   if (!access) throw new TypeError("a lab has hosts");
   return name === MACHINE ? new Machine(access.machine).run(command) : new LabHost(access).run(command);
 }
 
-function succeeded(outcome: Outcome): Outcome {
+function succeeded(outcome: ExecOutcome): ExecOutcome {
   if (outcome.code !== 0) throw new LabError("CommandFailed", `The link was not changed:\n${outcome.stderr.trim()}`);
   return outcome;
 }

@@ -2,7 +2,7 @@
 # The first process of one host of the lab, in network, mount, process and name namespaces of its own.
 # Usage: lab-host.sh NAME KEEP...
 set -eu
-. "${0%/*}/../machine/cover.sh"
+. "${0%/*}/../machine/overlay-directory.sh"
 hostname "$1"
 shift
 cover_all "$@"

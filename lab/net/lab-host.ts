@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { LabError } from "../error.ts";
-import { type CommandOptions, Machine, type MachineAccess, type Outcome, type RemoteProcess } from "../machine/machine.ts";
+import { type CommandOptions, Machine, type MachineAccess, type ExecOutcome, type RemoteProcess } from "../machine/machine.ts";
 
 const SCRIPT = join(import.meta.dirname, "lab-host.sh");
 const CHECKOUT = join(import.meta.dirname, "../..");
@@ -53,7 +53,7 @@ export class LabHost {
     return this.access.name;
   }
 
-  run(command: readonly string[], options: CommandOptions & { input?: string } = {}): Promise<Outcome> {
+  run(command: readonly string[], options: CommandOptions & { input?: string } = {}): Promise<ExecOutcome> {
     return this.#machine.run(this.#enter(command), options);
   }
 

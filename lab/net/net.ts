@@ -7,7 +7,7 @@ import {
   hostAddress,
   hostNames,
   LEAF_BRIDGE,
-  type Link,
+  type TopologyLink,
   MACHINE,
   managementHost,
   MANAGEMENT_LINK,
@@ -78,7 +78,7 @@ export async function startNet({ topology: asked, started, keep, routers, speake
 }
 
 /** Lines of `ip` in the machine. It is at neither end of most pairs, so that they pass through it. */
-function pairLines({ ends: [end, port] }: Link, pidOf: (host: string) => number): string[] {
+function pairLines({ ends: [end, port] }: TopologyLink, pidOf: (host: string) => number): string[] {
   const rest = port.host === MACHINE ? `master ${port.bridge} up` : `netns ${pidOf(port.host)}`;
   return [`link add ${port.device} type veth peer name ${end.device} netns ${pidOf(end.host)}`, `link set ${port.device} ${rest}`];
 }

@@ -2,7 +2,7 @@
 export interface Topology {
   readonly tors: readonly Tor[];
   readonly nodes: readonly NodeName[];
-  readonly links: readonly Link[];
+  readonly links: readonly TopologyLink[];
 }
 
 export interface TopologyOptions {
@@ -30,7 +30,7 @@ export interface Tor {
 }
 
 /** A veth pair. The second end is the switch's. */
-export interface Link {
+export interface TopologyLink {
   readonly name: string;
   readonly ends: readonly [LinkEnd, LinkEnd];
 }
@@ -128,28 +128,28 @@ export function hostNames({ tors, nodes }: Topology): string[] {
   return [...tors.map(({ name }) => name), ...nodes, ...CLIENTS];
 }
 
-function managementLink(node: NodeName): Link {
+function managementLink(node: NodeName): TopologyLink {
   const port = { host: MACHINE, device: `mgmt-${node}`, bridge: MANAGEMENT_BRIDGE };
   return { name: `${node}-mgmt`, ends: [{ host: node, device: MANAGEMENT_LINK }, port] };
 }
 
-function uplink(node: NodeName, tor: Tor): Link {
+function uplink(node: NodeName, tor: Tor): TopologyLink {
   const end = { host: node, device: tor.nic, address: `${underlayAddress(node, tor)}/${UNDERLAY_LENGTH}` };
   return { name: `${node}-${tor.name}`, ends: [end, { host: tor.name, device: node, bridge: LEAF_BRIDGE }] };
 }
 
-function clientLink({ name, clientNic, clientGateway }: Tor): Link {
+function clientLink({ name, clientNic, clientGateway }: Tor): TopologyLink {
   const end = { host: "client", device: clientNic, address: `${inSubnetOf(clientGateway, 2)}/${CLIENT_LENGTH}` };
   return { name: `client-${name}`, ends: [end, { host: name, device: "client", address: `${clientGateway}/${CLIENT_LENGTH}` }] };
 }
 
-function tenantLink({ name, tenantNic, tenantGateway }: Tor): Link {
+function tenantLink({ name, tenantNic, tenantGateway }: Tor): TopologyLink {
   const end = { host: "client", device: tenantNic, address: `${inSubnetOf(tenantGateway, 2)}/${CLIENT_LENGTH}` };
   const port = { host: name, device: "client-blue", address: `${tenantGateway}/${CLIENT_LENGTH}`, vrf: TENANT_VRF };
   return { name: `client-${name}-blue`, ends: [end, port] };
 }
 
-function accessLink(host: string, number: number): Link {
+function accessLink(host: string, number: number): TopologyLink {
   const device = accessPort(host);
   const end = { host, device: ACCESS_LINK, address: `10.30.0.${number}/${ACCESS_LENGTH}` };
   return { name: device, ends: [end, { host: FIRST_TOR.name, device, bridge: ACCESS_BRIDGE }] };

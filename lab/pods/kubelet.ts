@@ -11,7 +11,7 @@ import { hostOf, type Net } from "../net/net.ts";
 import type { NodeName } from "../net/topology.ts";
 import { plugIn, podAddress } from "./pod-network.ts";
 
-const PROGRAM = join(import.meta.dirname, "answer.ts");
+const PROGRAM = join(import.meta.dirname, "http-echo.ts");
 const FIRST_NUMBER = 2;
 const LAST_NUMBER = 254;
 /** From not ready to gone: until then everyone has heard that it ends, on a busy machine too. A cluster gives its pods half a minute. */

@@ -1,12 +1,12 @@
 /**
  * Runs on a node where nothing translates service addresses to pods: listens on the services' ports in the pods' place, and says so. What it
  * stands in for comes as JSON lines on standard input, each line in place of the one before.
- * Usage: stand-in.ts NODE
+ * Usage: backend-emulator.ts NODE
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
-export interface StoodIn {
+export interface EmulatedService {
   readonly service: string;
   readonly address: string;
   readonly port: number;
@@ -14,7 +14,7 @@ export interface StoodIn {
 
 const node = process.argv[2] ?? "";
 const servers = new Map<number, Server>();
-let services: readonly StoodIn[] = [];
+let services: readonly EmulatedService[] = [];
 
 /** One listener for all services of a port: the address that the client asked for tells them apart. */
 function serve(socket: Socket, port: number): void {
@@ -26,7 +26,7 @@ function serve(socket: Socket, port: number): void {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  services = JSON.parse(line) as StoodIn[];
+  services = JSON.parse(line) as EmulatedService[];
   const wanted = new Set(services.map(({ port }) => port));
   for (const [port, server] of servers) {
     if (wanted.has(port)) continue;

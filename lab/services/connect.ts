@@ -6,13 +6,13 @@
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
-export interface Target {
+export interface ConnectTarget {
   readonly name: string;
   readonly address: string;
   readonly port: number;
 }
 
-export interface Attempt {
+export interface ConnectAttempt {
   readonly name: string;
   /** When it began, in milliseconds of the epoch. */
   readonly at: number;
@@ -24,18 +24,20 @@ export interface Attempt {
 
 /** A first packet that is lost is sent again after a second; that is late, not lost. */
 const ANSWER_WITHIN_MS = 2_500;
-let targets: readonly Target[] = [];
+let targets: readonly ConnectTarget[] = [];
 
-function attempt({ name, address, port }: Target): void {
+function attempt({ name, address, port }: ConnectTarget): void {
   const at = Date.now();
   const began = performance.now();
   let text = "";
   let over = false;
-  const tell = (outcome: Pick<Attempt, "by" | "why">) => {
+  const tell = (outcome: Pick<ConnectAttempt, "by" | "why">) => {
     if (over) return;
     over = true;
     socket.destroy();
-    process.stdout.write(`${JSON.stringify({ name, at, ms: Math.round(performance.now() - began), ...outcome } satisfies Attempt)}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ name, at, ms: Math.round(performance.now() - began), ...outcome } satisfies ConnectAttempt)}\n`,
+    );
   };
   const socket = connect({ host: address, port, noDelay: true });
   socket.setTimeout(ANSWER_WITHIN_MS, () => tell({ why: "no answer" }));
@@ -48,7 +50,7 @@ function attempt({ name, address, port }: Target): void {
   });
 }
 
-createInterface({ input: process.stdin }).on("line", (line) => (targets = JSON.parse(line) as Target[]));
+createInterface({ input: process.stdin }).on("line", (line) => (targets = JSON.parse(line) as ConnectTarget[]));
 setInterval(
   () => {
     for (const target of targets) attempt(target);

@@ -4,12 +4,12 @@ import * as external from "../../src/failover/external-kinds.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
-import { pause } from "../../src/util/sleep.ts";
+import { sleep } from "../../src/util/sleep.ts";
 import { controller, type Result } from "../../src/kube/controller/controller.ts";
 import { changesOf } from "../../src/kube/controller/source.ts";
 import type { Log } from "../../src/kube/log.ts";
 import { kindOf } from "./kinds.ts";
-import type { StandIn } from "./emulator.ts";
+import type { ControllerEmulator } from "./emulator.ts";
 
 type Application = external.Application;
 export const Application: Kind<external.Application> = { ...external.Application, version: "v1alpha1" };
@@ -30,7 +30,7 @@ interface ArgoCdOptions {
   syncMs?: number;
 }
 
-/** A sync that was carried out, and who asked for it; nobody: Argo CD itself. */
+/** A sync that ran, and who started it. Empty: Argo CD itself. */
 export interface Sync {
   readonly application: string;
   readonly by: string | undefined;
@@ -42,7 +42,7 @@ export interface Sync {
  * off. A revision that was synced is not synced again unless selfHeal is set. Everything that an ApplicationSet's template does not have is put back.
  * What it does not do: retries, hooks, waves, health, pruning, sync windows.
  */
-export class ArgoCd implements StandIn {
+export class ArgoCd implements ControllerEmulator {
   readonly caches;
   readonly controllers;
   readonly syncs: Sync[] = [];
@@ -89,7 +89,7 @@ export class ArgoCd implements StandIn {
     if (!read) return;
     const { compareMs = 50 } = this.#options;
     const isDue = await this.#isDue(read, signal);
-    await pause(compareMs, signal);
+    await sleep(compareMs, signal);
     if (isDue) await this.#patch(read, { operation: { sync: {} } }, signal);
     if (read.metadata.annotations?.[REFRESH] !== undefined)
       await this.#patch(read, { metadata: { annotations: { [REFRESH]: null } } }, signal);
@@ -121,7 +121,7 @@ export class ArgoCd implements StandIn {
     if (!application?.operation) return;
     const { client, syncMs = 100 } = this.#options;
     await this.#patch(application, { status: { operationState: { phase: "Running" } } }, signal);
-    await pause(syncMs, signal);
+    await sleep(syncMs, signal);
     for (const object of this.#declared.get(key) ?? []) {
       const { apiVersion = "", kind = "", metadata } = object;
       const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : "";

@@ -3,13 +3,13 @@ import type { Cache } from "../../src/kube/cache/cache.ts";
 import type { Runnable } from "../../src/kube/controller/controller.ts";
 
 /** Something that does in a lab what another project's controller does in a cluster. */
-export interface StandIn {
+export interface ControllerEmulator {
   readonly caches: readonly Pick<Cache<KubeObject>, "start" | "waitForSync">[];
   readonly controllers: readonly Runnable[];
 }
 
 /** Runs them; resolves when they know what there is. What is returned ends them. */
-export async function runStandIns(standIns: readonly StandIn[]): Promise<() => Promise<void>> {
+export async function runControllerEmulators(standIns: readonly ControllerEmulator[]): Promise<() => Promise<void>> {
   const stop = new AbortController();
   const caches = standIns.flatMap((standIn) => standIn.caches);
   for (const cache of caches) cache.start(stop.signal);

@@ -1,11 +1,11 @@
 import { VolumeAttachment } from "../../src/api/core/volume-attachment.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
-import { pause } from "../../src/util/sleep.ts";
+import { sleep } from "../../src/util/sleep.ts";
 import { controller } from "../../src/kube/controller/controller.ts";
-import { Bell, changesOf } from "../../src/kube/controller/source.ts";
+import { ChannelSource, changesOf } from "../../src/kube/controller/source.ts";
 import type { Log } from "../../src/kube/log.ts";
-import type { StandIn } from "./emulator.ts";
+import type { ControllerEmulator } from "./emulator.ts";
 
 /** The driver of every volume in the sites. */
 export const DRIVER = "replicated.csi.plumbline.lab";
@@ -22,13 +22,13 @@ interface AttacherOptions {
  * Stands for the external-attacher of a driver: what kube-controller-manager asks to attach is attached, and what it asks to detach goes after a
  * while. It attaches nothing, and has no errors but the one of a volume that does not let go.
  */
-export class ExternalAttacher implements StandIn {
+export class ExternalAttacher implements ControllerEmulator {
   readonly caches;
   readonly controllers;
   readonly #options: AttacherOptions;
   readonly #attachments: Cache<VolumeAttachment>;
   readonly #held = new Set<string>();
-  readonly #bell = new Bell();
+  readonly #channel = new ChannelSource();
 
   constructor(options: AttacherOptions) {
     this.#options = options;
@@ -36,7 +36,7 @@ export class ExternalAttacher implements StandIn {
     this.caches = [this.#attachments];
     this.controllers = [
       controller("external-attacher", {
-        watches: [changesOf(this.#attachments), this.#bell],
+        watches: [changesOf(this.#attachments), this.#channel],
         reconcile: (name, { signal }) => this.#reconcile(name, signal),
         log: options.log,
         workers: 16,
@@ -51,7 +51,7 @@ export class ExternalAttacher implements StandIn {
 
   letGo(persistentVolume: string): void {
     this.#held.delete(persistentVolume);
-    for (const { metadata } of this.#attachments.list()) this.#bell.ring(metadata.name);
+    for (const { metadata } of this.#attachments.list()) this.#channel.ring(metadata.name);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<void> {
@@ -62,7 +62,7 @@ export class ExternalAttacher implements StandIn {
     const finalizers = metadata.finalizers ?? [];
     if (metadata.deletionTimestamp !== undefined) {
       if (!finalizers.includes(FINALIZER) || this.#held.has(spec.source.persistentVolumeName ?? "")) return;
-      await pause(this.#options.detachMs ?? 50, signal);
+      await sleep(this.#options.detachMs ?? 50, signal);
       await attachments.patch({ name }, { metadata: { finalizers: finalizers.filter((one) => one !== FINALIZER) } }, { signal });
     } else if (!finalizers.includes(FINALIZER)) {
       await attachments.patch({ name }, { metadata: { finalizers: [...finalizers, FINALIZER] } }, { signal });

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
-import { cacheDirectory } from "../cached-build.ts";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import type { CustomResourceDefinition } from "../../src/api/crd.ts";
 import { LabError } from "../error.ts";
 import { findGo } from "../kube/go.ts";
@@ -79,7 +79,8 @@ async function sourceHash(): Promise<string> {
 async function publishedCrds(go: string): Promise<CustomResourceDefinition[]> {
   const crds: CustomResourceDefinition[] = [];
   for (const { Path: path, Dir: directory, Error: error } of await download(go)) {
-    if (directory === undefined) throw new LabError("NoBinaries", `The Go module ${path} cannot be had: ${error ?? "go does not say why"}`);
+    if (directory === undefined)
+      throw new LabError("NoBinaries", `The Go module ${path} is not available: ${error ?? "go gives no reason"}`);
     for (const [file, kinds] of Object.entries(MODULES[path] ?? {})) {
       const documents = parseAllDocuments(await readFile(join(directory, file), "utf8"));
       const found = documents.map((document) => document.toJS() as CustomResourceDefinition | null);

@@ -80,6 +80,6 @@ const APPLIED: readonly Kind[] = [
 /** The kind of an object that says what it is. */
 export function kindOf(object: KubeObject): Kind {
   const kind = APPLIED.find((one) => one.kind === object.kind && apiVersionOf(one) === object.apiVersion);
-  if (!kind) throw new TypeError(`the sites of the lab know no ${object.apiVersion} ${object.kind}`);
+  if (!kind) throw new TypeError(`the lab sites do not serve ${object.apiVersion} ${object.kind}`);
   return kind;
 }

@@ -26,7 +26,7 @@ export interface StorageOptions {
   intervalMs?: number;
 }
 
-/** Who uses a volume of a site, for people; empty if nobody does. */
+/** The users of a volume of a site, as text. Empty if there are none. */
 export type Inspection = (volume: string) => Promise<string>;
 
 /**
@@ -66,7 +66,7 @@ export class ReplicatedStorage extends StorageControl {
       ending.defer(() => child.kill());
       for (const deadline = performance.now() + READY_WITHIN_MS; !existsSync(socket); await sleep(20)) {
         if (!child.running || performance.now() > deadline)
-          throw new LabError("NotStarted", `The storage is not ready within ${READY_WITHIN_MS / 1000} s:\n${child.logTail()}`);
+          throw new LabError("NotStarted", `The storage is not ready after ${READY_WITHIN_MS / 1000} s:\n${child.logTail()}`);
       }
       return new ReplicatedStorage(socket, inspections, ending);
     } catch (error) {

@@ -25,7 +25,7 @@ import { Flux } from "./flux/flux.ts";
 import { CSIDriver } from "./kinds.ts";
 import { REFUSES_TO_DIE } from "./names.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
-import { runStandIns } from "./emulator.ts";
+import { runControllerEmulators } from "./emulator.ts";
 
 const NODES = ["node1", "node2"];
 const SETTLES_WITHIN_MS = 120_000;
@@ -108,7 +108,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     );
     csiAddons = controller;
     const attacher = new ExternalAttacher({ client, log });
-    end = await runStandIns([attacher]);
+    end = await runControllerEmulators([attacher]);
     await until("csi-addons is connected to the driver", () => controller.isConnected(client, signal), signal);
     await until("every node is ready", () => nodesReady(client, signal), signal);
     await admitPods(client, signal);
@@ -176,7 +176,7 @@ export async function createNamespace(client: KubeClient, name: string, signal: 
   );
 }
 
-/** Looks until it is so. `what` is for whoever waited in vain: `the pods of shop run`. */
+/** Looks until it is so. `what` is for the timeout message: `the pods of shop run`. */
 export async function until(
   what: string | (() => string),
   isSo: () => Promise<boolean>,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LabError } from "../error.ts";
 
 /** Something that must not happen to the data, with what there was to see of it. */
-export interface Damage {
+export interface VolumeDamage {
   /**
    * SplitBrain: promoted while the other side was primary. TailLost: promoted before what was written last had arrived. DemotedInUse: demoted while
    * a pod had the volume or a node held it.
@@ -41,7 +41,7 @@ export interface StorageFault {
   readonly code?: number;
   readonly message?: string;
   readonly delayMs?: number;
-  /** It is carried out, and whoever asked gets an error. */
+  /** The call takes effect, and the caller gets an error. */
   readonly losesAnswer?: boolean;
   /** No answer until the fault is gone. */
   readonly never?: boolean;
@@ -114,8 +114,8 @@ export class StorageControl {
   }
 
   /** What went wrong so far, of all volumes or those of a namespace: for tests to find empty. */
-  async damage(namespace?: string): Promise<Damage[]> {
-    const all = (await this.#ask("GET", "/damage")) as Damage[];
+  async damage(namespace?: string): Promise<VolumeDamage[]> {
+    const all = (await this.#ask("GET", "/damage")) as VolumeDamage[];
     return namespace === undefined ? all : all.filter(({ volume }) => volume.startsWith(`${namespace}/`));
   }
 

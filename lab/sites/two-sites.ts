@@ -93,7 +93,7 @@ export async function startTwoSites({ progress, controller, signal, application 
       ending.defer(() => child.kill());
       return child;
     });
-    progress.step("Waiting until one site is primary and the other one follows");
+    progress.step("Waiting until one site is primary and the other is secondary");
     await inBoth((name) =>
       until(
         `${name} is what its policy asks for`,

@@ -1,16 +1,16 @@
 /** Labels and annotations of checks, and of the Services that meshes name. */
 
 /** The mesh that made the check, as a label what fits into one. */
-export const meshMark = "plumbline.dev/mesh";
+export const meshAnnotation = "plumbline.dev/mesh";
 /** Set on a check that its mesh no longer wants: since when. Nobody tries it any more; it is kept until it is pruned. */
-export const retiredMark = "plumbline.dev/retired";
+export const retiredAnnotation = "plumbline.dev/retired";
 /** How many seconds at most the API may be behind while nothing happens: all sources of a cluster together must not write more than it bears. */
-export const checkpointMark = "plumbline.dev/checkpoint-seconds";
+export const checkpointAnnotation = "plumbline.dev/checkpoint-seconds";
 /** The node on which the source runs. */
-export const sourceNodeMark = "plumbline.dev/source-node";
+export const sourceNodeAnnotation = "plumbline.dev/source-node";
 /** What the target is: `service/shop/web`, `endpoint/shop/web`, `node/n2`, `host`. */
-export const targetMark = "plumbline.dev/target";
+export const targetAnnotation = "plumbline.dev/target";
 /** The node on which the target runs. */
-export const targetNodeMark = "plumbline.dev/target-node";
+export const targetNodeAnnotation = "plumbline.dev/target-node";
 /** On a Service: the other namespaces whose meshes may name it, separated by commas, or `*`. */
-export const allowMark = "plumbline.dev/allow-mesh-from";
+export const allowAnnotation = "plumbline.dev/allow-mesh-from";

@@ -1,8 +1,8 @@
 import { s } from "./schema.ts";
 
 /**
- * Since when an object asks for the values that only one object may have. The controller writes it once, so that every node decides
- * alike who was first.
+ * Since when an object claims values that only one object can own. The controller writes it once, so that every node decides alike which
+ * claim is older.
  */
 export function claims() {
   return s.listMap(
@@ -10,19 +10,19 @@ export function claims() {
     s.object(
       {
         claim: s.string({
-          doc: "The value that is asked for, with its kind: vni/100, vrf/red, range/192.0.2.0-192.0.2.255.",
+          doc: "The claimed value with its type: vni/100, vrf/red, range/192.0.2.0-192.0.2.255.",
           minLength: 1,
           maxLength: 256,
         }),
         since: s.time({
-          doc: "When the object first asked for this value. Of two objects that ask for the same one, the older claim has it.",
+          doc: "When the object first claimed this value. When two objects claim the same value, the older claim wins.",
           significant: true,
         }),
       },
-      { doc: "One value that only one object may have." },
+      { doc: "A value that only one object can own." },
     ),
     {
-      doc: "The values that this object asks for and nobody else may have at the same time, and since when. Written by the controller.",
+      doc: "The values that this object claims for itself, and since when. Written by the controller.",
       maxItems: 16_384,
     },
   );

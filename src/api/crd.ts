@@ -1,4 +1,4 @@
-import type { Column, CustomKind } from "./define-kind.ts";
+import type { PrinterColumn, CustomKind } from "./define-kind.ts";
 import { builtinKind, type Condition, type KubeObject, type Scope } from "./kind.ts";
 import type { Rule } from "./rule.ts";
 import type { Json, ObjectSchema, Schema } from "./schema.ts";
@@ -101,7 +101,7 @@ export function crdOf(kind: CustomKind): CustomResourceDefinition {
   };
 }
 
-function printerColumn({ name, type, path, doc, wide }: Column) {
+function printerColumn({ name, type, path, doc, wide }: PrinterColumn) {
   return { name, type, jsonPath: path, description: doc, ...(wide && { priority: 1 }) };
 }
 

@@ -1,8 +1,8 @@
 import type { Kind, KubeObject, ObjectMeta, Scope } from "./kind.ts";
-import { s, type Field, type ObjectSchema, type StoredObject, type WrittenObject } from "./schema.ts";
+import { s, type Field, type ObjectSchema, type StoredFields, type WrittenFields } from "./schema.ts";
 
 /** A column of `kubectl get`. */
-export interface Column {
+export interface PrinterColumn {
   readonly name: string;
   /** Where the value is: `.spec.vni`, `.status.conditions[?(@.type=="Ready")].status`. */
   readonly path: string;
@@ -22,7 +22,7 @@ interface Definition {
   readonly categories?: readonly string[];
   /** What `kubectl explain` prints of the kind itself. */
   readonly doc: string;
-  readonly columns?: readonly Column[];
+  readonly columns?: readonly PrinterColumn[];
   /** Older versions that are served too, with the same schema; the warning goes to whoever still uses one. */
   readonly deprecated?: readonly { readonly version: string; readonly warning: string }[];
 }
@@ -33,8 +33,8 @@ type Parts = { readonly spec?: Part; readonly status?: Part };
 type FieldsOf<P extends Parts> = {
   [K in keyof P & keyof Parts]: K extends "status" ? ReturnType<typeof s.optional<Extract<P[K], Part>>> : Extract<P[K], Part>;
 };
-type WrittenBy<P extends Parts> = { apiVersion: string; kind: string; metadata: ObjectMeta } & WrittenObject<FieldsOf<P>>;
-type StoredBy<P extends Parts> = KubeObject & StoredObject<FieldsOf<P>>;
+type WrittenBy<P extends Parts> = { apiVersion: string; kind: string; metadata: ObjectMeta } & WrittenFields<FieldsOf<P>>;
+type StoredBy<P extends Parts> = KubeObject & StoredFields<FieldsOf<P>>;
 
 /** A kind that we bring ourselves: on a server it is found like any other, and its schema is known here. */
 export interface CustomKind<Written = unknown, Stored extends KubeObject = KubeObject> extends Definition, Kind<Stored> {

@@ -1,93 +1,96 @@
 import type { Kind, KubeObject } from "./kind.ts";
 
 /**
- * What can work or not: an object, an object as it is on one node, or a part that only statuses speak of (an agent, a session, a link).
- * The same thing may be spoken of from several sides; the worst word counts.
+ * Something with a health: an object, an object on one node, or a part that only statuses mention (an agent, a session, a link).
+ * Several sources may report on one component; the worst report counts.
  */
-export interface Thing {
+export interface Component {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
-  /** As it is on this node. */
+  /** The component on this node. */
   readonly node?: string;
 }
 
-/** From good to bad. Unknown: nobody alive can tell. */
+/** From good to bad. Unknown: no running agent or controller reports it. */
 export const HEALTHS = ["Healthy", "Degraded", "Unknown", "Down"] as const;
 export type Health = (typeof HEALTHS)[number];
 
 export type Domain = "router" | "loadbalancer" | "failover" | "connectivity" | "cluster";
 
-export interface Need {
-  readonly thing: Thing;
+export interface Dependency {
+  readonly thing: Component;
   /**
-   * Without it the thing cannot be better than what it needs. `part`: it then lacks something and is Degraded at worst. `alternative`: it is Degraded
-   * while one of its alternatives works as it should, and as bad as the best of them otherwise.
+   * Default: the component is at least as bad as its dependency. `part`: a failed dependency makes it Degraded at worst. `alternative`: it is Degraded
+   * while one of its alternatives is healthy, otherwise as bad as the best of them.
    */
   readonly as?: "part" | "alternative";
 }
 
-/** What a person should do about a cause. */
-export interface Remedy {
+/** How to fix a cause. */
+export interface Fix {
   /** A sentence without a full stop: `give it a VNI that no other resource has`. */
   readonly text: string;
-  /** What to change, where that is an object: `spec.vni` of it. */
-  readonly change?: { readonly thing: Thing; readonly field?: string };
-  /** What to run to look closer. */
+  /** The object, and the field of it, to change: `spec.vni`. */
+  readonly change?: { readonly thing: Component; readonly field?: string };
+  /** A command that shows more. */
   readonly command?: string;
 }
 
-/** What one object says of one thing. */
-export interface Standing {
-  readonly thing: Thing;
+/** What one object reports about one component. */
+export interface HealthStatement {
+  readonly thing: Component;
   readonly domain: Domain;
-  /** Of itself, before what it needs is looked at. */
+  /** Its own health, without its dependencies. */
   readonly health: Health;
   /** CamelCase, as in conditions. */
   readonly reason?: string;
-  /** For people: what is wrong, or nothing. */
+  /** For people: the problem, if any. */
   readonly message?: string;
   readonly since?: string;
-  /** It is to blame itself, however what it needs may be: a refused spec, a full pool. */
+  /** It is a cause itself, whatever its dependencies: an invalid spec, a full pool. */
   readonly ownFault?: boolean;
-  readonly needs?: readonly Need[];
-  readonly remedy?: Remedy;
+  readonly needs?: readonly Dependency[];
+  readonly remedy?: Fix;
 }
 
-/** Finds the objects of a kind by a value they yield. */
+/** Finds the objects of a kind by a value computed from them. */
 export interface Index<T extends KubeObject = KubeObject> {
   readonly kind: Kind<T>;
   readonly of: (object: T) => readonly string[];
 }
 
-/** The objects that can be looked at. What was looked at is remembered: when it changes, so does what was said. */
-export interface Sight {
+/** Reads objects and tracks the reads: when a read object changes, the explainer runs again. */
+export interface ObjectReader {
   get<T extends KubeObject>(kind: Kind<T>, key: string): T | undefined;
   by<T extends KubeObject>(index: Index<T>, value: string): readonly T[];
   all<T extends KubeObject>(kind: Kind<T>): readonly T[];
 }
 
-/** What an object of one kind says of itself, and of what stands in its status. A pure function of the object and of what it looks at. */
+/** Derives health statements from an object of one kind. A pure function of the object and of what it reads. */
 export interface Explainer<T extends KubeObject = KubeObject> {
   readonly kind: Kind<T>;
-  readonly explain: (object: T, sight: Sight) => Iterable<Standing>;
+  readonly explain: (object: T, reader: ObjectReader) => Iterable<HealthStatement>;
 }
 
-/** Keeps the type of the object within, and forgets it outside. */
-export function explainer<T extends KubeObject>(kind: Kind<T>, explain: (object: T, sight: Sight) => Iterable<Standing>): Explainer {
+/** Erases the object type, so that explainers of all kinds fit one list. */
+export function explainer<T extends KubeObject>(
+  kind: Kind<T>,
+  explain: (object: T, reader: ObjectReader) => Iterable<HealthStatement>,
+): Explainer {
   return { kind, explain: explain as Explainer["explain"] };
 }
 
-/** One word for a thing, as `why` takes and prints it: `Service/shop/web`, `L3VNI/openperouter-system/red@node1`. */
-export function idOf({ kind, namespace, name, node }: Thing): string {
+/** The id of a component, as `why` takes it: `Service/shop/web`, `L3VNI/openperouter-system/red@node1`. */
+export function componentId({ kind, namespace, name, node }: Component): string {
   return `${kind}/${namespace === undefined ? "" : `${namespace}/`}${name}${node === undefined ? "" : `@${node}`}`;
 }
 
-export function worse(one: Health, other: Health): Health {
+export function worseHealth(one: Health, other: Health): Health {
   return HEALTHS.indexOf(one) >= HEALTHS.indexOf(other) ? one : other;
 }
 
-/** The node that a thing is on, or is. */
-export function nodeOf({ kind, name, node }: Thing): string | undefined {
+/** The node that a component is on, or is. */
+export function nodeOf({ kind, name, node }: Component): string | undefined {
   return node ?? (kind === "Node" || kind === "Agent" ? name : undefined);
 }

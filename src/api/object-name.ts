@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 
 /** The longest an object's name and a label's value may be. */
-export const LONGEST = { name: 253, label: 63 };
+export const MAX_NAME_LENGTH = { name: 253, label: 63 };
 
 /** The name itself where it fits, otherwise its beginning with a hash of the whole. */
-export function fittingName(name: string, longest: number): string {
+export function objectName(name: string, longest: number): string {
   return name.length <= longest ? name : hashedName(name, name, longest);
 }
 

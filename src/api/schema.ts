@@ -91,10 +91,10 @@ export type StoredValue<F> = F extends { readonly types?: { stored: infer S } } 
 type Flat<T> = { [K in keyof T]: T[K] };
 type Keys<F extends Fields, P extends Presence> = { [K in keyof F]: F[K]["presence"] extends P ? K : never }[keyof F];
 
-export type WrittenObject<F extends Fields> = Flat<
+export type WrittenFields<F extends Fields> = Flat<
   { -readonly [K in Keys<F, "required">]: WrittenValue<F[K]> } & { -readonly [K in Keys<F, "optional" | "defaulted">]?: WrittenValue<F[K]> }
 >;
-export type StoredObject<F extends Fields> = Flat<
+export type StoredFields<F extends Fields> = Flat<
   { -readonly [K in Keys<F, "required" | "defaulted">]: StoredValue<F[K]> } & { -readonly [K in Keys<F, "optional">]?: StoredValue<F[K]> }
 >;
 
@@ -133,8 +133,8 @@ function list<F extends Field>(
 export const s = {
   object<F extends Fields>(
     properties: F,
-    options: Described<StoredObject<F>> & { atomic?: true; preserveUnknownFields?: true },
-  ): ObjectSchema & Typed<WrittenObject<F>, StoredObject<F>> {
+    options: Described<StoredFields<F>> & { atomic?: true; preserveUnknownFields?: true },
+  ): ObjectSchema & Typed<WrittenFields<F>, StoredFields<F>> {
     return { type: "object", presence: "required", properties, ...options };
   },
 
@@ -220,7 +220,7 @@ export const s = {
       {
         matchLabels: s.optional(
           s.map(s.string({ doc: "The value that the label must have.", maxLength: 253 }), {
-            doc: "Labels that must all be there with exactly these values.",
+            doc: "Labels that must all match exactly.",
             maxProperties: 128,
           }),
         ),
@@ -228,7 +228,7 @@ export const s = {
           s.list(
             s.object(
               {
-                key: s.string({ doc: "The label that is looked at.", maxLength: 317 }),
+                key: s.string({ doc: "The label key.", maxLength: 317 }),
                 operator: s.string({ doc: "How the label relates to the values: In, NotIn, Exists or DoesNotExist.", maxLength: 32 }),
                 values: s.optional(
                   s.list(s.string({ doc: "One value.", maxLength: 253 }), {
@@ -239,7 +239,7 @@ export const s = {
               },
               { doc: "One requirement on a label." },
             ),
-            { doc: "Requirements that must all hold, together with matchLabels.", maxItems: 128 },
+            { doc: "Requirements that must all match, together with matchLabels.", maxItems: 128 },
           ),
         ),
       },
@@ -270,17 +270,17 @@ function condition() {
         maxLength: 316,
         pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
       }),
-      status: s.enum(["True", "False", "Unknown"], { doc: "Whether it holds; Unknown when nobody who could tell is reporting." }),
+      status: s.enum(["True", "False", "Unknown"], { doc: "True, False, or Unknown when the component that reports it does not report." }),
       reason: s.string({
-        doc: "Why the status is what it is: one CamelCase word for programs to compare.",
+        doc: "The reason for the status: one CamelCase word, for programs.",
         minLength: 1,
         maxLength: 1024,
         pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
       }),
-      message: s.string({ doc: "The same for people: what is wrong, and what to change.", maxLength: 32_768 }),
-      lastTransitionTime: s.time({ doc: "When the status last changed its value." }),
+      message: s.string({ doc: "A human-readable message: what is wrong, and what to change.", maxLength: 32_768 }),
+      lastTransitionTime: s.time({ doc: "When the status last changed." }),
       observedGeneration: s.optional(
-        s.int({ doc: "The metadata.generation that the condition was judged on.", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+        s.int({ doc: "The metadata.generation that the condition is based on.", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
       ),
     },
     { doc: "One aspect of the object's state." },

@@ -23,7 +23,7 @@ export function isStale({ status, reason }: Condition): boolean {
 }
 
 /** The check with as much of its history as tells when something last happened: the controller holds all checks of a cluster. */
-export function leanCheck({ status, ...check }: PodNetworkConnectivityCheck): PodNetworkConnectivityCheck {
+export function stripCheck({ status, ...check }: PodNetworkConnectivityCheck): PodNetworkConnectivityCheck {
   if (!status) return check;
   const { conditions } = status;
   const at = lastResultOf({ ...check, status });

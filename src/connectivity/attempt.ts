@@ -2,11 +2,11 @@
 export const INTERVAL_MS = 60_000;
 
 /** What one action of an attempt came to, in the words of the check's log. */
-export type Outcome = "DNSDone" | "DNSError" | "ConnectDone" | "ConnectError";
+export type ActionOutcome = "DNSDone" | "DNSError" | "ConnectDone" | "ConnectError";
 
 /** A lookup of the target's name, or a connection to one of its addresses. */
 export interface Action {
-  readonly outcome: Outcome;
+  readonly outcome: ActionOutcome;
   /** When it began, in milliseconds of the clock on the wall. */
   readonly at: number;
   /** How long it took, by a clock that nobody sets. */

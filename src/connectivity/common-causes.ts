@@ -1,35 +1,35 @@
 import { Node } from "../api/core/node.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
-import type { Sight, Thing } from "../api/health.ts";
+import type { ObjectReader, Component } from "../api/health.ts";
 import { lastResultOf } from "./activity.ts";
-import { type Blame, blame } from "./analysis/common-cause.ts";
-import { type Culprit, culpritOf, nodeOf } from "./explain-causes.ts";
-import { retiredMark } from "../api/annotations.ts";
-import { placesIn } from "./analysis/zones.ts";
-import { type Said, saidBy } from "./analysis/check-result.ts";
+import { type CommonCause, commonCauses } from "./analysis/common-cause.ts";
+import { type CauseComponent, causeComponent, nodeOf } from "./explain-causes.ts";
+import { retiredAnnotation } from "../api/annotations.ts";
+import { zonesOf } from "./analysis/zones.ts";
+import { type CheckResult, resultOf } from "./analysis/check-result.ts";
 import { isReached, type UnreachedNodes } from "./unreached-nodes.ts";
 
 interface Picture {
   readonly checks: readonly PodNetworkConnectivityCheck[];
   readonly nodes: readonly Node[];
   /** By the check. */
-  readonly said: ReadonlyMap<string, Said>;
+  readonly said: ReadonlyMap<string, CheckResult>;
   readonly blames: ReadonlyMap<string, Blamed>;
   readonly unreached: UnreachedNodes;
 }
 
 /** What a check fails because of. One of those that it explains speaks for all. */
 interface Blamed {
-  readonly blame: Blame;
-  readonly culprit: Culprit;
+  readonly blame: CommonCause;
+  readonly culprit: CauseComponent;
   readonly speaks: boolean;
 }
 
 let latest: Picture | undefined;
 
 /** What a failing check and the others fail because of. Failing checks ask for the same one after the other: it is worked out once. */
-export function blamesIn(sight: Sight): Picture {
-  const [checks, nodes] = [sight.all(PodNetworkConnectivityCheck), sight.all(Node)];
+export function commonCausesIn(reader: ObjectReader): Picture {
+  const [checks, nodes] = [reader.all(PodNetworkConnectivityCheck), reader.all(Node)];
   if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes)) latest = pictureOf(checks, nodes);
   return latest;
 }
@@ -39,19 +39,19 @@ function areSame(some: readonly unknown[], others: readonly unknown[]): boolean 
 }
 
 function pictureOf(checks: Picture["checks"], nodes: Picture["nodes"]): Picture {
-  const places = placesIn(nodes);
-  const wanted = checks.filter(({ metadata }) => metadata.annotations?.[retiredMark] === undefined);
+  const places = zonesOf(nodes);
+  const wanted = checks.filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] === undefined);
   // As of its last result: that it is old somebody else tells.
-  const said = wanted.map((check) => saidBy(check, places, lastResultOf(check) ?? 0));
+  const said = wanted.map((check) => resultOf(check, places, lastResultOf(check) ?? 0));
   const blames = new Map<string, Blamed>();
-  const unreached = new Map<string, Thing>();
-  for (const one of blame(said)) {
-    const culprit = culpritOf(one);
+  const unreached = new Map<string, Component>();
+  for (const one of commonCauses(said)) {
+    const component = causeComponent(one);
     const explained = one.failing.filter(({ check }) => !blames.has(check));
-    if (!culprit) continue;
-    for (const [nth, { check }] of explained.entries()) blames.set(check, { blame: one, culprit, speaks: nth === 0 });
+    if (!component) continue;
+    for (const [nth, { check }] of explained.entries()) blames.set(check, { blame: one, culprit: component, speaks: nth === 0 });
     const node = one.cause && nodeOf(one.cause, one.failing);
-    if (node !== undefined && culprit.thing.kind !== "Source" && !isReached(node, said)) unreached.set(node, culprit.thing);
+    if (node !== undefined && component.thing.kind !== "Source" && !isReached(node, said)) unreached.set(node, component.thing);
   }
   return { checks, nodes, said: new Map(said.map((one) => [one.check, one])), blames, unreached };
 }

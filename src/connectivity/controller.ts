@@ -10,7 +10,7 @@ import type { Log } from "../kube/log.ts";
 import { AgentWatch } from "../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
-import { leanCheck } from "./activity.ts";
+import { stripCheck } from "./activity.ts";
 import { LostLeases } from "./lost-leases.ts";
 import { MeshController } from "./mesh/mesh-controller.ts";
 import { Pruner } from "./pruner.ts";
@@ -42,7 +42,7 @@ export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: Connecti
   const { manager, client, log, namespace: systemNamespace, events, budget } = options;
   const meshes = manager.lateCache(ConnectivityMesh);
   const checks = manager.lateCache(PodNetworkConnectivityCheck, {
-    transform: leanCheck,
+    transform: stripCheck,
     indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ""], ...sourceIndexes(systemNamespace) },
   });
   const writer = new StatusWriter<ConnectivityMesh>({ kind: ConnectivityMesh, client, cache: meshes, budget, log });

@@ -1,44 +1,44 @@
 import { serviceNameLabel } from "../api/core/endpoint-slice.ts";
 import { Service } from "../api/core/service.ts";
-import type { Index, Need, Remedy, Sight, Standing, Thing } from "../api/health.ts";
+import type { Index, Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
 import { metaTime } from "../api/time.ts";
-import { agentOn } from "../kube/members/agent-health.ts";
-import type { Blame } from "./analysis/common-cause.ts";
-import { type Cause, type Scope, serviceOf } from "./analysis/hypotheses.ts";
+import { agentComponent } from "../kube/members/agent-health.ts";
+import type { CommonCause } from "./analysis/common-cause.ts";
+import { type Hypothesis, type CauseScope, serviceOf } from "./analysis/hypotheses.ts";
 import { distinct } from "./analysis/labels.ts";
-import { needsBehind, slicesOfService, type UnreachedNodes } from "./unreached-nodes.ts";
-import type { Said } from "./analysis/check-result.ts";
+import { dependenciesBehind, slicesOfService, type UnreachedNodes } from "./unreached-nodes.ts";
+import type { CheckResult } from "./analysis/check-result.ts";
 
 /** What checks fail because of. Nothing where a check is alone with its failure. */
-export interface Culprit {
-  readonly thing: Thing;
+export interface CauseComponent {
+  readonly thing: Component;
   readonly reason: string;
-  readonly remedy: Remedy;
+  readonly remedy: Fix;
 }
 
-export function culpritOf({ cause, failing }: Blame): Culprit | undefined {
+export function causeComponent({ cause, failing }: CommonCause): CauseComponent | undefined {
   const [first] = failing;
-  const named = first && (unanswered(failing) ?? (cause ? thingOf(cause, first) : mixed(failing)));
+  const named = first && (unanswered(failing) ?? (cause ? componentOf(cause, first) : mixed(failing)));
   return named && { thing: { kind: named.kind, name: named.name }, reason: named.reason, remedy: named.remedy };
 }
 
 /** What a check fails because of, and where else nothing is reached. */
 interface Blamed {
-  readonly blame: Blame;
-  readonly culprit: Culprit;
+  readonly blame: CommonCause;
+  readonly culprit: CauseComponent;
   readonly unreached: UnreachedNodes;
 }
 
 /** What is to be said of it, and of what it needs in turn. */
-export function* whatOf(
+export function* statementsFor(
   { culprit: { thing, ...word }, blame: { cause, failing, sentence }, unreached }: Blamed,
-  sight: Sight,
-): Iterable<Standing> {
-  const since = failing.reduce((earliest, said) => Math.min(earliest, said.since), Infinity);
+  reader: ObjectReader,
+): Iterable<HealthStatement> {
+  const since = failing.reduce((earliest, result) => Math.min(earliest, result.since), Infinity);
   const node = cause ? nodeOf(cause, failing) : undefined;
   const nodes = cause ? [node].filter((one) => one !== undefined) : targetNodes(failing);
-  const service = cause ? addressed(failing, sight) : [];
-  const behind = cause && thing.kind !== "Target" ? [] : needsBehind(failing, unreached, sight);
+  const service = cause ? addressed(failing, reader) : [];
+  const behind = cause && thing.kind !== "Target" ? [] : dependenciesBehind(failing, unreached, reader);
   yield* service;
   yield {
     thing,
@@ -46,7 +46,11 @@ export function* whatOf(
     health: "Down",
     message: sentence,
     ...(Number.isFinite(since) && { since: metaTime(new Date(since)) }),
-    needs: [...nodes.map((one): Need => ({ thing: agentOn(one) })), ...service.map((one): Need => ({ thing: one.thing })), ...behind],
+    needs: [
+      ...nodes.map((one): Dependency => ({ thing: agentComponent(one) })),
+      ...service.map((one): Dependency => ({ thing: one.thing })),
+      ...behind,
+    ],
     ...word,
   };
   if (node === undefined || thing.name !== `node/${node}`) return;
@@ -57,15 +61,15 @@ interface Named {
   readonly kind: "Target" | "Source" | "Path" | "Names";
   readonly name: string;
   readonly reason: string;
-  readonly remedy: Remedy;
+  readonly remedy: Fix;
 }
 
 const OUTAGES = "plumbline outages --since 1h";
-const ADDRESS = "see what stands between the nodes and the address of the Service: the rules of kube-proxy, routes, a firewall";
+const ADDRESS = "check kube-proxy rules, routes and firewalls between the nodes and the Service address";
 const CONNECTIVITY = "plumbline connectivity";
 
 /** undefined: only one check is concerned, and it speaks for itself. */
-function thingOf({ scope, names: [name = "", other = ""], way }: Cause, { source }: Said): Named | undefined {
+function componentOf({ scope, names: [name = "", other = ""], way }: Hypothesis, { source }: CheckResult): Named | undefined {
   const by = way === "IPv4" || way === "IPv6" ? ` by ${way}` : "";
   if (way === "lookup") return lookups(scope === "source" ? sourceName(source) : placeIn(scope, name));
   if (way === "service") return proxied(scope === "source" ? sourceName(source) : placeIn(scope, name));
@@ -97,11 +101,11 @@ function thingOf({ scope, names: [name = "", other = ""], way }: Cause, { source
     pair: () => undefined,
     "source-service": () => undefined,
     check: () => undefined,
-  } satisfies Record<Scope, () => Named | undefined>;
+  } satisfies Record<CauseScope, () => Named | undefined>;
   return named[scope]();
 }
 
-function sourceName({ kind, name }: Said["source"]): string {
+function sourceName({ kind, name }: CheckResult["source"]): string {
   return `${kind}/${name}`;
 }
 
@@ -110,57 +114,57 @@ function placeIn(scope: string, name: string): string {
 }
 
 function target(name: string, by: string): Named {
-  const text = `see whether ${name.replace("/", " ")} listens and runs, and whether a firewall stands before it`;
+  const text = `check that ${name.replace("/", " ")} is running and listening, and that no firewall blocks it`;
   return { kind: "Target", name: name + by, reason: "NotReached", remedy: { text, command: OUTAGES } };
 }
 
 function origin(name: string, by: string): Named {
-  const text = `see what keeps ${name.replace("/", " ")} from connecting: its routes, its links, a firewall or network policy`;
+  const text = `check the routes, links, firewalls and network policies of ${name.replace("/", " ")}`;
   return { kind: "Source", name: name + by, reason: "ReachesNothing", remedy: { text, command: CONNECTIVITY } };
 }
 
 function path(name: string, by: string): Named {
   const where = name.includes("-") ? name.replaceAll("/", " ").replace("-", " and ") : name.replace("/", " ");
-  const text = `see what lies on the way from and to ${where}: links, routes, firewalls`;
+  const text = `check links, routes and firewalls on the path from and to ${where}`;
   return { kind: "Path", name: name + by, reason: "CutOff", remedy: { text, command: CONNECTIVITY } };
 }
 
 /** Where the name server did not answer it is not about what was to be reached, even if it answered others a minute ago. */
-function unanswered(failing: readonly Said[]): Named | undefined {
+function unanswered(failing: readonly CheckResult[]): Named | undefined {
   if (!failing.every(({ reason, why }) => reason === "DNSError" && /name server did not answer/i.test(why))) return undefined;
-  const [source = "", ...others] = distinct(failing.map((said) => sourceName(said.source)));
+  const [source = "", ...others] = distinct(failing.map((result) => sourceName(result.source)));
   return lookups(others.length === 0 ? source : "everything");
 }
 
 function lookups(where: string): Named {
-  const text = "see whether the name server answers that stands in /etc/resolv.conf there";
+  const text = "check that the name servers in /etc/resolv.conf answer there";
   return { kind: "Names", name: where, reason: "NamesNotFound", remedy: { text, command: OUTAGES } };
 }
 
 function proxied(where: string): Named {
-  const text = "see whether kube-proxy runs and has its rules: endpoints can be reached, addresses of Services cannot";
+  const text = "check that kube-proxy runs and has its rules: endpoints are reachable, Service addresses are not";
   return { kind: "Path", name: `services from ${where}`, reason: "ServicesNotReached", remedy: { text, command: CONNECTIVITY } };
 }
 
 /** Failures that share a target or a source which works otherwise. */
-function mixed(failing: readonly Said[]): Named | undefined {
+function mixed(failing: readonly CheckResult[]): Named | undefined {
   const targets = new Set(failing.map(({ target: { endpoint } }) => endpoint));
   const sources = new Set(failing.map(({ source }) => sourceName(source)));
   const [[endpoint = ""], [source = ""]] = [[...targets], [...sources]];
-  const remedy = { text: "see what the ways have in common that fail, and those do not that work", command: CONNECTIVITY };
+  const fix = { text: "compare the failing paths with the working ones", command: CONNECTIVITY };
   if (failing.length < 2) return undefined;
-  if (targets.size === 1) return { kind: "Path", name: `some to ${endpoint}`, reason: "PartlyReached", remedy };
-  return sources.size === 1 ? { kind: "Path", name: `${source} to some`, reason: "PartlyReached", remedy } : undefined;
+  if (targets.size === 1) return { kind: "Path", name: `some to ${endpoint}`, reason: "PartlyReached", remedy: fix };
+  return sources.size === 1 ? { kind: "Path", name: `${source} to some`, reason: "PartlyReached", remedy: fix } : undefined;
 }
 
 /** The node that all of it is about: where the sources are, or the targets. */
-export function nodeOf({ scope, names: [name] }: Cause, failing: readonly Said[]): string | undefined {
+export function nodeOf({ scope, names: [name] }: Hypothesis, failing: readonly CheckResult[]): string | undefined {
   if (/(^|-)node$/.test(scope) && scope !== "node-to-node") return name;
   const [only, ...others] = targetNodes(failing);
   return ["target", "host"].includes(scope) && others.length === 0 ? only : undefined;
 }
 
-function targetNodes(failing: readonly Said[]): string[] {
+function targetNodes(failing: readonly CheckResult[]): string[] {
   return distinct(failing.flatMap(({ target: { node } }) => node ?? []));
 }
 
@@ -170,24 +174,24 @@ const byAddress: Index<Service> = {
 };
 
 /** The Service that is behind the target, where that could explain it: no endpoint is ready, or the address is one that is announced. */
-function addressed(failing: readonly Said[], sight: Sight): Standing[] {
+function addressed(failing: readonly CheckResult[], reader: ObjectReader): HealthStatement[] {
   const services = new Set(failing.map(({ target: { what } }) => serviceOf(what)));
   const [key = ""] = services;
-  if (services.size === 1 && key !== "") return unready(key, sight);
+  if (services.size === 1 && key !== "") return unready(key, reader);
   const hosts = new Set(failing.map(({ target: { host } }) => host));
   const [host = ""] = hosts;
   if (hosts.size !== 1) return [];
-  return sight.by(byAddress, host).map(({ metadata: { name, namespace = "" } }) => ({
+  return reader.by(byAddress, host).map(({ metadata: { name, namespace = "" } }) => ({
     thing: { kind: "Service", namespace, name },
     domain: "loadbalancer",
     health: "Healthy",
   }));
 }
 
-function unready(key: string, sight: Sight): Standing[] {
+function unready(key: string, reader: ObjectReader): HealthStatement[] {
   const [namespace = "", name = ""] = key.split("/");
-  if (!sight.get(Service, key)) return [];
-  const endpoints = sight.by(slicesOfService, key).flatMap((slice) => slice.endpoints ?? []);
+  if (!reader.get(Service, key)) return [];
+  const endpoints = reader.by(slicesOfService, key).flatMap((slice) => slice.endpoints ?? []);
   if (endpoints.some(({ conditions }) => conditions?.ready !== false)) return [];
   return [
     {
@@ -198,7 +202,7 @@ function unready(key: string, sight: Sight): Standing[] {
       message: `Service ${key} has no ready endpoint`,
       ownFault: true,
       remedy: {
-        text: "see why none of its endpoints is ready: whether its spec.selector selects pods, and whether they run",
+        text: "check that spec.selector matches pods and that they are ready",
         command: `plumbline get endpointslices -n ${namespace} -l ${serviceNameLabel}=${name} -o yaml`,
       },
     },

@@ -3,11 +3,11 @@ import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { EndpointSlice, serviceNameLabel } from "../api/core/endpoint-slice.ts";
 import type { Condition, ConditionStatus } from "../api/kind.ts";
-import { needsOf, saidOf, type Seen, unwell } from "../api/testing/fake-reader.ts";
+import { dependenciesOf, statementsFrom, type FakeObject, unhealthyIn } from "../api/testing/fake-reader.ts";
 import { edges } from "./explain.ts";
-import { ago, check, failing, well } from "./testing/checks.ts";
+import { ago, check, failing, reachableCheck } from "./testing/checks.ts";
 
-const explain = (...seen: Seen[]) => saidOf(edges(), ...seen);
+const explain = (...seen: FakeObject[]) => statementsFrom(edges(), ...seen);
 const at = (node: string) => `10.0.0.${node.slice(1)}:8081`;
 
 /** A check of one node by another. */
@@ -24,7 +24,7 @@ const NODES = ["n1", "n2", "n3", "n4"];
 
 function mesh(fails: (from: string, to: string) => boolean): PodNetworkConnectivityCheck[] {
   return NODES.flatMap((from) =>
-    NODES.filter((to) => to !== from).map((to) => between(from, to, fails(from, to) ? failing(at(to), ago(5)) : well(at(to)))),
+    NODES.filter((to) => to !== from).map((to) => between(from, to, fails(from, to) ? failing(at(to), ago(5)) : reachableCheck(at(to)))),
   );
 }
 
@@ -37,31 +37,33 @@ test("checks that fail together have one cause, which says what they have in com
   const culprits = said.filter(({ thing }) => thing.kind === "Target");
   expect(new Set(culprits.map(({ thing }) => thing.name))).toEqual(new Set(["10.0.0.2:8081"]));
   expect(culprits[0]).toMatchObject({ health: "Down", reason: "NotReached", since: ago(5) });
-  expect(culprits[0]?.message).toMatch(/^10\.0\.0\.2:8081 \(node n2\) is not reached: all 3 checks fail/);
-  expect(needsOf(said, "Target/10.0.0.2:8081")).toContain("Agent/n2");
-  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Target/10.0.0.2:8081"]);
-  expect(needsOf(said, "ConnectivityMesh/shop/nodes")).toContain("part PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081");
+  expect(culprits[0]?.message).toMatch(/^10\.0\.0\.2:8081 \(node n2\) is unreachable: all 3 checks fail/);
+  expect(dependenciesOf(said, "Target/10.0.0.2:8081")).toContain("Agent/n2");
+  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Target/10.0.0.2:8081"]);
+  expect(dependenciesOf(said, "ConnectivityMesh/shop/nodes")).toContain("part PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081");
 });
 
 test("a source that reaches nothing is the cause", () => {
   const said = explain([PodNetworkConnectivityCheck, ...mesh((from) => from === "n3")]);
-  expect(new Set(unwell(said).filter((line) => !line.includes("PodNetwork")))).toEqual(new Set(["Down Source/node/n3 ReachesNothing"]));
+  expect(new Set(unhealthyIn(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
+    new Set(["Down Source/node/n3 ReachesNothing"]),
+  );
 });
 
 test("a check that fails alone is its own cause, with a command to look closer", () => {
   const said = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to === "n2")]);
-  expect(unwell(said)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
+  expect(unhealthyIn(said)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
   const own = said.find(({ health }) => health === "Down");
-  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Agent/n2"]);
+  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Agent/n2"]);
   expect(own?.remedy?.command).toBe("plumbline describe podnetworkconnectivitycheck n1-to-10-0-0-2-8081 -n shop");
 });
 
 test("a source that does not reach some is told of in one cause, which needs the agents of those", () => {
   const said = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to !== "n4")]);
-  expect(new Set(unwell(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
+  expect(new Set(unhealthyIn(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
     new Set(["Down Path/node/n1 to some PartlyReached"]),
   );
-  expect(new Set(needsOf(said, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
+  expect(new Set(dependenciesOf(said, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
 });
 
 const WEB = "10.96.0.80:80";
@@ -77,7 +79,7 @@ function endpointsOn(...nodes: string[]): EndpointSlice {
 function toWeb(fails: (from: string, endpoint: string) => boolean, from = ["n1", "n3", "n4"]): PodNetworkConnectivityCheck[] {
   return from.flatMap((node) =>
     [WEB, WEB_NAME].map((endpoint) =>
-      check(node, endpoint, fails(node, endpoint) ? failing(endpoint, ago(5)) : well(endpoint), {
+      check(node, endpoint, fails(node, endpoint) ? failing(endpoint, ago(5)) : reachableCheck(endpoint), {
         "plumbline.dev/node": node,
         "plumbline.dev/target": endpoint === WEB ? "service/shop/web" : "host",
       }),
@@ -93,33 +95,33 @@ test.each([
 ])("a Service that one source does not reach %s needs the node of an endpoint that nobody reaches", (_how, endpoint, name) => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from === "n1" && to === endpoint)];
   const said = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
-  expect(needsOf(said("n2", "n3"), name)).toEqual([TO_N2]);
-  expect(needsOf(said("n3", "n4"), name)).toEqual([]);
+  expect(dependenciesOf(said("n2", "n3"), name)).toEqual([TO_N2]);
+  expect(dependenciesOf(said("n3", "n4"), name)).toEqual([]);
 });
 
 test("a Service that nobody reaches at its address needs the node of an endpoint that nobody reaches either", () => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((_from, to) => to === WEB)];
   const said = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
-  expect(needsOf(said("n2", "n3"), "Target/service/shop/web")).toEqual([TO_N2]);
-  expect(needsOf(said("n3"), "Target/service/shop/web")).toEqual([]);
+  expect(dependenciesOf(said("n2", "n3"), "Target/service/shop/web")).toEqual([TO_N2]);
+  expect(dependenciesOf(said("n3"), "Target/service/shop/web")).toEqual([]);
 });
 
 test("a Service that some sources do not reach needs the node of an endpoint that nobody reaches", () => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from !== "n4" && to === WEB)];
   const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
-  expect(needsOf(said, `Path/some to ${WEB}`)).toEqual([TO_N2]);
+  expect(dependenciesOf(said, `Path/some to ${WEB}`)).toEqual([TO_N2]);
 });
 
 test("a Service does not need a node where something else is reached", () => {
   const agents = mesh((_from, to) => to === "n2");
-  const pod = check("n1", "10.244.0.2:8080", well("10.244.0.2:8080"), {
+  const pod = check("n1", "10.244.0.2:8080", reachableCheck("10.244.0.2:8080"), {
     "plumbline.dev/node": "n1",
     "plumbline.dev/target": "endpoint/shop/web",
     "plumbline.dev/target-node": "n2",
   });
   const checks = [...agents, pod, ...toWeb((from, to) => from === "n1" && to === WEB)];
   const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
-  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80")).toEqual([]);
+  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80")).toEqual([]);
 });
 
 /** A check of a name that could not be looked up. */
@@ -133,10 +135,10 @@ function lookup(from: string, host: string, why = "No such name"): PodNetworkCon
 }
 
 test("a Service whose name one source cannot look up does not need the nodes of its endpoints", () => {
-  const fromA = [lookup("a", "web.shop.svc.cluster.local"), check("a", "db.shop:80", well("db.shop:80"))];
+  const fromA = [lookup("a", "web.shop.svc.cluster.local"), check("a", "db.shop:80", reachableCheck("db.shop:80"))];
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb(() => false), ...fromA];
   const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
-  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/a-to-web-shop-svc-cluster-local-80")).not.toContain(TO_N2);
+  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/a-to-web-shop-svc-cluster-local-80")).not.toContain(TO_N2);
 });
 
 test("names that nobody can look up are one cause", () => {
@@ -144,28 +146,36 @@ test("names that nobody can look up are one cause", () => {
   const said = explain([
     PodNetworkConnectivityCheck,
     ...checks,
-    check("a", "10.0.0.1:80", well("10.0.0.1:80")),
-    check("b", "10.0.0.1:80", well("10.0.0.1:80")),
+    check("a", "10.0.0.1:80", reachableCheck("10.0.0.1:80")),
+    check("b", "10.0.0.1:80", reachableCheck("10.0.0.1:80")),
   ]);
-  expect(new Set(unwell(said).filter((line) => !line.includes("PodNetwork")))).toEqual(new Set(["Down Names/everything NamesNotFound"]));
+  expect(new Set(unhealthyIn(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
+    new Set(["Down Names/everything NamesNotFound"]),
+  );
 });
 
 test("a name server that does not answer is the cause of the first check that finds out", () => {
-  const checks = [lookup("a", "web.shop", "the name server did not answer in time"), check("a", "db.shop:80", well("db.shop:80"))];
-  expect(unwell(explain([PodNetworkConnectivityCheck, ...checks]))[0]).toBe("Down Names/pod/shop/a NamesNotFound");
+  const checks = [
+    lookup("a", "web.shop", "the name server did not answer in time"),
+    check("a", "db.shop:80", reachableCheck("db.shop:80")),
+  ];
+  expect(unhealthyIn(explain([PodNetworkConnectivityCheck, ...checks]))[0]).toBe("Down Names/pod/shop/a NamesNotFound");
 });
 
 test("a check of a node that is no longer heard of needs the agent, which is to blame", () => {
-  const message = `Nothing has been heard of the source n1 since ${ago(4)}; what else stands here is what it last reported`;
+  const message = `Source n1 has not reported since ${ago(4)}; the rest of this status is its last report`;
   const said = explain([PodNetworkConnectivityCheck, between("n1", "n2", unknown("Stale", message))]);
-  expect(unwell(said)).toEqual(["!Unknown Agent/n1 AgentSilent", "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 Stale"]);
+  expect(unhealthyIn(said)).toEqual([
+    "!Unknown Agent/n1 AgentNotReporting",
+    "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 Stale",
+  ]);
   expect(said.find(({ thing }) => thing.kind === "Agent")?.since).toBe(ago(4));
 });
 
 test("a check of a pod that is no longer heard of needs the pod that tries", () => {
-  const message = `Nothing has been heard of the source web-1 since ${ago(4)}; what else stands here is what it last reported`;
+  const message = `Source web-1 has not reported since ${ago(4)}; the rest of this status is its last report`;
   const said = explain([PodNetworkConnectivityCheck, check("web-1", "10.0.0.1:80", unknown("Stale", message))]);
-  expect(unwell(said)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
+  expect(unhealthyIn(said)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
 });
 
 test("a target that nobody may try is the check's own fault, with the field", () => {
@@ -179,10 +189,10 @@ test("nothing is wrong with a check that has no result yet, is reached, or is wa
   const checks = [
     check("a", "10.0.0.1:80", {}),
     check("b", "10.0.0.1:80", unknown("NoResultYet", "")),
-    check("c", "10.0.0.1:80", well("10.0.0.1:80")),
+    check("c", "10.0.0.1:80", reachableCheck("10.0.0.1:80")),
     retired,
   ];
-  expect(unwell(explain([PodNetworkConnectivityCheck, ...checks]))).toEqual([]);
+  expect(unhealthyIn(explain([PodNetworkConnectivityCheck, ...checks]))).toEqual([]);
 });
 
 function aMesh(status: ConditionStatus, reason: string): ConnectivityMesh {
@@ -194,7 +204,11 @@ function aMesh(status: ConditionStatus, reason: string): ConnectivityMesh {
 }
 
 test("a mesh that cannot be made is to blame itself; one that is being made is well", () => {
-  expect(unwell(explain([ConnectivityMesh, aMesh("False", "Incomplete")]))).toEqual(["!Degraded ConnectivityMesh/shop/nodes Incomplete"]);
-  expect(unwell(explain([ConnectivityMesh, aMesh("Unknown", "Unreadable")]))).toEqual(["!Unknown ConnectivityMesh/shop/nodes Unreadable"]);
-  expect(unwell(explain([ConnectivityMesh, aMesh("False", "Creating")]))).toEqual([]);
+  expect(unhealthyIn(explain([ConnectivityMesh, aMesh("False", "Incomplete")]))).toEqual([
+    "!Degraded ConnectivityMesh/shop/nodes Incomplete",
+  ]);
+  expect(unhealthyIn(explain([ConnectivityMesh, aMesh("Unknown", "Unreadable")]))).toEqual([
+    "!Unknown ConnectivityMesh/shop/nodes Unreadable",
+  ]);
+  expect(unhealthyIn(explain([ConnectivityMesh, aMesh("False", "Creating")]))).toEqual([]);
 });

@@ -3,12 +3,12 @@ import { counter, gauge, histogram } from "../kube/metrics.ts";
 // probe/
 export const checkActionSeconds = histogram(
   "check_action_seconds",
-  "How long the lookups and connections of connectivity checks took. `reason` is DNSDone, DNSError, ConnectDone or ConnectError.",
+  "Duration of the lookups and connections of connectivity checks. `reason` is DNSDone, DNSError, ConnectDone or ConnectError.",
   "reason",
 );
 export const checkFaults = counter(
   "check_faults_total",
-  "Lookups and connections that this source could not try, which says nothing about the target. `cause` is descriptors, ports, memory (it is out of them), stalled (it stood still) or lookups (they hold every thread).",
+  "Lookups and connections that this source could not make, for a local reason. `cause` is descriptors, ports, memory (exhausted), stalled (event loop blocked) or lookups (all lookup threads busy).",
   "cause",
 );
 export const checkAttempts = counter(
@@ -18,37 +18,37 @@ export const checkAttempts = counter(
 );
 export const checkSkippedTicks = counter(
   "check_skipped_ticks_total",
-  "Times an attempt was due while the last one of the same check was still waiting or under way.",
+  "Attempts skipped because the previous one of the same check was still waiting or running.",
 );
-export const checkAttemptsInFlight = gauge("check_attempts_in_flight", "Attempts of connectivity checks under way.");
+export const checkAttemptsInFlight = gauge("check_attempts_in_flight", "Running attempts of connectivity checks.");
 export const lookupsAbandoned = gauge(
   "check_lookups_abandoned",
-  "Lookups that nobody waits for any more; each holds a thread until the system gives up.",
+  "Lookups that timed out; each occupies a thread until the system gives up.",
 );
 
 // journal/
 export const checkJournalUsable = gauge(
   "check_journal_usable",
-  "1 while results of connectivity checks are on this source's disk, 0 while it cannot be used: those that the API has not heard of would not survive a restart.",
+  "1 while results of connectivity checks are written to this source's disk, 0 while that fails: results not yet in the API would be lost at a restart.",
 );
 
 // source/
-export const checksYielded = gauge(
-  "checks_yielded",
-  "Connectivity checks of this source that it leaves to another process, which began with them later.",
+export const checksOwnedElsewhere = gauge(
+  "checks_owned_elsewhere",
+  "Connectivity checks of this source that it leaves to a newer process.",
 );
 
-export const checksUnreachable = gauge("checks_unreachable", "Connectivity checks of this source whose target it does not reach.");
+export const checksUnreachable = gauge("checks_unreachable", "Connectivity checks of this source whose target is unreachable.");
 
 // mesh/, stale and pruner
 export const meshChecks = counter(
   "mesh_checks_total",
-  "Connectivity checks that were written for meshes. `action` is created, changed or retired.",
+  "Connectivity checks written for meshes. `action` is created, changed or retired.",
   "action",
 );
-export const checksStale = counter("checks_stale_total", "Connectivity checks that were marked Unknown because their source fell silent.");
+export const checksStale = counter("checks_stale_total", "Connectivity checks marked Unknown because their source does not report.");
 export const checksPruned = counter(
   "checks_pruned_total",
-  "Connectivity checks that nobody had a use for. `outcome` is deleted, kept (somebody was faster), or dry_run.",
+  "Unused connectivity checks. `outcome` is deleted, kept (it changed meanwhile), or dry_run.",
   "outcome",
 );

@@ -1,5 +1,5 @@
 /** How long the pruner has looked without a break, by two clocks: one that nobody sets and the one on the wall. */
-export interface Moment {
+export interface ClockReading {
   /** In monotonic milliseconds, which stand still while the machine sleeps. */
   readonly steady: number;
   readonly wall: number;
@@ -14,12 +14,12 @@ const LONGEST_GAP_MS = 180_000;
 /** A clock on the wall that moves by this much more or less than the other was set. */
 const LARGEST_STEP_MS = 60_000;
 
-export class PruneSight {
-  #last: Moment | undefined;
+export class ObservationWindow {
+  #last: ClockReading | undefined;
   #since = 0;
 
   /** Since when, in monotonic milliseconds, the view has been whole. */
-  look(moment: Moment): number {
+  look(moment: ClockReading): number {
     const { steady, wall, heardAt = -Infinity } = moment;
     const [slept, moved] = this.#last ? [steady - this.#last.steady, wall - this.#last.wall] : [Infinity, 0];
     const isBroken = slept > LONGEST_GAP_MS || Math.abs(moved - slept) > LARGEST_STEP_MS || steady - heardAt > LONGEST_QUIET_MS;

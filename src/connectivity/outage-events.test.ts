@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { OutageEntry } from "../api/connectivity/pod-network-connectivity-check.ts";
-import { type Told, tellings } from "./outage-events.ts";
+import { type RecordedOutages, outageEvents } from "./outage-events.ts";
 
-const nothing: Told = { opened: -Infinity, closed: -Infinity };
+const nothing: RecordedOutages = { opened: -Infinity, closed: -Infinity };
 const second = (at: number): string => new Date(at * 1000).toISOString();
 
 function outage(start: number, end?: number): OutageEntry {
@@ -10,13 +10,13 @@ function outage(start: number, end?: number): OutageEntry {
 }
 
 /** `+3` for an outage told of that began in second 3, `-5` for its end. */
-function said(outages: OutageEntry[], told: Told): { texts: string[]; told: Told } {
+function said(outages: OutageEntry[], told: RecordedOutages): { texts: string[]; told: RecordedOutages } {
   const check = {
     metadata: { name: "c", namespace: "shop" },
     spec: { sourcePod: "p1", targetEndpoint: "10.0.0.1:80" },
     status: { outages },
   };
-  const { texts, told: after } = tellings({ apiVersion: "", kind: "", ...check }, told);
+  const { texts, told: after } = outageEvents({ apiVersion: "", kind: "", ...check }, told);
   return {
     texts: texts.map(({ type, message }) => `${type === "Warning" ? "+" : "-"}${/\d+$/.exec(message.replace(/ \(.*/, ""))?.[0]}`),
     told: after,

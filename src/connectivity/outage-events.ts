@@ -2,13 +2,13 @@ import type { OutageEntry, PodNetworkConnectivityCheck } from "../api/connectivi
 import type { EventText } from "../kube/event-correlator.ts";
 
 /** Which outages of a check people have been told of: those whose beginning and whose end was told last, by their numbers. */
-export interface Told {
+export interface RecordedOutages {
   readonly opened: number;
   readonly closed: number;
 }
 
 /** What there is to tell of the outages that the API shows, oldest first, and what has been told then. */
-export function tellings(check: PodNetworkConnectivityCheck, told: Told): { texts: EventText[]; told: Told } {
+export function outageEvents(check: PodNetworkConnectivityCheck, told: RecordedOutages): { texts: EventText[]; told: RecordedOutages } {
   const begun = numbered(check.status?.outages ?? []);
   const over = begun.filter(({ outage }) => outage.end);
   const [newBegun, newOver] = [newerThan(begun, told.opened), newerThan(over, told.closed)];
@@ -47,5 +47,5 @@ function detected({ start, startLogs, message = "" }: OutageEntry): EventText {
 
 /** With its beginning: two outages may last equally long, and are two Events nevertheless. */
 function restored({ spec }: PodNetworkConnectivityCheck, { start, message = "" }: OutageEntry): EventText {
-  return { type: "Normal", reason: "ConnectivityRestored", message: `${spec.targetEndpoint}: ${message} (the outage since ${start})` };
+  return { type: "Normal", reason: "ConnectivityRestored", message: `${spec.targetEndpoint}: ${message} (outage since ${start})` };
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { check } from "./testing/mesh.ts";
-import { INACTIVE_MS, prunable, type PruneView, WATCHED_MS } from "./prune.ts";
-import { PruneSight } from "./observation-window.ts";
+import { INACTIVE_MS, pruneDecision, type PruneView, WATCHED_MS } from "./prune.ts";
+import { ObservationWindow } from "./observation-window.ts";
 
 const born = "2026-11-01T00:00:00Z";
 const last = "2026-11-10T00:00:00Z";
@@ -12,20 +12,20 @@ const marked = (metadata: Partial<PodNetworkConnectivityCheck["metadata"]>) => (
 const retired = marked({ annotations: { "plumbline.dev/retired": "2026-11-10T00:00:00Z" } });
 
 test("a check to which nothing happened for 48 hours and whose source is gone may go, and it is told why", () => {
-  expect(prunable(old, due)).toEqual({
-    prune: "Nothing has happened to this check since 2026-11-10T00:00:00Z, and its source web is gone",
+  expect(pruneDecision(old, due)).toEqual({
+    prune: "No activity since 2026-11-10T00:00:00Z, and its source web is gone",
   });
 });
 
 test("one that its mesh gave up may go although its source lives", () => {
-  expect(prunable(retired, { ...due, sourceLives: true })).toEqual({
-    prune: "Nothing has happened to this check since 2026-11-10T00:00:00Z, and no mesh asks for it any more",
+  expect(pruneDecision(retired, { ...due, sourceLives: true })).toEqual({
+    prune: "No activity since 2026-11-10T00:00:00Z, and no mesh requires it",
   });
 });
 
 test("one that never had a result counts from its creation", () => {
   const untried = check("untried", { metadata: { creationTimestamp: born } });
-  expect(prunable(untried, { ...due, now: Date.parse(born) + INACTIVE_MS })).toMatchObject({ prune: expect.any(String) as string });
+  expect(pruneDecision(untried, { ...due, now: Date.parse(born) + INACTIVE_MS })).toMatchObject({ prune: expect.any(String) as string });
 });
 
 const owner = { apiVersion: "v1", kind: "Node", name: "n1", uid: "1" };
@@ -34,35 +34,35 @@ const conditions = [
 ];
 
 test.each<[string, PodNetworkConnectivityCheck, Partial<PruneView>, string]>([
-  ["a second too young", old, { now: due.now - 1 }, "something happened to it within 48 hours"],
-  ["of a later flip", { ...old, status: { ...old.status, conditions } }, {}, "something happened to it within 48 hours"],
+  ["a second too young", old, { now: due.now - 1 }, "it was active within the last 48 hours"],
+  ["of a later flip", { ...old, status: { ...old.status, conditions } }, {}, "it was active within the last 48 hours"],
   [
     "dated in the future, by a clock that was wrong",
     { ...old, status: { failures: [{ time: "2099-01-01T00:00:00Z", success: false }] } },
     {},
-    "something happened to it within 48 hours",
+    "it was active within the last 48 hours",
   ],
-  ["seen by a pruner whose clock is behind", old, { now: Date.parse(last) - INACTIVE_MS }, "something happened to it within 48 hours"],
-  ["without any time at all", check("timeless"), {}, "something happened to it within 48 hours"],
-  ["not watched for an hour", old, { quietMs: WATCHED_MS - 1 }, "it has not been watched for long enough"],
-  ["wanted by a mesh", old, { isWanted: true }, "a mesh asks for it"],
-  ["wanted again after it was given up", retired, { isWanted: true }, "a mesh asks for it"],
-  ["one whose pod lives and has no results", old, { sourceLives: true }, "its source web is there"],
-  ["somebody else's to delete", marked({ ownerReferences: [owner] }), {}, "it goes with Node n1"],
+  ["seen by a pruner whose clock is behind", old, { now: Date.parse(last) - INACTIVE_MS }, "it was active within the last 48 hours"],
+  ["without any time at all", check("timeless"), {}, "it was active within the last 48 hours"],
+  ["not watched for an hour", old, { quietMs: WATCHED_MS - 1 }, "it has not been observed long enough"],
+  ["wanted by a mesh", old, { isWanted: true }, "a mesh requires it"],
+  ["wanted again after it was given up", retired, { isWanted: true }, "a mesh requires it"],
+  ["one whose pod lives and has no results", old, { sourceLives: true }, "its source web exists"],
+  ["somebody else's to delete", marked({ ownerReferences: [owner] }), {}, "it is owned by Node n1"],
   ["on its way out", marked({ deletionTimestamp: "2026-11-16T00:00:00Z" }), {}, "it is being deleted"],
 ])("a check stays that is %s", (_what, object, difference, keep) => {
-  expect(prunable(object, { ...due, ...difference })).toEqual({ keep });
+  expect(pruneDecision(object, { ...due, ...difference })).toEqual({ keep });
 });
 
 test("that a check was marked stale is nothing that happened to it", () => {
   const stale = [{ ...conditions[0], reason: "Stale" }] as typeof conditions;
-  expect(prunable({ ...old, status: { ...old.status, conditions: stale } }, due)).toHaveProperty("prune");
+  expect(pruneDecision({ ...old, status: { ...old.status, conditions: stale } }, due)).toHaveProperty("prune");
 });
 
 const minute = 60_000;
 /** Looks at these minutes of the steady clock; the other clock and the API are fine unless told otherwise. */
-function sight(looks: readonly { at: number; wall?: number; heardAt?: number }[]): number[] {
-  const own = new PruneSight();
+function reader(looks: readonly { at: number; wall?: number; heardAt?: number }[]): number[] {
+  const own = new ObservationWindow();
   return looks.map(
     ({ at, wall = at, heardAt = at }) => own.look({ steady: at * minute, wall: wall * minute, heardAt: heardAt * minute }) / minute,
   );
@@ -83,5 +83,5 @@ test.each([
     [5, 6, 7, 7],
   ],
 ])("%s", (_what, looks, since) => {
-  expect(sight(looks)).toEqual(since);
+  expect(reader(looks)).toEqual(since);
 });

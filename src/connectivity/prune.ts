@@ -1,7 +1,7 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../api/time.ts";
 import { activityOf } from "./activity.ts";
-import { retiredMark } from "../api/annotations.ts";
+import { retiredAnnotation } from "../api/annotations.ts";
 
 /** How long nothing must have happened to a check. */
 export const INACTIVE_MS = 48 * 3_600_000;
@@ -23,20 +23,20 @@ export interface PruneView {
 /** Why a check may go, or why it must stay. */
 export type Pruning = { readonly prune: string } | { readonly keep: string };
 
-export function prunable(check: PodNetworkConnectivityCheck, view: PruneView): Pruning {
+export function pruneDecision(check: PodNetworkConnectivityCheck, view: PruneView): Pruning {
   const { now, quietMs, isWanted, sourceLives, inactiveMs = INACTIVE_MS } = view;
   const { deletionTimestamp, ownerReferences, annotations } = check.metadata;
   if (deletionTimestamp !== undefined) return { keep: "it is being deleted" };
   const [owner] = ownerReferences ?? [];
-  if (owner) return { keep: `it goes with ${owner.kind} ${owner.name}` };
-  if (isWanted) return { keep: "a mesh asks for it" };
+  if (owner) return { keep: `it is owned by ${owner.kind} ${owner.name}` };
+  if (isWanted) return { keep: "a mesh requires it" };
   const activity = activityOf(check);
   // A time that lies ahead is no time to count from: somebody's clock is wrong, and somebody wrote it.
   if (!Number.isFinite(activity) || now - activity < inactiveMs)
-    return { keep: `something happened to it within ${inactiveMs / 3_600_000} hours` };
-  if (quietMs < WATCHED_MS) return { keep: "it has not been watched for long enough" };
-  const retired = annotations?.[retiredMark];
-  if (sourceLives && retired === undefined) return { keep: `its source ${sourceOf(check)} is there` };
-  const why = retired === undefined ? `its source ${sourceOf(check)} is gone` : "no mesh asks for it any more";
-  return { prune: `Nothing has happened to this check since ${metaTime(new Date(activity))}, and ${why}` };
+    return { keep: `it was active within the last ${inactiveMs / 3_600_000} hours` };
+  if (quietMs < WATCHED_MS) return { keep: "it has not been observed long enough" };
+  const retired = annotations?.[retiredAnnotation];
+  if (sourceLives && retired === undefined) return { keep: `its source ${sourceOf(check)} exists` };
+  const why = retired === undefined ? `its source ${sourceOf(check)} is gone` : "no mesh requires it";
+  return { prune: `No activity since ${metaTime(new Date(activity))}, and ${why}` };
 }

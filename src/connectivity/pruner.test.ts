@@ -127,7 +127,7 @@ test("after an hour of watching, checks go that nobody has a use for, each by it
     expect(stage.deleted).toEqual([["gone", "uid-of-gone", "1"]]);
     expect(stage.names).toEqual(["young"]);
     expect(stage.told).toEqual([
-      "gone ConnectivityCheckPruned Nothing has happened to this check since 2026-11-13T22:00:00Z, and its source gone is gone; it was deleted",
+      "gone ConnectivityCheckPruned No activity since 2026-11-13T22:00:00Z, and its source gone is gone; deleted",
     ]);
     await wait(9 * hour);
     expect(stage.names).toEqual([]);

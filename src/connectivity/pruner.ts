@@ -5,14 +5,14 @@ import { keyOf } from "../api/kind.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import { pause } from "../util/sleep.ts";
+import { sleep } from "../util/sleep.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { checksPruned } from "./metrics.ts";
 import { activityOf } from "./activity.ts";
-import { prunable, type Pruning } from "./prune.ts";
-import { PruneSight } from "./observation-window.ts";
+import { pruneDecision, type Pruning } from "./prune.ts";
+import { ObservationWindow } from "./observation-window.ts";
 import { nodeOf } from "./source-of-check.ts";
 
 export interface PrunerOptions {
@@ -57,8 +57,8 @@ export class Pruner implements Runnable {
   /** Those that stayed when the server was asked, and when that was, in monotonic milliseconds. */
   readonly #stayed = new Map<string, number>();
   /** Those of which it was said that they would go. */
-  readonly #told = new Set<string>();
-  #sight = new PruneSight();
+  readonly #reported = new Set<string>();
+  #reader = new ObservationWindow();
   #clearSince = 0;
 
   constructor(options: PrunerOptions) {
@@ -67,48 +67,48 @@ export class Pruner implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     const { checks, log } = this.#options;
-    this.#sight = new PruneSight();
+    this.#reader = new ObservationWindow();
     this.#quiet.clear();
     this.#stayed.clear();
     try {
       await checks.waitForSync(signal);
       while (!signal.aborted) {
         try {
-          await this.#look(signal);
+          await this.#observe(signal);
         } catch (error) {
           if (signal.aborted) break;
-          log.warn({ error }, "checks not pruned, trying again");
+          log.warn({ error }, "pruning failed, retrying");
         }
-        await pause(LOOK_MS * (0.9 + Math.random() / 5), signal);
+        await sleep(LOOK_MS * (0.9 + Math.random() / 5), signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #observe(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
     const steady = performance.now();
-    this.#clearSince = this.#sight.look({ steady, wall: Date.now(), heardAt: checks.lastHeard });
-    const held = checks.list();
-    this.#watch(held, steady);
+    this.#clearSince = this.#reader.look({ steady, wall: Date.now(), heardAt: checks.lastHeard });
+    const existing = checks.list();
+    this.#watch(existing, steady);
     let [asked, pruned] = [0, 0];
-    for (const check of held) {
+    for (const check of existing) {
       if (pruned === PER_LOOK || asked === ASKED_PER_LOOK) return;
       const key = keyOf(check);
       if ("keep" in this.#judge(check, false) || steady < (this.#stayed.get(key) ?? -Infinity) + ASK_AGAIN_MS) continue;
       asked += 1;
       if (await this.#tryToPrune(key, signal)) {
         pruned += 1;
-        await pause(BETWEEN_MS, signal);
+        await sleep(BETWEEN_MS, signal);
       } else this.#stayed.set(key, steady);
     }
   }
 
-  #watch(held: readonly PodNetworkConnectivityCheck[], steady: number): void {
-    const keys = new Set(held.map(keyOf));
+  #watch(existing: readonly PodNetworkConnectivityCheck[], steady: number): void {
+    const keys = new Set(existing.map(keyOf));
     for (const seen of [this.#quiet, this.#stayed]) for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);
-    for (const check of held) {
+    for (const check of existing) {
       const { uid } = check.metadata;
       const [key, activity, before] = [keyOf(check), activityOf(check), this.#quiet.get(keyOf(check))];
       if (before?.uid !== uid || before?.activity !== activity) this.#quiet.set(key, { uid, activity, since: steady });
@@ -122,7 +122,7 @@ export class Pruner implements Runnable {
     const quietMs = isKnown ? performance.now() - Math.max(quiet.since, this.#clearSince) : 0;
     // Of two clocks the one that is behind decides.
     const now = Math.min(Date.now(), client.serverTime ?? Infinity);
-    return prunable(check, { now, quietMs, isWanted: wants(check), sourceLives, ...(inactiveMs !== undefined && { inactiveMs }) });
+    return pruneDecision(check, { now, quietMs, isWanted: wants(check), sourceLives, ...(inactiveMs !== undefined && { inactiveMs }) });
   }
 
   /** One that must not be asked about or deleted stands in nobody's way. */
@@ -146,11 +146,11 @@ export class Pruner implements Runnable {
     const pruning = this.#judge(check, sourceLives);
     if ("keep" in pruning) return false;
     if (dryRun) {
-      if (!this.#told.has(uid)) {
+      if (!this.#reported.has(uid)) {
         log.info({ key, why: pruning.prune }, "check would be deleted");
         checksPruned.inc({ outcome: "dry_run" });
       }
-      this.#told.add(uid);
+      this.#reported.add(uid);
       return false;
     }
     try {
@@ -162,7 +162,7 @@ export class Pruner implements Runnable {
     }
     checksPruned.inc({ outcome: "deleted" });
     log.info({ key, why: pruning.prune }, "check deleted");
-    events.record(check, { type: "Normal", reason: "ConnectivityCheckPruned", message: `${pruning.prune}; it was deleted` });
+    events.record(check, { type: "Normal", reason: "ConnectivityCheckPruned", message: `${pruning.prune}; deleted` });
     return true;
   }
 

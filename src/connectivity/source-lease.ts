@@ -1,5 +1,5 @@
 import type { Lease } from "../api/core/lease.ts";
-import { fittingName, LONGEST } from "../api/object-name.ts";
+import { objectName, MAX_NAME_LENGTH } from "../api/object-name.ts";
 import { componentLabel } from "../kube/members/agent-lease.ts";
 
 /** How the Lease of a pod that tries checks is named and found, in the pod's namespace. */
@@ -20,5 +20,5 @@ export function sourceOfLease({ metadata }: Lease): string | undefined {
 }
 
 function leaseName(pod: string): string {
-  return fittingName(`check-${pod}`, LONGEST.name);
+  return objectName(`check-${pod}`, MAX_NAME_LENGTH.name);
 }

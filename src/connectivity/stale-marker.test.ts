@@ -5,7 +5,7 @@ import type { Cache, Change } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
-import type { Silence } from "../kube/members/agent-watch.ts";
+import type { MissedHeartbeats } from "../kube/members/agent-watch.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { check } from "./testing/mesh.ts";
 import { StaleMarker } from "./stale-marker.ts";
@@ -42,7 +42,7 @@ class Signs {
     for (const listener of this.#listeners) listener(name);
   }
 
-  silence(name: string): Silence | undefined {
+  silence(name: string): MissedHeartbeats | undefined {
     return this.silent.has(name) ? { node: name, since: new Date("2026-11-16T08:59:00Z") } : undefined;
   }
 
@@ -131,10 +131,11 @@ class Stage {
     patch: { status: object },
     { resourceVersion }: { resourceVersion: string },
   ): Promise<void> {
-    const held = this.#checks.get(`${ref.namespace}/${ref.name}`);
-    if (!held || held.metadata.resourceVersion !== resourceVersion) return Promise.reject(new KubeError("Conflict", "it has moved on"));
+    const existing = this.#checks.get(`${ref.namespace}/${ref.name}`);
+    if (!existing || existing.metadata.resourceVersion !== resourceVersion)
+      return Promise.reject(new KubeError("Conflict", "it has moved on"));
     this.marks += 1;
-    this.put({ ...held, status: { ...held.status, ...patch.status } });
+    this.put({ ...existing, status: { ...existing.status, ...patch.status } });
     return Promise.resolve();
   }
 }

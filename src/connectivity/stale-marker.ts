@@ -9,9 +9,9 @@ import type { AgentWatch } from "../kube/members/agent-watch.ts";
 import { checksStale } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts";
-import { writeInTurn } from "../kube/status/write-in-turn.ts";
+import { writeWithBudget } from "../kube/status/write-in-turn.ts";
 import { activityOf, isStale, reachableOf } from "./activity.ts";
-import { type Seen, type SourceSign, staleness } from "./stale.ts";
+import { type SourceObservation, type SourceLiveness, staleness } from "./stale.ts";
 import { nodeOf, podOf } from "./source-of-check.ts";
 
 type Signs = Pick<AgentWatch, "silence" | "knows" | "lacks" | "subscribe" | "ready">;
@@ -35,7 +35,7 @@ const LONGEST_LOSS_MS = 30_000;
 
 type Check = PodNetworkConnectivityCheck;
 
-interface Memory extends Seen {
+interface Memory extends SourceObservation {
   readonly uid: string | undefined;
   /** What the check last said, and whether that was said by us. */
   readonly words: string;
@@ -123,7 +123,7 @@ export class StaleMarker implements Runnable {
     return memory;
   }
 
-  #judge(check: Check, seen: Seen): ReturnType<typeof staleness> {
+  #judge(check: Check, seen: SourceObservation): ReturnType<typeof staleness> {
     const { systemNamespace } = this.#options;
     if (this.#lostAt !== undefined) return { againMs: LONGEST_LOSS_MS };
     const node = nodeOf(check, systemNamespace);
@@ -133,28 +133,28 @@ export class StaleMarker implements Runnable {
 
   async #mark(key: string, { metadata }: Check, signal: AbortSignal): Promise<boolean> {
     const { client, budget, checks, log } = this.#options;
-    return writeInTurn(budget, "transition", signal, async () => {
+    return writeWithBudget(budget, "transition", signal, async () => {
       // Meanwhile the source may have come back.
       const check = checks.get(key);
       if (check?.metadata.uid !== metadata.uid) return false;
       const verdict = check && this.#judge(check, this.#see(key, check));
       if (!verdict || !("message" in verdict)) return false;
       const { generation, resourceVersion = "" } = check.metadata;
-      const held = check.status?.conditions ?? [];
+      const existing = check.status?.conditions ?? [];
       const observed = generation === undefined ? {} : { observedGeneration: generation };
       const report = { type: "Reachable", status: "Unknown" as const, reason: "Stale", message: verdict.message, ...observed };
-      const conditions = withTransitionTimes(setCondition(held, report), held, metaTime(new Date()));
+      const conditions = withTransitionTimes(setCondition(existing, report), existing, metaTime(new Date()));
       await client
         .resource(PodNetworkConnectivityCheck)
         .patchStatus(check.metadata, { status: { conditions } }, { resourceVersion, signal });
       checksStale.inc();
-      log.info({ key }, "check of a silent source marked Unknown");
+      log.info({ key }, "source not reporting, check marked Unknown");
       return true;
     });
   }
 }
 
-function signOf(signs: Signs, name: string): SourceSign {
+function signOf(signs: Signs, name: string): SourceLiveness {
   const silence = signs.silence(name);
   if (silence) return { is: "silent", since: silence.since };
   if (signs.lacks(name, "connectivity")) return { is: "off" };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { check } from "./testing/mesh.ts";
-import { type Seen, type SourceSign, staleness } from "./stale.ts";
+import { type SourceObservation, type SourceLiveness, staleness } from "./stale.ts";
 
 const minute = 60_000;
 const result = { successes: [{ time: "2026-11-16T08:00:00Z", success: true }] };
@@ -12,15 +12,15 @@ const saying = (status: "True" | "Unknown", reason: string) =>
     status: { ...result, conditions: [{ type: "Reachable", status, reason, message: "", lastTransitionTime: "2026-11-16T08:00:00Z" }] },
   });
 
-const silent: SourceSign = { is: "silent", since: new Date("2026-11-16T08:00:30.5Z") };
-const since = "since 2026-11-16T08:00:30Z; what else stands here is what it last reported";
-const none: SourceSign = { is: "none" };
+const silent: SourceLiveness = { is: "silent", since: new Date("2026-11-16T08:00:30.5Z") };
+const since = "since 2026-11-16T08:00:30Z; the rest of this status is its last report";
+const none: SourceLiveness = { is: "none" };
 
 const mute = {
-  message: "The source web is alive and has told nothing of this check for long: it makes no checks, or cannot read them",
+  message: "Source web is alive but has not reported this check: checker disabled or no access",
 };
 
-type Case = [string, PodNetworkConnectivityCheck, SourceSign, Seen, number, ReturnType<typeof staleness>];
+type Case = [string, PodNetworkConnectivityCheck, SourceLiveness, SourceObservation, number, ReturnType<typeof staleness>];
 
 test.each<Case>([
   ["whose source lives is not stale", tried, { is: "alive" }, { since: 0, heardAt: 80 * minute }, 99 * minute, { againMs: 11 * minute }],
@@ -35,7 +35,7 @@ test.each<Case>([
     99 * minute,
     undefined,
   ],
-  ["whose source is silent is stale", tried, silent, { since: 0 }, 1, { message: `Nothing has been heard of the source web ${since}` }],
+  ["whose source is silent is stale", tried, silent, { since: 0 }, 1, { message: `Source web has not reported ${since}` }],
   [
     "that says it is reachable is stale all the same",
     saying("True", "ConnectDone"),
@@ -85,7 +85,7 @@ test.each<Case>([
     none,
     { since: minute },
     4 * minute,
-    { message: "Nobody has tried this check: the source web does not run, or has no checker in it" },
+    { message: "Check never ran: source web is not running, or has no checker" },
   ],
   [
     "without Lease whose results keep coming is not stale",
@@ -101,7 +101,7 @@ test.each<Case>([
     none,
     { since: 0, heardAt: 60 * minute },
     73 * minute,
-    { message: "Nothing has been heard of the source web since 2026-11-16T08:00:00Z; what else stands here is what it last reported" },
+    { message: "Source web has not reported since 2026-11-16T08:00:00Z; the rest of this status is its last report" },
   ],
   ["that was not watched for long is not stale, however old its results are", tried, none, { since: 0 }, 12 * minute, { againMs: minute }],
 ])("a check %s", (_what, object, sign, seen, now, verdict) => {

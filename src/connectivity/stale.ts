@@ -5,14 +5,14 @@ import { INTERVAL_MS } from "./attempt.ts";
 import { LONGEST_CHECKPOINT_MS } from "./checker/longest-checkpoint.ts";
 
 /** What the Lease of a check's source says. `off`: it lives and makes no checks. `none`: there is none, as with somebody's own checker. */
-export type SourceSign =
+export type SourceLiveness =
   | { readonly is: "alive" }
   | { readonly is: "off" }
   | { readonly is: "silent"; readonly since: Date }
   | { readonly is: "none" };
 
 /** What was seen of a check, and when, in monotonic milliseconds. */
-export interface Seen {
+export interface SourceObservation {
   /** Since when it has been watched without a break. */
   readonly since: number;
   /** When it last said something new while it was watched. */
@@ -26,13 +26,13 @@ const UNTRIED_MS = 3 * INTERVAL_MS;
 export const LEASELESS_MS = LONGEST_CHECKPOINT_MS + 3 * INTERVAL_MS;
 
 /** With a Lease: who lives and writes nothing for as long as three of the longest checkpoints does not try it, as an agent that was told not to. */
-export const MUTE_MS = 3 * LONGEST_CHECKPOINT_MS;
+export const NO_RESULT_MS = 3 * LONGEST_CHECKPOINT_MS;
 
 /** Why the check must be marked Stale now, or in how many milliseconds to look again; undefined when only news can change anything. */
 export function staleness(
   check: PodNetworkConnectivityCheck,
-  sign: SourceSign,
-  seen: Seen,
+  sign: SourceLiveness,
+  seen: SourceObservation,
   now: number,
 ): { message: string } | { againMs: number } | undefined {
   if (isSettled(check)) return undefined;
@@ -40,7 +40,7 @@ export function staleness(
   if (sign.is === "alive") {
     // What a source says once of a check that it cannot try, it need not say again.
     if (reachableOf(check)?.status === "Unknown") return undefined;
-    const waitMs = Math.max(since, heardAt) + MUTE_MS - now;
+    const waitMs = Math.max(since, heardAt) + NO_RESULT_MS - now;
     return waitMs > 0 ? { againMs: waitMs } : { message: mute(check) };
   }
   if (sign.is === "off") return { message: off(check) };
@@ -62,17 +62,17 @@ function isSettled(check: PodNetworkConnectivityCheck): boolean {
 }
 
 function silentSince(check: PodNetworkConnectivityCheck, since: Date): string {
-  return `Nothing has been heard of the source ${sourceOf(check)} since ${metaTime(since)}; what else stands here is what it last reported`;
+  return `Source ${sourceOf(check)} has not reported since ${metaTime(since)}; the rest of this status is its last report`;
 }
 
 function off(check: PodNetworkConnectivityCheck): string {
-  return `The agent on node ${sourceOf(check)} runs without its part connectivity; what else stands here is what it last reported`;
+  return `Agent on node ${sourceOf(check)} runs without component connectivity; the rest of this status is its last report`;
 }
 
 function mute(check: PodNetworkConnectivityCheck): string {
-  return `The source ${sourceOf(check)} is alive and has told nothing of this check for long: it makes no checks, or cannot read them`;
+  return `Source ${sourceOf(check)} is alive but has not reported this check: checker disabled or no access`;
 }
 
 function untried(check: PodNetworkConnectivityCheck): string {
-  return `Nobody has tried this check: the source ${sourceOf(check)} does not run, or has no checker in it`;
+  return `Check never ran: source ${sourceOf(check)} is not running, or has no checker`;
 }

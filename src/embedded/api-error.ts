@@ -3,7 +3,7 @@ import type { Kind, ObjectMeta } from "../api/kind.ts";
 import type { StatusDetails } from "../kube/client/error.ts";
 
 /** The embedded API says no, in the words a Kubernetes API server would use. */
-export class ApiFault extends Error {
+export class ApiError extends Error {
   override readonly name = "ApiFault";
   /** The HTTP status. */
   readonly code: number;
@@ -51,38 +51,38 @@ export function resourceName({ plural, group }: Pick<Kind, "plural" | "group">):
 const groupOf = ({ group }: Pick<Kind, "group">) => (group === "" ? {} : { group });
 const resourceDetails = (kind: Kind, name: string): StatusDetails => ({ ...(name && { name }), ...groupOf(kind), kind: kind.plural });
 
-export function notFound(kind: Kind, name: string): ApiFault {
-  return new ApiFault(404, "NotFound", `${resourceName(kind)} "${name}" not found`, resourceDetails(kind, name));
+export function notFound(kind: Kind, name: string): ApiError {
+  return new ApiError(404, "NotFound", `${resourceName(kind)} "${name}" not found`, resourceDetails(kind, name));
 }
 
-export function alreadyExists(kind: Kind, { name, generateName }: Pick<ObjectMeta, "name" | "generateName">, deleting: boolean): ApiFault {
+export function alreadyExists(kind: Kind, { name, generateName }: Pick<ObjectMeta, "name" | "generateName">, deleting: boolean): ApiError {
   const unlucky = generateName ? ", the server was not able to generate a unique name for the object" : "";
   const message = `${deleting ? "object is being deleted: " : ""}${resourceName(kind)} "${name}" already exists${unlucky}`;
   const details = { ...resourceDetails(kind, name), ...(generateName && { retryAfterSeconds: 1 }) };
-  return new ApiFault(409, "AlreadyExists", message, details);
+  return new ApiError(409, "AlreadyExists", message, details);
 }
 
-export function conflict(kind: Kind, name: string, why: string): ApiFault {
+export function conflict(kind: Kind, name: string, why: string): ApiError {
   const message = `Operation cannot be fulfilled on ${resourceName(kind)} "${name}": ${why}`;
-  return new ApiFault(409, "Conflict", message, resourceDetails(kind, name));
+  return new ApiError(409, "Conflict", message, resourceDetails(kind, name));
 }
 
 /** What a delete's preconditions answer with: the kind stands where otherwise the resource does. */
-export function preconditionFailed({ kind, group }: Kind, name: string, why: string): ApiFault {
+export function preconditionFailed({ kind, group }: Kind, name: string, why: string): ApiError {
   return conflict({ kind, group, plural: kind, version: "", scope: "Cluster" }, name, why);
 }
 
-export function forbidden(kind: Kind, name: string, why: string, more: Pick<StatusDetails, "causes"> = {}): ApiFault {
+export function forbidden(kind: Kind, name: string, why: string, more: Pick<StatusDetails, "causes"> = {}): ApiError {
   const message = `${resourceName(kind)} "${name}" is forbidden: ${why}`;
-  return new ApiFault(403, "Forbidden", message, { ...resourceDetails(kind, name), ...more });
+  return new ApiError(403, "Forbidden", message, { ...resourceDetails(kind, name), ...more });
 }
 
 /** `subject` is what the server blames: most often the kind and its group, for options of a request the options' kind. */
-export function invalid(subject: { kind: string; group: string }, name: string, errors: readonly FieldError[]): ApiFault {
+export function invalid(subject: { kind: string; group: string }, name: string, errors: readonly FieldError[]): ApiError {
   const { kind, group } = subject;
   const message = `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${aggregate(errors)}`;
   const causes = errors.map(({ reason, message, field }) => ({ reason, message, field }));
-  return new ApiFault(422, "Invalid", message, { ...(name && { name }), ...groupOf(subject), ...(kind && { kind }), causes });
+  return new ApiError(422, "Invalid", message, { ...(name && { name }), ...groupOf(subject), ...(kind && { kind }), causes });
 }
 
 function aggregate(errors: readonly FieldError[]): string {
@@ -90,31 +90,31 @@ function aggregate(errors: readonly FieldError[]): string {
   return texts.length === 1 ? `${texts[0]}` : `[${texts.join(", ")}]`;
 }
 
-export function badRequest(message: string): ApiFault {
-  return new ApiFault(400, "BadRequest", message);
+export function badRequest(message: string): ApiError {
+  return new ApiError(400, "BadRequest", message);
 }
 
-export function methodNotAllowed(kind: Kind, verb: string): ApiFault {
+export function methodNotAllowed(kind: Kind, verb: string): ApiError {
   const message = `${verb} is not supported on resources of kind "${resourceName(kind)}"`;
-  return new ApiFault(405, "MethodNotAllowed", message, { ...groupOf(kind), kind: kind.plural });
+  return new ApiError(405, "MethodNotAllowed", message, { ...groupOf(kind), kind: kind.plural });
 }
 
 /** The state that was asked for is no longer kept. */
-export function expired(message: string, continueWith?: string): ApiFault {
-  const fault = new ApiFault(410, "Expired", message);
+export function expired(message: string, continueWith?: string): ApiError {
+  const fault = new ApiError(410, "Expired", message);
   fault.continueWith = continueWith;
   return fault;
 }
 
 /** The state that was asked for is not there yet. */
-export function tooLargeResourceVersion(asked: number, current: number): ApiFault {
-  return new ApiFault(504, "Timeout", `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+export function tooLargeResourceVersion(asked: number, current: number): ApiError {
+  return new ApiError(504, "Timeout", `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
     retryAfterSeconds: 1,
   });
 }
 
 /** Something is broken on our side; `why` is a sentence for the user. */
-export function internalError(why: string, cause?: unknown): ApiFault {
-  return new ApiFault(500, "InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] }, cause);
+export function internalError(why: string, cause?: unknown): ApiError {
+  return new ApiError(500, "InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] }, cause);
 }

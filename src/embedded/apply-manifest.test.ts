@@ -142,7 +142,7 @@ describe("overrides", () => {
     const store = newStore();
     store.create(vnis, "default", l3vni("red"));
     expect(overrides(store, vnis, red)).toEqual([]);
-    expect(faultOf(() => resetOverrides(store, vnis, red)).message).toBe("L3VNI red stands in no file: there is nothing to go back to");
+    expect(faultOf(() => resetOverrides(store, vnis, red)).message).toBe("L3VNI red is not in a manifest file: nothing to reset to");
   });
 });
 
@@ -174,11 +174,11 @@ describe("a file that no longer has an object", () => {
     expect(faultOf(() => store.delete(vnis, red))).toEqual({
       code: 403,
       reason: "Forbidden",
-      message: 'l3vnis.openpe.openperouter.github.io "red" is forbidden: it stands in site/vnis.yaml:3; remove it there',
+      message: 'l3vnis.openpe.openperouter.github.io "red" is forbidden: it is in site/vnis.yaml:3; remove it there',
     });
     applyManifest(store, configMap("m", {}, { namespace: "shop" }) as unknown as KubeObject, source);
     expect(faultOf(() => store.delete(namespaces, { name: "shop" })).message).toBe(
-      'namespaces "shop" is forbidden: ConfigMap m in it stands in site/vnis.yaml:3; remove it there',
+      'namespaces "shop" is forbidden: it contains ConfigMap m, which is in site/vnis.yaml:3; remove that first',
     );
   });
 });

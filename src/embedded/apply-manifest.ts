@@ -3,14 +3,14 @@ import { apiVersionOf, type KubeObject } from "../api/kind.ts";
 import { badRequest } from "./api-error.ts";
 import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
 import { prepareCreate } from "./store/admission.ts";
-import { overridesOf, redeclared, withoutOverrides, type Override, type Source } from "./store/declaration.ts";
-import type { Entry } from "./store/entry.ts";
+import { overridesOf, redeclared, withoutOverrides, type Override, type ManifestSource } from "./store/declaration.ts";
+import type { StoreEntry } from "./store/entry.ts";
 import { same, without } from "./store/json.ts";
-import type { Ref, Store } from "./store/store.ts";
+import type { StoreKey, Store } from "./store/store.ts";
 
-export interface Declared {
+export interface ManifestResult {
   readonly kind: ServedKind;
-  readonly ref: Ref;
+  readonly ref: StoreKey;
   readonly outcome: "created" | "changed" | "unchanged";
   /** Fields that the kind does not have and that were left out. */
   readonly warnings: readonly string[];
@@ -20,7 +20,7 @@ export interface Declared {
  * Makes the store hold what a file says. The file's own changes since it was last read are applied; what programs wrote stays until
  * the file changes that field. Throws an ApiFault, and the last good form stays.
  */
-export function applyManifest(store: Store, manifest: KubeObject, source: Source): Declared {
+export function applyManifest(store: Store, manifest: KubeObject, source: ManifestSource): ManifestResult {
   const { kind, ref } = identify(store, manifest);
   const held = store.find(kind, ref);
   const before = store.declarationOf(kind, ref);
@@ -44,14 +44,14 @@ export function applyManifest(store: Store, manifest: KubeObject, source: Source
 }
 
 /** The file no longer has the object: it goes too. A namespace stays while other files have objects in it. */
-export function removeManifest(store: Store, kind: ServedKind, ref: Ref): void {
+export function removeManifest(store: Store, kind: ServedKind, ref: StoreKey): void {
   if (!store.declarationOf(kind, ref)) return;
   if (kind.kind === "Namespace" && holdsDeclared(store, ref.name)) store.update(kind, ref, current, { declaration: null });
   else store.delete(kind, ref, { undeclared: true });
 }
 
 /** Where the object is not as its file has it. */
-export function overrides(store: Store, kind: ServedKind, ref: Ref): Override[] {
+export function overrides(store: Store, kind: ServedKind, ref: StoreKey): Override[] {
   const declaration = store.declarationOf(kind, ref);
   const held = store.find(kind, ref);
   if (!declaration || !held) return [];
@@ -59,17 +59,17 @@ export function overrides(store: Store, kind: ServedKind, ref: Ref): Override[] 
 }
 
 /** Ends what was changed besides the file. */
-export function resetOverrides(store: Store, kind: ServedKind, ref: Ref): Entry {
+export function resetOverrides(store: Store, kind: ServedKind, ref: StoreKey): StoreEntry {
   const held = store.get(kind, ref);
   const declaration = store.declarationOf(kind, ref);
-  if (!declaration) throw badRequest(`${kind.kind} ${ref.name} stands in no file: there is nothing to go back to`);
+  if (!declaration) throw badRequest(`${kind.kind} ${ref.name} is not in a manifest file: nothing to reset to`);
   const baseline = baselineOf(kind, held, declaration.manifest);
   return store.update(kind, ref, () => withoutOverrides(held.object, baseline, declaration.manifest)).entry;
 }
 
 const current = (held: StoredObject | undefined): JsonObject => ({ ...held });
 
-function identify(store: Store, manifest: KubeObject): { kind: ServedKind; ref: Ref } {
+function identify(store: Store, manifest: KubeObject): { kind: ServedKind; ref: StoreKey } {
   const { apiVersion = "", kind: name = "", metadata } = manifest;
   const kind = store.kindOf(apiVersion, name);
   if (!kind) throw badRequest(`no matches for kind "${name}" in version "${apiVersion}"`);
@@ -83,7 +83,7 @@ function inStoredVersion(kind: ServedKind, manifest: KubeObject): JsonObject {
 }
 
 /** A file need not bring the namespace of its objects. */
-function ensureNamespace(store: Store, { namespace }: Ref): void {
+function ensureNamespace(store: Store, { namespace }: StoreKey): void {
   const kind = store.kindOf("v1", "Namespace");
   if (!kind || namespace === undefined || store.find(kind, { name: namespace })) return;
   store.create(kind, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
@@ -94,7 +94,7 @@ function holdsDeclared(store: Store, namespace: string): boolean {
 }
 
 /** What the manifest alone would have made. */
-function baselineOf(kind: ServedKind, held: Entry, manifest: KubeObject): StoredObject {
+function baselineOf(kind: ServedKind, held: StoreEntry, manifest: KubeObject): StoredObject {
   const { uid = "", creationTimestamp = "", namespace } = held.object.metadata;
   const fresh = { namespace, uid, now: creationTimestamp, generateName: () => held.object.metadata.name };
   return prepareCreate(kind, inStoredVersion(kind, manifest), fresh).object;

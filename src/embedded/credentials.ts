@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { createAuthority, issue, type Identity } from "../kube/x509.ts";
+import { createAuthority, issue, type CertificatePair } from "../kube/x509.ts";
 
 export interface ListenAddress {
   readonly host: string;
@@ -26,13 +26,13 @@ const validity = (years: number) => ({
 export function parseListenAddress(text: string): ListenAddress {
   const [, bracketed, plain, port = ""] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
   if (port === "" || Number(port) > 65_535) {
-    throw new Error(`--listen ${text} is not an address with a port; write 127.0.0.1:6443, [::1]:6443 or :6443`);
+    throw new Error(`--listen ${text} is not an address with a port; use 127.0.0.1:6443, [::1]:6443 or :6443`);
   }
   return { host: bracketed ?? plain ?? "", port: Number(port) };
 }
 
 /** Who may issue certificates here. Kept, so that a kubeconfig that someone copied still works after a restart. */
-export async function loadAuthority(stateDirectory: string): Promise<Identity> {
+export async function loadAuthority(stateDirectory: string): Promise<CertificatePair> {
   const path = join(stateDirectory, "authority.pem");
   const kept = await readFile(path, "utf8").catch(() => "");
   const [certificate = "", privateKey = ""] = kept.split(/(?=-----BEGIN PRIVATE KEY-----)/);
@@ -50,7 +50,7 @@ function isUsable(certificate: string): boolean {
   }
 }
 
-export function issueForServer(authority: Identity, { host }: ListenAddress): Identity {
+export function issueForServer(authority: CertificatePair, { host }: ListenAddress): CertificatePair {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   // An address with a scope cannot stand in a certificate.
   const reachable = ANY.has(host) ? own.filter(({ scopeid }) => !scopeid).map(({ address }) => address) : [host];
@@ -60,7 +60,7 @@ export function issueForServer(authority: Identity, { host }: ListenAddress): Id
 }
 
 /** Writes the kubeconfig of someone who may do everything. */
-export async function writeKubeconfig(path: string, authority: Identity, address: ListenAddress): Promise<string> {
+export async function writeKubeconfig(path: string, authority: CertificatePair, address: ListenAddress): Promise<string> {
   const client = issue(authority, {
     commonName: "plumbline:admin",
     organizations: ["system:masters"],

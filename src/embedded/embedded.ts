@@ -7,15 +7,15 @@ import { resourceName } from "./api-error.ts";
 import { AppliedManifests, protectApplied } from "./directory/applied-manifests.ts";
 import { ManifestDirectory } from "./directory/directory.ts";
 import type { Problem } from "./directory/problems.ts";
-import { StoreSink } from "./directory/store-target.ts";
+import { StoreTarget } from "./directory/store-target.ts";
 import { Garbage } from "./store/garbage.ts";
 import { discovery } from "./http/discovery.ts";
 import { apiHandler, type Handler } from "./http/handler.ts";
 import { openapi } from "./http/openapi.ts";
 import { plumblinePaths } from "./http/own-endpoints.ts";
 import { listenOnSocket, listenOnTcp, type Listening } from "./http/server.ts";
-import { Journal } from "./journal.ts";
-import { Keeping } from "./directory/write-back.ts";
+import { StateJournal } from "./journal.ts";
+import { FileWriteBack } from "./directory/write-back.ts";
 import { assertOwn, takeLock } from "./lock.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { customKind } from "./kinds/served-kind.ts";
@@ -58,11 +58,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   protectApplied(directory);
   const { store, journal, damage } = openStore(join(stateDirectory, "state.log"), log);
   started.defer(() => journal.close());
-  const sink = new StoreSink(store);
+  const sink = new StoreTarget(store);
   const manifests = new ManifestDirectory({ root: directory, sink, known: sink.known(), log });
   started.defer(sink.onDeleted((key) => manifests.lost(key)));
   started.defer(reportProblems(manifests.problems, store, log));
-  const keeping = new Keeping(store, new AppliedManifests(manifests, sink));
+  const keeping = new FileWriteBack(store, new AppliedManifests(manifests, sink));
 
   const stopped = new AbortController();
   const background = (work: Promise<void>) =>
@@ -86,19 +86,19 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   return { store, socket, tcp, problems, stop: () => running.disposeAsync() };
 }
 
-function openStore(path: string, log: Log): { store: Store; journal: Journal; damage: readonly Problem[] } {
+function openStore(path: string, log: Log): { store: Store; journal: StateJournal; damage: readonly Problem[] } {
   const kinds = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
   const resources = new Set(kinds.map(resourceName));
-  const { journal, restored, damage } = Journal.open(path, { log, serves: (resource) => resources.has(resource) });
-  if (damage) log.error(damage, "the state was damaged; what could not be read back is lost, everything else is there");
+  const { journal, restored, damage } = StateJournal.open(path, { log, serves: (resource) => resources.has(resource) });
+  if (damage) log.error(damage, "state file damaged; some records are lost, all others are restored");
   const lost = damage?.lost.map(({ line, subject }): Problem => {
-    const message = `this record (${subject}) cannot be read back and is lost; the damaged file is kept as ${damage.setAside}`;
+    const message = `record (${subject}) is damaged and lost; the damaged file is kept as ${damage.setAside}`;
     return { path, line, level: "warning", message };
   });
   const store = new Store(kinds, {
     ledger: journal,
     restored,
-    onFault: (error) => log.error({ error }, "a part of the embedded API failed at a change"),
+    onFault: (error) => log.error({ error }, "a listener of the embedded API failed"),
   });
   journal.compactFrom(() => store.snapshot());
 

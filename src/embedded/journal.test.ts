@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../kube/log.ts";
 import { checked } from "../resilience/checksummed-lines.ts";
-import { Journal, type Opened } from "./journal.ts";
+import { StateJournal, type Opened } from "./journal.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { configMap, kindNamed, withMetadata } from "./testing/fixtures.ts";
 import { HEADER } from "./store/record.ts";
@@ -49,7 +49,7 @@ interface Options {
 }
 
 function open(options: Options = {}): Opened & { store: Store } {
-  const opened = Journal.open(path, { log: createLog({ level: "silent" }), serves: () => true, ...options });
+  const opened = StateJournal.open(path, { log: createLog({ level: "silent" }), serves: () => true, ...options });
   const store = new Store(CORE_KINDS, { ledger: opened.journal, restored: opened.restored });
   opened.journal.compactFrom(() => store.snapshot());
   if (!store.find(namespaces, { name: "default" })) {
@@ -115,12 +115,12 @@ test("the file of another version is left as it is, and so is one that cannot be
   const foreign = checked(Buffer.from(JSON.stringify({ format: 2 })));
   writeFileSync(path, foreign);
   expect(() => open()).toThrow(
-    `The state in ${path} cannot be used: it has format 2, which this version does not know; use the version of plumbline that wrote it, or move the file away`,
+    `Cannot use the state in ${path}: unknown format 2; use the plumbline version that wrote it, or move the file away`,
   );
   expect(readFileSync(path)).toEqual(foreign);
   rmSync(path);
   mkdirSync(path);
-  expect(() => open()).toThrow(`The state in ${path} cannot be read: illegal operation on a directory`);
+  expect(() => open()).toThrow(`Cannot read the state in ${path}: illegal operation on a directory`);
 });
 
 test("a file that grows with changes of the same few objects is rewritten, and nothing is lost meanwhile", async () => {
@@ -142,7 +142,7 @@ test("a file that grows with changes of the same few objects is rewritten, and n
   await vi.waitFor(() => {
     change(round++);
     expect(statSync(path).size).toBeLessThan(30_000);
-  });
+  }, 30_000);
   await journal.close();
   expect(readdirSync(directory)).toEqual(["state.log"]);
   const again = open();
@@ -172,7 +172,7 @@ async function untilRewriteEnds(): Promise<void> {
   while (existsSync(`${path}.new`)) await setImmediate();
 }
 async function afterRestart(): Promise<{ names: string[]; damage: Opened["damage"] }> {
-  const { journal, restored, damage } = Journal.open(path, {
+  const { journal, restored, damage } = StateJournal.open(path, {
     log: createLog({ level: "silent" }),
     serves: (resource) => resource === "configmaps",
   });
@@ -319,7 +319,7 @@ test("objects of a kind that is no longer served are kept for when it is again",
   await vi.waitFor(() => {
     relabel(at++);
     expect(statSync(path).size).toBeLessThan(grown / 3);
-  });
+  }, 30_000);
   await second.journal.close();
   const third = open();
   expect(names(third.store)).toEqual(["a"]);

@@ -20,12 +20,12 @@ import { getSystemErrorMessage, promisify } from "node:util";
 import type { Log } from "../kube/log.ts";
 import { embeddedRewrites } from "./metrics.ts";
 import { internalError } from "./api-error.ts";
-import { Entry } from "./store/entry.ts";
+import { StoreEntry } from "./store/entry.ts";
 import { HEADER, lineOf } from "./store/record.ts";
 import { ForeignState, recover, type LostRecord, type Recovered, type RecoveredObject } from "./store/recovery.ts";
-import type { Ledger, LedgerEntry, Restored } from "./store/store.ts";
+import type { ChangeLog, ChangeLogEntry, Restored } from "./store/store.ts";
 
-export interface JournalOptions {
+export interface StateJournalOptions {
   readonly log: Log;
   /** Whether a resource is still served; objects of others are kept and not shown. */
   readonly serves: (resource: string) => boolean;
@@ -34,7 +34,7 @@ export interface JournalOptions {
 }
 
 export interface Opened {
-  readonly journal: Journal;
+  readonly journal: StateJournal;
   readonly restored: Restored;
   /** What could not be read back, and where the file that held it is now. */
   readonly damage: { readonly lost: readonly LostRecord[]; readonly setAside: string } | undefined;
@@ -56,9 +56,9 @@ const writeChunk = promisify(write);
  * The state on disk: one file, one checksummed line per change, appended before anyone is told of the change. A process that is killed
  * loses nothing; a power cut takes at most the last second, since the file is forced to the disk once a second.
  */
-export class Journal implements Ledger {
+export class StateJournal implements ChangeLog {
   readonly #path: string;
-  readonly #options: Required<JournalOptions>;
+  readonly #options: Required<StateJournalOptions>;
   readonly #strangers: readonly RecoveredObject[];
   readonly #timer: NodeJS.Timeout;
   #file: number;
@@ -70,7 +70,7 @@ export class Journal implements Ledger {
   #unsynced = false;
   /** The file has just got its name, and only its directory knows. */
   #renamed = true;
-  #snapshot: (() => LedgerEntry[]) | undefined;
+  #snapshot: (() => ChangeLogEntry[]) | undefined;
   /** Lines that a rewrite under way has still to take over. */
   #meanwhile: Buffer[] | undefined;
   #compacting: Promise<void> = Promise.resolve();
@@ -78,7 +78,7 @@ export class Journal implements Ledger {
   #syncing: Promise<void> = Promise.resolve();
   #closed = false;
 
-  private constructor(path: string, options: Required<JournalOptions>, strangers: readonly RecoveredObject[], compactSize: number) {
+  private constructor(path: string, options: Required<StateJournalOptions>, strangers: readonly RecoveredObject[], compactSize: number) {
     this.#path = path;
     this.#options = options;
     this.#strangers = strangers;
@@ -92,7 +92,7 @@ export class Journal implements Ledger {
   }
 
   /** Reads the state back, sets a damaged file aside, and goes on from there. */
-  static open(path: string, options: JournalOptions): Opened {
+  static open(path: string, options: StateJournalOptions): Opened {
     const settings = { compactAboveBytes: COMPACT_ABOVE_BYTES, ...options };
     const content = readIfThere(path);
     const recovered = recoverFrom(path, content);
@@ -107,17 +107,17 @@ export class Journal implements Ledger {
       all.filter(({ resource }) => !settings.serves(resource)),
     ];
     const compactSize = all.reduce((size, { bytes }) => size + bytes, 0);
-    const journal = new Journal(path, settings, strangers, compactSize);
+    const journal = new StateJournal(path, settings, strangers, compactSize);
     const next = revision === 0 ? 0 : (Math.floor(revision / REVISIONS_PER_START) + 1) * REVISIONS_PER_START;
     return { journal, restored: { revision: next, objects: known }, damage: setAside === undefined ? undefined : { lost, setAside } };
   }
 
   /** From now on the file may be rewritten: `snapshot` is everything there is. */
-  compactFrom(snapshot: () => LedgerEntry[]): void {
+  compactFrom(snapshot: () => ChangeLogEntry[]): void {
     this.#snapshot = snapshot;
   }
 
-  append(change: LedgerEntry): void {
+  append(change: ChangeLogEntry): void {
     const line = lineOf(change);
     this.#write(line);
     this.#meanwhile?.push(line);
@@ -159,7 +159,7 @@ export class Journal implements Ledger {
     } catch (error) {
       this.#unsynced = true;
       this.#renamed ||= renamed;
-      this.#options.log.error({ file: this.#path, error }, "the state could not be forced to the disk");
+      this.#options.log.error({ file: this.#path, error }, "cannot sync the state file to disk");
     }
   }
 
@@ -182,7 +182,7 @@ export class Journal implements Ledger {
         size += await writeAll(file, snapshot.slice(at, at + 64).map(lineOf));
       const compactSize = size;
       await syncData(file);
-      if (this.#closed) throw new Error("closed meanwhile");
+      if (this.#closed) throw new Error("closed in the meantime");
       // From here on in one tick: nothing can be appended in between.
       for (const line of meanwhile) {
         writeWhole(file, line);
@@ -207,7 +207,7 @@ export class Journal implements Ledger {
       removeQuietly(path);
       // Not again before the file has grown a good deal further.
       this.#compactSize = this.#size / 2;
-      if (!this.#closed) log.warn({ file: this.#path, error }, "the state file could not be rewritten; it goes on growing");
+      if (!this.#closed) log.warn({ file: this.#path, error }, "cannot compact the state file; it keeps growing");
     } finally {
       this.#meanwhile = undefined;
     }
@@ -219,7 +219,7 @@ function readIfThere(path: string): Buffer {
     return readFileSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
-    throw new Error(`The state in ${path} cannot be read: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`Cannot read the state in ${path}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -228,12 +228,9 @@ function recoverFrom(path: string, content: Buffer): Recovered {
     return recover(content);
   } catch (error) {
     if (!(error instanceof ForeignState)) throw error;
-    throw new Error(
-      `The state in ${path} cannot be used: ${error.message}; use the version of plumbline that wrote it, or move the file away`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(`Cannot use the state in ${path}: ${error.message}; use the plumbline version that wrote it, or move the file away`, {
+      cause: error,
+    });
   }
 }
 
@@ -266,7 +263,7 @@ function truncate(path: string, size: number): void {
 function recordOf({ resource, object, revision, declaration }: RecoveredObject): Buffer {
   const { name, namespace } = object.metadata;
   const key = namespace === undefined ? name : `${namespace}/${name}`;
-  return lineOf({ revision, resource, key, entry: new Entry(object, revision), declaration });
+  return lineOf({ revision, resource, key, entry: new StoreEntry(object, revision), declaration });
 }
 
 /** The system may take part of a line, and refuse the rest only when it is asked again. */
@@ -309,7 +306,7 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 function cannotWrite(error: unknown): Error {
-  return internalError(`state cannot be written: ${reasonOf(error)}`, error);
+  return internalError(`cannot write state: ${reasonOf(error)}`, error);
 }
 
 function reasonOf(error: unknown): string {

@@ -63,7 +63,7 @@ export function takeLock(path: string, command: string): Lock {
     }
     closeSync(file);
   }
-  throw new LockError("NotWritable", `${path} is removed again and again; find out by whom`);
+  throw new LockError("NotWritable", `${path} keeps being removed by another process`);
 }
 
 /** Who can write here can put an authority in, whose certificates `--listen` would trust. Throws a LockError. */
@@ -74,7 +74,7 @@ export function assertOwn(directory: string): void {
     if (owner === uid) continue;
     throw new LockError(
       "NotOwn",
-      `${directory} belongs to user ${owner} and this is user ${uid}: run it as that user, give the directory to this one, or remove it`,
+      `${directory} belongs to user ${owner} but plumbline runs as user ${uid}: run it as the owner, change the owner of the directory, or remove it`,
     );
   }
   const { mode } = statSync(directory);
@@ -82,7 +82,7 @@ export function assertOwn(directory: string): void {
   const bits = (mode & 0o777).toString(8);
   throw new LockError(
     "NotOwn",
-    `${directory} has mode ${bits}, so others can use it: see that nobody has put anything there, then run: chmod 700 ${directory}`,
+    `${directory} has mode ${bits}, so other users can access it: check its contents, then run: chmod 700 ${directory}`,
   );
 }
 
@@ -97,12 +97,12 @@ function openLockFile(path: string): number {
 
 function lockFile(file: number, path: string): void {
   const { status, error, stderr } = spawnSync("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", file], encoding: "utf8" });
-  if (error) throw new LockError("NoFlock", `flock cannot be run: ${reason(error)}; install util-linux`, { cause: error });
+  if (error) throw new LockError("NoFlock", `cannot run flock: ${reason(error)}; install util-linux`, { cause: error });
   if (status === 0) return;
   if (status !== 1 || stderr !== "")
-    throw new LockError("NoFlock", `${path} cannot be locked: ${stderr.trim() || `flock ended with ${status}`}`);
+    throw new LockError("NoFlock", `cannot lock ${path}: ${stderr.trim() || `flock exited with ${status}`}`);
   const holder = readHolder(path);
-  throw new LockError("Held", `${dirname(path)} is in use ${holder ? describe(holder) : "by another process"}; end that first`, { holder });
+  throw new LockError("Held", `${dirname(path)} is in use ${holder ? describe(holder) : "by another process"}; stop it first`, { holder });
 }
 
 function describe({ pid, since, command }: LockHolder): string {
@@ -150,7 +150,7 @@ function ownership(path: string): string {
   const directory = statSync(dirname(path), { throwIfNoEntry: false });
   const uid = process.getuid?.();
   if (!directory || uid === undefined || directory.uid === uid) return "";
-  return `; ${dirname(path)} belongs to user ${directory.uid} and this is user ${uid}: run it as that user, or give the directory to this one`;
+  return `; ${dirname(path)} belongs to user ${directory.uid} but plumbline runs as user ${uid}: run it as the owner, or change the owner of the directory`;
 }
 
 function reason(error: unknown): string {

@@ -35,7 +35,7 @@ export function reportProblems(problems: ProblemList, store: Store, log: Log): (
         count: 1,
       });
     } catch (error) {
-      log.warn({ problem: message, error }, "a problem of the files could not be told as an Event");
+      log.warn({ problem: message, error }, "cannot write an Event for a manifest problem");
     }
   };
   return problems.subscribe(({ appeared }) => {

@@ -1,32 +1,32 @@
-import type { Domain, Health, Remedy, Thing } from "../api/health.ts";
+import type { Domain, Health, Fix, Component } from "../api/health.ts";
 
-/** What is known of one thing, all in all. */
-export interface Verdict {
+/** The health of one component, with the reason. */
+export interface ComponentHealth {
   readonly id: string;
-  readonly thing: Thing;
+  readonly thing: Component;
   readonly domain: Domain;
-  /** Its own word and that of everything it needs. */
+  /** Its own health combined with that of its dependencies. */
   readonly health: Health;
   readonly reason?: string;
   readonly message?: string;
   readonly since?: string;
-  readonly remedy?: Remedy;
+  readonly remedy?: Fix;
 }
 
-/** Something that is wrong and that nothing below explains. */
-export interface Cause extends Verdict {
-  /** What is wrong because of it, the nearest first. */
-  readonly symptoms: readonly Verdict[];
+/** An unhealthy component that no dependency explains. */
+export interface Cause extends ComponentHealth {
+  /** What is unhealthy because of it, the nearest first. */
+  readonly symptoms: readonly ComponentHealth[];
 }
 
-/** A thing and, below it, what it needs that is not well, down to the causes. A thing that stands in several places is drawn out at the first. */
-export interface Step extends Verdict {
+/** A component and its unhealthy dependencies, down to the causes. One that occurs several times is expanded at the first. */
+export interface PathNode extends ComponentHealth {
   readonly cause: boolean;
-  readonly needs: readonly Step[];
+  readonly needs: readonly PathNode[];
 }
 
-/** The answer to `why KIND/NAME`. Without causes: nothing is wrong with it. */
+/** The answer to `why KIND/NAME`. Without causes it is healthy. */
 export interface Answer {
-  readonly path: Step;
+  readonly path: PathNode;
   readonly causes: readonly Cause[];
 }

@@ -1,22 +1,22 @@
 import { type Health, HEALTHS } from "../api/health.ts";
-import type { Cause, Verdict } from "./answer.ts";
-import type { Known, Things } from "./things.ts";
+import type { Cause, ComponentHealth } from "./answer.ts";
+import type { ComponentState, Components } from "./components.ts";
 
 type Flow = ReadonlyMap<string, Health>;
 
-/** What is wrong and not explained by anything below it, by id: what is worst and troubles most comes first. */
-export function rankedCauses(things: Things, flow: Flow): ReadonlyMap<string, Cause> {
-  const blamed = new Set([...things.unwell].filter((known) => isToBlame(known, flow)));
+/** The unhealthy components that no dependency explains, by id: the worst and those with most effects first. */
+export function rankedCauses(components: Components, flow: Flow): ReadonlyMap<string, Cause> {
+  const blamed = new Set([...components.unwell].filter((known) => isToBlame(known, flow)));
   const causes = new Map<string, Cause>();
   const explained = new Set<string>();
-  const blame = (known: Known) => {
-    const symptoms = symptomsOf(known, blamed, things, flow);
-    causes.set(known.id, { ...verdictOn(known, flow), symptoms });
+  const blame = (known: ComponentState) => {
+    const symptoms = symptomsOf(known, blamed, components, flow);
+    causes.set(known.id, { ...healthOf(known, flow), symptoms });
     for (const { id } of [known, ...symptoms]) explained.add(id);
   };
   for (const known of blamed) blame(known);
-  // In a circle each explains the other, and nobody is to blame: then whoever was unwell first.
-  for (const known of [...things.unwell].sort((one, other) => compare(since(one), since(other)) || compare(one.id, other.id))) {
+  // In a cycle each explains the other: take the one that was unhealthy first as the cause.
+  for (const known of [...components.unwell].sort((one, other) => compare(since(one), since(other)) || compare(one.id, other.id))) {
     if (explained.has(known.id)) continue;
     blamed.add(known);
     blame(known);
@@ -24,7 +24,7 @@ export function rankedCauses(things: Things, flow: Flow): ReadonlyMap<string, Ca
   return new Map([...causes].sort(([, one], [, other]) => byWeight(one, other)));
 }
 
-function isToBlame({ own, needs }: Known, flow: Flow): boolean {
+function isToBlame({ own, needs }: ComponentState, flow: Flow): boolean {
   return own?.ownFault === true || !needs.keys().some((id) => flow.has(id));
 }
 
@@ -37,10 +37,10 @@ function byWeight(one: Cause, other: Cause): number {
   );
 }
 
-/** What is unwell above it, the nearest first, up to what has itself to blame. */
-function symptomsOf(cause: Known, blamed: ReadonlySet<Known>, { known }: Things, flow: Flow): Verdict[] {
+/** The unhealthy components above it, the nearest first, up to other causes. */
+function symptomsOf(cause: ComponentState, blamed: ReadonlySet<ComponentState>, { known }: Components, flow: Flow): ComponentHealth[] {
   const seen = new Set([cause.id]);
-  const symptoms: Verdict[] = [];
+  const symptoms: ComponentHealth[] = [];
   for (let level = [cause]; level.length > 0;) {
     const above = new Set(level.flatMap(({ neededBy }) => [...neededBy]));
     level = [...above]
@@ -48,24 +48,24 @@ function symptomsOf(cause: Known, blamed: ReadonlySet<Known>, { known }: Things,
       .filter((one) => !blamed.has(one))
       .sort((one, other) => compare(one.id, other.id));
     for (const one of level) seen.add(one.id);
-    symptoms.push(...level.map((one) => verdictOn(one, flow)));
+    symptoms.push(...level.map((one) => healthOf(one, flow)));
   }
   return symptoms;
 }
 
-/** What a thing needs and is not well, the worst first. */
-export function unwellNeeds({ needs }: Known, { known }: Things, flow: Flow): Known[] {
-  const severity = ({ id }: Known) => HEALTHS.indexOf(flow.get(id) ?? "Healthy");
+/** The unhealthy dependencies of a component, the worst first. */
+export function unhealthyDependencies({ needs }: ComponentState, { known }: Components, flow: Flow): ComponentState[] {
+  const severity = ({ id }: ComponentState) => HEALTHS.indexOf(flow.get(id) ?? "Healthy");
   return [...needs.keys()]
     .flatMap((id) => (flow.has(id) ? (known.get(id) ?? []) : []))
     .sort((one, other) => severity(other) - severity(one) || compare(one.id, other.id));
 }
 
-export function verdictOn({ id, thing, own }: Known, flow: Flow): Verdict {
+export function healthOf({ id, thing, own }: ComponentState, flow: Flow): ComponentHealth {
   const health = flow.get(id) ?? "Healthy";
-  // What is well by its own word says nothing of why it is not after all.
-  const said = own?.health === "Healthy" && health !== "Healthy" ? undefined : own;
-  const { reason, message, since, remedy } = said ?? {};
+  // A component that is healthy by itself has no reason of its own.
+  const statements = own?.health === "Healthy" && health !== "Healthy" ? undefined : own;
+  const { reason, message, since, remedy } = statements ?? {};
   return {
     id,
     thing,
@@ -81,7 +81,7 @@ export function verdictOn({ id, thing, own }: Known, flow: Flow): Verdict {
 /** After every time. */
 const NEVER = "~";
 
-function since({ own }: Known): string {
+function since({ own }: ComponentState): string {
   return own?.since ?? NEVER;
 }
 

@@ -31,11 +31,11 @@ const silent = (type: string, node: string) =>
   condition(
     type,
     "Unknown",
-    "AgentSilent",
-    `The agent on node ${node} has been silent since ${T}; what else stands here is what it last reported`,
+    "AgentNotReporting",
+    `Agent on node ${node} has not reported since ${T}; the rest of this status is its last report`,
   );
 
-interface Trouble {
+interface Problem {
   /** Of the router with the fabric. */
   readonly fabric?: string;
   readonly link?: "Up" | "NoCarrier";
@@ -48,7 +48,7 @@ interface Trouble {
 /** The objects of a node whose load balancer speaks to the node's own router, which speaks to the fabric. */
 function nodeObjects(
   node: NodeName,
-  { fabric = "Established", link = "Up", host = "Established", session, isSilent }: Trouble,
+  { fabric = "Established", link = "Up", host = "Established", session, isSilent }: Problem,
 ): [Kind, KubeObject][] {
   const reported = isSilent ? silent("Reported", node) : condition("Reported", "True", "AgentReports");
   return [
@@ -118,9 +118,9 @@ const common: readonly [Kind, KubeObject][] = [
   ],
 ];
 
-function graphOf(troubles: Partial<Record<NodeName, Trouble>>, ...more: [Kind, KubeObject][]): CauseGraph {
+function graphOf(problems: Partial<Record<NodeName, Problem>>, ...more: [Kind, KubeObject][]): CauseGraph {
   const graph = new CauseGraph(explainersOf({ routerNamespace: ROUTER, metallbNamespace: BALANCER }));
-  for (const [kind, object] of [...common, ...NODES.flatMap((node) => nodeObjects(node, troubles[node] ?? {})), ...more])
+  for (const [kind, object] of [...common, ...NODES.flatMap((node) => nodeObjects(node, problems[node] ?? {})), ...more])
     graph.put(kind, object);
   return graph;
 }
@@ -171,7 +171,7 @@ test("a peer that no node has a session with is one cause, and a refused one is 
 test("the load balancer's FRR is to blame for what both ends of its sessions say", () => {
   const session = {
     bgpStatus: "Unknown",
-    conditions: [condition("Reported", "False", "FRRUnavailable", "FRR does not answer on the node")],
+    conditions: [condition("Reported", "False", "FRRUnavailable", "FRR on the node does not answer")],
   };
   expect(causesOf(graphOf({ n1: { host: "Active", session } }))).toEqual(["Down FRR/lb@n1 FRRUnavailable"]);
 });
@@ -192,7 +192,7 @@ test("an agent that is silent is to blame for all that nobody knows of its node,
     },
   } as KubeObject;
   const graph = graphOf({ n1: { isSilent: true } }, [PodNetworkConnectivityCheck, check]);
-  expect(causesOf(graph)).toEqual(["Unknown Agent/n1 AgentSilent"]);
+  expect(causesOf(graph)).toEqual(["Unknown Agent/n1 AgentNotReporting"]);
   expect(healthOf(graph, "Service/shop/web")).toBe("Degraded");
   expect(healthOf(graph, "PodNetworkConnectivityCheck/plumbline-system/n2-to-n1")).toBe("Down");
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitting } from "../../test/api/generate.ts";
+import { validValue } from "../../test/api/generate.ts";
 import { EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Node } from "../api/core/node.ts";
 import { Service } from "../api/core/service.ts";
@@ -9,7 +9,7 @@ import { applyDefaults } from "../api/admission/defaulting.ts";
 import type { CustomKind } from "../api/define-kind.ts";
 import type { Condition, Kind, KubeObject } from "../api/kind.ts";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
-import { saidOf } from "../api/testing/fake-reader.ts";
+import { statementsFrom } from "../api/testing/fake-reader.ts";
 import { HEALTHS } from "../api/health.ts";
 import { CauseGraph } from "./graph.ts";
 import { explainersOf } from "./explainers.ts";
@@ -19,7 +19,7 @@ const PLACES = { routerNamespace: "openperouter-system", metallbNamespace: "meta
 const NAMES = ["a", "b", "n1"];
 const NAMESPACES = [PLACES.routerNamespace, PLACES.metallbNamespace, "shop"];
 const REASONS = [
-  "AgentSilent",
+  "AgentNotReporting",
   "FRRUnavailable",
   "RouterUnavailable",
   "ConfigurationInvalid",
@@ -43,11 +43,11 @@ const REASONS = [
 ];
 const MESSAGES = [
   "",
-  "The agent on node n1 has been silent since 2026-01-01T00:00:00Z; what else stands here is what it last reported",
-  "Nothing has been heard of the source n1 since 2026-01-01T00:00:00Z; what else",
+  "Agent on node n1 has not reported since 2026-01-01T00:00:00Z; the rest of this status is its last report",
+  "Source n1 has not reported since 2026-01-01T00:00:00Z; the rest",
   "No address: no available IPs: pool a: all 4 IPv4 addresses are in use; pool b: its configuration is invalid; and 3 more",
-  "No BGPAdvertisement and no L2Advertisement that is in effect covers pool a",
-  "02:00:00:00:00:01 on lan0 answers for 10.0.0.1; the node takes the address when that stops",
+  "No active BGPAdvertisement or L2Advertisement covers pool a",
+  "10.0.0.1 is in use by 02:00:00:00:00:01 on lan0; the node announces it when that stops",
   "spec.mode: it is neither; Deployment shop/a: Deployment does not exist",
 ];
 const TYPES = [
@@ -83,7 +83,7 @@ const metadata = fc.record({
 
 /** Any object of the kind that a server could hold, with conditions such as we write. */
 function objects(kind: CustomKind): fc.Arbitrary<[Kind, KubeObject]> {
-  return fc.tuple(fitting(kind.schema), metadata, fc.array(condition, { maxLength: 3 })).map(([parts, meta, conditions]) => {
+  return fc.tuple(validValue(kind.schema), metadata, fc.array(condition, { maxLength: 3 })).map(([parts, meta, conditions]) => {
     const written = applyDefaults(kind, { ...(parts as { status?: object }), metadata: meta });
     const { object } = admit(kind, written);
     const status = { ...written.status, ...("conditions" in (written.status ?? {}) && { conditions }) };
@@ -126,11 +126,11 @@ test("no object that a server could hold is too strange for the explainers, and 
   const explainers = explainersOf(PLACES);
   fc.assert(
     fc.property(cluster, (seen) => {
-      const said = saidOf(explainers, ...seen);
-      expect(said.filter(({ health }) => !HEALTHS.includes(health))).toEqual([]);
-      expect(said.filter(({ thing }) => thing.name === "")).toEqual([]);
-      expect(said.filter(({ message = "" }) => message.includes("undefined"))).toEqual([]);
-      expect(said.filter(({ since = T }) => Number.isNaN(Date.parse(since)))).toEqual([]);
+      const statements = statementsFrom(explainers, ...seen);
+      expect(statements.filter(({ health }) => !HEALTHS.includes(health))).toEqual([]);
+      expect(statements.filter(({ thing }) => thing.name === "")).toEqual([]);
+      expect(statements.filter(({ message = "" }) => message.includes("undefined"))).toEqual([]);
+      expect(statements.filter(({ since = T }) => Number.isNaN(Date.parse(since)))).toEqual([]);
     }),
     { seed: 9, numRuns: 150 },
   );
@@ -143,8 +143,8 @@ test("whatever is not well has a cause", () => {
       for (const [kind, object] of seen) graph.put(kind, object);
       const causes = graph.causes();
       const explained = new Set([causes, ...causes.map(({ symptoms }) => symptoms)].flatMap((some) => some.map(({ id }) => id)));
-      const unwell = [...graph.verdicts()].filter(({ health }) => health !== "Healthy").map(({ id }) => id);
-      expect(explained).toEqual(new Set(unwell));
+      const unhealthy = [...graph.verdicts()].filter(({ health }) => health !== "Healthy").map(({ id }) => id);
+      expect(explained).toEqual(new Set(unhealthy));
     }),
     { seed: 9, numRuns: 100 },
   );

@@ -10,16 +10,16 @@ import { edges as loadbalancer } from "../loadbalancer/explain/explain.ts";
 import { edges as router } from "../router/explain.ts";
 import { nodeReady } from "./node-ready.ts";
 
-/** Where configuration counts. */
-export interface Places {
+/** The namespaces of the configuration. */
+export interface ConfigNamespaces {
   readonly routerNamespace: string;
   readonly metallbNamespace: string;
 }
 
-/** What the graph is made of: the objects that speak, and those that are looked at. */
+/** The kinds of the graph: those with explainers, and those that explainers read. */
 export const EXPLAINED_KINDS: readonly Kind[] = [...CUSTOM_KINDS, Node, Service, EndpointSlice];
 
-/** All that the domains have to say. */
-export function explainersOf(places: Places): readonly Explainer[] {
-  return [nodeReady, ...router(places), ...loadbalancer(places), ...connectivity(), ...failover()];
+/** The explainers of all domains. */
+export function explainersOf(namespaces: ConfigNamespaces): readonly Explainer[] {
+  return [nodeReady, ...router(namespaces), ...loadbalancer(namespaces), ...connectivity(), ...failover()];
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { builtinKind, type KubeObject } from "../api/kind.ts";
-import { explainer, type Health, HEALTHS, type Index, type Need, type Standing } from "../api/health.ts";
+import { explainer, type Health, HEALTHS, type Index, type Dependency, type HealthStatement } from "../api/health.ts";
 import { CauseGraph } from "./graph.ts";
 
 /** An object that says of itself what its spec has, and looks at others for what they say of theirs. */
@@ -19,16 +19,25 @@ const Part = builtinKind<Part>({ group: "", version: "v1", kind: "Part", plural:
 const byTeam: Index<Part> = { kind: Part, of: ({ team }) => (team === undefined ? [] : [team]) };
 
 const explainers = [
-  explainer(Part, (part, sight) => {
-    const followed = part.follows === undefined ? [] : sight.by(byTeam, part.follows);
+  explainer(Part, (part, reader) => {
+    const followed = part.follows === undefined ? [] : reader.by(byTeam, part.follows);
     const health = followed.some((other) => other.health === "Down") ? "Down" : part.health;
-    const needs = (part.needs ?? []).map(({ name, as }): Need => {
-      const thing = { kind: "Part", name };
-      return as ? { thing, as } : { thing };
+    const dependencies = (part.needs ?? []).map(({ name, as }): Dependency => {
+      const component = { kind: "Part", name };
+      return as ? { thing: component, as } : { thing: component };
     });
     const { ownFault, since } = part;
-    const thing = { kind: "Part", name: part.metadata.name };
-    return [{ thing, domain: "cluster", health, needs, ...(ownFault && { ownFault }), ...(since && { since }) } satisfies Standing];
+    const component = { kind: "Part", name: part.metadata.name };
+    return [
+      {
+        thing: component,
+        domain: "cluster",
+        health,
+        needs: dependencies,
+        ...(ownFault && { ownFault }),
+        ...(since && { since }),
+      } satisfies HealthStatement,
+    ];
   }),
 ];
 
@@ -42,13 +51,13 @@ function graphOf(...parts: Part[]): CauseGraph {
   return graph;
 }
 
-const needs = (...names: string[]) => ({ needs: names.map((name) => ({ name })) });
+const dependencies = (...names: string[]) => ({ needs: names.map((name) => ({ name })) });
 const oneOf = (...names: string[]) => ({ needs: names.map((name) => ({ name, as: "alternative" as const })) });
 
 test("the deepest of what is unwell is the cause, and what stands on it are its symptoms, the nearest first", () => {
   const graph = graphOf(
-    part("service", "Down", needs("session")),
-    part("session", "Down", needs("link")),
+    part("service", "Down", dependencies("session")),
+    part("session", "Down", dependencies("link")),
     part("link", "Down"),
     part("other", "Healthy"),
   );
@@ -63,13 +72,17 @@ test("the deepest of what is unwell is the cause, and what stands on it are its 
 });
 
 test("health flows up through what is well by its own word", () => {
-  const graph = graphOf(part("top", "Healthy", needs("middle")), part("middle", "Healthy", needs("bottom")), part("bottom", "Unknown"));
+  const graph = graphOf(
+    part("top", "Healthy", dependencies("middle")),
+    part("middle", "Healthy", dependencies("bottom")),
+    part("bottom", "Unknown"),
+  );
   expect(graph.verdict("Part/top")?.health).toBe("Unknown");
   expect(graph.why("Part/top")?.causes.map(({ id }) => id)).toEqual(["Part/bottom"]);
 });
 
 test("what has itself to blame is a cause, however bad what it needs may be", () => {
-  const graph = graphOf(part("vni", "Down", { ...needs("link"), ownFault: true }), part("link", "Down"));
+  const graph = graphOf(part("vni", "Down", { ...dependencies("link"), ownFault: true }), part("link", "Down"));
   expect(graph.why("Part/vni")?.causes.map(({ id }) => id)).toEqual(["Part/vni"]);
   expect(graph.causes().find(({ id }) => id === "Part/link")?.symptoms).toEqual([]);
 });
@@ -93,8 +106,8 @@ test("a part that is down leaves the whole degraded", () => {
 
 test("of a circle in which each explains the other, the one that was unwell first is to blame", () => {
   const graph = graphOf(
-    part("hen", "Down", { ...needs("egg"), since: "2026-01-01T00:00:02Z" }),
-    part("egg", "Down", { ...needs("hen"), since: "2026-01-01T00:00:01Z" }),
+    part("hen", "Down", { ...dependencies("egg"), since: "2026-01-01T00:00:02Z" }),
+    part("egg", "Down", { ...dependencies("hen"), since: "2026-01-01T00:00:01Z" }),
   );
   expect(graph.causes().map(({ id }) => id)).toEqual(["Part/egg"]);
   expect(graph.why("Part/hen")?.causes.map(({ id }) => id)).toEqual(["Part/egg"]);
@@ -105,27 +118,29 @@ test("the worst comes first, then what troubles most", () => {
     part("a", "Degraded"),
     part("b", "Down"),
     part("c", "Down"),
-    part("above", "Healthy", needs("c")),
+    part("above", "Healthy", dependencies("c")),
     part("d", "Unknown"),
   );
   expect(graph.causes().map(({ id }) => id)).toEqual(["Part/c", "Part/b", "Part/d", "Part/a"]);
 });
 
 test("what nobody speaks of is unknown to why, and well for who needs it", () => {
-  const graph = graphOf(part("top", "Healthy", needs("elsewhere")));
+  const graph = graphOf(part("top", "Healthy", dependencies("elsewhere")));
   expect(graph.why("Part/nothing")).toBeUndefined();
   expect(graph.verdict("Part/top")?.health).toBe("Healthy");
   expect([...graph.verdicts()].map(({ id }) => id)).toEqual(["Part/top"]);
 });
 
 test("several that speak of one thing: the worst word counts, and all needs hold", () => {
-  const said: Standing[] = [
+  const statements: HealthStatement[] = [
     { thing: { kind: "Node", name: "n" }, domain: "router", health: "Healthy", needs: [{ thing: { kind: "Part", name: "a" } }] },
-    { thing: { kind: "Node", name: "n" }, domain: "loadbalancer", health: "Unknown", reason: "AgentSilent", ownFault: true },
+    { thing: { kind: "Node", name: "n" }, domain: "loadbalancer", health: "Unknown", reason: "AgentNotReporting", ownFault: true },
   ];
-  const graph = new CauseGraph(said.map((standing) => explainer(Part, ({ metadata }) => (metadata.name === "n" ? [standing] : []))));
+  const graph = new CauseGraph(
+    statements.map((statement) => explainer(Part, ({ metadata }) => (metadata.name === "n" ? [statement] : []))),
+  );
   graph.put(Part, part("n", "Healthy"));
-  expect(graph.verdict("Node/n")).toMatchObject({ health: "Unknown", reason: "AgentSilent", domain: "loadbalancer" });
+  expect(graph.verdict("Node/n")).toMatchObject({ health: "Unknown", reason: "AgentNotReporting", domain: "loadbalancer" });
   graph.drop(Part, "n");
   expect([...graph.verdicts()]).toEqual([]);
 });
@@ -138,7 +153,7 @@ const anyPart = fc.record(
     health: fc.constantFrom(...HEALTHS),
     needs: fc.uniqueArray(fc.record({ name, as: fc.constantFrom("part" as const, "alternative" as const) }, { requiredKeys: ["name"] }), {
       maxLength: 3,
-      selector: (need) => need.name,
+      selector: (dependency) => dependency.name,
     }),
     ownFault: fc.boolean(),
     since: fc.constantFrom("2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"),
@@ -186,12 +201,12 @@ test("everything that is unwell has a cause that is unwell, and what is well has
 });
 
 function told(graph: CauseGraph): unknown {
-  const verdicts = [...graph.verdicts()].sort((one, other) => (one.id < other.id ? -1 : 1));
-  return { verdicts, causes: graph.causes(), why: verdicts.map(({ id }) => graph.why(id)) };
+  const healths = [...graph.verdicts()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  return { verdicts: healths, causes: graph.causes(), why: healths.map(({ id }) => graph.why(id)) };
 }
 
 test("who asks what was touched hears of everything whose verdict is another, also by what it needs, and of nothing else", () => {
-  const graph = graphOf(part("top", "Healthy", needs("bottom")), part("bottom", "Healthy"), part("other", "Healthy"));
+  const graph = graphOf(part("top", "Healthy", dependencies("bottom")), part("bottom", "Healthy"), part("other", "Healthy"));
   expect([...graph.touched().keys()].sort()).toEqual(["Part/bottom", "Part/other", "Part/top"]);
   graph.put(Part, part("bottom", "Down"));
   expect([...graph.touched()].map(([id, verdict]) => [id, verdict?.health])).toEqual([
@@ -209,7 +224,7 @@ test("who asks what was touched hears of everything whose verdict is another, al
 test("an object that an explainer stumbles over is not known to be well, and costs the others nothing", () => {
   const stumbling = explainer(Part, ({ metadata: { name }, health }) => {
     if (name === "strange") throw new TypeError("nothing is not iterable");
-    return [{ thing: { kind: "Part", name }, domain: "router", health } satisfies Standing];
+    return [{ thing: { kind: "Part", name }, domain: "router", health } satisfies HealthStatement];
   });
   const graph = new CauseGraph([stumbling]);
   graph.put(Part, part("strange", "Healthy"));
@@ -219,7 +234,7 @@ test("an object that an explainer stumbles over is not known to be well, and cos
     {
       id: "Part/strange",
       health: "Unknown",
-      reason: "NotUnderstood",
+      reason: "InternalError",
       message: expect.stringContaining("nothing is not iterable") as string,
     },
   ]);

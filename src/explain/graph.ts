@@ -1,16 +1,16 @@
 import { keyOf, type Kind, type KubeObject } from "../api/kind.ts";
-import { type Explainer, type Health, idOf, type Sight, type Standing } from "../api/health.ts";
-import type { Answer, Cause, Step, Verdict } from "./answer.ts";
-import { rankedCauses, unwellNeeds, verdictOn } from "./causes.ts";
-import { healthFlow } from "./propagate-health.ts";
-import { type Look, nameOf, Objects } from "./tracked-objects.ts";
-import { type Known, Things } from "./things.ts";
+import { type Explainer, type Health, componentId, type ObjectReader, type HealthStatement } from "../api/health.ts";
+import type { Answer, Cause, PathNode, ComponentHealth } from "./answer.ts";
+import { rankedCauses, unhealthyDependencies, healthOf } from "./causes.ts";
+import { propagateHealth } from "./propagate-health.ts";
+import { type Query, nameOf, TrackedObjects } from "./tracked-objects.ts";
+import { type ComponentState, Components } from "./components.ts";
 import { ensure } from "../util/map.ts";
 
-/** What one explainer said of one object, and what it looked at to say so. */
+/** The statements of one explainer about one object, and what it read for them. */
 interface Statement {
-  readonly standings: readonly Standing[];
-  readonly looks: ReadonlySet<Look>;
+  readonly standings: readonly HealthStatement[];
+  readonly looks: ReadonlySet<Query>;
 }
 
 interface Speaker {
@@ -19,15 +19,15 @@ interface Speaker {
 }
 
 /**
- * What is well, what is not, and why: one graph over the objects of all domains. Objects are put in as they change; what was said of them is worked
- * out again only where something that was looked at has changed, and only when somebody asks.
+ * The health of all components and its causes: one graph over the objects of all domains. Objects are put in as they change; statements are computed
+ * again only where something they read has changed, and only on the next query.
  */
 export class CauseGraph {
   readonly #explainers = new Map<string, { readonly explainer: Explainer; readonly number: number }[]>();
-  readonly #objects = new Objects();
-  readonly #things = new Things();
+  readonly #objects = new TrackedObjects();
+  readonly #components = new Components();
   readonly #statements = new Map<string, Statement>();
-  readonly #lookedAtBy = new Map<Look, Set<string>>();
+  readonly #lookedAtBy = new Map<Query, Set<string>>();
   readonly #speakers = new Map<string, Speaker>();
   readonly #stale = new Set<string>();
   readonly #touched = new Set<string>();
@@ -55,76 +55,76 @@ export class CauseGraph {
     for (const { number } of this.#explainers.get(nameOf(kind)) ?? []) this.#stale.add(`${number} ${key}`);
   }
 
-  /** Everything that is spoken of. */
-  *verdicts(): Iterable<Verdict> {
+  /** All known components. */
+  *verdicts(): Iterable<ComponentHealth> {
     const flow = this.#settled();
-    for (const known of this.#things.known.values()) if (known.own) yield verdictOn(known, flow);
+    for (const known of this.#components.known.values()) if (known.own) yield healthOf(known, flow);
   }
 
-  verdict(id: string): Verdict | undefined {
+  verdict(id: string): ComponentHealth | undefined {
     const flow = this.#settled();
-    const known = this.#things.known.get(id);
-    return known && verdictOn(known, flow);
+    const known = this.#components.known.get(id);
+    return known && healthOf(known, flow);
   }
 
-  /** The things on which the verdict may be another since this was last asked, and what it is now; none where nobody speaks of one any more. */
-  touched(): ReadonlyMap<string, Verdict | undefined> {
+  /** The components whose health may have changed since the last call, and their health now; undefined where a component is gone. */
+  touched(): ReadonlyMap<string, ComponentHealth | undefined> {
     const flow = this.#settled();
-    const touched = new Map<string, Verdict | undefined>();
+    const touched = new Map<string, ComponentHealth | undefined>();
     for (const id of this.#touched) {
-      const known = this.#things.known.get(id);
-      touched.set(id, known?.own && verdictOn(known, flow));
+      const known = this.#components.known.get(id);
+      touched.set(id, known?.own && healthOf(known, flow));
     }
     this.#touched.clear();
     return touched;
   }
 
-  /** What is wrong now and not explained by anything below it; what is worst and troubles most comes first. */
+  /** The current causes: the worst and those with most effects first. */
   causes(): readonly Cause[] {
     return [...this.#blamed().values()];
   }
 
   why(id: string): Answer | undefined {
     const causes = this.#blamed();
-    const known = this.#things.known.get(id);
+    const known = this.#components.known.get(id);
     if (!known) return undefined;
     const path = this.#step(known, causes, new Set());
     const found = new Set(causesIn(path));
     return { path, causes: [...causes.values()].filter((cause) => found.has(cause.id)) };
   }
 
-  #step(known: Known, causes: ReadonlyMap<string, Cause>, drawn: Set<string>): Step {
+  #step(known: ComponentState, causes: ReadonlyMap<string, Cause>, drawn: Set<string>): PathNode {
     const flow = this.#settled();
     const cause = causes.has(known.id);
-    const below = cause || drawn.has(known.id) ? [] : unwellNeeds(known, this.#things, flow);
+    const below = cause || drawn.has(known.id) ? [] : unhealthyDependencies(known, this.#components, flow);
     drawn.add(known.id);
-    return { ...verdictOn(known, flow), cause, needs: below.map((need) => this.#step(need, causes, drawn)) };
+    return { ...healthOf(known, flow), cause, needs: below.map((dependency) => this.#step(dependency, causes, drawn)) };
   }
 
   #blamed(): ReadonlyMap<string, Cause> {
     const flow = this.#settled();
-    return (this.#causes ??= rankedCauses(this.#things, flow));
+    return (this.#causes ??= rankedCauses(this.#components, flow));
   }
 
-  #touch(looks: readonly Look[]): void {
+  #touch(looks: readonly Query[]): void {
     for (const look of looks) for (const speaker of this.#lookedAtBy.get(look) ?? []) this.#stale.add(speaker);
   }
 
-  /** Works out again what is stale. */
+  /** Recomputes what is stale. */
   #settled(): ReadonlyMap<string, Health> {
     if (this.#stale.size > 0) {
-      for (const speaker of this.#stale) this.#hear(speaker);
+      for (const speaker of this.#stale) this.#onChange(speaker);
       this.#stale.clear();
-      this.#things.sumUp();
+      this.#components.sumUp();
       this.#causes = undefined;
       const before = this.#flow;
-      this.#flow = healthFlow(this.#things);
+      this.#flow = propagateHealth(this.#components);
       for (const id of new Set([...before.keys(), ...this.#flow.keys()])) if (before.get(id) !== this.#flow.get(id)) this.#touched.add(id);
     }
     return this.#flow;
   }
 
-  #hear(name: string): void {
+  #onChange(name: string): void {
     const before = this.#statements.get(name);
     for (const look of before?.looks ?? []) {
       const speakers = this.#lookedAtBy.get(look);
@@ -139,37 +139,37 @@ export class CauseGraph {
       this.#statements.delete(name);
       this.#speakers.delete(name);
     }
-    for (const { thing } of [...(before?.standings ?? []), ...(now?.standings ?? [])]) this.#touched.add(idOf(thing));
-    this.#things.hear(name, before?.standings ?? [], now?.standings ?? []);
+    for (const { thing } of [...(before?.standings ?? []), ...(now?.standings ?? [])]) this.#touched.add(componentId(thing));
+    this.#components.hear(name, before?.standings ?? [], now?.standings ?? []);
   }
 
   #ask(name: string): Statement | undefined {
     const speaker = this.#speakers.get(name);
     const object = speaker && this.#objects.get(speaker.explainer.kind, speaker.key);
     if (!object) return undefined;
-    const looks = new Set<Look>();
+    const looks = new Set<Query>();
     return { standings: heard(speaker.explainer, object, this.#objects.sight(looks)), looks };
   }
 }
 
-/** One object that is not understood must not cost the answer to all others, nor whoever serves it: it is what nobody can tell of. */
-function heard({ kind: { kind, plural }, explain }: Explainer, object: KubeObject, sight: Sight): readonly Standing[] {
+/** An explainer that throws must not break the whole graph: its object becomes Unknown. */
+function heard({ kind: { kind, plural }, explain }: Explainer, object: KubeObject, reader: ObjectReader): readonly HealthStatement[] {
   try {
-    return [...explain(object, sight)];
+    return [...explain(object, reader)];
   } catch (error) {
     const { name, namespace } = object.metadata;
-    const thing = { kind, ...(namespace !== undefined && { namespace }), name };
+    const component = { kind, ...(namespace !== undefined && { namespace }), name };
     const why = error instanceof Error ? error.message : String(error);
-    const message = `What it says is not understood, which is a fault of Plumbline: ${why}`;
-    const remedy = {
-      text: "report it, with the object",
+    const message = `internal error while reading the status: ${why}`;
+    const fix = {
+      text: "report this bug and attach the object",
       command: `plumbline get ${plural} ${name}${namespace === undefined ? "" : ` -n ${namespace}`} -o yaml`,
     };
-    return [{ thing, domain: "cluster", health: "Unknown", ownFault: true, reason: "NotUnderstood", message, remedy }];
+    return [{ thing: component, domain: "cluster", health: "Unknown", ownFault: true, reason: "InternalError", message, remedy: fix }];
   }
 }
 
-function* causesIn(step: Step): Iterable<string> {
+function* causesIn(step: PathNode): Iterable<string> {
   if (step.cause) yield step.id;
-  for (const need of step.needs) yield* causesIn(need);
+  for (const dependency of step.needs) yield* causesIn(dependency);
 }

@@ -1,33 +1,33 @@
 import { expect, test } from "vitest";
 import { Lease } from "../api/core/lease.ts";
 import { CauseGraph } from "./graph.ts";
-import { controllerLeads } from "./leader.ts";
+import { leaderExplainer } from "./leader.ts";
 
 const NOW = Date.parse("2026-01-01T00:10:00Z");
 
 function causesWith(spec: Lease["spec"], name = "plumbline-controller"): string[] {
-  const graph = new CauseGraph([controllerLeads(NOW)]);
+  const graph = new CauseGraph([leaderExplainer(NOW)]);
   const lease: Lease = { metadata: { name, namespace: "plumbline-system" }, spec };
   graph.put(Lease, lease);
   return graph.causes().map(({ id, message }) => `${id}: ${message}`);
 }
 
-test("a controller that renews its Lease leads", () => {
+test("a controller that renews its Lease is healthy", () => {
   expect(causesWith({ holderIdentity: "a", renewTime: "2026-01-01T00:09:50.000000Z" })).toEqual([]);
 });
 
-test("one that no longer does is to blame for what nobody decides", () => {
+test("a controller that stops renewing its Lease is a cause", () => {
   expect(causesWith({ holderIdentity: "a", renewTime: "2026-01-01T00:08:00.000000Z" })).toEqual([
-    "Controller/plumbline: No controller leads: a no longer renews its Lease",
+    "Controller/plumbline: No controller is leading: a has stopped renewing its Lease",
   ]);
 });
 
-test("one that let go of it and has no successor, too", () => {
+test("a released Lease without a new leader is a cause", () => {
   expect(causesWith({ holderIdentity: "", renewTime: "2026-01-01T00:09:59.000000Z" })).toEqual([
-    "Controller/plumbline: No controller leads: the last one has ended",
+    "Controller/plumbline: No controller is leading: the last leader has stopped",
   ]);
 });
 
-test("other Leases say nothing of it", () => {
+test("other Leases are ignored", () => {
   expect(causesWith({ holderIdentity: "a", renewTime: "2025-01-01T00:00:00.000000Z" }, "agent-n1")).toEqual([]);
 });

@@ -1,11 +1,11 @@
-import { type Health, HEALTHS, worse } from "../api/health.ts";
-import type { Known, Things } from "./things.ts";
+import { type Health, HEALTHS, worseHealth } from "../api/health.ts";
+import type { ComponentState, Components } from "./components.ts";
 
 /**
- * The health of everything that is not well, by id: its own word and that of what it needs. Starts from what is unwell by its own word and goes
- * up, so that it costs what is wrong, not what there is. Health only ever gets worse on the way: circles come to rest.
+ * The health of all unhealthy components, by id: their own combined with that of their dependencies. Starts from components that are unhealthy by
+ * themselves and goes up, so the cost grows with the problems, not with the cluster. Health only gets worse on the way, so cycles terminate.
  */
-export function healthFlow({ known, unwell }: Things): Map<string, Health> {
+export function propagateHealth({ known, unwell }: Components): Map<string, Health> {
   const flow = new Map<string, Health>();
   const waiting = new Set(unwell);
   for (const one of waiting) {
@@ -21,15 +21,15 @@ export function healthFlow({ known, unwell }: Things): Map<string, Health> {
   return flow;
 }
 
-function healthOf({ own, needs }: Known, flow: ReadonlyMap<string, Health>): Health {
+function healthOf({ own, needs }: ComponentState, flow: ReadonlyMap<string, Health>): Health {
   let health = own?.health ?? "Healthy";
   const alternatives: Health[] = [];
   for (const [id, { as }] of needs) {
     const needed = flow.get(id) ?? "Healthy";
     if (as === "alternative") alternatives.push(needed);
-    else if (needed !== "Healthy") health = worse(health, as === "part" ? "Degraded" : needed);
+    else if (needed !== "Healthy") health = worseHealth(health, as === "part" ? "Degraded" : needed);
   }
-  return alternatives.length === 0 ? health : worse(health, together(alternatives));
+  return alternatives.length === 0 ? health : worseHealth(health, together(alternatives));
 }
 
 function together(alternatives: readonly Health[]): Health {

@@ -1,20 +1,20 @@
 import { keyOf, type Kind, type KubeObject } from "../api/kind.ts";
-import type { Index, Sight } from "../api/health.ts";
+import type { Index, ObjectReader } from "../api/health.ts";
 import { ensure } from "../util/map.ts";
 
-/** What can be looked at: one object, those that yield a value, or all of a kind. */
-export type Look = string;
+/** A read: one object, the objects with an index value, or all of a kind. */
+export type Query = string;
 
 type Found = Map<string, KubeObject>;
 
-/** The objects at hand, by kind. Tells which looks a change touches, so that only what was seen through them is seen anew. */
-export class Objects {
+/** The objects by kind. Tells which queries a change affects, so that only their readers run again. */
+export class TrackedObjects {
   readonly #kinds = new Map<string, Found>();
-  /** Built when first asked for: most explainers never run in a cluster without their kinds. */
+  /** Built on first use: most explainers never run in a cluster without their kinds. */
   readonly #indexes = new Map<Index, { readonly number: number; readonly found: Map<string, Found> }>();
 
-  /** Puts the object in place of its older form and returns the looks that now show something else. */
-  put(kind: Kind, object: KubeObject): Look[] {
+  /** Stores the object and returns the affected queries. */
+  put(kind: Kind, object: KubeObject): Query[] {
     const key = keyOf(object);
     const of = this.#of(kind);
     const before = of.get(key);
@@ -22,7 +22,7 @@ export class Objects {
     return [...looksAt(kind, key), ...this.#reindex(kind, key, before, object)];
   }
 
-  drop(kind: Kind, key: string): Look[] {
+  drop(kind: Kind, key: string): Query[] {
     const of = this.#of(kind);
     const before = of.get(key);
     if (!before) return [];
@@ -34,8 +34,8 @@ export class Objects {
     return this.#of(kind).get(key);
   }
 
-  /** A view that notes in `looks` what was looked at through it. */
-  sight(looks: Set<Look>): Sight {
+  /** A reader that records its queries in `looks`. */
+  sight(looks: Set<Query>): ObjectReader {
     return {
       get: <T extends KubeObject>(kind: Kind<T>, key: string) => {
         looks.add(lookAtOne(kind, key));
@@ -66,8 +66,8 @@ export class Objects {
     return indexed;
   }
 
-  #reindex(kind: Kind, key: string, before: KubeObject | undefined, after: KubeObject | undefined): Look[] {
-    const touched: Look[] = [];
+  #reindex(kind: Kind, key: string, before: KubeObject | undefined, after: KubeObject | undefined): Query[] {
+    const touched: Query[] = [];
     for (const [index, { number, found }] of this.#indexes) {
       if (nameOf(index.kind) !== nameOf(kind)) continue;
       const left = before ? index.of(before) : [];
@@ -88,10 +88,10 @@ export function nameOf({ group, kind }: Kind): string {
   return `${kind}.${group}`;
 }
 
-function looksAt(kind: Kind, key: string): Look[] {
+function looksAt(kind: Kind, key: string): Query[] {
   return [lookAtOne(kind, key), lookAtAll(kind)];
 }
 
-const lookAtOne = (kind: Kind, key: string): Look => `one ${nameOf(kind)} ${key}`;
-const lookAtAll = (kind: Kind): Look => `all ${nameOf(kind)}`;
-const lookBy = (number: number, value: string): Look => `by ${number} ${value}`;
+const lookAtOne = (kind: Kind, key: string): Query => `one ${nameOf(kind)} ${key}`;
+const lookAtAll = (kind: Kind): Query => `all ${nameOf(kind)}`;
+const lookBy = (number: number, value: string): Query => `by ${number} ${value}`;

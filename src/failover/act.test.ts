@@ -6,16 +6,16 @@ import type { Kind } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
-import { act, letGo, mayGo, stillRefused } from "./act.ts";
-import type { Plan, Step, StepName } from "./steps/step.ts";
+import { act, removeFinalizer, mayRemoveFinalizer, stillFailingWrites } from "./act.ts";
+import type { SwitchPlan, SwitchStep, StepName } from "./steps/step.ts";
 
 const { signal } = new AbortController();
 const log = createLog({ level: "silent" });
-const held: FailoverPolicy = {
+const withFinalizer: FailoverPolicy = {
   metadata: { name: "site", namespace: "shop", resourceVersion: "7", finalizers: ["other", "plumbline.dev/failover"] },
   spec: { desiredState: "secondary" },
 };
-const fresh: FailoverPolicy = { ...held, metadata: { ...held.metadata, finalizers: ["other"] } };
+const fresh: FailoverPolicy = { ...withFinalizer, metadata: { ...withFinalizer.metadata, finalizers: ["other"] } };
 
 /** A server that takes every write but those to the names that it refuses. */
 function server(refuses: Record<string, KubeErrorCode> = {}) {
@@ -32,13 +32,13 @@ function server(refuses: Record<string, KubeErrorCode> = {}) {
       const code = refuses[ref.name];
       if (code) throw new KubeError(code, `${code} says the server`);
       writes.push(`${kind.kind}${part} ${ref.name}@${resourceVersion} ${JSON.stringify(patch)}`);
-      return { metadata: { ...held.metadata, name: ref.name, resourceVersion: String(++version) } };
+      return { metadata: { ...withFinalizer.metadata, name: ref.name, resourceVersion: String(++version) } };
     };
   const client = { resource: (kind: Kind) => ({ patch: take(kind, ""), patchStatus: take(kind, "/status") }) };
   return { client: client as unknown as KubeClient, writes, most: () => most };
 }
 
-function step(name: StepName, names: readonly string[], changes: Partial<Step> = {}, kind: Kind = Deployment): Step {
+function step(name: StepName, names: readonly string[], changes: Partial<SwitchStep> = {}, kind: Kind = Deployment): SwitchStep {
   const writes = names.map((each) => ({
     kind,
     object: { metadata: { name: each, namespace: "shop", resourceVersion: "3" } },
@@ -48,7 +48,7 @@ function step(name: StepName, names: readonly string[], changes: Partial<Step> =
   return { name, state: "Act", writes, waits: [], ...changes };
 }
 
-function plan(mode: Plan["mode"], ...steps: Step[]): Plan {
+function plan(mode: SwitchPlan["mode"], ...steps: SwitchStep[]): SwitchPlan {
   return {
     to: "secondary",
     mode,
@@ -68,7 +68,7 @@ function plan(mode: Plan["mode"], ...steps: Step[]): Plan {
 test("in safe mode step follows step, each write with the version that was looked at", async () => {
   const { client, writes } = server();
   const steps = [step("SuspendFlux", ["a", "b"]), step("ScaleDown", ["c"]), step("DemoteVolumes", ["d"], { state: "Pending" })];
-  const outcome = await act(plan("safe", ...steps), held, { client, log }, signal);
+  const outcome = await act(plan("safe", ...steps), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(["Deployment a@3 {}", "Deployment b@3 {}", "Deployment c@3 {}"]);
   expect(outcome).toMatchObject({ failures: [], again: false });
   expect(outcome.written).toEqual(
@@ -79,7 +79,7 @@ test("in safe mode step follows step, each write with the version that was looke
 test("in safe mode only objects of one kind in one step are written at once", async () => {
   const down = [...step("ScaleDown", ["a", "b", "c"]).writes, ...step("ScaleDown", ["d", "e"], {}, StatefulSet).writes];
   const { client, writes, most } = server();
-  await act(plan("safe", step("UpdateDNS", ["x"]), step("ScaleDown", [], { writes: down })), held, { client, log }, signal);
+  await act(plan("safe", step("UpdateDNS", ["x"]), step("ScaleDown", [], { writes: down })), withFinalizer, { client, log }, signal);
   expect(writes.map((write) => write.split("@")[0])).toEqual([
     "Deployment x",
     ...["a", "b", "c"].map((name) => `Deployment ${name}`),
@@ -91,7 +91,7 @@ test("in safe mode only objects of one kind in one step are written at once", as
 
 test("in unsafe mode they go out at once", async () => {
   const { client, writes, most } = server();
-  await act(plan("unsafe", step("SuspendFlux", ["a", "b"]), step("DemoteVolumes", ["c"])), held, { client, log }, signal);
+  await act(plan("unsafe", step("SuspendFlux", ["a", "b"]), step("DemoteVolumes", ["c"])), withFinalizer, { client, log }, signal);
   expect(writes).toHaveLength(3);
   expect(most()).toBe(3);
 });
@@ -101,7 +101,7 @@ test("the policy is held before anything else is written, and its other finalize
   await act(plan("unsafe", step("ScaleDown", ["a"])), fresh, { client, log }, signal);
   expect(writes).toEqual(['FailoverPolicy site@7 {"metadata":{"finalizers":["other","plumbline.dev/failover"]}}', "Deployment a@3 {}"]);
   const after = server();
-  await letGo(held, { client: after.client, log }, signal);
+  await removeFinalizer(withFinalizer, { client: after.client, log }, signal);
   expect(after.writes).toEqual(['FailoverPolicy site@7 {"metadata":{"finalizers":["other"]}}']);
 });
 
@@ -113,16 +113,27 @@ test("a token comes before everything, with the version of the policy that was r
   expect(writes[2]).toBe("Deployment a@3 {}");
 });
 
+test("the status is told between the writes to the policy and all others, whether those are refused or not", async () => {
+  const token = { epoch: 4, state: "Held" } as const;
+  const steps = plan("safe", step("TakeToken", [], { token }), step("ScaleDown", ["a"]));
+  const told = async ({ client, writes }: ReturnType<typeof server>) => {
+    await act(steps, fresh, { client, log, onHeld: () => void writes.push("told") }, signal);
+    return writes.map((write) => write.split("@")[0]);
+  };
+  expect(await told(server())).toEqual(["FailoverPolicy site", "FailoverPolicy/status site", "told", "Deployment a"]);
+  expect(await told(server({ site: "Forbidden" }))).toEqual(["told"]);
+});
+
 test("a token that is given up is removed", async () => {
   const { client, writes } = server();
-  await act(plan("safe", step("ForgetToken", [], { token: null })), held, { client, log }, signal);
+  await act(plan("safe", step("ForgetToken", [], { token: null })), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(['FailoverPolicy/status site@7 {"status":{"token":null}}']);
 });
 
 test("a token that is forced is written with its reason", async () => {
   const { client, writes } = server();
   const token = { epoch: 4, state: "Held" } as const;
-  await act({ ...plan("safe", step("TakeToken", [], { token })), forced: "it burnt down" }, held, { client, log }, signal);
+  await act({ ...plan("safe", step("TakeToken", [], { token })), forced: "it burnt down" }, withFinalizer, { client, log }, signal);
   expect(writes).toEqual([
     'FailoverPolicy/status site@7 {"status":{"token":{"copied":null,"epoch":4,"state":"Held","forced":"it burnt down"}}}',
   ]);
@@ -132,18 +143,23 @@ test.each(["safe", "unsafe"] as const)("if the policy has changed meanwhile, not
   const { client, writes } = server({ site: "Conflict" });
   const steps = plan(mode, step("TakeToken", [], { token: { epoch: 4, state: "Held" } }), step("ScaleDown", ["a"]));
   expect(await act(steps, fresh, { client, log }, signal)).toMatchObject({ again: true, failures: [] });
-  expect(await act(steps, held, { client, log }, signal)).toMatchObject({ again: true, failures: [] });
+  expect(await act(steps, withFinalizer, { client, log }, signal)).toMatchObject({ again: true, failures: [] });
   expect(writes).toEqual([]);
 });
 
 test("an object that a person has changed meanwhile is looked at again before the next step", async () => {
   const { client, writes } = server({ a: "Conflict" });
-  const outcome = await act(plan("safe", step("SuspendCronJobs", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);
+  const outcome = await act(
+    plan("safe", step("SuspendCronJobs", ["a", "b"]), step("ScaleDown", ["c"])),
+    withFinalizer,
+    { client, log },
+    signal,
+  );
   expect(writes).toEqual(["Deployment b@3 {}"]);
   expect(outcome).toMatchObject({ again: true, failures: [], passedBy: [{ kind: "Deployment", namespace: "shop", name: "a" }] });
 });
 
-test.for<[mode: Plan["mode"], code: KubeErrorCode]>([
+test.for<[mode: SwitchPlan["mode"], code: KubeErrorCode]>([
   ["safe", "Conflict"],
   ["safe", "Forbidden"],
   ["unsafe", "Conflict"],
@@ -154,13 +170,13 @@ test.for<[mode: Plan["mode"], code: KubeErrorCode]>([
   const [pause] = step("ScaleDown", ["keda"], {}, StatefulSet).writes;
   if (!workload || !pause) throw new Error("no writes");
   const scaling = step("ScaleDown", [], { writes: [workload, { ...pause, after: workload.object }] });
-  await act(plan(mode, scaling), held, { client, log }, signal).catch(() => undefined);
+  await act(plan(mode, scaling), withFinalizer, { client, log }, signal).catch(() => undefined);
   expect(writes).toEqual([]);
 });
 
 test("a write that is refused costs only its own resource", async () => {
   const { client, writes } = server({ a: "Forbidden", b: "ServerError" });
-  const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);
+  const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(["Deployment c@3 {}"]);
   const about = { kind: "Deployment", namespace: "shop" };
   expect(outcome.failures).toEqual([
@@ -172,13 +188,13 @@ test("a write that is refused costs only its own resource", async () => {
 test("nothing is scaled down while Flux could not be suspended: it would scale up again", async () => {
   const { client, writes } = server({ a: "Forbidden" });
   const steps = [step("SuspendFlux", ["a", "b"]), step("UpdateDNS", ["c"]), step("ScaleDown", ["d"])];
-  await act(plan("safe", ...steps), held, { client, log }, signal);
+  await act(plan("safe", ...steps), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(["Deployment b@3 {}", "Deployment c@3 {}"]);
 });
 
 test("a write of which it is not known whether it arrived is told, and comes before whatever would follow it", async () => {
   const { client, writes } = server({ a: "Timeout" });
-  const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);
+  const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(["Deployment b@3 {}"]);
   expect(outcome).toMatchObject({ again: true, failures: [{ name: "a", reason: "WriteFailed", class: "Transient" }] });
 });
@@ -186,13 +202,13 @@ test("a write of which it is not known whether it arrived is told, and comes bef
 test("nobody is led to a site whose volumes may not be promoted", async () => {
   const { client, writes } = server({ a: "Forbidden" });
   const steps = [step("PromoteVolumes", ["a", "b"]), step("UpdateDNS", ["c"]), step("ResumeCronJobs", ["d"])];
-  await act(plan("safe", ...steps), held, { client, log }, signal);
+  await act(plan("safe", ...steps), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(["Deployment b@3 {}"]);
 });
 
 test.for<[policy: FailoverPolicy, words: string]>([
-  [fresh, "hold the policy by finalizer plumbline.dev/failover"],
-  [held, "take token Held of epoch 4"],
+  [fresh, "add finalizer plumbline.dev/failover"],
+  [withFinalizer, "take token Held of epoch 4"],
 ])("a policy that may not be written is told as what is in the way, and nothing else is written: %$", async ([policy, words]) => {
   const { client, writes } = server({ site: "Forbidden" });
   const steps = [step("TakeToken", [], { token: { epoch: 4, state: "Held" } }), step("ScaleDown", ["a"])];
@@ -205,21 +221,21 @@ test.for<[policy: FailoverPolicy, words: string]>([
 test("what was refused is told for as long as it is still to be written", async () => {
   const { client } = server({ a: "Forbidden", site: "Forbidden" });
   const scaling = plan("safe", step("ScaleDown", ["a", "b"]));
-  const { failures } = await act(scaling, held, { client, log }, signal);
+  const { failures } = await act(scaling, withFinalizer, { client, log }, signal);
   expect(failures).toHaveLength(1);
-  expect(stillRefused(failures, scaling)).toEqual(failures);
+  expect(stillFailingWrites(failures, scaling)).toEqual(failures);
   // Somebody else has done it, or it has to wait for something else by now.
-  expect(stillRefused(failures, plan("safe", step("ScaleDown", ["b"])))).toEqual([]);
-  expect(stillRefused(failures, plan("safe", step("ScaleDown", ["a"], { state: "Pending" })))).toEqual([]);
+  expect(stillFailingWrites(failures, plan("safe", step("ScaleDown", ["b"])))).toEqual([]);
+  expect(stillFailingWrites(failures, plan("safe", step("ScaleDown", ["a"], { state: "Pending" })))).toEqual([]);
   const { failures: unheld } = await act(scaling, fresh, { client, log }, signal);
-  expect(stillRefused(unheld, scaling)).toEqual(unheld);
-  expect(stillRefused(unheld, plan("safe", step("ScaleDown", [], { state: "Done" })))).toEqual([]);
+  expect(stillFailingWrites(unheld, scaling)).toEqual(unheld);
+  expect(stillFailingWrites(unheld, plan("safe", step("ScaleDown", [], { state: "Done" })))).toEqual([]);
 });
 
 test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fault and ends the pass", async (code) => {
   const { client, writes } = server({ a: code });
   const steps = plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"]));
-  await expect(act(steps, held, { client, log }, signal)).rejects.toMatchObject({ code });
+  await expect(act(steps, withFinalizer, { client, log }, signal)).rejects.toMatchObject({ code });
   // What was under way has arrived before it is told, and nothing comes after.
   expect(writes).toEqual(["Deployment b@3 {}"]);
 });
@@ -227,26 +243,26 @@ test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fa
 const resource = (kind: ManagedKind, state: string) => ({ resource: { kind, namespace: "shop", name: "a", field: "" }, state });
 
 test("a policy that is deleted half-way is held until it is done, but not for what no longer exists", () => {
-  const deleted = { ...held, metadata: { ...held.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
+  const deleted = { ...withFinalizer, metadata: { ...withFinalizer.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
   const running = plan("safe", step("ScaleDown", ["a"]), step("AwaitVolumes", [], { state: "Wait" }));
   const some = { ...running, resources: [resource("Deployment", "Active"), resource("VolumeReplication", "Not Found")] };
   const none = { ...running, resources: [resource("Deployment", "Not Found"), resource("VolumeReplication", "Not Found")] };
   const done = { ...some, steps: [step("ScaleDown", [], { state: "Done" })] };
-  expect([running, some, none, done].map((each) => mayGo(held, each))).toEqual([false, false, false, false]);
+  expect([running, some, none, done].map((each) => mayRemoveFinalizer(withFinalizer, each))).toEqual([false, false, false, false]);
   expect(
     [
       { ...some, complete: true },
       { ...done, complete: true },
-    ].map((each) => mayGo(held, each)),
+    ].map((each) => mayRemoveFinalizer(withFinalizer, each)),
   ).toEqual([true, true]);
-  expect([some, none, done].map((each) => mayGo(deleted, each))).toEqual([false, true, true]);
+  expect([some, none, done].map((each) => mayRemoveFinalizer(deleted, each))).toEqual([false, true, true]);
   // Without its volumes a site never becomes primary.
-  expect(mayGo(deleted, { ...some, to: "primary" })).toBe(true);
-  expect(mayGo(deleted, { ...running, to: "primary", resources: [resource("VolumeReplication", "Error")] })).toBe(false);
+  expect(mayRemoveFinalizer(deleted, { ...some, to: "primary" })).toBe(true);
+  expect(mayRemoveFinalizer(deleted, { ...running, to: "primary", resources: [resource("VolumeReplication", "Error")] })).toBe(false);
 });
 
 test("a policy that is deleted does not wait for an application that does not start", () => {
-  const deleted = { ...held, metadata: { ...held.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
+  const deleted = { ...withFinalizer, metadata: { ...withFinalizer.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
   const started = { ...plan("safe", step("AwaitWorkloads", [], { state: "Wait" })), resources: [resource("Deployment", "Active")] };
-  expect([held, deleted].map((policy) => mayGo(policy, started))).toEqual([false, true]);
+  expect([withFinalizer, deleted].map((policy) => mayRemoveFinalizer(policy, started))).toEqual([false, true]);
 });

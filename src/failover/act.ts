@@ -3,44 +3,47 @@ import { keyOf, type KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
-import type { Written } from "./observe/cached-reader.ts";
-import type { NeededKind } from "./observe/watched-kinds.ts";
-import type { Plan, PolicyFailure, Step, Write } from "./steps/step.ts";
+import type { WrittenVersion } from "./observe/cached-reader.ts";
+import type { WatchedKind } from "./observe/watched-kinds.ts";
+import type { SwitchPlan, PolicyFailure, SwitchStep, PlannedWrite } from "./steps/step.ts";
 import { VOLUME_KINDS } from "./steps/volume-groups.ts";
 
-/** Held on a policy while a switch is under way, so that it cannot vanish half-way. */
+/** Set on a policy while a switch is running, so that it cannot be deleted halfway. */
 const finalizer = "plumbline.dev/failover";
 
-export interface Outcome {
+export interface WriteResult {
   readonly failures: readonly PolicyFailure[];
-  readonly written: readonly Written[];
-  /** Something had changed since it was looked at: what comes after is decided anew. */
+  readonly written: readonly WrittenVersion[];
+  /** An object changed since it was read: plan again. */
   readonly again: boolean;
   /** The same as a failure, for where it goes on like that. */
   readonly passedBy: readonly PolicyFailure[];
 }
 
-export interface Hands {
+export interface WriteDeps {
   client: KubeClient;
   log: Log;
+  /** Called when nothing more is written to the policy itself: a status that was written before would make those writes conflict. */
+  onHeld?: () => void;
 }
 
 /**
  * Makes the writes of a plan, each only if its object is still the one that was looked at: in safe mode step after step, in unsafe mode at once. A write that is refused costs only its own resource, but for one of Flux, which would undo what comes after.
  */
-export async function act(plan: Plan, policy: FailoverPolicy, hands: Hands, signal: AbortSignal): Promise<Outcome> {
+export async function act(plan: SwitchPlan, policy: FailoverPolicy, deps: WriteDeps, signal: AbortSignal): Promise<WriteResult> {
   const steps = plan.steps.filter(({ state }) => state === "Act");
-  const course = new Course(hands, signal);
-  const held = isHeld(policy) ? policy : await course.hold(policy);
+  const course = new WritePass(deps, signal);
+  const withFinalizer = hasFinalizer(policy) ? policy : await course.hold(policy);
   // A token comes before everything that it allows.
   const token = steps.find((step) => step.token !== undefined)?.token;
-  if (token !== undefined && !course.isOver) await course.writeToken(held, token, plan.forced);
+  if (token !== undefined && !course.isOver) await course.writeToken(withFinalizer, token, plan.forced);
+  deps.onHeld?.();
   if (!course.isOver) await (plan.mode === "safe" ? inOrder(steps, course) : atOnce(steps, course));
   return course;
 }
 
 /** What writing met with, as far as the plan still wants to write it. */
-export function stillRefused(failures: readonly PolicyFailure[], { steps }: Plan): PolicyFailure[] {
+export function stillFailingWrites(failures: readonly PolicyFailure[], { steps }: SwitchPlan): PolicyFailure[] {
   const acting = steps.filter(({ state }) => state === "Act");
   const writes = acting.flatMap((step) => step.writes);
   return failures.filter(({ kind, namespace = "", name }) => {
@@ -52,15 +55,15 @@ export function stillRefused(failures: readonly PolicyFailure[], { steps }: Plan
   });
 }
 
-export function isHeld({ metadata }: FailoverPolicy): boolean {
+export function hasFinalizer({ metadata }: FailoverPolicy): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
 /**
  * Whether nothing is left to hold the policy for. One that is deleted does not wait for what no longer exists: with its namespace all of that goes
- * first, and a finalizer that stayed would keep the namespace for ever.
+ * first, and a finalizer that stays would block the namespace forever.
  */
-export function mayGo({ metadata }: FailoverPolicy, { complete, refusals, steps, resources, to }: Plan): boolean {
+export function mayRemoveFinalizer({ metadata }: FailoverPolicy, { complete, refusals, steps, resources, to }: SwitchPlan): boolean {
   if (complete || metadata.deletionTimestamp === undefined) return complete;
   const volumes = resources.filter(({ resource }) => (VOLUME_KINDS as readonly string[]).includes(resource.kind));
   const needed = to === "primary" && volumes.length > 0 ? volumes : resources;
@@ -70,13 +73,13 @@ export function mayGo({ metadata }: FailoverPolicy, { complete, refusals, steps,
 }
 
 /** The switch is over, or will never be: the policy may go. */
-export async function letGo(policy: FailoverPolicy, hands: Hands, signal: AbortSignal): Promise<Outcome> {
-  const course = new Course(hands, signal);
+export async function removeFinalizer(policy: FailoverPolicy, deps: WriteDeps, signal: AbortSignal): Promise<WriteResult> {
+  const course = new WritePass(deps, signal);
   await course.release(policy);
   return course;
 }
 
-async function inOrder(steps: readonly Step[], course: Course): Promise<void> {
+async function inOrder(steps: readonly SwitchStep[], course: WritePass): Promise<void> {
   for (const step of steps) {
     if (step.name === "ScaleDown" && course.fluxGoesOn) continue;
     // One kind may depend on the one before it, as HelmReleases on Kustomizations; objects of the same kind do not.
@@ -87,7 +90,7 @@ async function inOrder(steps: readonly Step[], course: Course): Promise<void> {
   }
 }
 
-async function atOnce(steps: readonly Step[], course: Course): Promise<void> {
+async function atOnce(steps: readonly SwitchStep[], course: WritePass): Promise<void> {
   const all = steps.flatMap((step) => step.writes.map((write) => ({ step, write })));
   await allOf(all.filter(({ write }) => !write.after).map(({ step, write }) => course.write(step, write)));
   await allOf(all.filter(({ write }) => write.after).map(({ step, write }) => course.write(step, write)));
@@ -100,9 +103,9 @@ async function allOf(writes: readonly Promise<void>[]): Promise<void> {
 }
 
 /** The writes of one pass and what became of them. */
-class Course implements Outcome {
+class WritePass implements WriteResult {
   readonly failures: PolicyFailure[] = [];
-  readonly written: Written[] = [];
+  readonly written: WrittenVersion[] = [];
   again = false;
   readonly passedBy: PolicyFailure[] = [];
   fluxGoesOn = false;
@@ -112,13 +115,13 @@ class Course implements Outcome {
   readonly #log: Log;
   readonly #signal: AbortSignal;
 
-  constructor({ client, log }: Hands, signal: AbortSignal) {
+  constructor({ client, log }: WriteDeps, signal: AbortSignal) {
     this.#client = client;
     this.#log = log;
     this.#signal = signal;
   }
 
-  async write(step: Step, { kind, object, patch, words, create, after }: Write): Promise<void> {
+  async write(step: SwitchStep, { kind, object, patch, words, create, after }: PlannedWrite): Promise<void> {
     if (after && this.#missed.has(after)) return;
     const { namespace = "", name, resourceVersion = "" } = object.metadata;
     try {
@@ -126,12 +129,12 @@ class Course implements Outcome {
       const options = { signal: this.#signal };
       const made = create ? resource.create(object, options) : resource.patch(object.metadata, patch, { resourceVersion, ...options });
       const { metadata } = await made;
-      this.written.push({ kind: kind.kind as NeededKind, namespace, name, resourceVersion: metadata.resourceVersion ?? "" });
+      this.written.push({ kind: kind.kind as WatchedKind, namespace, name, resourceVersion: metadata.resourceVersion ?? "" });
       this.#log.info({ step: step.name, words }, "failover wrote");
     } catch (error) {
       this.#missed.add(object);
       if (this.#isPassedBy(error, kind.kind, object, words)) return;
-      if (!isRefusal(error)) throw error;
+      if (!isBlocker(error)) throw error;
       this.fluxGoesOn ||= step.name === "SuspendFlux";
       this.isUnpromoted ||= step.name === "PromoteVolumes";
       this.#refuse(kind.kind, object, error, words);
@@ -145,7 +148,7 @@ class Course implements Outcome {
 
   async hold(policy: FailoverPolicy): Promise<FailoverPolicy> {
     const finalizers = [...(policy.metadata.finalizers ?? []), finalizer];
-    return this.#orRefuse(policy, `hold the policy by finalizer ${finalizer}`, () => this.#finalizers(policy, finalizers));
+    return this.#orRefuse(policy, `add finalizer ${finalizer}`, () => this.#finalizers(policy, finalizers));
   }
 
   async release(policy: FailoverPolicy): Promise<void> {
@@ -163,11 +166,11 @@ class Course implements Outcome {
     );
   }
 
-  /** The reason of a forced one in the same write: who dies right after it leaves no takeover behind that nobody can explain. */
+  /** The reason of a forced takeover is in the same write, so that a crash right after it does not lose the reason. */
   async writeToken(policy: FailoverPolicy, token: FailoverToken | null, forced: string | undefined): Promise<void> {
     const { resourceVersion = "" } = policy.metadata;
     const patch = { status: { token: token && { copied: null, ...token, forced: forced ?? null } } };
-    const words = token ? `${token.state === "Held" ? "take" : "write"} token ${token.state} of epoch ${token.epoch}` : "give up the token";
+    const words = token ? `${token.state === "Held" ? "take" : "write"} token ${token.state} of epoch ${token.epoch}` : "delete the token";
     await this.#orRefuse(policy, words, () =>
       this.#onPolicy(policy, () =>
         this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, patch, { resourceVersion, signal: this.#signal }),
@@ -185,41 +188,41 @@ class Course implements Outcome {
     }
   }
 
-  async #orRefuse(policy: FailoverPolicy, words: string, write: () => Promise<FailoverPolicy>): Promise<FailoverPolicy> {
+  async #orRefuse(policy: FailoverPolicy, text: string, write: () => Promise<FailoverPolicy>): Promise<FailoverPolicy> {
     try {
       return await write();
     } catch (error) {
-      if (!isRefusal(error)) throw error;
-      this.#refuse(FailoverPolicy.kind, policy, error, words);
+      if (!isBlocker(error)) throw error;
+      this.#refuse(FailoverPolicy.kind, policy, error, text);
       return policy;
     }
   }
 
-  #refuse(kind: string, { metadata: { namespace = "", name } }: KubeObject, error: KubeError, words: string): void {
+  #refuse(kind: string, { metadata: { namespace = "", name } }: KubeObject, error: KubeError, text: string): void {
     // It may have arrived all the same, so what comes next has to look first.
     this.again ||= error.code === "Timeout";
-    this.failures.push({ kind, namespace, name, ...refusal(error, words) });
+    this.failures.push({ kind, namespace, name, ...blocker(error, text) });
   }
 
-  /** Somebody else was faster. */
-  #isPassedBy(error: unknown, kind: string, { metadata: { namespace = "", name } }: KubeObject, words: string): boolean {
+  /** Another writer was faster. */
+  #isPassedBy(error: unknown, kind: string, { metadata: { namespace = "", name } }: KubeObject, text: string): boolean {
     if (!isKubeError(error, "Conflict", "NotFound", "AlreadyExists")) return false;
     this.again = true;
-    const message = `Could not ${words}, again and again, because it had changed since it was read: ${error.message}`;
+    const message = `Could not ${text}: the object keeps changing: ${error.message}`;
     this.passedBy.push({ kind, namespace, name, reason: "WriteFailed", message, class: "Transient" });
     return true;
   }
 }
 
 /** Whether the server was asked and said no to this write; when it is away, or we are no longer leader, no write can succeed and none is to blame. */
-function isRefusal(error: unknown): error is KubeError {
+function isBlocker(error: unknown): error is KubeError {
   return isKubeError(error) && !isKubeError(error, "Unreachable", "Unauthorized", "Certificate", "Fenced");
 }
 
-function refusal(error: KubeError, words: string): Pick<PolicyFailure, "reason" | "message" | "class"> {
+function blocker(error: KubeError, text: string): Pick<PolicyFailure, "reason" | "message" | "class"> {
   return {
     reason: error.code === "Forbidden" ? "Forbidden" : "WriteFailed",
-    message: `Could not ${words}: ${error.message}`,
+    message: `Could not ${text}: ${error.message}`,
     class: isKubeError(error, "Forbidden", "Invalid", "BadRequest") ? "Permanent" : "Transient",
   };
 }

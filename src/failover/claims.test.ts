@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
-import { ClaimBook } from "./claims.ts";
+import { ClaimIndex } from "./claims.ts";
 import type { Managed } from "./observe/observed.ts";
 
 const web: Managed = { kind: "Deployment", namespace: "shop", name: "web", field: "spec.managedResources[0]" };
 const data: Managed = { kind: "VolumeReplication", namespace: "shop", name: "data", field: "spec.managedResources[1]" };
-const claimsOf = (...asked: Parameters<ClaimBook["record"]>) => new ClaimBook().record(...asked);
+const claimsOf = (...asked: Parameters<ClaimIndex["record"]>) => new ClaimIndex().record(...asked);
 const now = new Date("2026-11-16T12:00:00.500Z");
 
 function policy(name: string, created: string, claims?: Record<string, string>): FailoverPolicy {
@@ -40,7 +40,7 @@ test("a name that is too long for a claim is told apart by its hash", () => {
 });
 
 test("the older claim has the resource, and the younger policy is told who holds it", () => {
-  const book = new ClaimBook();
+  const book = new ClaimIndex();
   const [older, younger] = [policy("b", "2026-11-16T08:00:00Z"), policy("a", "2026-11-16T09:00:00Z")];
   expect(book.enter(older, [web], now)).toEqual(new Set());
   expect(book.enter(younger, [data, web], now)).toEqual(new Set(["shop/b"]));
@@ -49,7 +49,7 @@ test("the older claim has the resource, and the younger policy is told who holds
 });
 
 test("an edit onto what another holds loses, however old the policy is", () => {
-  const book = new ClaimBook();
+  const book = new ClaimIndex();
   const edited = policy("old", "2026-01-01T00:00:00Z", { "deployment/shop/web": "2026-01-01T00:00:00Z" });
   const holder = policy("young", "2026-11-16T08:00:00Z", { "volumereplication/shop/data": "2026-11-16T08:00:00Z" });
   book.enter(edited, [web, data], now);
@@ -60,7 +60,7 @@ test("an edit onto what another holds loses, however old the policy is", () => {
 
 test("of two that were made in the same second, the one that was recorded first may have begun, and stays first", () => {
   const created = "2026-11-16T08:00:00Z";
-  const book = new ClaimBook();
+  const book = new ClaimIndex();
   const first = policy("z", created, { "deployment/shop/web": created });
   book.enter(first, [web], now);
   book.enter(policy("a", created), [web], now);
@@ -77,13 +77,13 @@ test("of two that were made in the same second, the one that was recorded first 
 
 test("of two that were made in the same second and are not recorded, the name decides", () => {
   const created = "2026-11-16T08:00:00Z";
-  const book = new ClaimBook();
+  const book = new ClaimIndex();
   for (const name of ["b", "a"]) book.enter(policy(name, created), [web], now);
   expect(book.contested(policy("b", created), [web])).toEqual([{ resource: web, holder: "shop/a" }]);
 });
 
 test("when the holder goes or leaves the resource, those who wait for it hear of it and have it", () => {
-  const book = new ClaimBook();
+  const book = new ClaimIndex();
   const [older, younger] = [policy("a", "2026-11-16T08:00:00Z"), policy("b", "2026-11-16T09:00:00Z")];
   book.enter(older, [web, data], now);
   book.enter(younger, [web], now);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import type { Managed, Observed } from "./observe/observed.ts";
+import type { Managed, ObservedPolicy } from "./observe/observed.ts";
 
 type Claim = NonNullable<NonNullable<FailoverPolicy["status"]>["claims"]>[number];
 
@@ -27,8 +27,8 @@ function claimsOf(policy: FailoverPolicy, managed: readonly Managed[], now: Date
   return managed.map((resource) => ({ claim: claimOf(resource), since: known.get(claimOf(resource)) ?? first }));
 }
 
-/** Who asks for which resource, over all policies. Two that switch the same one would undo each other for ever. */
-export class ClaimBook {
+/** Who asks for which resource, over all policies. Two policies that switch the same resource would undo each other forever. */
+export class ClaimIndex {
   readonly #claimants = new Map<string, Map<string, Claimant>>();
   readonly #claims = new Map<string, readonly string[]>();
 
@@ -75,7 +75,7 @@ export class ClaimBook {
   }
 
   /** What of these another policy has asked for earlier, and which. */
-  contested(policy: FailoverPolicy, managed: readonly Managed[]): Observed["contested"] {
+  contested(policy: FailoverPolicy, managed: readonly Managed[]): ObservedPolicy["contested"] {
     const key = keyOf(policy);
     return managed.flatMap((resource) => {
       const [oldest] = [...(this.#claimants.get(claimOf(resource))?.values() ?? [])].toSorted(byAge);

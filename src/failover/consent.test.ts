@@ -4,22 +4,23 @@ import { actsEverywhere, CONSENT, foreignNamespaces } from "./consent.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
 import { deployment, named, NOW, policy } from "./testing/fixtures.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
-import type { Plan } from "./steps/step.ts";
+import { FakeSite } from "./testing/fake-site.ts";
+import type { SwitchPlan } from "./steps/step.ts";
 
 const own = { kind: "Deployment", name: "web" } as const;
 const foreign = { kind: "Deployment", name: "coredns", namespace: "kube-system" } as const;
 const both: Partial<FailoverPolicy["spec"]> = { managedResources: [own, foreign] };
 
 /** A site with a Deployment in each of two namespaces, where kube-system says this of other namespaces' policies. */
-function site(consent?: string): SpecimenSite {
+function site(consent?: string): FakeSite {
   const annotations = consent === undefined ? {} : { annotations: { [CONSENT]: consent } };
-  return new SpecimenSite()
+  return new FakeSite()
     .put("Namespace", { metadata: { name: "shop" } }, { metadata: { name: "kube-system", ...annotations } })
     .put("Deployment", deployment("web"), deployment("coredns", {}, { namespace: "kube-system" }));
 }
 
-const writes = ({ steps }: Plan) => steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ words }) => words));
+const writes = ({ steps }: SwitchPlan) =>
+  steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ words }) => words));
 
 test("a resource of another namespace is refused with the annotation to set, and nothing at all is written", () => {
   const made = plan(site().observe(policy(both)));
@@ -63,7 +64,7 @@ test("an annotation that names others is to be extended, not replaced", () => {
 });
 
 test("a resource of the policy's own namespace needs no consent, and its Namespace is not even read", () => {
-  const observed = new SpecimenSite().put("Deployment", deployment("web")).observe(policy({ managedResources: [own] }), {
+  const observed = new FakeSite().put("Deployment", deployment("web")).observe(policy({ managedResources: [own] }), {
     namespaces: () => ({ error: "you may not", code: "Forbidden" }),
   });
   expect(plan(observed)).toMatchObject({ refusals: [], foreignNamespaces: [] });
@@ -71,7 +72,7 @@ test("a resource of the policy's own namespace needs no consent, and its Namespa
 
 test.for([
   [{ error: "you may not", code: "Forbidden" }, "Forbidden"],
-  [{ error: "it is away", code: "Unreachable" }, "LookFailed"],
+  [{ error: "it is away", code: "Unreachable" }, "ReadFailed"],
 ] as const)("where namespaces cannot be read, nothing is permitted: %j", ([look, reason]) => {
   const made = plan(site("shop/*").observe(policy(both), { namespaces: () => look }));
   expect(made.refusals).toMatchObject([{ reason, class: "Transient", message: expect.stringContaining(look.error) }]);
@@ -103,26 +104,26 @@ const atRest = (to: "primary" | "secondary", completed = true): NonNullable<Fail
 test("a secondary from before the rule is kept as it is, says that it could not be switched, and has no error", () => {
   const down = site();
   down.put("Deployment", deployment("web", { replicas: 0 }), deployment("coredns", { replicas: 0 }, { namespace: "kube-system" }));
-  const held = policy(both, { status: atRest("secondary") });
-  const made = plan(down.observe(held));
+  const secondary = policy(both, { status: atRest("secondary") });
+  const made = plan(down.observe(secondary));
   expect(made).toMatchObject({ complete: true, refusals: [], failures: [] });
-  const status = report(held.status, held, made, { failures: [] }, NOW);
+  const status = report(secondary.status, secondary, made, { failures: [] }, NOW);
   expect(status.conditions?.find(({ type }) => type === "Error")).toMatchObject({ status: "False" });
   expect(status.foreignNamespaces).toEqual([{ name: "kube-system", permitted: false }]);
   expect(status.workloadStatuses?.find(({ name }) => name === "coredns")?.message).toMatch(
     /^The next switch is refused: FailoverPolicy shop\/site may not/,
   );
 
-  const drifted = site().observe(held);
+  const drifted = site().observe(secondary);
   expect(writes(plan(drifted))).toContain("scale Deployment kube-system/coredns from 1 to 0");
 });
 
 test("its next switch is refused, and so is a policy that names more than before", () => {
-  const held = policy({ ...both, desiredState: "primary" }, { generation: 2, status: atRest("secondary") });
-  const made = plan(site().observe(held));
+  const switched = policy({ ...both, desiredState: "primary" }, { generation: 2, status: atRest("secondary") });
+  const made = plan(site().observe(switched));
   expect(made.refusals).toMatchObject([{ reason: "NotPermitted" }]);
   expect(writes(made)).toEqual([]);
-  expect(report(held.status, held, made, { failures: [] }, NOW).transition).toEqual(held.status?.transition);
+  expect(report(switched.status, switched, made, { failures: [] }, NOW).transition).toEqual(switched.status?.transition);
 });
 
 test("a switch that is under way is completed, also when consent is withdrawn meanwhile", () => {
@@ -145,10 +146,10 @@ test("a policy fences only where the controller lets its namespace act everywher
     peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } },
     fence: { networkFenceClassName: "rbd", cidrs: ["192.0.2.0/28"] },
   });
-  const refusals = (mayFence: boolean | undefined) =>
-    plan(new SpecimenSite().observe(fencing, mayFence === undefined ? {} : { mayFence })).refusals.map(
+  const blockers = (mayFence: boolean | undefined) =>
+    plan(new FakeSite().observe(fencing, mayFence === undefined ? {} : { mayFence })).refusals.map(
       ({ reason, field }) => `${reason} ${field}`,
     );
-  expect(refusals(false)).toEqual(["NotPermitted spec.fence"]);
-  expect([refusals(true), refusals(undefined)]).toEqual([[], []]);
+  expect(blockers(false)).toEqual(["NotPermitted spec.fence"]);
+  expect([blockers(true), blockers(undefined)]).toEqual([[], []]);
 });

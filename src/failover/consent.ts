@@ -1,6 +1,6 @@
 import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import type { Managed, Observed } from "./observe/observed.ts";
+import type { Managed, ObservedPolicy } from "./observe/observed.ts";
 import type { PolicyFailure } from "./steps/step.ts";
 
 /** On a Namespace: which policies of other namespaces may switch what is in it, as `shop/web, billing/*`. */
@@ -18,20 +18,20 @@ export function actsEverywhere({ metadata }: FailoverPolicy, everywhere: readonl
 }
 
 /** The namespaces beside its own in which the policy names something, by name. */
-export function foreignNamespaces(observed: Observed): ForeignNamespace[] {
+export function foreignNamespaces(observed: ObservedPolicy): ForeignNamespace[] {
   const foreign = observed.managed.filter((resource) => isForeign(observed.policy, resource));
   return [...new Set(foreign.map(({ namespace }) => namespace))]
     .toSorted()
-    .map((name) => ({ name, permitted: refusalBy(observed, name) === undefined }));
+    .map((name) => ({ name, permitted: blockerBy(observed, name) === undefined }));
 }
 
 /** What the policy names in other namespaces without their consent. */
-export function unpermitted(observed: Observed): PolicyFailure[] {
+export function unpermitted(observed: ObservedPolicy): PolicyFailure[] {
   return observed.managed
     .filter((resource) => isForeign(observed.policy, resource))
     .flatMap(({ kind, namespace, name, field }): PolicyFailure[] => {
-      const refusal = refusalBy(observed, namespace);
-      return refusal ? [{ kind, namespace, name, field: `${field}.namespace`, ...refusal }] : [];
+      const blocker = blockerBy(observed, namespace);
+      return blocker ? [{ kind, namespace, name, field: `${field}.namespace`, ...blocker }] : [];
     });
 }
 
@@ -49,7 +49,7 @@ function isForeign({ metadata }: FailoverPolicy, { namespace }: Managed): boolea
 }
 
 /** A fence acts on the storage of every namespace, whoever asks for it. */
-export function unpermittedFence({ policy, mayFence }: Observed): PolicyFailure[] {
+export function unpermittedFence({ policy, mayFence }: ObservedPolicy): PolicyFailure[] {
   const { name, namespace } = policy.metadata;
   if (!policy.spec.fence || mayFence !== false) return [];
   const message = `A fence acts on the storage of every namespace; add namespace ${namespace} to --failover-namespaces of the controller (failover.namespaces of the chart), or remove spec.fence`;
@@ -57,17 +57,17 @@ export function unpermittedFence({ policy, mayFence }: Observed): PolicyFailure[
   return [{ ...own, reason: "NotPermitted", message, class: "Permanent" }];
 }
 
-type Refusal = Pick<PolicyFailure, "reason" | "message" | "class">;
+type Blocker = Pick<PolicyFailure, "reason" | "message" | "class">;
 
 /** Why the namespace does not take part. */
-function refusalBy(observed: Observed, name: string): Refusal | undefined {
+function blockerBy(observed: ObservedPolicy, name: string): Blocker | undefined {
   if (observed.actsEverywhere) return undefined;
   const policy = keyOf(observed.policy);
   const look = observed.namespaces();
   if (!("found" in look)) {
-    const why = "error" in look ? look.error : "the server does not know Namespaces";
-    const message = `Whether Namespace ${name} consents to FailoverPolicy ${policy} cannot be read: ${why}`;
-    return { reason: "code" in look && look.code === "Forbidden" ? "Forbidden" : "LookFailed", message, class: "Transient" };
+    const why = "error" in look ? look.error : "the API server does not serve Namespaces";
+    const message = `Cannot read whether Namespace ${name} consents to FailoverPolicy ${policy}: ${why}`;
+    return { reason: "code" in look && look.code === "Forbidden" ? "Forbidden" : "ReadFailed", message, class: "Transient" };
   }
   const text = look.found.find(({ metadata }) => metadata.name === name)?.metadata.annotations?.[CONSENT];
   if (text !== undefined && consents(text, observed.policy)) return undefined;

@@ -28,7 +28,7 @@ export function addFailover({ manager, ...options }: FailoverOptions): void {
   const { client, log, budget } = options;
   const policies = manager.lateCache(FailoverPolicy);
   const writer = new StatusWriter<FailoverPolicy>({ kind: FailoverPolicy, client, cache: policies, budget, log });
-  const peers = new Peers(client);
+  const peers = new Peers(client, { mustRead: true, uidOf: (key) => policies.get(key)?.metadata.uid });
   manager.add(new PolicyController({ ...options, policies, writer, peers }), { leaderOnly: true });
   manager.add(writer, { stage: "writers", leaderOnly: true });
 }

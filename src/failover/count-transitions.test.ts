@@ -1,16 +1,16 @@
 import { afterEach, expect, test } from "vitest";
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
-import { failoverBothHold, failoverInProgress, failoverLastSync, failoverPeerReachable, failoverReady } from "./metrics.ts";
-import type { Plan } from "./steps/step.ts";
-import { counted, countedOut } from "./count-transitions.ts";
+import { failoverSplitBrain, failoverInProgress, failoverLastSync, failoverPeerReachable, failoverReady } from "./metrics.ts";
+import type { SwitchPlan } from "./steps/step.ts";
+import { recordMetrics, removeMetrics } from "./count-transitions.ts";
 
 const KEY = "shop/orders";
-const nothing = { refusals: [], failures: [] } as unknown as Plan;
+const nothing = { refusals: [], failures: [] } as unknown as SwitchPlan;
 
-const count = (status: FailoverStatus) => counted(KEY, status, nothing, [], { events: [], steps: [] });
-const values = async () => [await failoverInProgress.get(), await failoverBothHold.get()].map((metric) => metric.values[0]?.value);
+const count = (status: FailoverStatus) => recordMetrics(KEY, status, nothing, [], { events: [], steps: [] });
+const values = async () => [await failoverInProgress.get(), await failoverSplitBrain.get()].map((metric) => metric.values[0]?.value);
 
-afterEach(() => countedOut(KEY));
+afterEach(() => removeMetrics(KEY));
 
 function inProgress(status: "True" | "False"): FailoverStatus {
   return { conditions: [{ type: "InProgress", status, reason: "ScaleDown", message: "", lastTransitionTime: "2026-11-16T12:00:00Z" }] };
@@ -33,7 +33,7 @@ test("two sites that hold the token are counted, and one that has released it is
 
 test("a policy that is gone is not counted", async () => {
   count(inProgress("True"));
-  countedOut(KEY);
+  removeMetrics(KEY);
   expect(await values()).toEqual([undefined, undefined]);
 });
 
@@ -61,6 +61,6 @@ test("readiness, the other site and the age of the copy are counted, and only wh
   expect(await gauges()).toEqual({ ready: ["True"], peer: [0], copied: [Date.parse("2026-11-16T11:57:00Z") / 1000] });
   count({ ...ready("Unknown"), ...towards("secondary") });
   expect(await gauges()).toEqual({ ready: ["Unknown"], peer: [], copied: [] });
-  countedOut(KEY);
+  removeMetrics(KEY);
   expect(await gauges()).toEqual({ ready: [], peer: [], copied: [] });
 });

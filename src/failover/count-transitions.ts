@@ -1,7 +1,7 @@
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import { parseKey } from "../api/kind.ts";
 import {
-  failoverBothHold,
+  failoverSplitBrain,
   failoverErrors,
   failoverInProgress,
   failoverLastSync,
@@ -13,19 +13,25 @@ import {
   failoverVolumesSeconds,
 } from "./metrics.ts";
 import { oldest } from "./token/peer-copy.ts";
-import type { News } from "./events.ts";
-import type { Plan, PolicyFailure } from "./steps/step.ts";
+import type { StatusChanges } from "./events.ts";
+import type { SwitchPlan, PolicyFailure } from "./steps/step.ts";
 
 const STATUSES = ["True", "False", "Unknown"] as const;
 const STATES = ["primary", "secondary", "mixed", "unknown"] as const;
 
 /** The metrics of a policy whose status has changed. */
-export function counted(key: string, status: FailoverStatus, plan: Plan, refused: readonly PolicyFailure[], news: News): void {
+export function recordMetrics(
+  key: string,
+  status: FailoverStatus,
+  plan: SwitchPlan,
+  refused: readonly PolicyFailure[],
+  news: StatusChanges,
+): void {
   const labels = labelsOf(key);
   const { currentState, conditions = [], token, peer } = status;
   for (const state of STATES) failoverState.set({ ...labels, state }, state === currentState ? 1 : 0);
   failoverInProgress.set(labels, conditions.some(({ type, status }) => type === "InProgress" && status === "True") ? 1 : 0);
-  failoverBothHold.set(labels, token?.state === "Held" && peer?.token?.state === "Held" ? 1 : 0);
+  failoverSplitBrain.set(labels, token?.state === "Held" && peer?.token?.state === "Held" ? 1 : 0);
   failoverErrors.set(labels, plan.refusals.length + plan.failures.length + refused.length);
   const ready = conditions.find(({ type }) => type === "Ready")?.status;
   for (const value of STATUSES) failoverReady.set({ ...labels, status: value }, value === ready ? 1 : 0);
@@ -36,12 +42,12 @@ export function counted(key: string, status: FailoverStatus, plan: Plan, refused
   if (news.completed) failoverTransitionSeconds.observe({ to: news.completed.to, mode: news.completed.mode }, news.completed.seconds);
 }
 
-/** The policy is gone, or somebody else's to count. */
-export function countedOut(key: string): void {
+/** The policy is gone, or another controller counts it. */
+export function removeMetrics(key: string): void {
   const labels = labelsOf(key);
   for (const state of STATES) failoverState.remove({ ...labels, state });
   for (const status of STATUSES) failoverReady.remove({ ...labels, status });
-  for (const metric of [failoverErrors, failoverInProgress, failoverBothHold, failoverPeerReachable, failoverLastSync]) {
+  for (const metric of [failoverErrors, failoverInProgress, failoverSplitBrain, failoverPeerReachable, failoverLastSync]) {
     metric.remove(labels);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
-import { newsOf } from "./events.ts";
+import { statusChanges } from "./events.ts";
 
 type Transition = NonNullable<FailoverStatus["transition"]>;
 
@@ -13,36 +13,36 @@ function error(status: "True" | "False", reason: string, message = ""): Failover
 }
 
 const texts = (before: FailoverStatus | undefined, after: FailoverStatus) =>
-  newsOf(before, after).events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  statusChanges(before, after).events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
-test("a switch is told when it starts and when it is done, with how long it took", () => {
+test("a switch is an Event when it starts and when it is done, with its duration", () => {
   const started = { transition: transition() };
   expect(texts({}, started)).toEqual(["Normal FailoverStarted: Switching to secondary in safe mode"]);
   const done = { transition: transition({ completionTime: "2026-11-16T12:00:42Z" }) };
   expect(texts(started, done)).toEqual(["Normal FailoverCompleted: This site is secondary; the switch took 42 s"]);
-  expect(newsOf(started, done).completed).toEqual({ to: "secondary", mode: "safe", seconds: 42 });
-  expect(newsOf(done, done)).toEqual({ events: [], steps: [] });
+  expect(statusChanges(started, done).completed).toEqual({ to: "secondary", mode: "safe", seconds: 42 });
+  expect(statusChanges(done, done)).toEqual({ events: [], steps: [] });
 });
 
-test("one that is left for another is told of, and one that is over is not", () => {
+test("a superseded switch is an Event, a finished one is not", () => {
   const back = { transition: transition({ to: "primary", startTime: "2026-11-16T12:01:00Z" }) };
   expect(texts({ transition: transition() }, back)).toEqual([
-    "Normal FailoverSuperseded: The switch to secondary was left: something else is wanted",
+    "Normal FailoverSuperseded: Switch to secondary superseded by a newer request",
     "Normal FailoverStarted: Switching to primary in safe mode",
   ]);
   expect(texts({ transition: transition({ completionTime: "2026-11-16T12:00:42Z" }) }, back)).toHaveLength(1);
 });
 
-test("each step is told once, when it is done", () => {
+test("each step is one Event, when it is done", () => {
   const step = { name: "ScaleDown", startTime: "2026-11-16T12:00:00Z" };
   const running = { transition: transition({ steps: [{ ...step, state: "Running" }] }) };
   const done = { transition: transition({ steps: [{ ...step, state: "Done", completionTime: "2026-11-16T12:00:07Z" }] }) };
   expect(texts(running, done)).toEqual(["Normal ScaleDown: ScaleDown is done after 7 s"]);
-  expect(newsOf(running, done).steps).toEqual([{ name: "ScaleDown", seconds: 7 }]);
+  expect(statusChanges(running, done).steps).toEqual([{ name: "ScaleDown", seconds: 7 }]);
   expect(texts(done, done)).toEqual([]);
 });
 
-test("an error is told when it appears and when it becomes another, not when it stays or goes", () => {
+test("an error is an Event when it appears and when it changes, not when it stays or clears", () => {
   const missing = error("True", "NotFound", "Deployment does not exist");
   expect(texts(error("False", "NoError"), missing)).toEqual(["Warning NotFound: Deployment does not exist"]);
   expect(texts(missing, missing)).toEqual([]);
@@ -50,9 +50,9 @@ test("an error is told when it appears and when it becomes another, not when it 
   expect(texts(missing, error("False", "NoError"))).toEqual([]);
 });
 
-test("a forced switch is told with its reason", () => {
+test("a forced switch is an Event with its reason", () => {
   expect(texts({ transition: transition() }, { transition: transition({ forced: "east burnt down" }) })).toEqual([
-    "Warning FailoverForced: Taken over without the other site's release: east burnt down",
+    "Warning FailoverForced: Took over without the other site's release: east burnt down",
   ]);
 });
 
@@ -66,11 +66,11 @@ const seen = (...names: string[]): FailoverStatus => ({
   })),
 });
 
-test("what the policy no longer names while it is stopped is told of: nobody will start it again", () => {
-  const rest = "no longer named and left stopped; annotation plumbline.dev/failover-prior says what was there before";
-  expect(texts(seen("web", "api"), seen("api"))).toEqual([`Warning ResourceLeft: Deployment shop/web (Scaled Down) is ${rest}`]);
+test("a stopped resource that is removed from the policy is an Event", () => {
+  const rest = "no longer in the policy and stays stopped; annotation plumbline.dev/failover-prior has its prior state";
+  expect(texts(seen("web", "api"), seen("api"))).toEqual([`Warning ResourceLeftStopped: Deployment shop/web (Scaled Down) is ${rest}`]);
   expect(texts(seen("a", "b", "c", "d", "e"), {})).toEqual([
-    `Warning ResourceLeft: VolumeReplication shop/data (Secondary) and 5 more are ${rest}`,
+    `Warning ResourceLeftStopped: VolumeReplication shop/data (Secondary) and 5 more are ${rest}`,
   ]);
   expect(texts(seen("api", "runs"), seen("api"))).toEqual([]);
   expect(texts(seen("api"), seen("api", "web"))).toEqual([]);
@@ -81,29 +81,29 @@ const withWeb = (state: string, changes: Partial<Transition> = {}): FailoverStat
   workloadStatuses: [{ kind: "Deployment", name: "web", namespace: "shop", state }],
 });
 
-test("what somebody else starts again at a secondary is told of, since it is stopped again before anybody sees it", () => {
+test("a resource that others start again at a secondary is an Event", () => {
   const told =
-    "Warning Drifted: Deployment shop/web was stopped and is Active again; whoever started it will go on, unless it is stopped too";
+    "Warning Drifted: Deployment shop/web was stopped and is Active again; another controller or person keeps starting it: stop that first";
   expect(texts(withWeb("Scaled Down"), withWeb("Active"))).toEqual([told]);
   expect(texts(withWeb("Active"), withWeb("Scaled Down"))).toEqual([]);
   expect(texts(withWeb("Scaled Down", { to: "primary" }), withWeb("Active", { to: "primary" }))).toEqual([]);
 });
 
-test("volumes that are writable are told of once, before the switch is complete", () => {
+test("writable volumes are reported once, before the switch is complete", () => {
   const way = transition({ to: "primary" });
   const writable = { ...way, volumesWritableTime: "2026-11-16T12:00:20Z" };
-  expect(newsOf({ transition: way }, { transition: writable }).volumes).toEqual({ mode: "safe", seconds: 20 });
-  expect(newsOf({ transition: writable }, { transition: writable }).volumes).toBeUndefined();
+  expect(statusChanges({ transition: way }, { transition: writable }).volumes).toEqual({ mode: "safe", seconds: 20 });
+  expect(statusChanges({ transition: writable }, { transition: writable }).volumes).toBeUndefined();
   const done = { ...writable, completionTime: "2026-11-16T12:00:50Z" };
-  expect(newsOf({ transition: writable }, { transition: done })).toMatchObject({ completed: { seconds: 50 } });
-  expect(newsOf(undefined, { transition: done })).toMatchObject({ volumes: { seconds: 20 }, completed: { seconds: 50 } });
+  expect(statusChanges({ transition: writable }, { transition: done })).toMatchObject({ completed: { seconds: 50 } });
+  expect(statusChanges(undefined, { transition: done })).toMatchObject({ volumes: { seconds: 20 }, completed: { seconds: 50 } });
 });
 
 function ready(status: "True" | "False" | "Unknown", reason: string, message = ""): FailoverStatus {
   return { conditions: [{ type: "Ready", status, reason, message, lastTransitionTime: "2026-11-16T12:00:00Z" }] };
 }
 
-test("that a switch would fail is told when it becomes so, and when it is over", () => {
+test("Ready becoming False and True again are Events", () => {
   const [fine, old] = [ready("True", "Ready"), ready("False", "CopyTooOld", "files: it was last copied more than 15m ago")];
   expect(texts(fine, old)).toEqual(["Warning NotReady: The site cannot be switched: files: it was last copied more than 15m ago"]);
   expect(texts(old, old)).toEqual([]);

@@ -10,8 +10,8 @@ interface StepDone {
   readonly seconds: number;
 }
 
-/** What of a status is worth telling those who have read the one before. */
-export interface News {
+/** What changed between two statuses: Events and measurements. */
+export interface StatusChanges {
   readonly events: readonly EventText[];
   readonly steps: readonly StepDone[];
   /** Volumes that are writable now, and how long that took. */
@@ -20,16 +20,16 @@ export interface News {
   readonly completed?: Pick<Transition, "to" | "mode"> & { readonly seconds: number };
 }
 
-export function newsOf(before: FailoverStatus | undefined, after: FailoverStatus): News {
+export function statusChanges(before: FailoverStatus | undefined, after: FailoverStatus): StatusChanges {
   const [was, is] = [before?.transition, after.transition];
   const isNew = is !== undefined && (was?.startTime !== is.startTime || was.to !== is.to);
   const events: EventText[] = [];
   if (isNew && was && was.completionTime === undefined) {
-    events.push({ type: "Normal", reason: "FailoverSuperseded", message: `The switch to ${was.to} was left: something else is wanted` });
+    events.push({ type: "Normal", reason: "FailoverSuperseded", message: `Switch to ${was.to} superseded by a newer request` });
   }
   if (isNew) events.push({ type: "Normal", reason: "FailoverStarted", message: `Switching to ${is.to} in ${is.mode} mode` });
   if (is?.forced !== undefined && (isNew || was?.forced === undefined)) {
-    events.push({ type: "Warning", reason: "FailoverForced", message: `Taken over without the other site's release: ${is.forced}` });
+    events.push({ type: "Warning", reason: "FailoverForced", message: `Took over without the other site's release: ${is.forced}` });
   }
   const steps = is ? stepsDone(isNew ? undefined : was, is) : [];
   for (const { name, seconds } of steps) events.push({ type: "Normal", reason: name, message: `${name} is done after ${seconds} s` });
@@ -46,7 +46,7 @@ export function newsOf(before: FailoverStatus | undefined, after: FailoverStatus
   return { events, steps, ...volumes, completed: { to: is.to, mode: is.mode, seconds } };
 }
 
-function volumesNews(was: Transition | undefined, { mode, startTime, volumesWritableTime }: Transition): Pick<News, "volumes"> {
+function volumesNews(was: Transition | undefined, { mode, startTime, volumesWritableTime }: Transition): Pick<StatusChanges, "volumes"> {
   if (volumesWritableTime === undefined || was?.volumesWritableTime !== undefined) return {};
   return { volumes: { mode, seconds: secondsBetween(startTime, volumesWritableTime) } };
 }
@@ -58,14 +58,14 @@ function stepsDone(was: Transition | undefined, is: Transition): StepDone[] {
     .map(({ name, startTime, completionTime }) => ({ name, seconds: secondsBetween(startTime, completionTime) }));
 }
 
-/** Resources that the policy names no more, though they are stopped: they stay so. */
+/** Stopped resources that were removed from the policy. They stay stopped. */
 function leftNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const named = new Set(resourcesOf(after).map(({ resource }) => resource));
   const [first, ...others] = resourcesOf(before).filter(({ resource, state }) => !named.has(resource) && STOPPED.has(state));
   if (!first) return [];
   const what = `${first.resource} (${first.state})${others.length > 0 ? ` and ${others.length} more are` : " is"}`;
-  const message = `${what} no longer named and left stopped; annotation ${PRIOR} says what was there before`;
-  return [{ type: "Warning", reason: "ResourceLeft", message }];
+  const message = `${what} no longer in the policy and stays stopped; annotation ${PRIOR} has its prior state`;
+  return [{ type: "Warning", reason: "ResourceLeftStopped", message }];
 }
 
 /** What was stopped on the way to secondary and runs again: an operator, a parent of Flux or a person does not know of the switch. */
@@ -75,7 +75,7 @@ function startedNews(before: FailoverStatus | undefined, after: FailoverStatus):
   const [first, ...others] = resourcesOf(after).filter(({ resource, state }) => stopped.has(resource) && STARTED.has(state));
   if (!first) return [];
   const what = `${first.resource} was stopped and is ${first.state} again${others.length > 0 ? `, and ${others.length} more` : ""}`;
-  return [{ type: "Warning", reason: "Drifted", message: `${what}; whoever started it will go on, unless it is stopped too` }];
+  return [{ type: "Warning", reason: "Drifted", message: `${what}; another controller or person keeps starting it: stop that first` }];
 }
 
 const STARTED = new Set(["Active", "Primary"]);
@@ -92,14 +92,14 @@ function resourcesOf({ volumeReplicationStatuses = [], workloadStatuses = [] }: 
   }));
 }
 
-/** An error is told when it appears and when it becomes another. */
+/** An error is an Event when it appears and when it changes. */
 function errorNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const [was, is] = [conditionOf(before, "Error"), conditionOf(after, "Error")];
   if (is?.status !== "True" || (was?.status === "True" && was.reason === is.reason && was.message === is.message)) return [];
   return [{ type: "Warning", reason: is.reason, message: is.message }];
 }
 
-/** That a switch would fail is told before the day of the switch. While one is under way nothing is known about the next. */
+/** Not being ready is an Event, so that it is noticed before a switch. While a switch runs, the next one is not judged. */
 function readyNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const [was, is] = [conditionOf(before, "Ready"), conditionOf(after, "Ready")];
   if (is?.status === "True" && was?.status === "False")

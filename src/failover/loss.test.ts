@@ -3,7 +3,7 @@ import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import { expectedLoss } from "./loss.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import { named, NOW, policy, volume } from "./testing/fixtures.ts";
 import { copyOf } from "./token/peer-copy.ts";
 import type { PeerView } from "./token/token.ts";
@@ -14,7 +14,7 @@ const at = (minute: number) => new Date(NOW.getTime() + minute * 60_000);
 
 function told(before: FailoverStatus | undefined, peer: PeerView, minute: number): FailoverStatus {
   const given = policy(spec, before ? { status: before } : {});
-  const observed = new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).observe(given, { peer });
+  const observed = new FakeSite().put("VolumeReplication", volume("data", "secondary")).observe(given, { peer });
   return report(before, given, plan(observed), { failures: [], peer }, at(minute));
 }
 
@@ -64,14 +64,14 @@ test.each([
   expect(copyOf({ volumeReplicationStatuses }).copy?.replicating).toBe(expected);
 });
 
-const publishes = (held: string | undefined, lastSyncTime: string, maxCopyAge?: string) => {
+const publishes = (previous: string | undefined, lastSyncTime: string, maxCopyAge?: string) => {
   const given = policy({
     desiredState: "primary",
     managedResources: spec.managedResources,
     ...(maxCopyAge !== undefined && { maxCopyAge }),
   });
-  const observed = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime } })).observe(given);
-  return report(held === undefined ? undefined : { lastSyncTime: held }, given, plan(observed), { failures: [] }, NOW).lastSyncTime;
+  const observed = new FakeSite().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime } })).observe(given);
+  return report(previous === undefined ? undefined : { lastSyncTime: previous }, given, plan(observed), { failures: [] }, NOW).lastSyncTime;
 };
 
 test("a primary with maxCopyAge publishes the age of its copy in steps of a quarter of it, and without it not at all", () => {

@@ -29,5 +29,5 @@ export function expectedLoss({ spec, status }: FailoverPolicy, now: Date): Expec
 }
 
 function unknown(why: string): ExpectedLoss {
-  return { known: false, text: `Not known: ${why}. Everything that was written at the other site since its last copy is lost` };
+  return { known: false, text: `Unknown: ${why}. Everything that was written at the other site since its last copy is lost` };
 }

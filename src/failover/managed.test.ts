@@ -52,12 +52,9 @@ describe("what a policy names", () => {
   });
 
   test.each([
-    [
-      { managedResources: something, desiredState: "standby" },
-      'spec.desiredState: desiredState is "standby"; it has to be primary or secondary',
-    ],
-    [{ managedResources: something, mode: "fast" }, 'spec.mode: mode is "fast"; it has to be on, safe, off or unsafe'],
-    [{}, "spec.managedResources: nothing is named that could be switched"],
+    [{ managedResources: something, desiredState: "standby" }, 'spec.desiredState: desiredState is "standby"; set primary or secondary'],
+    [{ managedResources: something, mode: "fast" }, 'spec.mode: mode is "fast"; set on, safe, off or unsafe'],
+    [{}, "spec.managedResources: no resource to switch; name at least one"],
     [{ managedResources: [{ kind: "Deployment", name: "" }] }, "spec.managedResources[0].name: name is missing"],
     [
       { managedResources: named("Ingress web") },

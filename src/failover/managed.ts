@@ -25,9 +25,9 @@ export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problem
 
   const { desiredState, mode } = policy.spec;
   if (desiredState !== "primary" && desiredState !== "secondary") {
-    invalid("spec.desiredState", `desiredState is ${JSON.stringify(desiredState)}; it has to be primary or secondary`);
+    invalid("spec.desiredState", `desiredState is ${JSON.stringify(desiredState)}; set primary or secondary`);
   }
-  if (modeOf(policy.spec) === undefined) invalid("spec.mode", `mode is ${JSON.stringify(mode)}; it has to be on, safe, off or unsafe`);
+  if (modeOf(policy.spec) === undefined) invalid("spec.mode", `mode is ${JSON.stringify(mode)}; set on, safe, off or unsafe`);
 
   for (const { field, kind, name, namespace = policy.metadata.namespace ?? "default" } of entries(policy.spec)) {
     if (!isManagedKind(kind)) {
@@ -39,7 +39,7 @@ export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problem
       if (!managed.has(key)) managed.set(key, { kind, namespace, name, field });
     }
   }
-  if (managed.size === 0 && problems.length === 0) invalid("spec.managedResources", "nothing is named that could be switched");
+  if (managed.size === 0 && problems.length === 0) invalid("spec.managedResources", "no resource to switch; name at least one");
   for (const { field, message } of specProblems(policy.spec)) invalid(field, message);
   return { managed: [...managed.values()], problems };
 }
@@ -51,7 +51,7 @@ export function modeOf({ mode = "on" }: Pick<Spec, "mode">): "safe" | "unsafe" |
 }
 
 /** Whether the policy was last seen to be where it is wanted, and nothing else has been asked for since. */
-export function atRest({ metadata, spec, status }: FailoverPolicy, to: Role = spec.desiredState): boolean {
+export function isComplete({ metadata, spec, status }: FailoverPolicy, to: Role = spec.desiredState): boolean {
   const { transition } = status ?? {};
   return transition?.completionTime !== undefined && transition.to === to && transition.generation === (metadata.generation ?? 0);
 }

@@ -2,21 +2,21 @@ import { gauge, histogram } from "../kube/metrics.ts";
 
 export const failoverState = gauge(
   "failover_state",
-  "1 for the state in which the site of a policy was last seen: primary, secondary, mixed (some of each) or unknown (not all could be looked at).",
+  "1 for the last observed state of the site of a policy: primary, secondary, mixed (some of each) or unknown (not everything could be read).",
   "namespace",
   "policy",
   "state",
 );
 export const failoverErrors = gauge(
   "failover_errors",
-  "What is in the way of a policy: resources that are missing, cannot be read or written, or have failed.",
+  "Problems of a policy: resources that are missing, cannot be read or written, or have failed.",
   "namespace",
   "policy",
 );
 export const failoverInProgress = gauge("failover_in_progress", "1 while the site of a policy is being switched.", "namespace", "policy");
-export const failoverBothHold = gauge(
-  "failover_both_hold",
-  "1 while, for all that is known, both sites of a policy hold the token, so that writers may run at both.",
+export const failoverSplitBrain = gauge(
+  "failover_split_brain",
+  "1 while both sites of a policy hold the token, as far as known: writers may run at both.",
   "namespace",
   "policy",
 );
@@ -29,7 +29,7 @@ export const failoverVolumesSeconds = histogram(
 );
 export const failoverReady = gauge(
   "failover_ready",
-  "1 for the status of the condition Ready of a policy: True when its site can be switched, False when it cannot, Unknown when that was not observed.",
+  "1 for the status of the condition Ready of a policy: True when its site can be switched, False when it cannot, Unknown when this was not observed.",
   "namespace",
   "policy",
   "status",

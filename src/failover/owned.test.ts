@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, FailoverStatus, Role } from "../api/failover/failover-policy.ts";
 import { plan } from "./plan.ts";
-import { inFlux, words } from "./testing/harness.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { inFlux, writeTexts } from "./testing/harness.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import { application, deployment, flux, named, policy, volume } from "./testing/fixtures.ts";
 
 const RECONCILE = "kustomize.toolkit.fluxcd.io/reconcile";
@@ -14,7 +14,7 @@ function wanting(to: Role, ...resources: string[]): FailoverPolicy {
 
 const own = (wanted: FailoverPolicy) => ({ ...wanted, metadata: { ...wanted.metadata, ...inFlux("kustomize", "apps") } });
 
-const refused = (site: SpecimenSite, wanted: FailoverPolicy) => {
+const refused = (site: FakeSite, wanted: FailoverPolicy) => {
   const { refusals, steps } = plan(site.observe(wanted));
   if (refusals.length > 0) expect(steps.every(({ state }) => state !== "Act")).toBe(true);
   return refusals.map(({ reason, field, message }) => `${reason} ${field}: ${message}`);
@@ -22,7 +22,7 @@ const refused = (site: SpecimenSite, wanted: FailoverPolicy) => {
 
 describe("a volume that GitOps applies", () => {
   test("is refused when its Kustomization is not named, with what to set", () => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { metadata: inFlux("kustomize", "apps") }));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata: inFlux("kustomize", "apps") }));
     expect(refused(site, wanting("secondary"))).toEqual([
       "OwnedByGitOps spec.managedResources[0]: VolumeReplication data is applied by Kustomization shop/apps, which writes spec.replicationState back; " +
         `set annotation ${RECONCILE}: disabled on it, or take it out of Git`,
@@ -32,15 +32,15 @@ describe("a volume that GitOps applies", () => {
   test.each(["reconcile: disabled", "ssa: IfNotPresent"])("is switched when it carries %s", (exemption) => {
     const [key, value = ""] = exemption.split(": ");
     const metadata = { ...inFlux("kustomize", "apps"), annotations: { [`kustomize.toolkit.fluxcd.io/${key}`]: value } };
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary", { metadata }));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "secondary", { metadata }));
     const planned = plan(site.observe(wanting("primary")));
     expect(planned.refusals).toEqual([]);
     expect(planned.notes).toEqual([]);
-    expect(words(planned)).toEqual(["promote VolumeReplication shop/data"]);
+    expect(writeTexts(planned)).toEqual(["promote VolumeReplication shop/data"]);
   });
 
   test("is exempted with its first write when the policy names its Kustomization, and the policy that did it is remembered", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
       .put("Kustomization", flux("apps", { suspend: true }));
     const { steps, refusals } = plan(site.observe(wanting("primary", "Kustomization apps")));
@@ -54,7 +54,7 @@ describe("a volume that GitOps applies", () => {
   });
 
   test("is refused for promotion while its Kustomization runs, as a reconcile under way could take it back", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
       .put("Kustomization", flux("apps"));
     expect(refused(site, wanting("primary", "Kustomization apps"))).toHaveLength(1);
@@ -62,7 +62,7 @@ describe("a volume that GitOps applies", () => {
   });
 
   test("is refused when a HelmRelease applies it, named or not: a forced upgrade writes all of the chart", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", volume("data", "primary", { metadata: inFlux("helm", "db") }))
       .put("HelmRelease", flux("db"));
     expect(refused(site, wanting("secondary", "HelmRelease db"))).toEqual([
@@ -72,7 +72,7 @@ describe("a volume that GitOps applies", () => {
 
   test("is refused when an Application applies it that does not leave its state alone", () => {
     const owner = application("shop", undefined);
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { metadata: TRACKED })).put("Application", owner);
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata: TRACKED })).put("Application", owner);
     expect(refused(site, wanting("secondary"))).toEqual([expect.stringContaining("and name it in spec.managedResources")]);
     expect(refused(site, wanting("secondary", "Application shop"))).toEqual([
       expect.stringMatching(/spec.ignoreDifferences for \/spec\/replicationState and sync option RespectIgnoreDifferences=true/),
@@ -88,7 +88,7 @@ describe("a volume that GitOps applies", () => {
   });
 
   test("is an Error at rest and after a switch has begun, and stops nothing then", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("helm", "db") }))
       .put("Deployment", deployment("web", { replicas: 2 }));
     const transition = { to: "secondary", mode: "safe", generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] } as const;
@@ -96,12 +96,12 @@ describe("a volume that GitOps applies", () => {
     const planned = plan(site.observe({ ...wanting("secondary", "Deployment web"), status }));
     expect(planned.refusals).toEqual([]);
     expect(planned.failures.map(({ reason }) => reason)).toEqual(["OwnedByGitOps"]);
-    expect(words(planned)).toEqual(["scale Deployment shop/web from 2 to 0"]);
+    expect(writeTexts(planned)).toEqual(["scale Deployment shop/web from 2 to 0"]);
   });
 
   test("is only noted when Helm installed it: nothing writes it back by itself", () => {
     const metadata = { annotations: { "meta.helm.sh/release-name": "db", "meta.helm.sh/release-namespace": "shop" } };
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { metadata }));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata }));
     const { refusals, notes } = plan(site.observe(wanting("secondary")));
     expect(refusals).toEqual([]);
     expect(notes.map(({ message }) => message)).toEqual([
@@ -112,7 +112,7 @@ describe("a volume that GitOps applies", () => {
 
 describe("other objects that GitOps applies", () => {
   test("are noted while the owner is not named, and nothing is refused", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", volume("data", "primary"))
       .put("Deployment", deployment("web", { replicas: 0 }, inFlux("kustomize", "apps")))
       .put("Kustomization", flux("apps"));
@@ -132,12 +132,43 @@ describe("other objects that GitOps applies", () => {
   });
 
   test("the policy is noted too, and differently when it names its own owner", () => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary")).put("Kustomization", flux("apps"));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary")).put("Kustomization", flux("apps"));
     expect(plan(site.observe(own(wanting("primary")))).notes.map(({ message }) => message)).toEqual([
       expect.stringContaining("it writes spec.desiredState back after a switch"),
     ]);
     expect(plan(site.observe(own(wanting("primary", "Kustomization apps")))).notes.map(({ message }) => message)).toEqual([
       expect.stringContaining("remove it from spec.managedResources"),
     ]);
+  });
+});
+
+const readyWith = (metadata: object, ...resources: string[]) => {
+  const site = new FakeSite()
+    .put("VolumeReplication", volume("data", "secondary", { metadata: { labels: {} } }))
+    .put("Deployment", deployment("web", { replicas: 0 }, metadata))
+    .put("Kustomization", { ...flux("apps", { suspend: true }), metadata: { ...flux("apps").metadata, ...inFlux("kustomize", "root") } });
+  const { ready, refusals } = plan(site.observe(wanting("secondary", "Deployment web", ...resources)));
+  expect(refusals).toEqual([]);
+  return ready.findings
+    .filter(({ reason }) => reason === "OwnerNotNamed")
+    .map(({ status, name, message }) => `${status} ${name}: ${message}`);
+};
+
+describe("a workload whose owner the policy does not name", () => {
+  const chart = { annotations: { "meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop" } };
+  test("keeps the site from being Ready, with the owner to name", () => {
+    expect(readyWith(inFlux("kustomize", "apps"))).toEqual([
+      "False web: Kustomization shop/apps applies it (label kustomize.toolkit.fluxcd.io/name) and is not named in the policy: it may undo a switch. " +
+        `Name it in spec.managedResources, or set annotation ${RECONCILE}: disabled on the object`,
+    ]);
+    expect(readyWith(inFlux("helm", "web"))).toHaveLength(1);
+  });
+
+  test("does not when it is named or exempt, when only a person runs helm, or for what Git does not count", () => {
+    expect(readyWith(inFlux("kustomize", "apps"), "Kustomization apps")).toEqual([]);
+    expect(readyWith({ ...inFlux("kustomize", "apps"), annotations: { [RECONCILE]: "disabled" } })).toEqual([]);
+    expect(readyWith(chart)).toEqual([]);
+    // The Kustomization that is named has an owner of its own.
+    expect(readyWith({}, "Kustomization apps")).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import type { Role } from "../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../api/kind.ts";
 import { ignoresVolume } from "./steps/argo.ts";
-import { found } from "./observe/resources.ts";
-import type { Managed, Observed } from "./observe/observed.ts";
+import { foundResources } from "./observe/resources.ts";
+import type { Managed, ObservedPolicy } from "./observe/observed.ts";
 import { EXEMPT, isExempt, isNamed, type Owner, ownersOf, titleOf } from "./owners.ts";
 import type { PolicyFailure, Wait } from "./steps/step.ts";
 import { foundVolumes } from "./steps/volume-groups.ts";
@@ -12,8 +12,8 @@ type Volume = KubeObject & { readonly spec: { readonly replicationState: string 
 /** Which policy exempted a volume from its Kustomization. */
 const EXEMPTED = "plumbline.dev/failover-exempted";
 
-/** What applies a named object, or the policy itself, and is not named in the policy: nobody stops it from undoing a switch. */
-export function ownerNotes(observed: Observed): Wait[] {
+/** What applies a named object, or the policy itself, and is not named in the policy: nothing stops it from undoing a switch. */
+export function ownerNotes(observed: ObservedPolicy): Wait[] {
   const { policy, managed } = observed;
   const resources = managed.flatMap((resource) => {
     const look = observed.look(resource);
@@ -22,7 +22,7 @@ export function ownerNotes(observed: Observed): Wait[] {
       kind: resource.kind,
       namespace: resource.namespace,
       name: resource.name,
-      message: `${titleOf(owner)} applies it (${owner.mark}) and is not named in the policy: ${undoes(owner)}`,
+      message: unnamed(owner),
     }));
   });
   const { namespace = "", name } = policy.metadata;
@@ -37,7 +37,31 @@ export function ownerNotes(observed: Observed): Wait[] {
   return [...ofPolicy, ...resources];
 }
 
-function strangers({ managed }: Observed, kind: string, object: KubeObject): Owner[] {
+/**
+ * Workloads whose replicas an owner that is not suspended may write back, for the condition Ready. For other kinds, Git rarely has the field that a switch changes:
+ * `suspend`, an annotation. A Helm release without a HelmRelease does nothing until a person does.
+ */
+export function unnamedOwners(observed: ObservedPolicy): PolicyFailure[] {
+  return foundResources(observed, ["Deployment", "StatefulSet"]).flatMap(({ resource: { kind, namespace, name, field }, object }) =>
+    strangers(observed, kind, object)
+      .filter((owner) => owner.kind !== "Helm")
+      .map((owner): PolicyFailure => ({
+        kind,
+        namespace,
+        name,
+        field,
+        reason: "OwnerNotNamed",
+        message: unnamed(owner),
+        class: "Permanent",
+      })),
+  );
+}
+
+function unnamed(owner: Owner): string {
+  return `${titleOf(owner)} applies it (${owner.mark}) and is not named in the policy: ${undoes(owner)}`;
+}
+
+function strangers({ managed }: ObservedPolicy, kind: string, object: KubeObject): Owner[] {
   return ownersOf(kind, object, managed).filter((owner) => !isNamed(owner, managed) && !isLeftAlone(owner, object));
 }
 
@@ -60,32 +84,32 @@ function revertsPolicy(owner: Owner, managed: readonly Managed[]): string {
  * Volumes whose `spec.replicationState` something else writes: a promotion would be taken back under running pods, or a demotion while the other site
  * writes. A Kustomization of the policy that is suspended before the volume is written is no such thing: the volume is exempted with the write.
  */
-export function ownedVolumes(observed: Observed, to: Role): PolicyFailure[] {
+export function ownedVolumes(observed: ObservedPolicy, to: Role): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) =>
     ownersOf(resource.kind, object, observed.managed)
       .filter((owner) => owner.kind !== "Helm" && !isSafeFrom(observed, owner, resource.kind, object, to))
       .map((owner): PolicyFailure => {
         const { kind, namespace, name, field } = resource;
-        const message = `${kind} ${name} is applied by ${titleOf(owner)}, which writes spec.replicationState back; ${remedyFor(owner, isNamed(owner, observed.managed))}`;
+        const message = `${kind} ${name} is applied by ${titleOf(owner)}, which writes spec.replicationState back; ${fixFor(owner, isNamed(owner, observed.managed))}`;
         return { kind, namespace, name, field, reason: "OwnedByGitOps", message, class: "Permanent" };
       }),
   );
 }
 
-function isSafeFrom(observed: Observed, owner: Owner, kind: string, object: Volume, to: Role): boolean {
+function isSafeFrom(observed: ObservedPolicy, owner: Owner, kind: string, object: Volume, to: Role): boolean {
   if (isLeftAlone(owner, object)) return true;
   if (owner.kind === "Application") {
-    return found(observed, ["Application"]).some(({ resource, object: application }) => {
+    return foundResources(observed, ["Application"]).some(({ resource, object: application }) => {
       return isNamed(owner, [resource]) && ignoresVolume(application, kind, object);
     });
   }
   const isThere = (object.spec.replicationState === "primary") === (to === "primary");
-  return found(observed, ["Kustomization"]).some(({ resource, object: { spec } }) => {
+  return foundResources(observed, ["Kustomization"]).some(({ resource, object: { spec } }) => {
     return isNamed(owner, [resource]) && (to === "secondary" || isThere || spec.suspend === true);
   });
 }
 
-function remedyFor({ kind }: Owner, named: boolean): string {
+function fixFor({ kind }: Owner, named: boolean): string {
   if (kind === "Kustomization") return `set annotation ${EXEMPT.key}: ${EXEMPT.value} on it, or take it out of Git`;
   if (kind === "HelmRelease")
     return "a HelmRelease exempts no object: take it out of the chart (annotation helm.sh/resource-policy: keep keeps the object)";
@@ -94,7 +118,7 @@ function remedyFor({ kind }: Owner, named: boolean): string {
 }
 
 /** The annotations by which a Kustomization of the policy leaves a volume alone from now on. They stay: Git would still say the other role. */
-export function exemption(observed: Observed, kind: string, volume: KubeObject): Record<string, string> {
+export function exemption(observed: ObservedPolicy, kind: string, volume: KubeObject): Record<string, string> {
   const isOwned = ownersOf(kind, volume, observed.managed).some(
     (owner) => owner.kind === "Kustomization" && isNamed(owner, observed.managed),
   );

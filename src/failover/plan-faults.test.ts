@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, ManagedKind, Role } from "../api/failover/failover-policy.ts";
 import { plan, tokenFacts } from "./plan.ts";
-import { shop, steps, words } from "./testing/harness.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { shop, steps, writeTexts } from "./testing/harness.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import { autoscaler, cronJob, deployment, flux, job, named, policy, scaledObject, volume, VOLUME_CONDITIONS } from "./testing/fixtures.ts";
 import { decideToken, type TokenDecision } from "./token/token.ts";
 
@@ -12,18 +12,18 @@ const data = (desiredState: Role, ...others: string[]) =>
   policy({ desiredState, managedResources: named("VolumeReplication data", ...others) });
 const given = (mode: string) =>
   policy({ desiredState: "primary", mode, managedResources: named("VolumeReplication data", "Deployment web") });
-const secondarySite = () => new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).put("Kustomization", flux("apps"));
-const held = (spec: FailoverPolicy, epoch: number, state: "Held" | "Released" = "Held") => ({
+const secondarySite = () => new FakeSite().put("VolumeReplication", volume("data", "secondary")).put("Kustomization", flux("apps"));
+const withToken = (spec: FailoverPolicy, epoch: number, state: "Held" | "Released" = "Held") => ({
   ...spec,
   status: { token: { epoch, state } },
 });
 
 describe("something that is missing", () => {
   test.each(KINDS)("a %s is an error of its own and holds nobody up on the way to secondary", (kind) => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary"));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
     const first = plan(site.observe(data("secondary", `${kind} gone`)));
     expect(first.failures.map(({ reason, name }) => `${reason} ${name}`)).toEqual(["NotFound gone"]);
-    expect(words(first)).toEqual(["demote VolumeReplication shop/data"]);
+    expect(writeTexts(first)).toEqual(["demote VolumeReplication shop/data"]);
     site.put("VolumeReplication", volume("data", "secondary"));
     const done = plan(site.observe(data("secondary", `${kind} gone`)));
     expect(done.steps.every(({ state }) => state === "Done")).toBe(true);
@@ -33,30 +33,30 @@ describe("something that is missing", () => {
   });
 
   test.each(KINDS.slice(3))("the kind %s is a failure of that resource, and none of a policy that does not name it", (kind) => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
     site.absentKinds.add(kind);
     expect(plan(site.observe(data("secondary", `${kind} web`))).failures.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
-      `KindNotInstalled: This cluster does not know the kind ${kind}`,
+      `KindNotInstalled: This cluster does not serve kind ${kind}`,
     ]);
     expect(plan(site.observe(data("secondary"))).complete).toBe(true);
   });
 
   test("a VolumeReplication holds up no demotion of others, and without it nobody is led here and nothing comes back", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", volume("data", "primary"))
       .put("CronJob", cronJob("nightly", { suspend: true }, { annotations: { "plumbline.dev/failover-prior": '{"suspend":false}' } }))
       .put("VirtualService", { metadata: { name: "web", namespace: "shop" } });
-    expect(words(plan(site.observe(data("secondary", "VolumeReplication gone"))))).toEqual(["demote VolumeReplication shop/data"]);
+    expect(writeTexts(plan(site.observe(data("secondary", "VolumeReplication gone"))))).toEqual(["demote VolumeReplication shop/data"]);
     site.put("VolumeReplication", volume("data", "secondary"));
     const up = plan(site.observe(data("primary", "VolumeReplication gone", "CronJob nightly", "VirtualService web")));
-    expect(words(up)).toEqual(["promote VolumeReplication shop/data"]);
+    expect(writeTexts(up)).toEqual(["promote VolumeReplication shop/data"]);
     expect(up.steps.find(({ name }) => name === "AwaitVolumes")?.waits.map(({ message }) => message)).toContain(
       "VolumeReplication gone does not exist",
     );
   });
 });
 
-describe("something that cannot be looked at", () => {
+describe("a resource that cannot be read", () => {
   test.each([
     "VolumeReplication shop/data",
     "VirtualService shop/web",
@@ -74,14 +74,14 @@ describe("something that cannot be looked at", () => {
     }
     expect(run.site.all("VolumeReplication").map(({ spec }) => spec.replicationState)).toEqual(["primary", "primary"]);
     expect(run.site.get("Deployment", "web").spec.replicas).toBe(0);
-    expect(run.plans.at(-1)?.failures.map(({ reason }) => reason)).toEqual(["LookFailed"]);
+    expect(run.plans.at(-1)?.failures.map(({ reason }) => reason)).toEqual(["ReadFailed"]);
     expect(run.plans.at(-1)?.requeueAfterMs).toBe(5_000);
     run.site.errors.clear();
     expect(run.settle().complete).toBe(true);
   });
 
   test("for want of rights is Forbidden", () => {
-    const site = new SpecimenSite();
+    const site = new FakeSite();
     const observed = site.observe(policy({ managedResources: named("Deployment web") }), {
       look: () => ({ error: "deployments is forbidden", code: "Forbidden" }),
     });
@@ -97,15 +97,15 @@ describe("unsafe mode", () => {
       run.settle();
       run.want({ desiredState: "secondary" });
       const down = run.pass();
-      expect(words(down)).toHaveLength(14);
-      expect(words(down)).toContain("demote VolumeReplication shop/data");
+      expect(writeTexts(down)).toHaveLength(14);
+      expect(writeTexts(down)).toContain("demote VolumeReplication shop/data");
       expect(down.complete).toBe(false);
       expect(run.pass().complete).toBe(false);
       run.settle();
       run.want({ desiredState: "primary" });
       const up = run.pass();
-      expect(words(up)).toHaveLength(14);
-      expect(words(up)).toContain("scale Deployment shop/web from 0 to 3");
+      expect(writeTexts(up)).toHaveLength(14);
+      expect(writeTexts(up)).toContain("scale Deployment shop/web from 0 to 3");
       expect(up.complete).toBe(false);
       expect(run.settle().complete).toBe(true);
     },
@@ -114,10 +114,10 @@ describe("unsafe mode", () => {
   test("an error of a volume is told, and stops nothing", () => {
     const failed = volume("data", "primary", { conditions: [...VOLUME_CONDITIONS.promoteFailed], status: { state: "Secondary" } });
     const stopped = deployment("web", { replicas: 0 }, { annotations: { "plumbline.dev/failover-prior": '{"replicas":2}' } });
-    const site = new SpecimenSite().put("VolumeReplication", failed).put("Deployment", stopped);
-    expect(words(plan(site.observe(given("off"))))).toEqual(["scale Deployment shop/web from 0 to 2"]);
+    const site = new FakeSite().put("VolumeReplication", failed).put("Deployment", stopped);
+    expect(writeTexts(plan(site.observe(given("off"))))).toEqual(["scale Deployment shop/web from 0 to 2"]);
     expect(plan(site.observe(given("off"))).failures.map(({ reason }) => reason)).toEqual(["VolumeError"]);
-    expect(words(plan(site.observe(given("on"))))).toEqual([]);
+    expect(writeTexts(plan(site.observe(given("on"))))).toEqual([]);
   });
 });
 
@@ -143,9 +143,9 @@ describe("a refusal", () => {
     if (!web) throw new Error("no web");
     const result = plan({ ...observed, contested: [{ resource: web, holder: "shop/older" }] });
     expect(result.refusals.map(({ message }) => message)).toEqual([
-      "Deployment shop/web is switched by FailoverPolicy shop/older, which asked for it first",
+      "Deployment shop/web is switched by FailoverPolicy shop/older, which asked for it first; remove it from one of the two policies",
     ]);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
     expect(result.steps.flatMap(({ writes }) => writes)).not.toEqual([]);
     expect(result.requeueAfterMs).toBe(20_000);
   });
@@ -153,9 +153,9 @@ describe("a refusal", () => {
 
 const garbled = (rest: object = {}) => ({ annotations: { "plumbline.dev/failover-prior": "{", ...rest } });
 
-describe("a memory that nobody can read", () => {
+describe("a prior-state annotation that cannot be parsed", () => {
   test("is replaced on the way to secondary, while what there is can still be seen", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("Deployment", deployment("web", { replicas: 5 }, garbled()))
       .put("CronJob", cronJob("nightly", {}, { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","replicas":2}' } }));
     const result = plan(site.observe(policy({ managedResources: named("Deployment web", "CronJob nightly") })));
@@ -170,7 +170,7 @@ describe("a memory that nobody can read", () => {
     const keda = scaledObject("web", "web", garbled({ "autoscaling.keda.sh/paused-replicas": "0" }));
     const hpa = autoscaler("web", "Deployment web", { behavior: { scaleUp: { selectPolicy: "Disabled" } } });
     hpa.metadata.annotations = garbled().annotations;
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("Deployment", deployment("web", { replicas: 0 }, garbled()))
       .put("CronJob", cronJob("nightly", { suspend: true }, garbled()))
       .put("Job", job("nightly-1", "nightly", { suspend: true }, garbled()))
@@ -200,7 +200,7 @@ describe("drift at rest", () => {
       spec.suspend = false;
     });
     const drifted = run.pass();
-    expect(words(drifted)).toEqual(["suspend CronJob shop/nightly", "scale Deployment shop/web from 9 to 0"]);
+    expect(writeTexts(drifted)).toEqual(["suspend CronJob shop/nightly", "scale Deployment shop/web from 9 to 0"]);
     expect(drifted.complete).toBe(false);
     run.settle();
     run.want({ desiredState: "primary" });
@@ -217,7 +217,7 @@ describe("drift at rest", () => {
     run.site.edit("Kustomization", run.site.get("Kustomization", "apps"), ({ spec }) => {
       spec.suspend = true;
     });
-    expect(words(run.pass())).toEqual([]);
+    expect(writeTexts(run.pass())).toEqual([]);
     expect(run.pass().complete).toBe(true);
   });
 });
@@ -225,14 +225,14 @@ describe("drift at rest", () => {
 describe("with another site", () => {
   const peer = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
   const decision: TokenDecision = { mayWrite: false, mustDemote: false, waits: [] };
-  const waits = [{ kind: "FailoverPolicy", name: "site", message: "The other site has not released yet" }];
+  const waits = [{ kind: "FailoverPolicy", name: "site", message: "Waiting for the other site to release its token" }];
   const up = (mode = "on") =>
     policy({ desiredState: "primary", mode, peer, managedResources: named("VolumeReplication data", "Kustomization apps") });
 
   test.each(["on", "off"])("mode %s: nothing at all is written before the token is ours", (mode) => {
     for (const token of [undefined, { ...decision, waits }]) {
       const result = plan(secondarySite().observe(up(mode)), token);
-      expect(words(result)).toEqual([]);
+      expect(writeTexts(result)).toEqual([]);
       expect(steps(result)[0]).toBe("TakeToken Wait");
       expect(result.requeueAfterMs).toBe(5_000);
     }
@@ -241,16 +241,16 @@ describe("with another site", () => {
       take: { epoch: 4, state: "Held" },
       forced: "the site burnt down",
     });
-    expect(words(taking)).toEqual([]);
+    expect(writeTexts(taking)).toEqual([]);
     expect(taking.steps[0]).toMatchObject({ name: "TakeToken", state: "Act", token: { epoch: 4, state: "Held" } });
     expect(taking.forced).toBe("the site burnt down");
-    expect(words(plan(secondarySite().observe(up(mode)), { ...decision, mayWrite: true }))).toContain(
+    expect(writeTexts(plan(secondarySite().observe(up(mode)), { ...decision, mayWrite: true }))).toContain(
       "promote VolumeReplication shop/data",
     );
   });
 
   test("a switch to secondary ends with the release, and is not complete before it", () => {
-    const down = held({ ...up(), spec: { ...up().spec, desiredState: "secondary" } }, 3);
+    const down = withToken({ ...up(), spec: { ...up().spec, desiredState: "secondary" } }, 3);
     const at = secondarySite();
     const marking = plan(at.observe(down), decision);
     for (const write of marking.steps.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes)) at.write(write);
@@ -261,19 +261,17 @@ describe("with another site", () => {
     expect(waiting.complete).toBe(false);
     const releasing = plan(at.observe(down), { ...decision, release: { epoch: 3, state: "Released" } });
     expect(releasing.steps.at(-1)).toMatchObject({ name: "ReleaseToken", state: "Act", token: { epoch: 3, state: "Released" } });
-    expect(plan(at.observe(held(down, 3, "Released")), decision).complete).toBe(true);
+    expect(plan(at.observe(withToken(down, 3, "Released")), decision).complete).toBe(true);
   });
 
   test("a site that was outranked before it promoted anything lets go all the same: the line may be cut before the next pass", () => {
-    const at = new SpecimenSite()
-      .put("VolumeReplication", volume("data", "secondary"))
-      .put("Kustomization", flux("apps", { suspend: true }));
+    const at = new FakeSite().put("VolumeReplication", volume("data", "secondary")).put("Kustomization", flux("apps", { suspend: true }));
     const peerView = { reachable: true, exists: true, desiredState: "primary", token: { epoch: 6, state: "Held" } } as const;
-    const own = held(up(), 4);
+    const own = withToken(up(), 4);
     const observed = at.observe(own, { peer: peerView });
     const token = decideToken({ policy: own, mode: "safe", ...tokenFacts(observed), peer: peerView });
     const result = plan(observed, token);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
     expect(result.steps.filter(({ state }) => state === "Act").map((step) => step.token)).toEqual([
       { epoch: 4, state: "Released", copied: true },
     ]);
@@ -282,12 +280,122 @@ describe("with another site", () => {
   test("a site that was outranked is made a secondary first, whatever is wanted, and says so", () => {
     const at = secondarySite().put("VolumeReplication", volume("data", "primary"));
     const token = { reachable: true, exists: true, desiredState: "primary", token: { epoch: 5, state: "Held" } } as const;
-    const result = plan(at.observe(held(up(), 3), { peer: token }), { ...decision, mustDemote: true, waits });
+    const result = plan(at.observe(withToken(up(), 3), { peer: token }), { ...decision, mustDemote: true, waits });
     expect(result.to).toBe("secondary");
     expect(result.failures.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
-      "Split: The other site holds epoch 5; this site is made a secondary before anything else",
+      "SplitBrain: The other site holds epoch 5; this site becomes secondary first",
     ]);
-    expect(words(result)).toEqual(["suspend Kustomization shop/apps"]);
+    expect(writeTexts(result)).toEqual(["suspend Kustomization shop/apps"]);
     expect(result.complete).toBe(false);
+  });
+});
+
+const told = (failures: readonly { reason: string; field?: string; message: string }[]) =>
+  failures.map(({ reason, field, message }) => `${reason} ${field}: ${message}`);
+
+describe("a spec.peer that cannot work", () => {
+  const wrong = {
+    reachable: false,
+    message: "Secret shop/west of spec.peer has no key kubeconfig",
+    field: "spec.peer.kubeconfigSecret.key",
+  } as const;
+  const peer = { kubeconfigSecret: { name: "west", key: "kubeconfig" } };
+  const invalid = [`PeerInvalid spec.peer.kubeconfigSecret.key: ${wrong.message}`];
+  const paired = (spec: Partial<FailoverPolicy["spec"]>, status: FailoverPolicy["status"] = {}) => ({
+    ...policy({ desiredState: "primary", managedResources: named("VolumeReplication data"), peer, ...spec }),
+    status,
+  });
+  const planned = (spec: FailoverPolicy, site = secondarySite()) => {
+    const observed = { ...site.observe(spec), peer: wrong };
+    return plan(observed, decideToken({ policy: spec, mode: "safe", ...tokenFacts(observed), peer: wrong }));
+  };
+
+  test.each(["primary", "secondary"] as const)("refuses the way to %s, with the field, and writes nothing", (desiredState) => {
+    const site = desiredState === "primary" ? secondarySite() : new FakeSite().put("VolumeReplication", volume("data", "primary"));
+    const made = planned(paired({ desiredState }, { token: { epoch: 2, state: desiredState === "primary" ? "Released" : "Held" } }), site);
+    expect(told(made.refusals)).toEqual(invalid);
+    expect([writeTexts(made), made.steps.filter(({ state }) => state === "Act")]).toEqual([[], []]);
+    expect(made.ready).toMatchObject({ status: "False", reason: "PeerInvalid" });
+    // Nothing tells when the Secret changes.
+    expect(made.requeueAfterMs).toBe(20_000);
+  });
+
+  test("is reported of a site at rest, which stays complete and cannot be switched", () => {
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
+    const transition = {
+      to: "primary" as const,
+      mode: "safe" as const,
+      generation: 1,
+      startTime: "",
+      completionTime: "2026-11-16T11:00:00Z",
+      steps: [],
+    };
+    const made = planned(paired({}, { token: { epoch: 2, state: "Held" }, transition }), site);
+    expect([made.refusals, told(made.failures), made.complete]).toEqual([[], invalid, true]);
+    expect(made.ready).toMatchObject({ status: "False", reason: "PeerInvalid" });
+  });
+
+  test("does not stop a forced takeover after the token is taken, before the transition is in the status", () => {
+    const force = { reason: "it is gone", epoch: 2, uid: "1" };
+    const forced = paired({ force }, { token: { epoch: 3, state: "Held", forced: "it is gone" } });
+    const made = planned({ ...forced, metadata: { ...forced.metadata, uid: "1" } });
+    expect(made.refusals).toEqual([]);
+    expect(writeTexts(made)).toEqual(["promote VolumeReplication shop/data"]);
+  });
+
+  test("is passed over by force, which is for a site that cannot be asked", () => {
+    const forced = paired({ force: { reason: "it is gone", epoch: 2, uid: "1" } }, { token: { epoch: 2, state: "Released" } });
+    const made = planned({ ...forced, metadata: { ...forced.metadata, uid: "1" } });
+    expect([made.refusals, told(made.failures)]).toEqual([[], invalid]);
+    expect(made.steps[0]).toMatchObject({ name: "TakeToken", state: "Act", token: { epoch: 4, state: "Held" } });
+  });
+});
+
+const viewOf = (token: { epoch: number; state: "Held" | "Released" }) =>
+  ({
+    reachable: true,
+    exists: true,
+    desiredState: "secondary",
+    token,
+    seen: { epoch: 6, state: "Released" },
+    volumes: ["VolumeReplication data"],
+  }) as const;
+
+describe("a site that was restored from a backup", () => {
+  const peer = { kubeconfigSecret: { name: "west", key: "kubeconfig" } };
+  const planned = (desiredState: Role, token = { epoch: 5, state: "Released" as "Held" | "Released" }, force = false) => {
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
+    const spec = policy({
+      desiredState,
+      managedResources: named("VolumeReplication data"),
+      peer,
+      ...(force && { force: { reason: "it burnt", epoch: 2, uid: "1" } }),
+    });
+    const restored: FailoverPolicy = { ...spec, metadata: { ...spec.metadata, uid: "1" }, status: { token: { epoch: 2, state: "Held" } } };
+    const observed = { ...site.observe(restored), peer: viewOf(token) };
+    return plan(observed, decideToken({ policy: restored, mode: "safe", ...tokenFacts(observed), peer: viewOf(token) }));
+  };
+
+  test("starts nothing and says what the other site has seen of it", () => {
+    const { refusals, steps: all, ready } = planned("primary");
+    expect(refusals.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)).toEqual([
+      "Restored status.token: The token of this site is Held with epoch 2, and the other site has seen it Released with epoch 6: this cluster was restored from a backup. " +
+        "Set desiredState secondary here; or, if the newest data is here and the other site does not write: plumbline failover switch site -n shop --to primary --force",
+    ]);
+    expect(all.filter(({ state }) => state === "Act")).toEqual([]);
+    expect(ready).toMatchObject({ status: "False", reason: "Restored" });
+  });
+
+  test("becomes a secondary when it is asked to, or when the other site holds the token", () => {
+    expect(writeTexts(planned("secondary"))).toEqual(["demote VolumeReplication shop/data"]);
+    const outranked = planned("primary", { epoch: 7, state: "Held" });
+    expect(outranked.to).toBe("secondary");
+    expect(writeTexts(outranked)).toEqual(["demote VolumeReplication shop/data"]);
+  });
+
+  test("goes on by force, above what the other site has seen", () => {
+    const { refusals, steps: all } = planned("primary", undefined, true);
+    expect(refusals).toEqual([]);
+    expect(all[0]).toMatchObject({ name: "TakeToken", state: "Act", token: { epoch: 7, state: "Held" } });
   });
 });

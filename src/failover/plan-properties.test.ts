@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/kind.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { shop, type SpecimenRun } from "./testing/harness.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { shop, type TransitionHarness } from "./testing/harness.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import { condition, deployment, flux, named, pod, policy, volume } from "./testing/fixtures.ts";
 
 const seed = 8;
@@ -54,7 +54,7 @@ const anySite = fc
     to: fc.constantFrom("primary" as const, "secondary" as const),
   })
   .map((shape) => {
-    const site = new SpecimenSite();
+    const site = new FakeSite();
     shape.volumes.forEach(({ spec, state, generation, completed, pod: mounting, attached, bound }, at) => {
       const name = `v${at}`;
       const conditions = [condition("Completed", completed as "True", "Promoted")];
@@ -182,7 +182,7 @@ const anyRun = fc
   });
 
 /** What a person put there: spec and annotations, but for what says where names lead and what Flux was last asked. */
-function essence({ site }: SpecimenRun): Record<string, unknown> {
+function essence({ site }: TransitionHarness): Record<string, unknown> {
   const kept = [...site.objects].filter(([key]) => !key.startsWith("Pod") && !key.startsWith("VolumeAttachment"));
   return Object.fromEntries(
     kept.map(([key, { object }]) => [key, { spec: (object as { spec?: unknown }).spec, annotations: annotationsOf(object) }]),

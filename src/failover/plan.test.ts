@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shop, steps, words } from "./testing/harness.ts";
+import { shop, steps, writeTexts } from "./testing/harness.ts";
 
 describe("the spec's diagram of a switch to secondary, in safe mode", () => {
   test("goes Flux, DNS, CronJobs, workloads in one pass, waits 5 s at a time for what writes, demotes last, and looks again every 20 s", () => {
@@ -8,7 +8,7 @@ describe("the spec's diagram of a switch to secondary, in safe mode", () => {
     run.want({ desiredState: "secondary" });
 
     const first = run.pass();
-    expect(words(first)).toEqual([
+    expect(writeTexts(first)).toEqual([
       "suspend Kustomization shop/apps",
       "suspend HelmRelease shop/api",
       "set annotation external-dns.alpha.kubernetes.io/controller of VirtualService shop/web to ignore",
@@ -43,7 +43,7 @@ describe("the spec's diagram of a switch to secondary, in safe mode", () => {
       "DemoteVolumes Pending",
       "AwaitVolumes Pending",
     ]);
-    expect(words(second)).toEqual([]);
+    expect(writeTexts(second)).toEqual([]);
     expect(second.requeueAfterMs).toBe(5_000);
 
     run.controllers.turn();
@@ -68,7 +68,7 @@ describe("the spec's diagram of a switch to secondary, in safe mode", () => {
 
     run.controllers.turn();
     const demoting = run.pass();
-    expect(words(demoting)).toEqual(["demote VolumeReplication shop/data", "demote VolumeReplication shop/cache"]);
+    expect(writeTexts(demoting)).toEqual(["demote VolumeReplication shop/data", "demote VolumeReplication shop/cache"]);
     expect(steps(demoting).slice(4)).toEqual(["AwaitTermination Done", "DemoteVolumes Act", "AwaitVolumes Pending"]);
 
     const arriving = run.pass();
@@ -94,7 +94,7 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
     run.want({ desiredState: "primary" });
 
     const first = run.pass();
-    expect(words(first)).toEqual([
+    expect(writeTexts(first)).toEqual([
       "promote VolumeReplication shop/data",
       "promote VolumeReplication shop/cache",
       "set annotation external-dns.alpha.kubernetes.io/controller of VirtualService shop/web to dns-controller",
@@ -123,15 +123,15 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
       "RestoreWorkloads Pending",
       "AwaitWorkloads Pending",
     ]);
-    expect(words(waiting)).toEqual([]);
+    expect(writeTexts(waiting)).toEqual([]);
     expect(waiting.requeueAfterMs).toBe(5_000);
 
     run.controllers.turn();
     const resuming = run.pass();
-    expect(words(resuming)).toEqual([
+    expect(writeTexts(resuming)).toEqual([
       "resume Job shop/nightly-1",
-      "resume Kustomization shop/apps and have it reconcile",
-      "resume HelmRelease shop/api and have it reconcile",
+      "resume Kustomization shop/apps and request a reconciliation",
+      "resume HelmRelease shop/api and request a reconciliation",
       "resume ScaledObject shop/worker",
       "resume HorizontalPodAutoscaler shop/web",
       "resume HorizontalPodAutoscaler shop/api",
@@ -151,8 +151,8 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
 
     run.controllers.turn();
     // Git has the number of web; of api nobody but the annotation knows it.
-    expect(words(run.pass())).toEqual([
-      "forget what Deployment shop/web had before, as it runs again",
+    expect(writeTexts(run.pass())).toEqual([
+      "forget the prior replicas of Deployment shop/web: it runs again",
       "scale Deployment shop/api from 0 to 2",
     ]);
 

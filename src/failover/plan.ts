@@ -9,18 +9,18 @@ import { foreignNamespaces, hasBegun, unpermitted, unpermittedFence } from "./co
 import { dnsStates } from "./steps/dns.ts";
 import { fenceProblems, fencing } from "./steps/fence.ts";
 import { fluxStates } from "./steps/flux.ts";
-import { found, lookFailure, sightings, waitOf } from "./observe/resources.ts";
-import { atRest, managedBy, modeOf } from "./managed.ts";
-import { ownedVolumes, ownerNotes } from "./owned.ts";
-import { PRIOR, recall } from "./steps/prior-annotation.ts";
-import type { Observed } from "./observe/observed.ts";
+import { foundResources, readFailure, readResources, waitOf } from "./observe/resources.ts";
+import { isComplete, managedBy, modeOf } from "./managed.ts";
+import { ownedVolumes, ownerNotes, unnamedOwners } from "./owned.ts";
+import { PRIOR, readPrior } from "./steps/prior-annotation.ts";
+import type { ObservedPolicy } from "./observe/observed.ts";
 import { priorStates } from "./steps/prior-states.ts";
 import { readiness } from "./readiness.ts";
-import type { Plan, PolicyFailure, ResourceState, Step } from "./steps/step.ts";
+import type { SwitchPlan, PolicyFailure, ResourceState, SwitchStep } from "./steps/step.ts";
 import { revertFailure } from "./switch-record.ts";
 import { toPrimary, unsharedPromotions } from "./steps/to-primary.ts";
 import { toSecondary, writesStopped } from "./steps/to-secondary.ts";
-import { fenceOf, forgetsToken, hasToken, isForced, type TokenDecision, type TokenSight } from "./token/token.ts";
+import { fenceAnnotationOf, forgetsToken, hasToken, isForced, isRestored, type TokenDecision, type TokenInput } from "./token/token.ts";
 import {
   areDemoted,
   arePromoted,
@@ -40,9 +40,9 @@ const WAITING_MS = 5_000;
 const RESTING_MS = 20_000;
 
 /** What a token decision rests on, of what was seen of the resources. */
-export function tokenFacts(observed: Observed): Omit<TokenSight, "policy" | "mode" | "peer"> {
+export function tokenFacts(observed: ObservedPolicy): Omit<TokenInput, "policy" | "mode" | "peer"> {
   return {
-    demoted: areDemoted(observed, fenceOf(observed.policy)),
+    demoted: areDemoted(observed, fenceAnnotationOf(observed.policy)),
     writesStopped: writesStopped(observed),
     copied: uncopiedVolumes(observed).length === 0,
     promoted: arePromoted(observed),
@@ -51,7 +51,7 @@ export function tokenFacts(observed: Observed): Omit<TokenSight, "policy" | "mod
 }
 
 /** What has to be done, in its order, what it waits for, and what is in the way. With `spec.peer` nothing is started without a token decision. */
-export function plan(observed: Observed, token?: TokenDecision): Plan {
+export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPlan {
   const { policy } = observed;
   const mode = modeOf(policy.spec) ?? "safe";
   const { problems } = managedBy(policy);
@@ -59,16 +59,28 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
 
   // What has begun is not left half-way, and a site that was outranked must stop.
   const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
-  const blockers = ownerRefusals(observed, to);
+  const blockers = ownerBlockers(observed, to);
   const foreign = [...unpermitted(observed), ...(to === "primary" ? unpermittedFence(observed) : [])];
-  const isPromoting = to === "primary" && !atRest(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
+  const isPromoting = to === "primary" && !isComplete(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
   const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
   // A group that became unusable says nothing about the workloads of a site that was outranked: they are stopped all the same.
-  const standing = Object.groupBy(refusalsOf(observed, to), ({ kind }) =>
+  const standing = Object.groupBy(blockersOf(observed, to), ({ kind }) =>
     token?.mustDemote && kind === "VolumeGroupReplication" ? "reported" : "refused",
   );
-  const refusals = [...problems, ...(standing.refused ?? []), ...(mayRefuse ? [...blockers, ...foreign] : []), ...(fence?.refusals ?? [])];
-  const drafted = problems.length > 0 ? [] : stepsOf(observed, to, mode, token);
+  const wrongPeer = invalidPeer(observed);
+  // A force means that the other site cannot be read, and a site that holds the token has taken over.
+  const holdsToken = to === "primary" && policy.status?.token?.state === "Held";
+  const refusesPeer = mayRefuse && !isForced(policy) && !holdsToken;
+  const refusals = [
+    ...problems,
+    ...(refusesPeer ? wrongPeer : []),
+    // Also of a primary at rest: it may be one of long ago. What it must stop it still stops.
+    ...(to === "primary" && !isForced(policy) ? restored(observed) : []),
+    ...(standing.refused ?? []),
+    ...(mayRefuse ? [...blockers, ...foreign] : []),
+    ...(fence?.refusals ?? []),
+  ];
+  const drafted = problems.length > 0 ? [] : stepsOf(observed, { to, mode, token, fence: fence?.step });
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
   const isAwaited = steps.some(({ name, state }) => name === "AwaitWorkloads" && state === "Wait");
   const prior = priorStates(observed, steps);
@@ -84,6 +96,8 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   ];
   // The site is what a person wants: that Git does not is an error of the owner, and the switch is complete all the same.
   const reverts = observed.revert ? [revertFailure(policy, observed.revert)] : [];
+  // Nor does it become less complete when the way to the other site goes wrong afterwards.
+  const unrefusedPeer = refusesPeer ? [] : wrongPeer;
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
   const forced = token?.forced ?? (to === "primary" ? forcedAlone(observed) : undefined);
@@ -94,7 +108,8 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     to,
     mode,
     refusals,
-    failures: [...reverts, ...failures],
+    // A forced takeover knows that the peer does not work: what stops it now comes first.
+    failures: [...reverts, ...failures, ...unrefusedPeer],
     notes: ownerNotes(observed),
     steps,
     resources: withNotes(to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to), [
@@ -116,18 +131,25 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
 }
 
 /** The same plan, of which nothing may be written for these reasons. */
-export function refusedFor(made: Plan, reasons: readonly PolicyFailure[]): Plan {
+export function blockedFor(made: SwitchPlan, reasons: readonly PolicyFailure[]): SwitchPlan {
   const refusals = [...made.refusals, ...reasons];
   return { ...made, refusals, steps: made.steps.map(withheld), complete: false, requeueAfterMs: WAITING_MS };
 }
 
-function stepsOf(observed: Observed, to: Plan["to"], mode: Plan["mode"], token: TokenDecision | undefined): Step[] {
+interface Course {
+  readonly to: SwitchPlan["to"];
+  readonly mode: SwitchPlan["mode"];
+  readonly token: TokenDecision | undefined;
+  readonly fence: SwitchStep | undefined;
+}
+
+function stepsOf(observed: ObservedPolicy, { to, mode, token, fence }: Course): SwitchStep[] {
   if (forgetsToken(observed.policy)) return [{ name: "ForgetToken", state: "Act", writes: [], token: null, waits: [] }];
-  return to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
+  return to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token, fence);
 }
 
 /** What refuses a switch to this role, whether it is wanted now or not. */
-function refusalsOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
+function blockersOf(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailure[] {
   return [
     ...(to === "primary" ? removedPeer(observed.policy) : []),
     ...contests(observed),
@@ -137,11 +159,12 @@ function refusalsOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
 }
 
 /** What would stand against a switch from here to the other role. */
-function obstacles(observed: Observed, from: Plan["to"]): PolicyFailure[] {
+function obstacles(observed: ObservedPolicy, from: SwitchPlan["to"]): PolicyFailure[] {
   const to = from === "primary" ? "secondary" : "primary";
   return [
-    ...refusalsOf(observed, to),
-    ...ownerRefusals(observed, to),
+    ...blockersOf(observed, to),
+    ...ownerBlockers(observed, to),
+    ...unnamedOwners(observed),
     ...unpermitted(observed),
     ...unpermittedFence(observed),
     ...unsharedVolumes(observed),
@@ -150,7 +173,7 @@ function obstacles(observed: Observed, from: Plan["to"]): PolicyFailure[] {
 }
 
 /** What GitOps would undo, or has not been found. */
-function ownerRefusals(observed: Observed, to: Plan["to"]): PolicyFailure[] {
+function ownerBlockers(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailure[] {
   return [...missingApplications(observed), ...templatedApplications(observed), ...ownedVolumes(observed, to)];
 }
 
@@ -168,30 +191,53 @@ function withNotes(states: readonly ResourceState[], notes: readonly PolicyFailu
 }
 
 /** As the spec's diagrams: 5 s while something is waited for, 20 s at rest as a secondary, never at rest as a primary. */
-function requeue({ to, refusals, isDone, complete }: Pick<Plan, "to" | "refusals" | "complete"> & { isDone: boolean }): number | undefined {
-  // What is wrong with the policy itself only a change of the policy mends.
+function requeue({
+  to,
+  refusals,
+  isDone,
+  complete,
+}: Pick<SwitchPlan, "to" | "refusals" | "complete"> & { isDone: boolean }): number | undefined {
+  // What is wrong with the policy itself only a change of the policy fixes.
   if (refusals.length > 0) return refusals.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
   if (!isDone) return WAITING_MS;
   return to === "primary" && complete ? undefined : RESTING_MS;
 }
 
-function withheld(step: Step): Step {
+function withheld(step: SwitchStep): SwitchStep {
   return step.state === "Act" ? { ...step, state: "Pending" } : step;
 }
 
-function contests({ contested }: Observed): PolicyFailure[] {
+function contests({ contested }: ObservedPolicy): PolicyFailure[] {
   return contested.map(({ resource: { kind, namespace, name, field }, holder }) => {
-    const message = `${kind} ${namespace}/${name} is switched by FailoverPolicy ${holder}, which asked for it first`;
-    return { kind, namespace, name, field, reason: "Contested", message, class: "Permanent" };
+    const message = `${kind} ${namespace}/${name} is switched by FailoverPolicy ${holder}, which asked for it first; remove it from one of the two policies`;
+    return { kind, namespace, name, field, reason: "Conflict", message, class: "Permanent" };
   });
 }
 
-/** A token outlives `spec.peer`: the other site may hold, and without a peer nothing would tell. */
+/** A token outlives `spec.peer`: the other site may hold one, and without a peer this is unknown. */
 function removedPeer(policy: FailoverPolicy): PolicyFailure[] {
   const { token } = policy.status ?? {};
   if (policy.spec.peer || token?.state !== "Released") return [];
-  const message = `This site released epoch ${token.epoch} to another site, and spec.peer is gone; set spec.peer again, or set desiredState secondary and give up the token with \`plumbline failover forget-peer\``;
+  const message = `This site released epoch ${token.epoch} to another site, and spec.peer is gone; set spec.peer again, or set desiredState secondary and delete the token with \`plumbline failover forget-peer\``;
   return [policyFailure(policy, "PeerRemoved", message, { field: "spec.peer", class: "Permanent" })];
+}
+
+/** A way to the other site that cannot work, whatever that site does. */
+function invalidPeer({ policy, peer }: ObservedPolicy): PolicyFailure[] {
+  if (!peer || peer.reachable || peer.field === undefined) return [];
+  return [policyFailure(policy, "PeerInvalid", peer.message, { field: peer.field, class: "Permanent" })];
+}
+
+/** A site that came back from a backup: what it holds and what its volumes have may both be of an earlier day. */
+function restored({ policy, peer }: ObservedPolicy): PolicyFailure[] {
+  if (!peer?.reachable || !peer.exists || !peer.seen || !isRestored(policy, peer)) return [];
+  const { name, namespace } = policy.metadata;
+  const { token } = policy.status ?? {};
+  const own = token ? `${token.state} with epoch ${token.epoch}` : "missing";
+  const message =
+    `The token of this site is ${own}, and the other site has seen it ${peer.seen.state} with epoch ${peer.seen.epoch}: this cluster was restored from a backup. ` +
+    `Set desiredState secondary here; or, if the newest data is here and the other site does not write: plumbline failover switch ${name} -n ${namespace} --to primary --force`;
+  return [policyFailure(policy, "Restored", message, { field: "status.token", class: "Permanent" })];
 }
 
 function policyFailure(
@@ -204,11 +250,11 @@ function policyFailure(
 }
 
 /** This site was outranked: until it is a secondary, whatever is wanted has to wait. */
-function splits({ policy, peer }: Observed, token: TokenDecision | undefined): PolicyFailure[] {
+function splits({ policy, peer }: ObservedPolicy, token: TokenDecision | undefined): PolicyFailure[] {
   if (!token?.mustDemote) return [];
-  const held = peer?.reachable && peer.exists && peer.token?.state === "Held" ? ` holds epoch ${peer.token.epoch}` : " may write";
-  const message = `The other site${held}; this site is made a secondary before anything else`;
-  return [policyFailure(policy, "Split", message, { class: "Transient" })];
+  const holds = peer?.reachable && peer.exists && peer.token?.state === "Held" ? ` holds epoch ${peer.token.epoch}` : " may write";
+  const message = `The other site${holds}; this site becomes secondary first`;
+  return [policyFailure(policy, "SplitBrain", message, { class: "Transient" })];
 }
 
 /** A force that would count if it were about this object. */
@@ -216,45 +262,47 @@ function ignoredForce(policy: FailoverPolicy): PolicyFailure[] {
   const { metadata, spec, status } = policy;
   const { force } = spec;
   if (!force || force.uid === metadata.uid || force.epoch !== (status?.token?.epoch ?? 0) || status?.token?.state === "Held") return [];
-  const message = `spec.force is ignored: it has ${force.uid === undefined ? "no uid" : `uid ${force.uid}`}, and this policy has uid ${metadata.uid}; set it only if the other site is known not to write any more`;
+  const message = `spec.force is ignored: it has ${force.uid === undefined ? "no uid" : `uid ${force.uid}`}, and this policy has uid ${metadata.uid}; set it only if the other site has stopped writing`;
   return [policyFailure(policy, "Invalid", message, { field: "spec.force.uid", class: "Permanent" })];
 }
 
 /** Without a token: the reason why volumes are promoted that another site still sends to. */
-function forcedAlone(observed: Observed): string | undefined {
+function forcedAlone(observed: ObservedPolicy): string | undefined {
   const { policy } = observed;
-  if (hasToken(policy) || !isForced(policy) || atRest(policy)) return undefined;
+  if (hasToken(policy) || !isForced(policy) || isComplete(policy)) return undefined;
   return receivingVolumes(observed).length > 0 ? policy.spec.force?.reason : undefined;
 }
 
-function failuresOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
-  const unfound = sightings(observed, MANAGED_KINDS)
+function failuresOf(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailure[] {
+  const unfound = readResources(observed, MANAGED_KINDS)
     .filter(({ resource, look }) => resource.kind !== "Application" || !("absent" in look) || look.absent !== "object")
-    .flatMap((sighting) => lookFailure(sighting) ?? []);
-  const drifted = to === "primary" && atRest(observed.policy, to) ? driftedVolumes(observed) : [];
+    .flatMap((sighting) => readFailure(sighting) ?? []);
+  const drifted = to === "primary" && isComplete(observed.policy, to) ? driftedVolumes(observed) : [];
   const forgotten = to === "primary" ? unreadable(observed) : [];
   const unshared =
-    to === "primary" && !atRest(observed.policy, to) && modeOf(observed.policy.spec) !== "unsafe" ? unsharedPromotions(observed) : [];
+    to === "primary" && !isComplete(observed.policy, to) && modeOf(observed.policy.spec) !== "unsafe" ? unsharedPromotions(observed) : [];
   return [...unfound, ...failedVolumes(observed, to), ...drifted, ...unshared, ...forgotten];
 }
 
-/** Objects of which nobody can say any more what they were. */
-function unreadable(observed: Observed): PolicyFailure[] {
+/** Objects whose prior state is lost. */
+function unreadable(observed: ObservedPolicy): PolicyFailure[] {
   const { autoscalers, scaledObjects } = autoscalersOf(observed);
-  const named = found(observed, ["Deployment", "StatefulSet", "CronJob", "HelmRelease", "Kustomization"]).map(({ resource, object }) => ({
-    kind: resource.kind,
-    object,
-    memory: recall(object, resource.kind === "Deployment" || resource.kind === "StatefulSet" ? "replicas" : "suspend"),
-  }));
-  const applications = found(observed, ["Application"]).map(({ object }) => ({
+  const named = foundResources(observed, ["Deployment", "StatefulSet", "CronJob", "HelmRelease", "Kustomization"]).map(
+    ({ resource, object }) => ({
+      kind: resource.kind,
+      object,
+      memory: readPrior(object, resource.kind === "Deployment" || resource.kind === "StatefulSet" ? "replicas" : "suspend"),
+    }),
+  );
+  const applications = foundResources(observed, ["Application"]).map(({ object }) => ({
     kind: "Application",
     object,
-    memory: recall(object, "automated"),
+    memory: readPrior(object, "automated"),
   }));
   const around = [
-    ...jobsOf(observed).items.map((object) => ({ kind: "Job", object, memory: recall(object, "suspend") })),
-    ...autoscalers.map((object) => ({ kind: "HorizontalPodAutoscaler", object, memory: recall(object, "selectPolicy") })),
-    ...scaledObjects.map((object) => ({ kind: "ScaledObject", object, memory: recall(object, "pausedReplicas") })),
+    ...jobsOf(observed).items.map((object) => ({ kind: "Job", object, memory: readPrior(object, "suspend") })),
+    ...autoscalers.map((object) => ({ kind: "HorizontalPodAutoscaler", object, memory: readPrior(object, "selectPolicy") })),
+    ...scaledObjects.map((object) => ({ kind: "ScaledObject", object, memory: readPrior(object, "pausedReplicas") })),
   ];
   return [...named, ...applications, ...around]
     .filter(({ memory }) => memory.is === "unreadable")
@@ -270,7 +318,7 @@ function unreadable(observed: Observed): PolicyFailure[] {
 }
 
 /** In the order of the policy. */
-function statesOf(observed: Observed, to: Plan["to"]): ResourceState[] {
+function statesOf(observed: ObservedPolicy, to: SwitchPlan["to"]): ResourceState[] {
   const states = [
     ...volumeStates(observed, to),
     ...workloadStates(observed, to),

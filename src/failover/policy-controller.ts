@@ -6,30 +6,30 @@ import type { Cache, Change } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
-import { Bell, changesOf } from "../kube/controller/source.ts";
+import { ChannelSource, changesOf } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import type { StatusWriter } from "../kube/status/status-writer.ts";
 import { writeClaims } from "../kube/status/write-claims.ts";
-import { act, isHeld, letGo, mayGo, stillRefused, type Outcome } from "./act.ts";
-import { CachedSight, type Written } from "./observe/cached-reader.ts";
-import { ClaimBook } from "./claims.ts";
+import { act, type WriteDeps, hasFinalizer, removeFinalizer, mayRemoveFinalizer, stillFailingWrites, type WriteResult } from "./act.ts";
+import { CachedReader, type WrittenVersion } from "./observe/cached-reader.ts";
+import { ClaimIndex } from "./claims.ts";
 import { actsEverywhere } from "./consent.ts";
-import { lookLive } from "./observe/live-reader.ts";
+import { readLive } from "./observe/live-reader.ts";
 import { managedBy, modeOf } from "./managed.ts";
-import { countedOut, counted } from "./count-transitions.ts";
-import { concerns, type NeededKind, type Needs, needsOf } from "./observe/watched-kinds.ts";
-import { newsOf } from "./events.ts";
+import { removeMetrics, recordMetrics } from "./count-transitions.ts";
+import { affects, type WatchedKind, type WatchedKinds, watchedKindsOf } from "./observe/watched-kinds.ts";
+import { statusChanges } from "./events.ts";
 import type { Managed } from "./observe/observed.ts";
 import type { Peers } from "./token/peers.ts";
-import { plan as planOf, refusedFor, tokenFacts } from "./plan.ts";
+import { plan as planOf, blockedFor, tokenFacts } from "./plan.ts";
 import { report } from "./report.ts";
 import { isExternal, ServedKinds } from "./observe/served-kinds.ts";
-import { observedThrough, type Sight } from "./observe/reader.ts";
-import type { Plan, PolicyFailure } from "./steps/step.ts";
+import { observePolicy, type ResourceReader } from "./observe/reader.ts";
+import type { SwitchPlan, PolicyFailure } from "./steps/step.ts";
 import { asSwitched, differsFromSwitch, revertOf } from "./switch-record.ts";
-import { decideToken, type PeerView, withoutPeer } from "./token/token.ts";
+import { decideToken, isRestored, type PeerView, withoutPeer } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
 
 export interface PolicyControllerOptions {
@@ -40,7 +40,7 @@ export interface PolicyControllerOptions {
   events: Pick<EventRecorder, "record">;
   budget: WriteBudget;
   log: Log;
-  /** The other site's policy, read anew. */
+  /** Reads the other site's policy. */
   peers: Pick<Peers, "ask" | "close">;
   dnsAnnotation?: string;
   /** Namespaces whose policies may act in every namespace; `*` is all of them. */
@@ -54,15 +54,15 @@ interface Scope {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
   readonly managed: readonly Managed[];
-  readonly needs: Needs;
+  readonly needs: WatchedKinds;
 }
 
 /** What this process knows of a policy beyond what the cluster holds. */
 interface Course {
-  /** The status as it was last told; the cluster has it a moment later. */
+  /** The status that was last queued for writing. */
   told?: FailoverStatus;
   /** Writes that the watches have not shown yet, and since when they are waited for. */
-  awaited?: { readonly written: readonly Written[]; readonly since: number } | undefined;
+  awaited?: { readonly written: readonly WrittenVersion[]; readonly since: number } | undefined;
   /** What the last writes met with. */
   refused: readonly PolicyFailure[];
   peer?: { readonly view: PeerView; readonly at: number; readonly generation: number | undefined } | undefined;
@@ -72,7 +72,7 @@ interface Course {
 
 interface Pass {
   readonly policy: FailoverPolicy;
-  readonly plan: Plan;
+  readonly plan: SwitchPlan;
   readonly peer: PeerView | undefined;
   readonly isLive: boolean;
   readonly now: Date;
@@ -83,8 +83,8 @@ const WORKERS = 8;
 const CATCH_UP_MS = 1_000;
 const AGAIN = { minMs: 25, maxMs: 5_000 };
 const ANOTHER_LOOK_MS = 5_000;
-/** So often in a row is no coincidence, and worth telling. */
-const HOUNDED = 6;
+/** After this many conflicts in a row, report it. */
+const MAX_CONFLICTS = 6;
 /** How old the other site's answer may be while it is waited for, and while nothing is. */
 const PEER_MS = 4_500;
 const PEER_AT_REST_MS = 20_000;
@@ -96,30 +96,32 @@ const PEER_AT_REST_MS = 20_000;
 export class PolicyController implements Runnable {
   readonly name = "failover";
   readonly #options: PolicyControllerOptions;
-  readonly #bell = new Bell();
+  readonly #channel = new ChannelSource();
   readonly #served: ServedKinds;
-  readonly #sight: CachedSight;
+  readonly #reader: CachedReader;
   readonly #rights: WriteRights;
-  #book = new ClaimBook();
+  #book = new ClaimIndex();
   readonly #scopes = new Map<string, Scope>();
   readonly #courses = new Map<string, Course>();
+  /** What the watches were last told to follow is of these answers; undefined when scopes have changed since. */
+  #followed: number | undefined;
 
   constructor(options: PolicyControllerOptions) {
     const { client, log, absentMs } = options;
     this.#options = options;
     this.#served = new ServedKinds(client, absentMs);
     this.#rights = new WriteRights(client);
-    const onChange = (kind: NeededKind, namespace: string, name: string) => {
-      for (const [key, { needs }] of this.#scopes) if (concerns(needs, kind, namespace, name)) this.#bell.ring(key);
+    const onChange = (kind: WatchedKind, namespace: string, name: string) => {
+      for (const [key, { needs }] of this.#scopes) if (affects(needs, kind, namespace, name)) this.#channel.ring(key);
     };
-    this.#sight = new CachedSight({ client, served: this.#served, log, onChange });
+    this.#reader = new CachedReader({ client, served: this.#served, log, onChange });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { policies, log } = this.#options;
-    const unsubscribe = policies.subscribe((change) => this.#hear(change));
+    const unsubscribe = policies.subscribe((change) => this.#onChange(change));
     const switching = controller(this.name, {
-      watches: [changesOf(policies), this.#bell],
+      watches: [changesOf(policies), this.#channel],
       log,
       workers: WORKERS,
       reconcile: (key, context) => this.#reconcile(key, context.signal, context.log),
@@ -128,33 +130,38 @@ export class PolicyController implements Runnable {
       await switching.run(signal);
     } finally {
       unsubscribe();
-      this.#sight.stop();
+      this.#reader.stop();
       this.#options.peers.close();
-      for (const key of this.#scopes.keys()) countedOut(key);
-      this.#book = new ClaimBook();
+      for (const key of this.#scopes.keys()) removeMetrics(key);
+      this.#book = new ClaimIndex();
       this.#scopes.clear();
       this.#courses.clear();
+      this.#followed = undefined;
     }
   }
 
-  #hear({ type, object }: Change<FailoverPolicy>): void {
+  #onChange({ type, object }: Change<FailoverPolicy>): void {
     const key = keyOf(object);
     if (type === "deleted") {
       this.#scopes.delete(key);
+      this.#followed = undefined;
       this.#courses.delete(key);
       this.#options.writer.forget(key);
-      countedOut(key);
-      for (const rival of this.#book.strike(key)) this.#bell.ring(rival);
+      removeMetrics(key);
+      for (const rival of this.#book.strike(key)) this.#channel.ring(rival);
       return;
     }
     const { uid, generation } = object.metadata;
     const before = this.#scopes.get(key);
     const isSame = before?.uid === uid && before?.generation === generation;
     const managed = before && isSame ? before.managed : managedBy(object).managed;
-    if (!isSame) this.#scopes.set(key, { uid, generation, managed, needs: needsOf(managed, object) });
+    if (!isSame) {
+      this.#scopes.set(key, { uid, generation, managed, needs: watchedKindsOf(managed, object) });
+      this.#followed = undefined;
+    }
     if (before?.uid !== uid) this.#courses.set(key, { refused: [], overtaken: 0 });
     const rivals = this.#book.enter(object, managed, new Date());
-    if (!isSame) for (const rival of rivals) this.#bell.ring(rival);
+    if (!isSame) for (const rival of rivals) this.#channel.ring(rival);
   }
 
   async #reconcile(key: string, signal: AbortSignal, log: Log): Promise<Result> {
@@ -167,36 +174,38 @@ export class PolicyController implements Runnable {
     await this.#follow(scope.needs, signal);
     if (await this.#recordsClaims(policy, scope, signal)) return { requeueAfter: CATCH_UP_MS };
 
-    const pass = await this.#look(policy, scope, course, signal);
+    const pass = await this.#observe(policy, scope, course, signal);
     if (!pass) return { requeueAfter: CATCH_UP_MS };
-    course.refused = stillRefused(course.refused, pass.plan);
-    this.#tell(key, course, pass);
-    const outcome = await this.#act(pass, { client: this.#options.client, log }, signal);
+    course.refused = stillFailingWrites(course.refused, pass.plan);
+    const outcome = await this.#act(pass, { client: this.#options.client, log }, () => this.#report(key, course, pass), signal);
     if (!outcome) return this.#rest(course, pass);
 
     course.overtaken = outcome.again ? course.overtaken + 1 : 0;
-    course.refused = course.overtaken < HOUNDED ? outcome.failures : [...outcome.failures, ...outcome.passedBy];
+    course.refused = course.overtaken < MAX_CONFLICTS ? outcome.failures : [...outcome.failures, ...outcome.passedBy];
     course.awaited = { written: outcome.written, since: performance.now() };
-    this.#tell(key, course, pass);
+    this.#report(key, course, pass);
     if (outcome.again) return { requeueAfter: backoffMs(course.overtaken, AGAIN) };
     return { requeueAfter: outcome.failures.length > 0 ? ANOTHER_LOOK_MS : CATCH_UP_MS };
   }
 
   /** How long to wait for the watches to show what we wrote last; 0 when they do, or will not. */
   #behindMs(course: Course): number {
-    if (!course.awaited || this.#sight.hasSeen(course.awaited.written)) {
+    if (!course.awaited || this.#reader.hasSeen(course.awaited.written)) {
       course.awaited = undefined;
       return 0;
     }
     return Math.max(0, course.awaited.since + CATCH_UP_MS - performance.now());
   }
 
-  async #follow(needs: Needs, signal: AbortSignal): Promise<void> {
+  async #follow(needs: WatchedKinds, signal: AbortSignal): Promise<void> {
     // Whether there are autoscalers of another project matters when something is to be written, and is asked again then.
     const wanted = [...needs.keys()].filter(isExternal).filter((kind) => kind !== "ScaledObject" || !this.#served.knows(kind));
     await this.#served.ask(wanted, signal);
-    this.#sight.follow([...this.#scopes.values()].map((scope) => scope.needs));
-    await this.#sight.settle(needs, signal);
+    if (this.#followed !== this.#served.changes) {
+      this.#reader.follow([...this.#scopes.values()].map((scope) => scope.needs));
+      this.#followed = this.#served.changes;
+    }
+    await this.#reader.settle(needs, signal);
   }
 
   /** Whether the record of what the policy asks for had to be written: before it is, nothing else may be. */
@@ -209,23 +218,26 @@ export class PolicyController implements Runnable {
     return true;
   }
 
-  /** Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. */
-  async #look(policy: FailoverPolicy, scope: Scope, course: Course, signal: AbortSignal): Promise<Pass | undefined> {
-    if (this.#sight.isWhole(scope.needs) && !course.awaited && !differsFromSwitch(policy)) {
-      const pass = await this.#plan(policy, scope, course, { sight: this.#sight, isLive: false }, signal);
-      if (!hasWork(pass)) return pass;
+  /**
+   * Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. Watches may
+   * be behind with our own token, which looks as if it had been restored from a backup.
+   */
+  async #observe(policy: FailoverPolicy, scope: Scope, course: Course, signal: AbortSignal): Promise<Pass | undefined> {
+    if (this.#reader.isWhole(scope.needs) && !course.awaited && !differsFromSwitch(policy)) {
+      const pass = await this.#plan(policy, scope, course, { sight: this.#reader, isLive: false }, signal);
+      if (!hasWork(pass) && !isRestored(pass.policy, pass.peer)) return pass;
     }
     const fresh = await this.#read(keyOf(policy), signal);
     if (!fresh || fresh.metadata.uid !== scope.uid || fresh.metadata.generation !== scope.generation) return undefined;
-    const sight = await lookLive(this.#options.client, this.#served, scope.needs, signal);
-    return this.#permitted(await this.#plan(fresh, scope, course, { sight, isLive: true }, signal), signal);
+    const reader = await readLive(this.#options.client, this.#served, scope.needs, signal);
+    return this.#permitted(await this.#plan(fresh, scope, course, { sight: reader, isLive: true }, signal), signal);
   }
 
   /** The finalizer is the first write of a switch: before it, every right for the rest has to be there. */
   async #permitted(pass: Pass, signal: AbortSignal): Promise<Pass> {
-    if (!hasWork(pass) || isHeld(pass.policy)) return pass;
+    if (!hasWork(pass) || hasFinalizer(pass.policy)) return pass;
     const missing = await this.#rights.missing(pass.plan, signal);
-    return missing.length === 0 ? pass : { ...pass, plan: refusedFor(pass.plan, missing) };
+    return missing.length === 0 ? pass : { ...pass, plan: blockedFor(pass.plan, missing) };
   }
 
   async #read(key: string, signal: AbortSignal): Promise<FailoverPolicy | undefined> {
@@ -239,15 +251,15 @@ export class PolicyController implements Runnable {
   }
 
   async #plan(
-    held: FailoverPolicy,
+    stored: FailoverPolicy,
     { managed }: Scope,
     course: Course,
-    { sight, isLive }: { sight: Sight; isLive: boolean },
+    { sight, isLive }: { sight: ResourceReader; isLive: boolean },
     signal: AbortSignal,
   ): Promise<Pass> {
-    const revert = revertOf(held);
-    const wanted = asSwitched(held);
-    const policy = course.told ? { ...wanted, status: ownParts(course.told, held.status) } : wanted;
+    const revert = revertOf(stored);
+    const wanted = asSwitched(stored);
+    const policy = course.told ? { ...wanted, status: ownParts(course.told, stored.status) } : wanted;
     const peer = policy.spec.peer ? await this.#askPeer(policy, course, isLive, signal) : withoutPeer(policy);
     const now = new Date();
     const contested = this.#book.contested(policy, managed);
@@ -263,7 +275,7 @@ export class PolicyController implements Runnable {
       ...(peer && { peer }),
       ...(revert && { revert }),
     };
-    const observed = observedThrough(sight, this.#served, known);
+    const observed = observePolicy(sight, this.#served, known);
     const token = peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer });
     return { policy, plan: planOf(observed, token), peer, isLive, now };
   }
@@ -280,11 +292,12 @@ export class PolicyController implements Runnable {
     return view;
   }
 
-  /** None: there is nothing to write. */
-  async #act(pass: Pass, hands: { client: KubeClient; log: Log }, signal: AbortSignal): Promise<Outcome | undefined> {
+  /** None: there is nothing to write. The status is told before, as far as the writes allow. */
+  async #act(pass: Pass, deps: WriteDeps, report: () => void, signal: AbortSignal): Promise<WriteResult | undefined> {
     const { policy, plan, isLive } = pass;
-    if (isLive && hasWork(pass)) return act(plan, policy, hands, signal);
-    if (isHeld(policy) && mayGo(policy, plan)) return letGo(policy, hands, signal);
+    if (isLive && hasWork(pass)) return act(plan, policy, { ...deps, onHeld: report }, signal);
+    report();
+    if (hasFinalizer(policy) && mayRemoveFinalizer(policy, plan)) return removeFinalizer(policy, deps, signal);
     return undefined;
   }
 
@@ -299,18 +312,18 @@ export class PolicyController implements Runnable {
     return Number.isFinite(requeueAfter) ? { requeueAfter } : undefined;
   }
 
-  #tell(key: string, course: Course, { policy, plan, peer, now }: Pass): void {
-    const held = this.#options.policies.get(key);
-    // It may have been deleted while it was looked at.
-    if (!held || held.metadata.uid !== policy.metadata.uid) return;
+  #report(key: string, course: Course, { policy, plan, peer, now }: Pass): void {
+    const current = this.#options.policies.get(key);
+    // It may have been deleted meanwhile.
+    if (!current || current.metadata.uid !== policy.metadata.uid) return;
     const next = report(course.told ?? policy.status, policy, plan, { failures: course.refused, peer }, now);
     if (isDeepStrictEqual(next, course.told)) return;
-    const news = newsOf(course.told ?? policy.status, next);
+    const news = statusChanges(course.told ?? policy.status, next);
     course.told = next;
-    for (const event of news.events) this.#options.events.record(held, event);
-    counted(key, next, plan, course.refused, news);
+    for (const event of news.events) this.#options.events.record(current, event);
+    recordMetrics(key, next, plan, course.refused, news);
     this.#options.writer.set(key, {
-      ...(held.metadata.uid !== undefined && { uid: held.metadata.uid }),
+      ...(current.metadata.uid !== undefined && { uid: current.metadata.uid }),
       status: (before) => ownParts(next, before),
     });
   }
@@ -318,14 +331,14 @@ export class PolicyController implements Runnable {
 
 /** A policy that is deleted before its switch has begun never begins it. */
 function hasWork({ plan, policy }: Pass): boolean {
-  if (plan.refusals.length > 0 || (policy.metadata.deletionTimestamp !== undefined && !isHeld(policy))) return false;
+  if (plan.refusals.length > 0 || (policy.metadata.deletionTimestamp !== undefined && !hasFinalizer(policy))) return false;
   return plan.steps.some(({ state, writes, token }) => state === "Act" && (writes.length > 0 || token !== undefined));
 }
 
 /** The status as told, but for what is written into it directly. */
-function ownParts(told: FailoverStatus, held: FailoverStatus | undefined): FailoverStatus {
+function ownParts(told: FailoverStatus, current: FailoverStatus | undefined): FailoverStatus {
   const status = { ...told };
   delete status.token;
   delete status.claims;
-  return { ...status, ...(held?.token && { token: held.token }), ...(held?.claims && { claims: held.claims }) };
+  return { ...status, ...(current?.token && { token: current.token }), ...(current?.claims && { claims: current.claims }) };
 }

@@ -4,7 +4,7 @@ import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import { condition, named, NOW, policy, statefulSet, volume, VOLUME_CONDITIONS } from "./testing/fixtures.ts";
 import type { PeerView } from "./token/token.ts";
 
@@ -31,11 +31,11 @@ function observed({ spec = {}, conditions, lastSyncTime, view }: Given, role: "p
   const base = VOLUME_CONDITIONS[role === "primary" ? "promoted" : "syncing"];
   const data = volume("data", role, { conditions: [...base, ...(conditions ?? [])], ...status });
   const wanted = policy({ desiredState: role, managedResources: named("VolumeReplication data"), ...spec });
-  return new SpecimenSite().put("VolumeReplication", data).observe(wanted, view ? { peer: view } : {});
+  return new FakeSite().put("VolumeReplication", data).observe(wanted, view ? { peer: view } : {});
 }
 
-const held = { mayWrite: true, mustDemote: false, waits: [] };
-const planOf = (given: Given, role: "primary" | "secondary") => plan(observed(given, role), given.spec?.peer ? held : undefined);
+const granted = { mayWrite: true, mustDemote: false, waits: [] };
+const planOf = (given: Given, role: "primary" | "secondary") => plan(observed(given, role), given.spec?.peer ? granted : undefined);
 const verdict = (given: Given, role: "primary" | "secondary") => {
   const { status, reason, findings } = planOf(given, role).ready;
   return [status, reason, findings.length];
@@ -133,7 +133,7 @@ describe("a secondary at rest is", () => {
   test("not known to be ready by a verdict of the past: in sync, and nobody sends", () => {
     const wanted = policy({ managedResources: named("VolumeReplication data") });
     const data = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.inSync] });
-    expect(plan(new SpecimenSite().put("VolumeReplication", data).observe(wanted)).ready).toMatchObject({
+    expect(plan(new FakeSite().put("VolumeReplication", data).observe(wanted)).ready).toMatchObject({
       status: "Unknown",
       reason: "NotObserved",
     });
@@ -143,7 +143,7 @@ describe("a secondary at rest is", () => {
 test("what would refuse the other role is a reason, with its remedy", () => {
   const spec = { replicas: 1, persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" as const } };
   const wanted = policy({ desiredState: "primary", managedResources: named("StatefulSet db") });
-  const { ready, complete } = plan(new SpecimenSite().put("StatefulSet", statefulSet("db", spec)).observe(wanted));
+  const { ready, complete } = plan(new FakeSite().put("StatefulSet", statefulSet("db", spec)).observe(wanted));
   expect(complete).toBe(true);
   expect(ready).toMatchObject({
     status: "False",
@@ -154,7 +154,7 @@ test("what would refuse the other role is a reason, with its remedy", () => {
 
 test("during a switch it is not known, and an error of the policy itself is a reason", () => {
   const switching = policy({ desiredState: "primary", managedResources: named("VolumeReplication data") });
-  const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+  const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
   expect(plan(site.observe(switching)).ready).toEqual({ status: "Unknown", reason: "InProgress", findings: [] });
   const invalid = policy({ desiredState: "primary", mode: "maybe", managedResources: named("VolumeReplication data") });
   expect(plan(site.observe(invalid)).ready).toMatchObject({ status: "False", reason: "Invalid" });
@@ -167,7 +167,7 @@ test("the message lists every reason with its object", () => {
     view: { reachable: false, message: "timeout" },
   } as const;
   const seen = observed(given, "primary");
-  const status = report(undefined, seen.policy, plan(seen, held), { failures: [], peer: given.view }, NOW);
+  const status = report(undefined, seen.policy, plan(seen, granted), { failures: [], peer: given.view }, NOW);
   expect(status.conditions?.at(-1)).toMatchObject({
     type: "Ready",
     status: "False",
@@ -221,7 +221,7 @@ describe("any site at all", () => {
           },
           role,
         );
-        const result = plan(seen, hasPeer ? held : undefined);
+        const result = plan(seen, hasPeer ? granted : undefined);
         const { status, reason, findings, recheckAfterMs } = result.ready;
         expect(status === "True").toBe(findings.length === 0);
         expect(reason).toBe(findings[0]?.reason ?? "Ready");
@@ -235,7 +235,7 @@ describe("any site at all", () => {
         expect(report(first, seen.policy, result, { failures: [], peer: seen.peer }, NOW)).toEqual(first);
         if (recheckAfterMs === undefined) return;
         const later = { ...seen, now: new Date(NOW.getTime() + recheckAfterMs) };
-        expect(plan(later, hasPeer ? held : undefined).ready.findings.some((finding) => finding.reason === "CopyTooOld")).toBe(true);
+        expect(plan(later, hasPeer ? granted : undefined).ready.findings.some((finding) => finding.reason === "CopyTooOld")).toBe(true);
       }),
     );
   });

@@ -1,10 +1,10 @@
 import { seconds } from "../util/duration.ts";
 import { keyOf, type Condition } from "../api/kind.ts";
 import type { VolumeReplication } from "./external-kinds.ts";
-import { atRest } from "./managed.ts";
-import type { Managed, Observed } from "./observe/observed.ts";
+import { isComplete } from "./managed.ts";
+import type { Managed, ObservedPolicy } from "./observe/observed.ts";
 
-import type { Plan, PolicyFailure } from "./steps/step.ts";
+import type { SwitchPlan, PolicyFailure } from "./steps/step.ts";
 import { foundVolumes } from "./steps/volume-groups.ts";
 
 /** Something that stands against a switch, or that has not been observed. */
@@ -34,12 +34,12 @@ interface Volumes {
 
 /** Judges what was observed at rest. `obstacles`: what would refuse a switch to the other role, or lose what was remembered. */
 export function readiness(
-  observed: Observed,
-  { to, steps, refusals, failures }: Pick<Plan, "to" | "steps" | "refusals" | "failures">,
+  observed: ObservedPolicy,
+  { to, steps, refusals, failures }: Pick<SwitchPlan, "to" | "steps" | "refusals" | "failures">,
   obstacles: readonly PolicyFailure[],
 ): Readiness {
   const isDone = steps.every(({ state }) => state === "Done");
-  const isWrong = refusals.length > 0 || (failures.length > 0 && (isDone || atRest(observed.policy, to)));
+  const isWrong = refusals.length > 0 || (failures.length > 0 && (isDone || isComplete(observed.policy, to)));
   if (!isDone && !isWrong) return { status: "Unknown", reason: "InProgress", findings: [] };
   const volumes = refusals.length > 0 ? { findings: [], expiries: [] } : volumeFindings(observed, to);
   const findings = [...[...refusals, ...failures, ...obstacles].map(asFinding), ...peerFindings(observed), ...volumes.findings];
@@ -59,11 +59,14 @@ function asFinding({ kind, namespace, name, reason, field, message }: PolicyFail
   return { ...object, status: "False", reason, message };
 }
 
-function peerFindings({ policy, peer }: Observed): ReadyFinding[] {
+function peerFindings({ policy, peer }: ObservedPolicy): ReadyFinding[] {
   if (!policy.spec.peer) return [];
   const { name, namespace } = policy.metadata;
   const own = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, field: "spec.peer" };
-  if (!peer) return [{ ...own, status: "Unknown", reason: "PeerNotAsked", message: "The other site has not been asked yet" }];
+  if (!peer) return [{ ...own, status: "Unknown", reason: "PeerNotAsked", message: "The other site has not been read yet" }];
+  if (!peer.reachable && peer.field !== undefined) {
+    return [{ ...own, field: peer.field, status: "False", reason: "PeerInvalid", message: peer.message }];
+  }
   if (!peer.reachable) {
     const message = `The other site's policy cannot be used: ${peer.message}; check the site, the network and Secret ${policy.spec.peer.kubeconfigSecret.name}`;
     return [{ ...own, status: "False", reason: "PeerUnreachable", message }];
@@ -76,7 +79,7 @@ function peerFindings({ policy, peer }: Observed): ReadyFinding[] {
   return peer.stranger === undefined ? [] : [{ ...own, status: "False", reason: "PeerNamesOther", message: peer.stranger }];
 }
 
-function volumeFindings(observed: Observed, to: Plan["to"]): Volumes {
+function volumeFindings(observed: ObservedPolicy, to: SwitchPlan["to"]): Volumes {
   const volumes = foundVolumes(observed);
   if (volumes.length === 0) return { findings: [], expiries: [] };
   return to === "primary" ? copiedFromHere(observed, volumes) : copiedToHere(observed, volumes);
@@ -85,7 +88,7 @@ function volumeFindings(observed: Observed, to: Plan["to"]): Volumes {
 type FoundVolume = { readonly resource: Managed; readonly object: VolumeReplication };
 
 /** On a primary csi-addons reports both: whether a volume is replicated, and when it was last copied. */
-function copiedFromHere({ policy, now }: Observed, volumes: readonly FoundVolume[]): Volumes {
+function copiedFromHere({ policy, now }: ObservedPolicy, volumes: readonly FoundVolume[]): Volumes {
   const { maxCopyAge } = policy.spec;
   const limitMs = (seconds(maxCopyAge) ?? Infinity) * 1000;
   const expiries: number[] = [];
@@ -107,8 +110,8 @@ function copiedFromHere({ policy, now }: Observed, volumes: readonly FoundVolume
     }
     if (replicating?.status === "Unknown") find("Unknown", "NotObserved", `Replication is not observed: ${described(replicating)}`);
     if (!replicating && maxCopyAge === undefined) {
-      const remedy = "use csi-addons 0.13 or newer, or set spec.maxCopyAge";
-      find("Unknown", "NotObserved", `csi-addons does not report condition Replicating; ${remedy}`);
+      const fix = "use csi-addons 0.13 or newer, or set spec.maxCopyAge";
+      find("Unknown", "NotObserved", `csi-addons does not report condition Replicating; ${fix}`);
     }
     return all;
   });
@@ -116,7 +119,7 @@ function copiedFromHere({ policy, now }: Observed, volumes: readonly FoundVolume
 }
 
 /** On a secondary the other site knows better; without it, only that something is being copied can be seen. */
-function copiedToHere({ policy, peer, now }: Observed, volumes: readonly FoundVolume[]): Volumes {
+function copiedToHere({ policy, peer, now }: ObservedPolicy, volumes: readonly FoundVolume[]): Volumes {
   const { maxCopyAge } = policy.spec;
   const { name, namespace } = policy.metadata;
   const findings: ReadyFinding[] = [];
@@ -134,14 +137,14 @@ function copiedToHere({ policy, peer, now }: Observed, volumes: readonly FoundVo
   const limitMs = (seconds(maxCopyAge) ?? Infinity) * 1000 * (1 + 1 / AGE_STEPS);
   const expiry = Date.parse(lastSyncTime ?? "") + limitMs;
   if (replicating === "False") {
-    find("False", "NotReplicating", "The other site reports that a volume is not replicated; see its policy and the storage");
+    find("False", "NotReplicating", "The other site reports that a volume is not replicated; check its policy and the storage");
   }
   if (expiry < now.getTime()) {
-    find("False", "CopyTooOld", `The copy here is older than ${maxCopyAge} (spec.maxCopyAge); see the policy at the other site`);
+    find("False", "CopyTooOld", `The copy here is older than ${maxCopyAge} (spec.maxCopyAge); check the policy at the other site`);
   }
   if (maxCopyAge !== undefined && lastSyncTime === undefined) {
-    const remedy = policy.spec.peer ? "set spec.maxCopyAge there too" : "set spec.peer, so that the other site can be asked";
-    find("Unknown", "CopyAgeUnknown", `Nothing reports how old the copy here is; ${remedy}`);
+    const fix = policy.spec.peer ? "set spec.maxCopyAge there too" : "set spec.peer, so that the other site can be read";
+    find("Unknown", "CopyAgeUnknown", `Nothing reports how old the copy here is; ${fix}`);
   }
   const isSeen = replicating !== undefined || maxCopyAge !== undefined || volumes.every(({ object }) => isReceiving(object));
   if (!isSeen || replicating === "Unknown") find("Unknown", "NotObserved", "Nothing reports that the volumes are copied to this site");

@@ -3,19 +3,19 @@ import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import { managedBy } from "./managed.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { shop, type SpecimenRun } from "./testing/harness.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { shop, type TransitionHarness } from "./testing/harness.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import { deployment, named, NOW, policy, volume } from "./testing/fixtures.ts";
 
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 const conditions = ({ conditions: all = [] }: FailoverStatus) => all.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
-const statusOf = ({ policy: { status } }: SpecimenRun): FailoverStatus => status ?? {};
-const passAt = (run: SpecimenRun, seconds: number) => {
+const statusOf = ({ policy: { status } }: TransitionHarness): FailoverStatus => status ?? {};
+const passAt = (run: TransitionHarness, seconds: number) => {
   run.site.now = at(seconds);
   run.pass();
   return statusOf(run);
 };
-const secondaryOf = (run: SpecimenRun) => {
+const secondaryOf = (run: TransitionHarness) => {
   run.settle();
   run.site.now = at(100);
   run.want({ desiredState: "secondary" });
@@ -56,6 +56,26 @@ describe("the status on the way to secondary", () => {
     const third = passAt(run, 110);
     expect(third.transition?.steps.find(({ name }) => name === "AwaitTermination")?.waitingFor?.since).toBe("2026-11-16T12:01:45Z");
     expect(third.transition).toEqual(second.transition);
+  });
+
+  test("says of the copy that it is on time for a minute, and no more after that; of steps without a usual time it says nothing", () => {
+    const one = policy({ desiredState: "secondary", managedResources: named("VolumeReplication data") });
+    const made = plan(new FakeSite().put("VolumeReplication", volume("data", "secondary")).observe(one));
+    const waits = [{ kind: "VolumeReplication", namespace: "shop", name: "data", message: "it is not copied yet" }];
+    const waiting = (name: "AwaitCopy" | "AwaitVolumes") => ({
+      ...made,
+      complete: false,
+      steps: [{ name, state: "Wait" as const, writes: [], waits }],
+    });
+    const onTime = (name: "AwaitCopy" | "AwaitVolumes", times: readonly number[]) => {
+      let held: FailoverStatus | undefined;
+      return times.map((seconds) => {
+        held = report(held, one, waiting(name), { failures: [] }, at(seconds));
+        return held.transition?.steps[0]?.waitingFor?.onTime;
+      });
+    };
+    expect(onTime("AwaitCopy", [0, 45, 59, 60, 300])).toEqual([true, true, true, undefined, undefined]);
+    expect(onTime("AwaitVolumes", [0, 300])).toEqual([undefined, undefined]);
   });
 
   test("ends with the time it took, when the writers were gone, and how far behind the copy was", () => {
@@ -191,7 +211,7 @@ describe("transitions", () => {
 describe("what is wrong", () => {
   test("is in the Error condition with its object, the first reason first", () => {
     const given = policy({ managedResources: named("Deployment gone", "CronJob lost") });
-    const result = plan(new SpecimenSite().observe(given));
+    const result = plan(new FakeSite().observe(given));
     const status = report(undefined, given, result, { failures: [] }, NOW);
     expect(conditions(status)).toEqual([
       "Complete False NotFound",
@@ -200,9 +220,11 @@ describe("what is wrong", () => {
       "Ready False NotFound",
     ]);
     expect(status.conditions?.[2]?.message).toBe(
-      "Deployment shop/gone: Deployment does not exist; CronJob shop/lost: CronJob does not exist",
+      "Deployment shop/gone: spec.managedResources[0]: Deployment does not exist; CronJob shop/lost: spec.managedResources[1]: CronJob does not exist",
     );
-    expect(status.summary).toBe("This site is secondary, but for this: Deployment shop/gone: Deployment does not exist (and 1 more)");
+    expect(status.summary).toBe(
+      "This site is secondary, with errors: Deployment shop/gone: spec.managedResources[0]: Deployment does not exist (and 1 more)",
+    );
     expect(status.workloadStatuses?.[0]).toMatchObject({ state: "Not Found", error: "Deployment does not exist" });
   });
 
@@ -218,30 +240,32 @@ describe("what is wrong", () => {
       "Error True Invalid",
       "Ready False Invalid",
     ]);
-    expect(refused.summary).toBe('Refused: spec.mode: mode is "fast"; it has to be on, safe, off or unsafe');
+    expect(refused.summary).toBe('Refused: spec.mode: mode is "fast"; set on, safe, off or unsafe');
     expect(refused.transition).toEqual(before.transition);
   });
 
   test("with a resource that another policy switches is told with every condition too, and nothing begins", () => {
     const given = policy({ managedResources: named("Deployment web") });
     const [web] = managedBy(given).managed;
-    const site = new SpecimenSite().put("Deployment", deployment("web"));
+    const site = new FakeSite().put("Deployment", deployment("web"));
     const result = plan({ ...site.observe(given), contested: web ? [{ resource: web, holder: "shop/older" }] : [] });
     const status = report(undefined, given, result, { failures: [] }, NOW);
     expect(conditions(status)).toEqual([
-      "Complete False Contested",
-      "InProgress False Contested",
-      "Error True Contested",
-      "Ready False Contested",
+      "Complete False Conflict",
+      "InProgress False Conflict",
+      "Error True Conflict",
+      "Ready False Conflict",
     ]);
-    expect(status.summary).toMatch(/^Refused: .* is switched by FailoverPolicy shop\/older, which asked for it first$/);
+    expect(status.summary).toMatch(
+      /^Refused: Deployment shop\/web: spec\.managedResources\[\d+\]: .* is switched by FailoverPolicy shop\/older, which asked for it first; remove it/,
+    );
     expect(status.transition).toBeUndefined();
     expect(status.workloadStatuses).toMatchObject([{ name: "web", state: "Active" }]);
   });
 
   test("with a write keeps it from being complete", () => {
     const given = policy({ managedResources: named("Deployment web") });
-    const result = plan(new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 })).observe(given));
+    const result = plan(new FakeSite().put("Deployment", deployment("web", { replicas: 0 })).observe(given));
     expect(result.complete).toBe(true);
     const failure = {
       kind: "Deployment",
@@ -264,7 +288,7 @@ describe("what is wrong", () => {
 
 test("unsafe mode says that it waits for nothing", () => {
   const run = secondaryOf(shop({ mode: "off" }));
-  expect(passAt(run, 100).summary).toBe("Switching to secondary without waiting for anything: SuspendFlux");
+  expect(passAt(run, 100).summary).toBe("Switching to secondary without waiting: SuspendFlux");
 });
 
 test("a primary says how many workloads and Flux objects there are", () => {
@@ -283,7 +307,8 @@ test("a condition keeps the time of its last flip, a resource that of its last s
     "2026-11-16T12:01:00Z",
     "2026-11-16T12:01:00Z",
     before.conditions?.[2]?.lastTransitionTime,
-    before.conditions?.[3]?.lastTransitionTime,
+    // Ready was True: its volumes replicate.
+    "2026-11-16T12:01:00Z",
   ]);
   expect(after.volumeReplicationStatuses?.[0]?.lastUpdateTime).toBe(before.volumeReplicationStatuses?.[0]?.lastUpdateTime);
 });
@@ -293,13 +318,13 @@ test("what others write into the status stays", () => {
     managedResources: named("VolumeReplication data"),
     peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } },
   });
-  const result = plan(new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).observe(given));
-  const held: FailoverStatus = {
+  const result = plan(new FakeSite().put("VolumeReplication", volume("data", "secondary")).observe(given));
+  const previous: FailoverStatus = {
     token: { epoch: 2, state: "Released" },
     claims: [{ claim: "volumereplication/shop/data", since: "2026-11-16T11:00:00Z" }],
     peer: { reachable: true },
   };
-  expect(report(held, given, result, { failures: [] }, NOW)).toMatchObject(held);
+  expect(report(previous, given, result, { failures: [] }, NOW)).toMatchObject(previous);
 });
 
 test.each([
@@ -309,7 +334,7 @@ test.each([
   ],
   [
     { reachable: true, exists: false },
-    { reachable: true, message: "There is no such policy at the other site" },
+    { reachable: true, message: "The other site has no such policy" },
   ],
   [
     { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 1, state: "Released" } },
@@ -317,12 +342,12 @@ test.each([
   ],
 ] as const)("what was seen of the other site is told: %j", (peer, status) => {
   const given = policy({ managedResources: named("Deployment web"), peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
-  expect(report(undefined, given, plan(new SpecimenSite().observe(given)), { failures: [], peer }, NOW).peer).toEqual(status);
+  expect(report(undefined, given, plan(new FakeSite().observe(given)), { failures: [], peer }, NOW).peer).toEqual(status);
 });
 
 test("of what Failover-Operator had written nothing is left that is not ours to say", () => {
   const given = policy({ managedResources: named("VolumeReplication data") });
-  const result = plan(new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).observe(given));
+  const result = plan(new FakeSite().put("VolumeReplication", volume("data", "secondary")).observe(given));
   const theirs: FailoverStatus = {
     currentState: "primary",
     conditions: [
@@ -358,7 +383,29 @@ function seconds(start: string | undefined, end: string | undefined): number {
 test("a policy with more resources than a status may list still has one", () => {
   const many = Array.from({ length: 1024 }, (_, at) => `Deployment web-${at}`);
   const large = policy({ managedResources: named(...many), deployments: [{ name: "one-more" }] });
-  const status = report(undefined, large, plan(new SpecimenSite().observe(large)), { failures: [] }, NOW);
+  const status = report(undefined, large, plan(new FakeSite().observe(large)), { failures: [] }, NOW);
   expect(status.workloadStatuses).toHaveLength(1024);
   expect(status.conditions).toHaveLength(4);
+});
+
+test("the highest token that was seen of the other site is kept, whatever it shows later, until there is another policy", () => {
+  const one = policy({
+    desiredState: "primary",
+    managedResources: named("VolumeReplication data"),
+    peer: { kubeconfigSecret: { name: "west", key: "kubeconfig" } },
+  });
+  const made = plan(new FakeSite().put("VolumeReplication", volume("data", "primary")).observe(one));
+  let held: FailoverStatus | undefined;
+  const seen = (epoch: number, state: "Held" | "Released", uid = "a") => {
+    const view = { reachable: true, exists: true, desiredState: "secondary", token: { epoch, state }, uid } as const;
+    held = report(held, one, made, { failures: [], peer: view }, NOW);
+    return held.peer?.seen;
+  };
+  const four = { uid: "a", epoch: 4, state: "Released" };
+  expect(seen(4, "Held")).toEqual({ uid: "a", epoch: 4, state: "Held" });
+  expect(seen(4, "Released")).toEqual(four);
+  expect([seen(2, "Held"), seen(4, "Held")]).toEqual([four, four]);
+  held = report(held, one, made, { failures: [], peer: { reachable: false, message: "away" } }, NOW);
+  expect(held.peer?.seen).toEqual(four);
+  expect(seen(1, "Held", "b")).toEqual({ uid: "b", epoch: 1, state: "Held" });
 });

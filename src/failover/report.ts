@@ -4,9 +4,9 @@ import type { Condition } from "../api/kind.ts";
 import { metaTime } from "../api/time.ts";
 import { withTransitionTimes, type ConditionReport } from "../kube/status/conditions.ts";
 import { AGE_STEPS } from "./readiness.ts";
-import type { Plan, PolicyFailure, ResourceState, Step } from "./steps/step.ts";
+import type { SwitchPlan, PolicyFailure, ResourceState, SwitchStep } from "./steps/step.ts";
 import { oldest } from "./token/peer-copy.ts";
-import type { PeerView } from "./token/token.ts";
+import { isLater, type PeerView } from "./token/token.ts";
 import { VOLUME_KINDS } from "./steps/volume-groups.ts";
 import { transitions } from "./transition.ts";
 
@@ -17,18 +17,24 @@ interface Outcome {
   readonly peer?: PeerView | undefined;
 }
 
-/** The next status. What others write into it (token and claims) stays as held; told the same twice, it says the same. */
-export function report(held: FailoverStatus | undefined, policy: FailoverPolicy, plan: Plan, outcome: Outcome, now: Date): FailoverStatus {
-  const { token, claims, conditions = [], peer: heldPeer } = held ?? {};
+/** Builds the next status. Token and claims are written elsewhere and stay as they are. The same input gives the same status. */
+export function report(
+  previous: FailoverStatus | undefined,
+  policy: FailoverPolicy,
+  plan: SwitchPlan,
+  outcome: Outcome,
+  now: Date,
+): FailoverStatus {
+  const { token, claims, conditions = [], peer: previousPeer } = previous ?? {};
   const failures = [...plan.refusals, ...plan.failures, ...outcome.failures];
   const completed = plan.complete && outcome.failures.length === 0;
   const { foreignNamespaces = [] } = plan;
   const time = metaTime(now);
   const generation = policy.metadata.generation ?? 0;
-  const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer, heldPeer, time) : heldPeer);
-  const lastSyncTime = publishedSyncTime(held?.lastSyncTime, policy, plan);
-  const fence = plan.fence ?? held?.fence;
-  const [volumes, workloads] = resourceStatuses(held, plan, time);
+  const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer, previousPeer, time) : previousPeer);
+  const lastSyncTime = publishedSyncTime(previous?.lastSyncTime, policy, plan);
+  const fence = plan.fence ?? previous?.fence;
+  const [volumes, workloads] = resourceStatuses(previous, plan, time);
   return {
     observedGeneration: generation,
     currentState: plan.currentState,
@@ -39,7 +45,7 @@ export function report(held: FailoverStatus | undefined, policy: FailoverPolicy,
     ...(foreignNamespaces.length > 0 && { foreignNamespaces: foreignNamespaces.slice(0, LONGEST) }),
     ...(volumes.length > 0 && { volumeReplicationStatuses: volumes }),
     ...(workloads.length > 0 && { workloadStatuses: workloads }),
-    ...transitions(held ?? {}, policy, plan, completed, now),
+    ...transitions(previous ?? {}, policy, plan, completed, now),
     ...(token && { token }),
     ...(peer && { peer }),
     ...(lastSyncTime !== undefined && { lastSyncTime }),
@@ -55,8 +61,12 @@ const MOST_PRIOR = 2048;
 type VolumeStatus = NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number];
 type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
 
-function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }: Plan, time: string): [VolumeStatus[], WorkloadStatus[]] {
-  const { volumeReplicationStatuses = [], workloadStatuses = [] } = held ?? {};
+function resourceStatuses(
+  previous: FailoverStatus | undefined,
+  { resources, notes }: SwitchPlan,
+  time: string,
+): [VolumeStatus[], WorkloadStatus[]] {
+  const { volumeReplicationStatuses = [], workloadStatuses = [] } = previous ?? {};
   const before = new Map<string, { readonly state?: string; readonly lastUpdateTime?: string }>([
     ...volumeReplicationStatuses.map((status) => [keyOf(status.kind ?? "VolumeReplication", status), status] as const),
     ...workloadStatuses.map((status) => [keyOf(status.kind, status), status] as const),
@@ -73,7 +83,7 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
     };
     return { name, namespace, state, ...texts, lastUpdateTime };
   };
-  // A status that is refused for its length would tell nothing at all.
+  // The API server rejects a status that is too long.
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
@@ -99,7 +109,7 @@ function keyOf(kind: string, { namespace = "", name }: { namespace?: string; nam
 }
 
 /** How many are where they should be, in the words that the program before this one used. */
-function workloadStatus({ to, resources }: Plan): string {
+function workloadStatus({ to, resources }: SwitchPlan): string {
   const of = (kinds: readonly string[]) => resources.filter(({ resource }) => kinds.includes(resource.kind));
   const [scaled, cronJobs, flux] = [
     of(["Deployment", "StatefulSet"]),
@@ -118,7 +128,12 @@ function are(state: string, resources: readonly ResourceState[]): number {
   return resources.filter((one) => one.state === state).length;
 }
 
-function conditionsOf(plan: Plan, failures: readonly PolicyFailure[], completed: boolean, observedGeneration: number): ConditionReport[] {
+function conditionsOf(
+  plan: SwitchPlan,
+  failures: readonly PolicyFailure[],
+  completed: boolean,
+  observedGeneration: number,
+): ConditionReport[] {
   const step = unfinished(plan);
   const [failure] = failures;
   const inProgress = !completed && step !== undefined && plan.refusals.length === 0;
@@ -139,7 +154,7 @@ function conditionsOf(plan: Plan, failures: readonly PolicyFailure[], completed:
   ];
 }
 
-function readyCondition({ ready }: Plan, failures: readonly PolicyFailure[], observedGeneration: number): ConditionReport {
+function readyCondition({ ready }: SwitchPlan, failures: readonly PolicyFailure[], observedGeneration: number): ConditionReport {
   const condition = (status: Condition["status"], reason: string, message: string): ConditionReport => ({
     type: "Ready",
     status,
@@ -155,18 +170,18 @@ function readyCondition({ ready }: Plan, failures: readonly PolicyFailure[], obs
 }
 
 /** The first step that is not done; one that is held up says more than one that only comes after it. */
-function unfinished({ steps }: Plan): Step | undefined {
+function unfinished({ steps }: SwitchPlan): SwitchStep | undefined {
   return steps.find(({ state }) => state !== "Done");
 }
 
-function summaryOf(plan: Plan, failures: readonly PolicyFailure[], completed: boolean): string {
+function summaryOf(plan: SwitchPlan, failures: readonly PolicyFailure[], completed: boolean): string {
   const [failure] = failures;
   if (plan.refusals.length > 0 && failure) return `Refused: ${sentence(failure)}${furtherOf(failures)}`;
   if (completed) return `This site is ${plan.to}`;
   const step = unfinished(plan);
-  const rush = plan.mode === "unsafe" ? " without waiting for anything" : "";
+  const rush = plan.mode === "unsafe" ? " without waiting" : "";
   const error = failure ? `; ${sentence(failure)}${furtherOf(failures)}` : "";
-  if (!step) return `This site is ${plan.to}${error === "" ? ", but not all of it could be written" : `, but for this: ${error.slice(2)}`}`;
+  if (!step) return `This site is ${plan.to}${error === "" ? ", but some writes failed" : `, with errors: ${error.slice(2)}`}`;
   const [wait] = step.waits;
   const waiting = wait
     ? `, waiting for ${wait.kind} ${place(wait)}${step.waits.length > 1 ? ` and ${step.waits.length - 1} more` : ""}`
@@ -179,19 +194,30 @@ function furtherOf(failures: readonly PolicyFailure[]): string {
 }
 
 function sentence({ kind, field, message, ...object }: Pick<PolicyFailure, "kind" | "namespace" | "name" | "field" | "message">): string {
-  return kind === "FailoverPolicy" ? `${field === undefined ? "" : `${field}: `}${message}` : `${kind} ${place(object)}: ${message}`;
+  const text = field === undefined ? message : `${field}: ${message}`;
+  return kind === "FailoverPolicy" ? text : `${kind} ${place(object)}: ${text}`;
 }
 
 function place({ namespace, name }: { namespace?: string | undefined; name: string }): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
+type PeerStatus = NonNullable<FailoverStatus["peer"]>;
+
 /** What was last heard of the copy here is kept: it is what a forced takeover starts from. */
-function peerStatus(peer: PeerView, held: FailoverStatus["peer"], time: string): NonNullable<FailoverStatus["peer"]> {
-  const { lastSyncTime, lastAnswerTime } = held ?? {};
-  const known = { ...(lastSyncTime !== undefined && { lastSyncTime }), ...(lastAnswerTime !== undefined && { lastAnswerTime }) };
-  if (!peer.reachable) return { reachable: false, message: peer.message.slice(0, 4096), ...known };
-  if (!peer.exists) return { reachable: true, message: "There is no such policy at the other site", ...known };
+function peerStatus(peer: PeerView, previous: PeerStatus | undefined, time: string): PeerStatus {
+  const { lastSyncTime, lastAnswerTime } = previous ?? {};
+  const seen = seenOf(peer, previous?.seen);
+  const known = {
+    ...(lastSyncTime !== undefined && { lastSyncTime }),
+    ...(seen && { seen }),
+    ...(lastAnswerTime !== undefined && { lastAnswerTime }),
+  };
+  if (!peer.reachable) {
+    const { message, field } = peer;
+    return { reachable: false, message: message.slice(0, 4096), ...(field !== undefined && { field }), ...known };
+  }
+  if (!peer.exists) return { reachable: true, message: "The other site has no such policy", ...known };
   const copied = peer.desiredState === "primary" ? peer.copy?.lastSyncTime : undefined;
   return {
     reachable: true,
@@ -203,12 +229,20 @@ function peerStatus(peer: PeerView, held: FailoverStatus["peer"], time: string):
   };
 }
 
+/** A later token than the last one is kept, an earlier one of the same object is not: its cluster was restored, and has to be told. */
+function seenOf(peer: PeerView, previous: PeerStatus["seen"]): PeerStatus["seen"] {
+  if (!peer.reachable || !peer.exists || !peer.token || peer.uid === undefined) return previous;
+  const { epoch, state } = peer.token;
+  if (previous?.uid === peer.uid && !isLater({ epoch, state }, previous)) return previous;
+  return { uid: peer.uid, epoch, state };
+}
+
 /** In steps, so that a site at rest does not write its status with every copy. */
-function publishedSyncTime(held: string | undefined, { spec }: FailoverPolicy, { to, resources }: Plan): string | undefined {
+function publishedSyncTime(previous: string | undefined, { spec }: FailoverPolicy, { to, resources }: SwitchPlan): string | undefined {
   const limit = seconds(spec.maxCopyAge);
   if (limit === undefined || to !== "primary") return undefined;
   const latest = oldest(resources.filter(isVolume).map((state) => state.lastSyncTime));
-  if (latest === undefined || held === undefined) return latest;
-  const movedMs = Date.parse(latest) - Date.parse(held);
-  return movedMs >= 0 && movedMs < (limit * 1000) / AGE_STEPS ? held : latest;
+  if (latest === undefined || previous === undefined) return latest;
+  const movedMs = Date.parse(latest) - Date.parse(previous);
+  return movedMs >= 0 && movedMs < (limit * 1000) / AGE_STEPS ? previous : latest;
 }

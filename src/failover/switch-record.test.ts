@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
 import { plan } from "./plan.ts";
-import { inFlux, words } from "./testing/harness.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { inFlux, writeTexts } from "./testing/harness.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import { deployment, named, policy } from "./testing/fixtures.ts";
 import { asSwitched, differsFromSwitch, revertOf, switchedBy } from "./switch-record.ts";
 
@@ -76,11 +76,11 @@ describe("a role that is applied from Git", () => {
 
   test("is an Error that names the owner, how to keep the role and how to confirm the other; the switch goes on", () => {
     const reverted = switched("secondary", "primary", [wrote("kustomize-controller", "2026-11-16T11:05:00Z")]);
-    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 2 }));
+    const site = new FakeSite().put("Deployment", deployment("web", { replicas: 2 }));
     const revert = revertOf(reverted);
     const planned = plan(site.observe(asSwitched(reverted), revert && { revert }));
     expect(planned.to).toBe("secondary");
-    expect(words(planned)).toEqual(["scale Deployment shop/web from 2 to 0"]);
+    expect(writeTexts(planned)).toEqual(["scale Deployment shop/web from 2 to 0"]);
     expect(planned.failures).toEqual([
       {
         kind: "FailoverPolicy",
@@ -89,7 +89,7 @@ describe("a role that is applied from Git", () => {
         reason: "RevertedByOwner",
         field: "spec.desiredState",
         message:
-          "kustomize-controller (Kustomization shop/apps) set it to primary after a person had switched this site to secondary at 2026-11-16T11:00:00.000Z. " +
+          "kustomize-controller (Kustomization shop/apps) set it to primary after a person switched this site to secondary at 2026-11-16T11:00:00.000Z. " +
           "The site stays secondary: set desiredState secondary in Git. " +
           "If primary is right, confirm it: plumbline failover switch site -n shop --to primary --owner-is-changed",
         class: "Permanent",

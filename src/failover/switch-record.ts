@@ -71,7 +71,7 @@ export function revertFailure(policy: FailoverPolicy, { to, at, manager }: Rever
   const owner = ownersOf("FailoverPolicy", policy).find(({ kind }) => MANAGERS[manager]?.includes(kind));
   const command = `plumbline failover switch ${name} -n ${namespace} --to ${role} --owner-is-changed`;
   const message =
-    `${manager}${owner ? ` (${titleOf(owner)})` : ""} set it to ${role} after a person had switched this site to ${to} at ${at}. ` +
+    `${manager}${owner ? ` (${titleOf(owner)})` : ""} set it to ${role} after a person switched this site to ${to} at ${at}. ` +
     `The site stays ${to}: set desiredState ${to} in Git. If ${role} is right, confirm it: ${command}`;
   return { kind: "FailoverPolicy", namespace, name, reason: "RevertedByOwner", field: "spec.desiredState", message, class: "Permanent" };
 }

@@ -1,6 +1,6 @@
 import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
 import { metaTime } from "../api/time.ts";
-import type { Plan, Step } from "./steps/step.ts";
+import type { SwitchPlan, SwitchStep } from "./steps/step.ts";
 
 type Transition = NonNullable<FailoverStatus["transition"]>;
 type PastTransition = NonNullable<FailoverStatus["history"]>[number];
@@ -8,21 +8,24 @@ type StepStatus = Transition["steps"][number];
 
 const HISTORY = 10;
 const STATE = { Done: "Done", Act: "Running", Wait: "Waiting", Pending: "Pending" } as const satisfies Record<
-  Step["state"],
+  SwitchStep["state"],
   StepStatus["state"]
 >;
 
+/** What a step usually takes. csi-addons looks at a demoted volume after 15 s and then every 30 s, and the storage needs some time of its own. */
+const USUAL_SECONDS: Partial<Record<SwitchStep["name"], number>> = { AwaitCopy: 60 };
+
 /** The switch that is running or the last one, and those before it. */
 export function transitions(
-  held: Pick<FailoverStatus, "transition" | "history">,
+  previous: Pick<FailoverStatus, "transition" | "history">,
   policy: FailoverPolicy,
-  plan: Plan,
+  plan: SwitchPlan,
   completed: boolean,
   now: Date,
 ): Pick<FailoverStatus, "transition" | "history"> {
-  const { transition, history = [] } = held;
+  const { transition, history = [] } = previous;
   // What is refused has not begun.
-  if (plan.refusals.length > 0) return { ...(transition && { transition }), ...(held.history && { history }) };
+  if (plan.refusals.length > 0) return { ...(transition && { transition }), ...(previous.history && { history }) };
   const generation = policy.metadata.generation ?? 0;
   const before = transition && isContinued(transition, plan, completed, generation) ? transition : undefined;
   const past = transition && !before ? [overWith(transition), ...history].slice(0, HISTORY) : history;
@@ -33,19 +36,19 @@ export function transitions(
 }
 
 /** An edit of the policy begins another switch, unless everything is as it should be already. */
-function isContinued(transition: Transition, plan: Plan, completed: boolean, generation: number): boolean {
+function isContinued(transition: Transition, plan: SwitchPlan, completed: boolean, generation: number): boolean {
   if (transition.to !== plan.to) return false;
   return transition.generation === generation || (transition.completionTime !== undefined && completed);
 }
 
 /** The token keeps the reason too: the one who forced it may have died before it could say so here. */
-function forcedBy({ status }: FailoverPolicy, plan: Plan): string | undefined {
+function forcedBy({ status }: FailoverPolicy, plan: SwitchPlan): string | undefined {
   return plan.forced ?? (plan.to === "primary" && status?.token?.state === "Held" ? status.token.forced : undefined);
 }
 
 function continued(
   before: Transition | undefined,
-  plan: Plan,
+  plan: SwitchPlan,
   { completed, generation, ...policy }: { completed: boolean; generation: number; forced: string | undefined },
   now: Date,
 ): Transition {
@@ -77,17 +80,18 @@ function continued(
   };
 }
 
-function stepStatus(before: StepStatus | undefined, step: Step, time: string): StepStatus {
+function stepStatus(before: StepStatus | undefined, step: SwitchStep, time: string): StepStatus {
   const { name } = step;
   const state = STATE[step.state];
   if (state === "Pending") return { name, state };
   const startTime = (state === "Done" || before?.state !== "Done" ? before?.startTime : undefined) ?? time;
   if (state === "Done") return { name, state, startTime, completionTime: before?.completionTime ?? time };
   const waitingFor = waitingStatus(before?.waitingFor, step, time);
-  return { name, state, startTime, ...(waitingFor && { waitingFor }) };
+  const onTime = secondsBetween(startTime, time) < (USUAL_SECONDS[name] ?? 0);
+  return { name, state, startTime, ...(waitingFor && { waitingFor: { ...waitingFor, ...(onTime && { onTime }) } }) };
 }
 
-function waitingStatus(before: StepStatus["waitingFor"], { waits }: Step, time: string): StepStatus["waitingFor"] | undefined {
+function waitingStatus(before: StepStatus["waitingFor"], { waits }: SwitchStep, time: string): StepStatus["waitingFor"] | undefined {
   const [wait, ...others] = waits;
   if (!wait) return undefined;
   const { kind, namespace, name, message } = wait;
@@ -119,7 +123,7 @@ function pastStep({ name, startTime, completionTime }: StepStatus): NonNullable<
   return [{ name, ...(completionTime !== undefined && { seconds: secondsBetween(startTime, completionTime) }) }];
 }
 
-function furthestBehind({ resources }: Plan): string | undefined {
+function furthestBehind({ resources }: SwitchPlan): string | undefined {
   const times = resources.flatMap(({ lastSyncTime }) => lastSyncTime ?? []);
   return times.toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
 }

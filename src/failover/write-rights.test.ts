@@ -1,10 +1,10 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { fixedAccess } from "../kube/client/access.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import { answer, holdTime, says, ScriptedServer, type Step as ServerStep } from "../kube/testing/scripted-server.ts";
+import { answer, useFakeTime, statusError, ScriptedServer, type ScriptedStep as ServerStep } from "../kube/testing/scripted-server.ts";
 import { plan } from "./plan.ts";
 import { deployment, flux, named, policy, volume } from "./testing/fixtures.ts";
-import { SpecimenSite } from "./testing/fake-site.ts";
+import { FakeSite } from "./testing/fake-site.ts";
 import type { TokenDecision } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
 
@@ -15,12 +15,16 @@ interface Review {
   spec: { resourceAttributes: { namespace: string; group: string; resource: string; verb: string } };
 }
 
+/** Each is `resource`, or ` resource` for one that is denied in all namespaces at once. */
 async function serverThatDenies(...denied: string[]) {
   const asked: string[] = [];
   const serve: ServerStep = (response, received) => {
     const { namespace, group, resource, verb } = (received.body as Review).spec.resourceAttributes;
     asked.push(`${verb} ${resource}.${group} in ${namespace}`);
-    return answer(201, { status: { allowed: !denied.includes(resource) } })(response, received);
+    return answer(201, { status: { allowed: !denied.includes(resource) && !(namespace === "" && denied.includes(` ${resource}`)) } })(
+      response,
+      received,
+    );
   };
   const server = await ScriptedServer.start([serve]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
@@ -28,7 +32,7 @@ async function serverThatDenies(...denied: string[]) {
 }
 
 const stopping = (token?: TokenDecision) => {
-  const site = new SpecimenSite()
+  const site = new FakeSite()
     .put("Kustomization", flux("site"))
     .put("Deployment", deployment("web"), deployment("api"))
     .put("VolumeReplication", volume("data", "primary"));
@@ -36,13 +40,13 @@ const stopping = (token?: TokenDecision) => {
   return plan(site.observe(policy({ managedResources })), token);
 };
 
-test("rights are asked for once per kind and namespace, also for what a later step writes", async () => {
+test("rights are asked for once per kind, also for what a later step writes", async () => {
   const { asked, rights, end } = await serverThatDenies();
   expect(await rights.missing(stopping(), signal)).toEqual([]);
   const questions = [
-    "patch deployments.apps in shop",
-    "patch kustomizations.kustomize.toolkit.fluxcd.io in shop",
-    "patch volumereplications.replication.storage.openshift.io in shop",
+    "patch deployments.apps in ",
+    "patch kustomizations.kustomize.toolkit.fluxcd.io in ",
+    "patch volumereplications.replication.storage.openshift.io in ",
   ];
   expect(asked.toSorted()).toEqual(questions);
   expect(await rights.missing(stopping(), signal)).toEqual([]);
@@ -51,7 +55,7 @@ test("rights are asked for once per kind and namespace, also for what a later st
 });
 
 test("a missing right names verb, resource and namespace, and is asked for again soon", async () => {
-  holdTime();
+  useFakeTime();
   const { asked, denied, rights, end } = await serverThatDenies("volumereplications", "deployments");
   const missing = await rights.missing(stopping(), signal);
   expect(missing.map(({ kind, namespace, name, reason }) => [kind, namespace, name, reason])).toEqual([
@@ -59,17 +63,29 @@ test("a missing right names verb, resource and namespace, and is asked for again
     ["VolumeReplication", "shop", "data", "Forbidden"],
   ]);
   expect(missing[0]?.message).toBe(
-    "The controller may not patch deployments.apps in namespace shop, so it could not scale Deployment shop/web from 1 to 0, and 1 more of them. Give its ClusterRole plumbline-failover-controller the verb patch on deployments.apps",
+    "The controller may not patch deployments.apps in namespace shop, so it cannot scale Deployment shop/web from 1 to 0, and 1 more of them. Give its ClusterRole plumbline-failover-controller the verb patch on deployments.apps",
   );
   denied.length = 0;
   expect(await rights.missing(stopping(), signal)).toHaveLength(2);
   vi.advanceTimersByTime(5_000);
   expect(await rights.missing(stopping(), signal)).toEqual([]);
-  expect(asked).toHaveLength(5);
+  expect(asked).toHaveLength(7);
   await end();
 });
 
-test.for([says(404, "NotFound"), says(403, "Forbidden", "you may not ask"), says(500, "InternalError", "no")])(
+test("who may write in this namespace only is asked about it, and believed", async () => {
+  const { asked, rights, end } = await serverThatDenies(" deployments", " kustomizations", " volumereplications");
+  expect(await rights.missing(stopping(), signal)).toEqual([]);
+  expect(asked.filter((question) => question.startsWith("patch deployments"))).toEqual([
+    "patch deployments.apps in ",
+    "patch deployments.apps in shop",
+  ]);
+  expect(await rights.missing(stopping(), signal)).toEqual([]);
+  expect(asked).toHaveLength(6);
+  await end();
+});
+
+test.for([statusError(404, "NotFound"), statusError(403, "Forbidden", "you may not ask"), statusError(500, "InternalError", "no")])(
   "where rights cannot be asked for, the write itself tells",
   async (step) => {
     const { server, rights, end } = await serverThatDenies();
@@ -81,7 +97,7 @@ test.for([says(404, "NotFound"), says(403, "Forbidden", "you may not ask"), says
 
 test("a NetworkFence is created and never patched, so only that right is asked for", async () => {
   const { asked, rights, end } = await serverThatDenies("networkfences");
-  const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+  const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
   const spec = {
     desiredState: "primary" as const,
     peer: { kubeconfigSecret: { name: "other", key: "kubeconfig" } },
@@ -92,10 +108,10 @@ test("a NetworkFence is created and never patched, so only that right is asked f
   const missing = await rights.missing(plan(site.observe(policy(spec, { uid: "uid-1" })), taking), signal);
   expect(asked.toSorted()).toEqual([
     "create networkfences.csiaddons.openshift.io in ",
-    "patch volumereplications.replication.storage.openshift.io in shop",
+    "patch volumereplications.replication.storage.openshift.io in ",
   ]);
   expect(missing.map(({ message }) => message)).toEqual([
-    "The controller may not create networkfences.csiaddons.openshift.io, so it could not fence 192.0.2.0/28 by NetworkFence failover-uid-1-2. Give its ClusterRole plumbline-failover-controller the verb create on networkfences.csiaddons.openshift.io",
+    "The controller may not create networkfences.csiaddons.openshift.io, so it cannot fence 192.0.2.0/28 by NetworkFence failover-uid-1-2. Give its ClusterRole plumbline-failover-controller the verb create on networkfences.csiaddons.openshift.io",
   ]);
   await end();
 });

@@ -1,6 +1,6 @@
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import type { Plan, PolicyFailure, Write } from "./steps/step.ts";
+import type { SwitchPlan, PolicyFailure, PlannedWrite } from "./steps/step.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** How long an answer is believed. A right that was missing is asked for again with the next pass. */
@@ -25,8 +25,8 @@ export class WriteRights {
    * One failure for each kind and namespace of which something is to be written, now or in a later step, and may not. None for a site that was
    * outranked: it stops what it can, because the other site writes.
    */
-  async missing({ steps, failures: problems }: Plan, signal: AbortSignal): Promise<PolicyFailure[]> {
-    if (problems.some(({ reason }) => reason === "Split")) return [];
+  async missing({ steps, failures: problems }: SwitchPlan, signal: AbortSignal): Promise<PolicyFailure[]> {
+    if (problems.some(({ reason }) => reason === "SplitBrain")) return [];
     const writes = steps.filter(({ state }) => state !== "Done").flatMap((step) => step.writes);
     const byPlace = Map.groupBy(writes, (write) => {
       const { kind, object } = write;
@@ -40,19 +40,31 @@ export class WriteRights {
         const more = others.length > 0 ? `, and ${others.length} more of them` : "";
         const resource = `${first.kind.plural}${first.kind.group === "" ? "" : `.${first.kind.group}`}`;
         const where = namespace === "" ? "" : ` in namespace ${namespace}`;
-        const message = `The controller may not ${verb} ${resource}${where}, so it could not ${first.words}${more}. Give its ClusterRole plumbline-failover-controller the verb ${verb} on ${resource}`;
+        const message = `The controller may not ${verb} ${resource}${where}, so it cannot ${first.words}${more}. Give its ClusterRole plumbline-failover-controller the verb ${verb} on ${resource}`;
         return [{ kind: first.kind.kind, namespace, name, reason: "Forbidden", message, class: "Transient" }];
       }),
     );
     return failures.flat();
   }
 
-  /** Yes where it cannot be found out: then the write itself tells. */
-  async #may(place: string, write: Write, signal: AbortSignal): Promise<boolean> {
-    const known = this.#answers.get(place);
-    if (known && performance.now() - known.at < (known.allowed ? ALLOWED_MS : DENIED_MS)) return known.allowed;
-    const { group, plural: resource } = write.kind;
+  /** A right for every namespace is checked once, not per namespace. */
+  async #may(place: string, write: PlannedWrite, signal: AbortSignal): Promise<boolean> {
     const { namespace = "" } = write.object.metadata;
+    const known = this.#known(place);
+    if (known !== undefined) return known;
+    const everywhere = place.slice(0, place.length - namespace.length);
+    if (this.#known(everywhere) ?? (await this.#ask(everywhere, write, "", signal))) return true;
+    return namespace !== "" && (await this.#ask(place, write, namespace, signal));
+  }
+
+  #known(place: string): boolean | undefined {
+    const answer = this.#answers.get(place);
+    return answer && performance.now() - answer.at < (answer.allowed ? ALLOWED_MS : DENIED_MS) ? answer.allowed : undefined;
+  }
+
+  /** True if the check fails: the write itself then shows it. */
+  async #ask(place: string, write: PlannedWrite, namespace: string, signal: AbortSignal): Promise<boolean> {
+    const { group, plural: resource } = write.kind;
     const resourceAttributes = { namespace, group, resource, verb: verbOf(write) };
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
     try {
@@ -71,6 +83,6 @@ export class WriteRights {
   }
 }
 
-function verbOf({ create }: Write): "create" | "patch" {
+function verbOf({ create }: PlannedWrite): "create" | "patch" {
   return create ? "create" : "patch";
 }

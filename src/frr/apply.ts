@@ -1,11 +1,11 @@
 import { changes } from "./diff.ts";
-import { describe, masked, type Entry } from "./entry.ts";
+import { describe, masked, type ConfigEntry } from "./entry.ts";
 import type { Fragment } from "./fragment.ts";
 import { isDefaultInstance, isOfBgp } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
-import type { Memory } from "./pass-cache.ts";
+import type { PassCache } from "./pass-cache.ts";
 import { isRaw, putRaw, RAW, rawsAmong, rawText } from "./raw-text.ts";
-import { inWords, NOTHING, Standing, type FragmentOutcome } from "./running-state.ts";
+import { lineTexts, NO_CHANGE, RunningState, type FragmentOutcome } from "./running-state.ts";
 
 export type { FragmentOutcome } from "./running-state.ts";
 
@@ -17,14 +17,14 @@ interface OwnedLine {
   readonly line: string;
 }
 
-export interface Finished {
-  /** Lines that belonged to nobody: typed by a person, or left over. They are gone. */
+export interface ReadBackResult {
+  /** Lines without an owner: typed by a person, or left over. They are removed. */
   readonly foreign: readonly string[];
-  /** What someone else had taken away or changed since the last pass, and has been put back. */
+  /** Lines that were removed or changed from outside since the last pass, and are restored. */
   readonly restored?: readonly OwnedLine[];
   /** What was not as it should be when all was read back. */
   readonly differed: readonly string[];
-  /** What FRR took without a word and does not have, not even after a repair. */
+  /** Lines that FRR accepted but does not have, not even after a repair. */
   readonly lost?: readonly OwnedLine[];
 }
 
@@ -36,14 +36,14 @@ interface FinishOptions {
 
 /**
  * One pass over a router's FRR: change fragment by fragment, read back once. It begins with what the last pass read at its end; what a person did since then is
- * found when all is read back, or when FRR refuses something for it.
+ * found when all is read back, or when FRR rejects something for it.
  */
 export class FrrPass {
-  readonly #standing: Standing;
-  readonly #memory: Memory;
-  #strangers: readonly Entry[];
+  readonly #standing: RunningState;
+  readonly #memory: PassCache;
+  #strangers: readonly ConfigEntry[];
 
-  private constructor(standing: Standing) {
+  private constructor(standing: RunningState) {
     this.#standing = standing;
     this.#memory = standing.memory;
     this.#strangers = standing.isIntact ? [] : standing.compare().stray;
@@ -51,7 +51,7 @@ export class FrrPass {
 
   /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
   static async open(instance: FrrInstance, applied: Applied, signal: AbortSignal): Promise<FrrPass> {
-    return new FrrPass(await Standing.of(instance, (memory) => recall(memory, applied), signal));
+    return new FrrPass(await RunningState.of(instance, (memory) => recall(memory, applied), signal));
   }
 
   /** The whole configuration as it is wanted now, in the words of this FRR. */
@@ -59,15 +59,15 @@ export class FrrPass {
     return this.#standing.configuration;
   }
 
-  /** Brings a fragment in, in place of its earlier form. Only the difference is sent; a line that FRR refuses takes back the others. */
+  /** Brings a fragment in, in place of its earlier form. Only the difference is sent; a line that FRR rejects takes back the others. */
   async bring(fragment: Fragment): Promise<FragmentOutcome> {
     const known = this.#memory.known(fragment);
     const { entries, unsayable } = this.#inLines(known);
     if (unsayable) return unsayable;
-    if (this.#memory.asked.of(fragment.owner) === entries && this.#standing.hasAll(entries)) return NOTHING;
+    if (this.#memory.asked.of(fragment.owner) === entries && this.#standing.hasAll(entries)) return NO_CHANGE;
     const outcome = await this.#surely(async () => {
       if (entries.some((entry) => isDefaultInstance(entry) && this.#standing.have.rivalsOf(entry).length))
-        return { ...NOTHING, rebuild: true };
+        return { ...NO_CHANGE, rebuild: true };
       return await this.#standing.exchange(fragment.owner, entries);
     });
     if (!outcome.refused && !outcome.rebuild) this.#memory.fragments.set(fragment.owner, known);
@@ -76,7 +76,7 @@ export class FrrPass {
 
   async remove(owner: string): Promise<FragmentOutcome> {
     const before = this.#memory.fragments.get(owner);
-    if (!before) return NOTHING;
+    if (!before) return NO_CHANGE;
     if (isRaw(before)) return await putRaw(this.#standing, owner, undefined);
     const outcome = await this.#surely(() => this.#standing.exchange(owner, []));
     if (!outcome.refused) this.#memory.fragments.delete(owner);
@@ -106,11 +106,11 @@ export class FrrPass {
   }
 
   /**
-   * Reads all back. What belongs to nobody goes, what is missing comes again; what differs even then is repaired once by FRR's own script. A pass that went on from
-   * the last one may leave the reading to the next, if FRR took all that it was told. With `keepForeign` what belongs to nobody stays, and the script does not run:
+   * Reads everything back. Removes lines without an owner and sends missing ones again; what differs even then is repaired once by FRR's own script. A pass that went on from
+   * the last one may leave the reading to the next, if FRR accepted every line. With `keepForeign` lines without an owner stay, and the script does not run:
    * it would remove it.
    */
-  async finish({ repair = true, readBack = true, keepForeign = false }: FinishOptions = {}): Promise<Finished> {
+  async finish({ repair = true, readBack = true, keepForeign = false }: FinishOptions = {}): Promise<ReadBackResult> {
     const standing = this.#standing;
     if (!readBack && !standing.isFresh) {
       standing.close("trusted");
@@ -120,38 +120,38 @@ export class FrrPass {
     const compare = () => (keepForeign ? { stray: [], missing: standing.compare().missing } : standing.compare());
     const { stray, missing } = compare();
     if (stray.length > 0 || missing.length > 0) {
-      const wanted = (entry: Entry) => this.#memory.asked.has(entry);
+      const wanted = (entry: ConfigEntry) => this.#memory.asked.has(entry);
       await standing.trySending(changes(standing.have, { remove: stray, add: missing, wanted }));
       await standing.look();
     }
 
     const restored = this.#owned(missing.filter((entry) => standing.have.has(entry)));
     let left = compare();
-    const differed = inWords([...left.stray, ...left.missing]);
+    const differed = lineTexts([...left.stray, ...left.missing]);
     const isClean = differed.length === 0;
     if (repair && !keepForeign && this.#memory.isNew(differed)) {
       const words = await standing.reload();
       if (words !== undefined) differed.push(words);
       left = standing.compare();
     }
-    const isForeign = (entry: Entry) => !this.#memory.asked.has(entry) && !standing.have.has(entry);
-    const foreign = keepForeign ? [] : inWords([...this.#strangers, ...stray].filter(isForeign));
+    const isForeign = (entry: ConfigEntry) => !this.#memory.asked.has(entry) && !standing.have.has(entry);
+    const foreign = keepForeign ? [] : lineTexts([...this.#strangers, ...stray].filter(isForeign));
     const lost = isClean || !repair ? [] : this.#owned(left.missing);
     standing.close(isClean && !keepForeign ? "clean" : "in doubt");
     return { foreign, differed, ...(restored.length > 0 && { restored }), ...(lost.length > 0 && { lost }) };
   }
 
-  /** What cannot be said in lines is refused before FRR hears of it. */
-  #inLines(fragment: Fragment): { entries: readonly Entry[]; unsayable?: FragmentOutcome } {
+  /** Lines that are not valid are rejected before anything is sent to FRR. */
+  #inLines(fragment: Fragment): { entries: readonly ConfigEntry[]; unsayable?: FragmentOutcome } {
     try {
       return { entries: this.#memory.dialect.entries(fragment) };
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      return { entries: [], unsayable: { ...NOTHING, refused: { line: "", daemon: "vtysh", words: masked(error.message) } } };
+      return { entries: [], unsayable: { ...NO_CHANGE, refused: { line: "", daemon: "vtysh", words: masked(error.message) } } };
     }
   }
 
-  /** A refusal may be due to what someone did since FRR was read: then all is looked at, and tried once more. */
+  /** A rejection may be due to a change since FRR was read: then everything is read again and retried once. */
   async #surely(attempt: () => Promise<FragmentOutcome>): Promise<FragmentOutcome> {
     const first = await attempt();
     if (!(first.refused || first.rebuild) || this.#standing.isFresh) return first;
@@ -161,7 +161,7 @@ export class FrrPass {
     return { ...second, sent: first.sent + second.sent, lines: [...first.lines, ...second.lines] };
   }
 
-  #owned(entries: readonly Entry[]): OwnedLine[] {
+  #owned(entries: readonly ConfigEntry[]): OwnedLine[] {
     const raws = rawsAmong(this.#memory.fragments).map(({ owner }) => owner);
     return entries.flatMap((entry) => {
       const owners = this.#memory.asked.ownersOf(entry).flatMap((owner) => (owner === RAW ? raws : [owner]));
@@ -170,7 +170,7 @@ export class FrrPass {
   }
 }
 
-function recall(memory: Memory, applied: Applied): void {
+function recall(memory: PassCache, applied: Applied): void {
   const { asked, dialect, fragments, settled } = memory;
   if (typeof applied === "function" && fragments.size > 0) return;
   const list = typeof applied === "function" ? applied() : applied;

@@ -10,7 +10,7 @@ export interface FrrVersion {
   readonly text: string;
 }
 
-export interface FrrRouterOptions {
+export interface FrrClientOptions {
   /** Where the daemons have their sockets, `<daemon>.vty`. */
   directory: string;
   /** How long a daemon may take to answer. */
@@ -18,14 +18,14 @@ export interface FrrRouterOptions {
 }
 
 /** The running daemons of one FRR. Connections are opened when needed, shared, and opened again after a daemon was away. */
-export class FrrRouter {
+export class FrrClient {
   readonly directory: string;
   readonly #deadlineMs: number | undefined;
   readonly #vtys = new Map<string, Promise<Vty>>();
   readonly #connected = new Map<string, { vty: Vty; identity?: string }>();
   #version: { identity: string | undefined; version: FrrVersion } | undefined;
 
-  constructor({ directory, deadlineMs }: FrrRouterOptions) {
+  constructor({ directory, deadlineMs }: FrrClientOptions) {
     this.directory = directory;
     this.#deadlineMs = deadlineMs;
   }
@@ -36,7 +36,7 @@ export class FrrRouter {
     return names.flatMap((name) => (name.endsWith(".vty") ? [name.slice(0, -".vty".length)] : [])).sort();
   }
 
-  /** Stays the same for as long as the daemon runs, and changes when it is started anew. Undefined while it has no socket. */
+  /** Stays the same for as long as the daemon runs, and changes when it is restarted. Undefined while it has no socket. */
   async identity(daemon: string): Promise<string | undefined> {
     const connected = this.#connected.get(daemon);
     if (connected?.vty.open && connected.identity) return connected.identity;

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { parse } from "./config.ts";
-import { Console } from "./config-session.ts";
-import { diff, type Change } from "./diff.ts";
-import type { FrrRouter } from "./client.ts";
+import { ConfigSession } from "./config-session.ts";
+import { diff, type LineChange } from "./diff.ts";
+import type { FrrClient } from "./client.ts";
 import type { Vty, VtyReply } from "./vty.ts";
 
 const { signal } = new AbortController();
 
-/** Daemons that take every line but those they are told to refuse. */
+/** Daemons that accept every line except those that the test rejects. */
 class Daemons {
   readonly said: string[] = [];
   refuse: (line: string) => VtyReply | undefined = () => undefined;
@@ -24,15 +24,15 @@ class Daemons {
 }
 
 let daemons: Daemons;
-let console: Console;
+let console: ConfigSession;
 beforeEach(() => {
   vi.useFakeTimers();
   daemons = new Daemons();
-  console = new Console(daemons as unknown as FrrRouter, signal);
+  console = new ConfigSession(daemons as unknown as FrrClient, signal);
 });
 afterEach(() => vi.useRealTimers());
 
-async function sendAll(changes: readonly Change[]): Promise<(string | undefined)[]> {
+async function sendAll(changes: readonly LineChange[]): Promise<(string | undefined)[]> {
   const words: (string | undefined)[] = [];
   for (const change of changes) words.push(await console.send(change));
   return words;
@@ -52,6 +52,17 @@ exit
 router bgp 1 vrf red
 exit
 `;
+
+test("connections that a pass left open are closed before the next one opens its own", async () => {
+  const changes = diff([], parse("vrf red\n vni 100\nexit-vrf\n"));
+  await sendAll(changes);
+  expect(daemons.closed).toBe(0);
+  const next = new ConfigSession(daemons as unknown as FrrClient, signal);
+  expect(daemons.closed).toBe(1);
+  await next.open(["frr"]);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(daemons.closed).toBe(1);
+});
 
 test("contexts are entered once, and left only where FRR would not find the next one", async () => {
   await sendAll(diff([], parse(`${INSTANCES}bfd\n profile a\n exit\n profile b\n exit\nexit\n`)));
@@ -75,7 +86,7 @@ test("contexts are entered once, and left only where FRR would not find the next
   ]);
 });
 
-test("after a refusal everything begins at the top: FRR may have left the context", async () => {
+test("after a rejection every line starts at the top level: FRR may have left the context", async () => {
   daemons.refuse = (line) =>
     line.startsWith("bgp router-id") ? { status: 2, text: "% [BGP] Unknown command: bgp router-id\n" } : undefined;
   const changes = diff(parse("router bgp 1\nexit\n"), parse(INSTANCES)).slice(0, 2);
@@ -104,7 +115,7 @@ describe("an instance that waits for its VNI to go", () => {
     expect(tries()).toBe(4);
   });
 
-  test("is refused when bgpd does not forget it for long", async () => {
+  test("is rejected when bgpd keeps the instance too long", async () => {
     daemons.refuse = (line) => (line.startsWith("no router") ? { status: 13, text: "% Please unconfigure l3vni 100\n" } : undefined);
     const sent = sendAll(removal);
     await vi.advanceTimersByTimeAsync(6_000);
@@ -112,16 +123,16 @@ describe("an instance that waits for its VNI to go", () => {
     expect(tries()).toBeLessThan(600);
   });
 
-  test("is refused at once for any other reason", async () => {
+  test("is rejected at once for any other reason", async () => {
     daemons.refuse = (line) => (line.startsWith("no router") ? { status: 13, text: "% Busy\n" } : undefined);
     expect(await sendAll(removal)).toEqual([undefined, "Busy"]);
     expect(tries()).toBe(1);
   });
 });
 
-test("connections that nobody closes are closed when nothing was said for a while", async () => {
+test("idle connections are closed", async () => {
   await sendAll(diff([], parse("hostname a\n")));
-  await vi.advanceTimersByTimeAsync(29_000);
+  await vi.advanceTimersByTimeAsync(119_000);
   expect(daemons.closed).toBe(0);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(daemons.closed).toBe(1);

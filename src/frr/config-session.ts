@@ -1,30 +1,35 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Change } from "./diff.ts";
+import type { LineChange } from "./diff.ts";
 import type { Path } from "./grammar.ts";
-import type { FrrRouter } from "./client.ts";
-import { frrsWords, VtyStatus, type Vty } from "./vty.ts";
+import type { FrrClient } from "./client.ts";
+import { errorText, VtyStatus, type Vty } from "./vty.ts";
 
 /** Zebra tells bgpd within milliseconds, unless the machine is very busy. */
 const VNI_GONE_MS = 5_000;
 const ASK_AGAIN_MS = 10;
-/** Longer than any answer may take. */
-const IDLE_MS = 30_000;
+/** Longer than any answer may take, and longer than mgmtd may be busy. */
+const IDLE_MS = 120_000;
+/** The last one of each router. */
+const latest = new WeakMap<FrrClient, ConfigSession>();
 
 interface Seat {
   readonly vty: Vty;
   path: Path;
 }
 
-/** Connections of our own in configuration mode, one for each daemon that has to be told something. */
-export class Console {
-  readonly #router: FrrRouter;
+/** Our own connections in configuration mode, one for each daemon that gets lines. */
+export class ConfigSession {
+  readonly #router: FrrClient;
   readonly #signal: AbortSignal;
   readonly #seats = new Map<string, Seat>();
   #leaving: NodeJS.Timeout | undefined;
 
-  constructor(router: FrrRouter, signal: AbortSignal) {
+  constructor(router: FrrClient, signal: AbortSignal) {
     this.#router = router;
     this.#signal = signal;
+    // A pass that failed leaves its connections. When a session of mgmtd 10 ends, it forgets what another one is committing: it has to end before that begins.
+    latest.get(router)?.close();
+    latest.set(router, this);
   }
 
   /** Gets ready for these daemons, for all of them at once. */
@@ -33,8 +38,8 @@ export class Console {
     await Promise.all(Array.from(absent, (daemon) => this.#sitDown(daemon)));
   }
 
-  /** FRR's words when it refuses. A daemon that is not there, or does not answer, is thrown: no line is to blame for that. */
-  async send(change: Change): Promise<string | undefined> {
+  /** FRR's message when it rejects a line. A daemon that does not run or does not answer is thrown: that is not the fault of a line. */
+  async send(change: LineChange): Promise<string | undefined> {
     // A pass may end in many places, and no connection should be left behind.
     this.#leaving ??= setTimeout(() => this.close(), IDLE_MS);
     this.#leaving.refresh();
@@ -55,14 +60,14 @@ export class Console {
   }
 
   /** Goes where the change is to be made. FRR's words when it does not let us in. */
-  async approach({ daemon, context }: Change): Promise<string | undefined> {
+  async approach({ daemon, context }: LineChange): Promise<string | undefined> {
     const seat = this.#seats.get(daemon) ?? (await this.#sitDown(daemon));
     const words = await this.#run(seat, wayFrom(seat.path, context));
     if (words === undefined) seat.path = context;
     return words;
   }
 
-  async #say(change: Change): Promise<string | undefined> {
+  async #say(change: LineChange): Promise<string | undefined> {
     const { daemon, context, send, do: what, entry } = change;
     const kept = await this.approach(change);
     const seat = this.#seats.get(daemon);
@@ -76,9 +81,9 @@ export class Console {
     for (const line of lines) {
       const { status, text } = await seat.vty.run(line, this.#signal);
       if (status === VtyStatus.success) continue;
-      // A line that is not known where it was said is tried further out, and leaves us there.
+      // FRR tries a line that is unknown in its context in the outer contexts, and stays there.
       await this.#outermost(seat);
-      return frrsWords(text, status);
+      return errorText(text, status);
     }
     return undefined;
   }

@@ -1,22 +1,22 @@
-import type { Entry } from "./entry.ts";
+import type { ConfigEntry } from "./entry.ts";
 import { neighborOf, slotsOf, type Slot } from "./grammar.ts";
 
-/** What stands in one context of the top level, by key. */
-export type Block = ReadonlyMap<string, Entry>;
+/** The lines of one top-level context, by key. */
+export type Block = ReadonlyMap<string, ConfigEntry>;
 
 /**
  * The lines that the daemons have. Blocks that were read before are shared with what was read then, and copied when they change. Most passes only ask whether a
  * line is there, so that what finds lines by their slot is made when it is first asked for.
  */
-export class ConfigSet implements Iterable<Entry> {
+export class ConfigSet implements Iterable<ConfigEntry> {
   readonly #blocks = new Map<string, Block>();
-  readonly #copied = new Map<string, Map<string, Entry>>();
+  readonly #copied = new Map<string, Map<string, ConfigEntry>>();
   /** Who takes the slots of one context of the top level. */
   readonly #near = new Map<string, Slots>();
   /** Who takes the slots that are not about one context alone. */
   #far: Slots | undefined;
 
-  constructor(entries: Iterable<Entry> = []) {
+  constructor(entries: Iterable<ConfigEntry> = []) {
     for (const entry of entries) this.#copy(entry.top).set(entry.key, entry);
   }
 
@@ -35,46 +35,46 @@ export class ConfigSet implements Iterable<Entry> {
     return this.#blocks;
   }
 
-  /** The blocks as they are now, for someone to keep: whatever changes from here on is copied first. */
+  /** A snapshot of the blocks: later changes copy a block first. */
   share(): ReadonlyMap<string, Block> {
     this.#copied.clear();
     return new Map(this.#blocks);
   }
 
-  has({ top, key }: Pick<Entry, "top" | "key">): boolean {
+  has({ top, key }: Pick<ConfigEntry, "top" | "key">): boolean {
     return this.#blocks.get(top)?.has(key) ?? false;
   }
 
   /** The same line in another daemon. */
-  inDaemon(daemon: string, { text, path, line }: Entry): Entry | undefined {
+  inDaemon(daemon: string, { text, path, line }: ConfigEntry): ConfigEntry | undefined {
     return this.#blocks.get(`${daemon}\n${path[0] ?? line}`)?.get(`${daemon}\n${text}`);
   }
 
-  *[Symbol.iterator](): IterableIterator<Entry> {
+  *[Symbol.iterator](): IterableIterator<ConfigEntry> {
     for (const block of this.#blocks.values()) yield* block.values();
   }
 
   /** All of them are looked at, in every pass. */
-  filter(isMeant: (entry: Entry) => boolean): Entry[] {
-    const meant: Entry[] = [];
+  filter(isMeant: (entry: ConfigEntry) => boolean): ConfigEntry[] {
+    const meant: ConfigEntry[] = [];
     for (const block of this.#blocks.values()) for (const entry of block.values()) if (isMeant(entry)) meant.push(entry);
     return meant;
   }
 
-  add(entry: Entry): void {
+  add(entry: ConfigEntry): void {
     if (this.has(entry)) return;
     this.#copy(entry.top).set(entry.key, entry);
     this.#known(entry)?.add(entry);
   }
 
-  delete(entry: Entry): void {
+  delete(entry: ConfigEntry): void {
     if (!this.has(entry)) return;
     this.#copy(entry.top).delete(entry.key);
     this.#known(entry)?.delete(entry);
   }
 
   /** The other lines that are where this one wants to be. */
-  rivalsOf(entry: Entry): { rival: Entry; slot: Slot }[] {
+  rivalsOf(entry: ConfigEntry): { rival: ConfigEntry; slot: Slot }[] {
     const slots = slotsOf(entry.path, entry.line);
     if (slots.length === 0) return [];
     const taken = reachesFar(entry) ? this.#farSlots() : this.#nearSlots(entry);
@@ -87,13 +87,13 @@ export class ConfigSet implements Iterable<Entry> {
   }
 
   /** The lines that take a slot, in whichever daemon. Only for slots that are not about one context alone. */
-  holdersOf(slot: string): Entry[] {
+  holdersOf(slot: string): ConfigEntry[] {
     const far = this.#farSlots();
     return [...far.daemons].flatMap((daemon) => far.holdersOf(daemon, slot));
   }
 
   /** What FRR drops by itself when the line is taken back. */
-  goesWith(entry: Entry): Entry[] {
+  goesWith(entry: ConfigEntry): ConfigEntry[] {
     const neighbor = neighborOf(entry.line);
     const [, watched] = /^(neighbor \S+ bfd)$/.exec(entry.line) ?? [];
     if (!entry.context && !neighbor && !watched) return [];
@@ -105,7 +105,7 @@ export class ConfigSet implements Iterable<Entry> {
     });
   }
 
-  #within({ top }: Entry): Entry[] {
+  #within({ top }: ConfigEntry): ConfigEntry[] {
     return [...(this.#blocks.get(top)?.values() ?? [])];
   }
 
@@ -121,7 +121,7 @@ export class ConfigSet implements Iterable<Entry> {
     return this.#far;
   }
 
-  #nearSlots({ top }: Entry): Slots {
+  #nearSlots({ top }: ConfigEntry): Slots {
     let near = this.#near.get(top);
     if (!near) {
       near = new Slots();
@@ -132,11 +132,11 @@ export class ConfigSet implements Iterable<Entry> {
   }
 
   /** Where it is to be noted, if that was asked for yet. */
-  #known(entry: Entry): Slots | undefined {
+  #known(entry: ConfigEntry): Slots | undefined {
     return reachesFar(entry) ? this.#far : this.#near.get(entry.top);
   }
 
-  #copy(top: string): Map<string, Entry> {
+  #copy(top: string): Map<string, ConfigEntry> {
     let copy = this.#copied.get(top);
     if (!copy) {
       copy = new Map(this.#blocks.get(top));
@@ -150,13 +150,13 @@ export class ConfigSet implements Iterable<Entry> {
 /** Who takes which slot. */
 class Slots {
   readonly daemons = new Set<string>();
-  readonly #holders = new Map<string, Set<Entry>>();
+  readonly #holders = new Map<string, Set<ConfigEntry>>();
 
-  holdersOf(daemon: string, slot: string): Entry[] {
+  holdersOf(daemon: string, slot: string): ConfigEntry[] {
     return [...(this.#holders.get(`${daemon}\n${slot}`) ?? [])];
   }
 
-  add(entry: Entry): void {
+  add(entry: ConfigEntry): void {
     this.daemons.add(entry.daemon);
     for (const name of slotNames(entry)) {
       const holders = this.#holders.get(name);
@@ -165,7 +165,7 @@ class Slots {
     }
   }
 
-  delete(entry: Entry): void {
+  delete(entry: ConfigEntry): void {
     for (const name of slotNames(entry)) {
       for (const holder of this.#holders.get(name) ?? []) if (holder.key === entry.key) this.#holders.get(name)?.delete(holder);
     }
@@ -173,9 +173,9 @@ class Slots {
 }
 
 /** Entries outlive the sets that they are in. */
-const namesOf = new WeakMap<Entry, readonly string[]>();
+const namesOf = new WeakMap<ConfigEntry, readonly string[]>();
 
-function slotNames(entry: Entry): readonly string[] {
+function slotNames(entry: ConfigEntry): readonly string[] {
   let names = namesOf.get(entry);
   if (!names) {
     names = slotsOf(entry.path, entry.line).map(({ name }) => `${entry.daemon}\n${name}`);
@@ -185,6 +185,6 @@ function slotNames(entry: Entry): readonly string[] {
 }
 
 /** A line of the top level, or of a VRF: its rivals may stand in other contexts than its own. */
-function reachesFar({ path }: Entry): boolean {
+function reachesFar({ path }: ConfigEntry): boolean {
   return path.length === 0 || (path[0]?.startsWith("vrf ") ?? false);
 }

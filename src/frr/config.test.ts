@@ -90,8 +90,8 @@ test("contexts of an FRR that prints no exit end where the indent does", () => {
 });
 
 test("an unknown context is known by its indent, or by its exit", () => {
-  expect(parse("gadget one\n colour red\n  deep 1\nexit\ngadget two\nexit\nplain\n")).toEqual([
-    { line: "gadget one", inside: [{ line: "colour red", inside: [{ line: "deep 1" }] }] },
+  expect(parse("gadget one\n color red\n  deep 1\nexit\ngadget two\nexit\nplain\n")).toEqual([
+    { line: "gadget one", inside: [{ line: "color red", inside: [{ line: "deep 1" }] }] },
     { line: "gadget two", inside: [] },
     { line: "plain" },
   ]);

@@ -16,7 +16,7 @@ interface Row {
 interface Open {
   readonly indent: number;
   readonly context: Growing;
-  /** What stands inside is not indented. */
+  /** The lines inside are not indented. */
   readonly flat: boolean;
 }
 
@@ -54,11 +54,11 @@ function close(open: Open[], row: Row): void {
   while ((open.at(-1)?.indent ?? 0) > row.indent) open.pop();
   const last = open.at(-1);
   if (!last || last.indent < row.indent) return;
-  // A `!` is a comment. After a context with nothing in it, it tells that nothing follows.
+  // A `!` is a comment. After an empty context it ends the context.
   if (row.closes === "exit" || (last.flat && last.context.inside?.length === 0)) open.pop();
 }
 
-/** Whether the row stands outside the innermost open context: by indent or, where the text has none, because the line belongs to a context further out. */
+/** Whether the row is outside the innermost open context: by indent or, where the text has none, because the line belongs to a context further out. */
 function leaves(row: Row, open: readonly Open[]): boolean {
   const last = open.at(-1);
   if (!last || row.indent > last.indent) return false;

@@ -15,7 +15,7 @@ const EVERYONES = /^(no )?(hostname|domainname|log|password|enable password|serv
 /** mgmtd answers for zebra and staticd in what has become a model, and leaves them the rest. */
 const OWNERS: readonly { line: RegExp; owner: Daemon; modelled: boolean }[] = [
   { line: /^(router bgp|bgp|debug bgp|debug vnc|rpki|vnc|mac access-list)\b/, owner: "bgpd", modelled: false },
-  // zebra knows route maps and lists as well, though not all that stands in them; ours are for bgpd.
+  // zebra knows route maps and lists as well, but not all lines in them; ours are for bgpd.
   { line: /^(route-map|(ip |ipv6 )?(prefix-list|access-list)|ip (as-path|(ext|large-)?community-list))\b/, owner: "bgpd", modelled: false },
   { line: /^(bfd|debug bfd)\b/, owner: "bfdd", modelled: false },
   { line: /^(ip|ipv6) (route|mroute)\b/, owner: "staticd", modelled: true },
@@ -23,7 +23,7 @@ const OWNERS: readonly { line: RegExp; owner: Daemon; modelled: boolean }[] = [
   { line: /^(vrf|interface|(ip|ipv6) (nht|router-id|protocol)|router-id)\b/, owner: "zebra", modelled: true },
 ];
 
-/** Which daemons take a line of the top level, and with it what stands in it. A line that nobody knows is zebra's to refuse. */
+/** Which daemons take a line of the top level, with the lines inside it. An unknown line goes to zebra, which rejects it. */
 export function ownersOf(version: Pick<FrrVersion, "major">): (top: string) => readonly Daemon[] {
   const all = daemonsOf(version);
   return (top) => {

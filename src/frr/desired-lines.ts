@@ -1,21 +1,21 @@
-import type { Entry } from "./entry.ts";
+import type { ConfigEntry } from "./entry.ts";
 
 /** Who asks for which lines. A line is asked for as long as one owner asks for it. */
-export class Asked {
-  readonly #owners = new Map<string, readonly Entry[]>();
+export class DesiredLines {
+  readonly #owners = new Map<string, readonly ConfigEntry[]>();
   readonly #counts = new Map<string, number>();
-  readonly #touched = new Map<string, Entry>();
+  readonly #touched = new Map<string, ConfigEntry>();
 
-  has({ text }: Pick<Entry, "text">): boolean {
+  has({ text }: Pick<ConfigEntry, "text">): boolean {
     return this.#counts.has(text);
   }
 
-  /** Lines that somebody began or ceased to ask for since the last time that this was emptied. */
-  get touched(): Map<string, Entry> {
+  /** Lines that gained their first owner or lost their last one since this was last cleared. */
+  get touched(): Map<string, ConfigEntry> {
     return this.#touched;
   }
 
-  find(isMeant: (entry: Entry) => boolean): Entry | undefined {
+  find(isMeant: (entry: ConfigEntry) => boolean): ConfigEntry | undefined {
     for (const entries of this.#owners.values()) {
       const found = entries.find(isMeant);
       if (found) return found;
@@ -23,20 +23,20 @@ export class Asked {
     return undefined;
   }
 
-  filter(isMeant: (entry: Entry) => boolean): Entry[] {
+  filter(isMeant: (entry: ConfigEntry) => boolean): ConfigEntry[] {
     return [...this.#owners.values()].flatMap((entries) => entries.filter(isMeant));
   }
 
-  ownersOf({ key }: Entry): string[] {
+  ownersOf({ key }: ConfigEntry): string[] {
     return [...this.#owners].filter(([, entries]) => entries.some((entry) => entry.key === key)).map(([owner]) => owner);
   }
 
-  of(owner: string): readonly Entry[] {
+  of(owner: string): readonly ConfigEntry[] {
     return this.#owners.get(owner) ?? [];
   }
 
-  /** Gives an owner other lines than before, and tells which ones nobody asks for any more. */
-  set(owner: string, entries: readonly Entry[]): Entry[] {
+  /** Replaces the lines of an owner, and returns those that no owner wants now. */
+  set(owner: string, entries: readonly ConfigEntry[]): ConfigEntry[] {
     const before = this.of(owner);
     if (before === entries) return [];
     for (const entry of before) this.#touched.set(entry.key, entry);
@@ -54,6 +54,6 @@ export class Asked {
 }
 
 /** Several daemons may have the same line; it is asked for once. */
-function textsOf(entries: readonly Entry[]): Set<string> {
+function textsOf(entries: readonly ConfigEntry[]): Set<string> {
   return new Set(entries.map(({ text }) => text));
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { routers } from "./testing/generators.ts";
 import { ConfigSet } from "./config-set.ts";
 import { merge, parse } from "./config.ts";
-import { changes, diff, type Change } from "./diff.ts";
+import { changes, diff, type LineChange } from "./diff.ts";
 import { entriesOf } from "./entry.ts";
 import type { ConfigLine } from "./fragment.ts";
 
@@ -55,7 +55,7 @@ describe("a value in a slot", () => {
 });
 
 describe("taking back", () => {
-  test("a neighbour is one line, whatever was said about it", () => {
+  test("removing a neighbor takes one line, whatever its settings", () => {
     const without = BGP.split("\n")
       .filter((line) => !line.includes("192.168.11.2"))
       .join("\n");
@@ -66,7 +66,7 @@ describe("taking back", () => {
     expect(sent(BGP, "")).toEqual(["no router bgp 64514"]);
   });
 
-  test("BFD of a neighbour takes its profile along", () => {
+  test("BFD of a neighbor takes its profile along", () => {
     const without = within(BGP, " neighbor 192.168.11.2 bfd\n neighbor 192.168.11.2 bfd profile fast\n", "");
     expect(sent(BGP, without)).toEqual(["router bgp 64514 / no neighbor 192.168.11.2 bfd"]);
   });
@@ -96,8 +96,8 @@ describe("taking back", () => {
   });
 });
 
-describe("a neighbour in another AS", () => {
-  test("is taken down and set up with all that is said about it", () => {
+describe("a neighbor in another AS", () => {
+  test("is removed and recreated with all its settings", () => {
     expect(sent(BGP, within(BGP, "remote-as 64512", "remote-as 64513"))).toEqual([
       "router bgp 64514 / no neighbor 192.168.11.2 remote-as 64512",
       "router bgp 64514 / neighbor 192.168.11.2 remote-as 64513",
@@ -118,7 +118,7 @@ ${more.map((words) => ` neighbor eth0 ${words}\n`).join("")}exit
 `;
 
 describe("an interface instead of an address", () => {
-  test("in another AS is taken down and set up, with all that is said about it", () => {
+  test("in another AS is removed and recreated with all its settings", () => {
     expect(sent(unnumbered("external", "timers 3 9"), unnumbered("64501", "timers 3 9"))).toEqual([
       "router bgp 64500 / no neighbor eth0 interface remote-as external",
       "router bgp 64500 / neighbor eth0 interface remote-as 64501",
@@ -241,7 +241,7 @@ exit
   });
 });
 
-test("what takes a place from another owner does not bring back what stood there, until that owner asks anew", () => {
+test("a line that replaced another owner's line does not restore it, until that owner asks again", () => {
   const set = new ConfigSet(entriesOf(parse("router bgp 1 vrf red\n bgp router-id 1.1.1.1\nexit\n"), () => ["frr"]));
   const add = entriesOf(parse("router bgp 2 vrf red\nexit\n"), () => ["frr"]);
   expect(changes(set, { remove: [], add, wanted: () => true }).map(({ send }) => send)).toEqual([
@@ -250,19 +250,19 @@ test("what takes a place from another owner does not bring back what stood there
   ]);
 });
 
-/** FRR as far as the differ has to know it: what is sent, what goes with it, and what FRR would refuse or answer with a reset. */
-function carriedOut(have: readonly ConfigLine[], changes: readonly Change[]): { lines: Set<string>; complaints: string[] } {
+/** FRR as far as the differ has to know it: what is sent, what goes with it, and what FRR would reject or answer with a reset. */
+function carriedOut(have: readonly ConfigLine[], changes: readonly LineChange[]): { lines: Set<string>; complaints: string[] } {
   const set = new ConfigSet(entriesOf(have, () => ["frr"]));
-  const complaints: string[] = [];
+  const problems: string[] = [];
   for (const { send, entry, drops, do: what } of changes) {
     for (const entry of drops) set.delete(entry);
-    if (set.has(entry) !== (what === "remove")) complaints.push(`${send}: sent in vain`);
-    if (what === "add" && set.rivalsOf(entry).some(({ slot }) => !slot.replaces)) complaints.push(`${send}: has a rival`);
-    if (what === "remove" && set.goesWith(entry).length) complaints.push(`${send}: drops more than it says`);
+    if (set.has(entry) !== (what === "remove")) problems.push(`${send}: sent in vain`);
+    if (what === "add" && set.rivalsOf(entry).some(({ slot }) => !slot.replaces)) problems.push(`${send}: has a rival`);
+    if (what === "remove" && set.goesWith(entry).length) problems.push(`${send}: drops more than it says`);
     if (what === "add") set.add(entry);
     else set.delete(entry);
   }
-  return { lines: new Set([...set].map(({ key }) => key)), complaints };
+  return { lines: new Set([...set].map(({ key }) => key)), complaints: problems };
 }
 
 test("carried out, a diff gives what was wanted, and a second one is empty", () => {

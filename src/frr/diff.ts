@@ -1,51 +1,51 @@
 import { ConfigSet } from "./config-set.ts";
-import { entriesOf, type Entry } from "./entry.ts";
+import { entriesOf, type ConfigEntry } from "./entry.ts";
 import type { ConfigLine } from "./fragment.ts";
-import { addRank, isFrrsOwn, isPolicy, undo, vrfOfInstance, type Path } from "./grammar.ts";
+import { addRank, isBuiltInLine, isPolicy, negate, vrfOfInstance, type Path } from "./grammar.ts";
 
 /** One line to send. */
-export interface Change {
+export interface LineChange {
   readonly daemon: string;
   readonly context: Path;
   readonly line: string;
   readonly do: "add" | "remove";
   /** The line itself, or what takes it back. */
   readonly send: string;
-  readonly entry: Entry;
+  readonly entry: ConfigEntry;
   /** What FRR no longer has once the line is sent, besides the line itself. */
-  readonly drops: readonly Entry[];
-  /** Zebra tells bgpd of a VNI that went; until then bgpd keeps the VRF's instance, and says no. */
+  readonly drops: readonly ConfigEntry[];
+  /** Zebra tells bgpd of a VNI that went; until then bgpd keeps the VRF's instance and rejects the line. */
   readonly awaitsVniGone: boolean;
 }
 
-export interface Wish {
-  readonly remove: Iterable<Entry>;
-  readonly add: Iterable<Entry>;
+export interface DesiredChange {
+  readonly remove: Iterable<ConfigEntry>;
+  readonly add: Iterable<ConfigEntry>;
   /** Whether a line must be there in the end, also when it goes with another one on the way. */
-  readonly wanted: (entry: Entry) => boolean;
+  readonly wanted: (entry: ConfigEntry) => boolean;
 }
 
 const one = () => ["frr"];
 
 /** The least that turns one configuration into the other. */
-export function diff(have: readonly ConfigLine[], want: readonly ConfigLine[]): Change[] {
+export function diff(have: readonly ConfigLine[], want: readonly ConfigLine[]): LineChange[] {
   const there = new ConfigSet(entriesOf(have, one));
   const wanted = new ConfigSet(entriesOf(want, one));
   return changes(there, {
-    remove: [...there].filter((entry) => !wanted.has(entry) && !isFrrsOwn(entry.path, entry.line)),
+    remove: [...there].filter((entry) => !wanted.has(entry) && !isBuiltInLine(entry.path, entry.line)),
     add: wanted,
     wanted: (entry) => wanted.has(entry),
   });
 }
 
 /** The lines to send so that what is to go goes, what is to come comes, and what is wanted stays, in an order that FRR takes. */
-export function changes(have: ConfigSet, wish: Wish): Change[] {
-  const coming = new Map<string, Entry>();
-  for (const entry of wish.add) if (!have.has(entry)) coming.set(entry.key, entry);
-  const going = new Map<string, Entry>();
-  for (const entry of wish.remove) if (have.has(entry)) going.set(entry.key, entry);
+export function changes(have: ConfigSet, change: DesiredChange): LineChange[] {
+  const coming = new Map<string, ConfigEntry>();
+  for (const entry of change.add) if (!have.has(entry)) coming.set(entry.key, entry);
+  const going = new Map<string, ConfigEntry>();
+  for (const entry of change.remove) if (have.has(entry)) going.set(entry.key, entry);
 
-  const replacedBy = new Map<string, Entry[]>();
+  const replacedBy = new Map<string, ConfigEntry[]>();
   const displaced = new Set<string>();
   for (const entry of coming.values()) {
     for (const { rival, slot } of have.rivalsOf(entry)) {
@@ -61,24 +61,24 @@ export function changes(have: ConfigSet, wish: Wish): Change[] {
   }
   const awaiting = withoutVnis(have, coming, going);
 
-  const drops = new Map<string, Entry[]>();
+  const drops = new Map<string, ConfigEntry[]>();
   for (const entry of going.values()) {
     const dropped = have.goesWith(entry);
     drops.set(entry.key, dropped);
     for (const { key } of dropped) going.delete(key);
   }
   for (const entry of [...going.values(), ...[...going.keys()].flatMap((key) => drops.get(key) ?? [])]) {
-    if (wish.wanted(entry) && !displaced.has(entry.key)) coming.set(entry.key, entry);
+    if (change.wanted(entry) && !displaced.has(entry.key)) coming.set(entry.key, entry);
   }
 
-  const remove = (entry: Entry): Change => ({
+  const remove = (entry: ConfigEntry): LineChange => ({
     ...common(entry),
     do: "remove",
-    send: undo(entry.path, entry.line),
+    send: negate(entry.path, entry.line),
     drops: drops.get(entry.key) ?? [],
     awaitsVniGone: awaiting.has(entry.key),
   });
-  const add = (entry: Entry): Change => ({
+  const add = (entry: ConfigEntry): LineChange => ({
     ...common(entry),
     do: "add",
     send: entry.line,
@@ -86,7 +86,7 @@ export function changes(have: ConfigSet, wish: Wish): Change[] {
     awaitsVniGone: awaiting.has(entry.key),
   });
   const removals = inOrder([...going.values()]).reverse();
-  const late = (entry: Entry) => isPolicy(entry.path, entry.line) && !displaced.has(entry.key);
+  const late = (entry: ConfigEntry) => isPolicy(entry.path, entry.line) && !displaced.has(entry.key);
   return [
     ...removals.filter((entry) => !late(entry)).map(remove),
     ...inOrder([...coming.values()]).map(add),
@@ -98,7 +98,7 @@ export function changes(have: ConfigSet, wish: Wish): Change[] {
  * A VRF's instance can be neither removed nor given another AS while its VNI is there: bgpd then has an instance of its own making for it. The VNI goes first,
  * and comes again when it is still wanted. Returns the instances that have to wait for that.
  */
-function withoutVnis(have: ConfigSet, coming: ReadonlyMap<string, Entry>, going: Map<string, Entry>): Set<string> {
+function withoutVnis(have: ConfigSet, coming: ReadonlyMap<string, ConfigEntry>, going: Map<string, ConfigEntry>): Set<string> {
   const awaiting = new Set<string>();
   for (const entry of [...coming.values(), ...going.values()]) {
     const vrf = vrfOfInstance(entry.path, entry.line);
@@ -111,13 +111,13 @@ function withoutVnis(have: ConfigSet, coming: ReadonlyMap<string, Entry>, going:
   return awaiting;
 }
 
-function common(entry: Entry): Pick<Change, "daemon" | "context" | "line" | "entry"> {
+function common(entry: ConfigEntry): Pick<LineChange, "daemon" | "context" | "line" | "entry"> {
   return { daemon: entry.daemon, context: entry.path, line: entry.line, entry };
 }
 
-/** By rank, level by level, so that what stands in one context stays together. */
-function inOrder(entries: readonly Entry[], depth = 0): Entry[] {
-  const groups = new Map<string, Entry[]>();
+/** By rank, level by level, so that the lines of one context stay together. */
+function inOrder(entries: readonly ConfigEntry[], depth = 0): ConfigEntry[] {
+  const groups = new Map<string, ConfigEntry[]>();
   for (const entry of entries) {
     const name = `${entry.daemon}\n${entry.path[depth] ?? entry.line}`;
     const group = groups.get(name);
@@ -125,7 +125,7 @@ function inOrder(entries: readonly Entry[], depth = 0): Entry[] {
     else groups.set(name, [entry]);
   }
   const ranked = [...groups.values()].map((group) => {
-    const sample = group[0] as Entry;
+    const sample = group[0] as ConfigEntry;
     return { group, rank: addRank(sample.path.slice(0, depth), sample.path[depth] ?? sample.line) };
   });
   return ranked

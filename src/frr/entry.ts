@@ -1,8 +1,8 @@
 import type { ConfigLine } from "./fragment.ts";
-import { isBare, isContext, usual, type Path } from "./grammar.ts";
+import { isBare, isContext, normalizeLine, type Path } from "./grammar.ts";
 
 /** One line as one daemon has it, with the contexts around it. */
-export interface Entry {
+export interface ConfigEntry {
   readonly daemon: string;
   readonly path: Path;
   readonly line: string;
@@ -11,20 +11,20 @@ export interface Entry {
   readonly text: string;
   /** The same for the same line in the same contexts of the same daemon. */
   readonly key: string;
-  /** The same for all that stands in one context of the top level. */
+  /** The same for all lines of one top-level context. */
   readonly top: string;
 }
 
-/** Which daemons take a top-level line and what stands in it. */
+/** Which daemons take a top-level line and the lines inside it. */
 export type DaemonsOf = (top: string) => readonly string[];
 
-/** The lines one by one, outer before inner. Contexts that are there only through what stands in them are left out. */
-export function entriesOf(lines: readonly ConfigLine[], daemonsOf: DaemonsOf): Entry[] {
-  const entries: Entry[] = [];
+/** The lines one by one, outer before inner. Contexts that exist only through the lines in them are left out. */
+export function entriesOf(lines: readonly ConfigLine[], daemonsOf: DaemonsOf): ConfigEntry[] {
+  const entries: ConfigEntry[] = [];
   const walk = (lines: readonly ConfigLine[], path: Path, around: string, daemon: string, top?: string) => {
     for (const { line: written, inside } of lines) {
       assertOneLine(written);
-      const line = usual(written);
+      const line = normalizeLine(written);
       const text = around ? `${around}\n${line}` : line;
       const context = inside !== undefined || isContext(path, line);
       if (!isBare(path, line))
@@ -46,12 +46,12 @@ function assertOneLine(line: string): void {
     throw new TypeError(`a line for FRR is a comment or leaves its context: ${JSON.stringify(line)}`);
 }
 
-/** For people and logs: where it stands and what it says, passwords masked. */
-export function describe({ path, line }: Pick<Entry, "path" | "line">): string {
+/** For people and logs: the contexts and the line, with passwords masked. */
+export function describe({ path, line }: Pick<ConfigEntry, "path" | "line">): string {
   return masked([...path, line].join(" / "));
 }
 
-/** FRR repeats what it refuses, passwords included. */
+/** FRR repeats what it rejects, passwords included. */
 export function masked(text: string): string {
   return text.replaceAll(/(\bpassword ).*/g, "$1***");
 }

@@ -12,7 +12,7 @@ export type VtyErrorCode =
   /** The line cannot be sent, or the answer is not what the command promises. */
   | "Malformed";
 
-/** A daemon of FRR could not be asked, or said no. It goes into logs and statuses, so that passwords are masked. */
+/** An FRR daemon could not be reached, or rejected a command. Passwords are masked, since it goes into logs and statuses. */
 export class VtyError extends Error {
   override readonly name = "VtyError";
   readonly code: VtyErrorCode;

@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-export interface JailOptions {
+export interface FrrExecOptions {
   netns?: string;
   root?: string;
   /** Directories of ours that have to be there, under the same name, below another root. */
   directories: readonly string[];
 }
 
-export interface Ended {
+export interface ExecResult {
   readonly code: number | null;
   /** Standard output and error. */
   readonly output: string;
@@ -31,10 +31,10 @@ shift
 exec chroot "$root" "$@"`;
 
 /** Where the programs of an FRR run: in a network namespace, and with another root directory where the machine's own FRR is not the one wanted. */
-export class Jail {
-  readonly #options: JailOptions;
+export class FrrExec {
+  readonly #options: FrrExecOptions;
 
-  constructor(options: JailOptions) {
+  constructor(options: FrrExecOptions) {
     this.#options = options;
   }
 
@@ -52,14 +52,14 @@ export class Jail {
   }
 
   /** Runs a program to its end. */
-  async run(program: string, args: readonly string[], signal: AbortSignal): Promise<Ended> {
+  async run(program: string, args: readonly string[], signal: AbortSignal): Promise<ExecResult> {
     let output = "";
     const code = await this.#ended(program, args, "pipe", signal, (text) => (output += text));
     return { code, output };
   }
 
   /** With its output in a file: FRR 10's daemons keep what they were given, and out of two pipes errors come in another order than between the words. */
-  async runIntoFile(program: string, args: readonly string[], outputFile: string, signal: AbortSignal): Promise<Ended> {
+  async runIntoFile(program: string, args: readonly string[], outputFile: string, signal: AbortSignal): Promise<ExecResult> {
     const file = await open(outputFile, "w", 0o640);
     try {
       const code = await this.#ended(program, args, file.fd, signal);

@@ -1,7 +1,7 @@
 import type { ConfigLine, Fragment } from "./fragment.ts";
 
 /** Every line of these fragments, each with its contexts. */
-export function linesWanted(fragments: readonly Fragment[]): Set<string> {
+export function desiredLinePaths(fragments: readonly Fragment[]): Set<string> {
   const paths = new Set<string>();
   const collect = (lines: readonly ConfigLine[], path: string) => {
     for (const { line, inside } of lines) {
@@ -14,10 +14,10 @@ export function linesWanted(fragments: readonly Fragment[]): Set<string> {
 }
 
 /** What is left of the lines when only wanted ones may stay. */
-export function onlyWanted(lines: readonly ConfigLine[], wanted: ReadonlySet<string>, path = ""): ConfigLine[] {
+export function onlyDesired(lines: readonly ConfigLine[], wanted: ReadonlySet<string>, path = ""): ConfigLine[] {
   return lines.flatMap(({ line, inside }) => {
     const here = `${path}\n${line}`;
     if (!wanted.has(here)) return [];
-    return [inside ? { line, inside: onlyWanted(inside, wanted, here) } : { line }];
+    return [inside ? { line, inside: onlyDesired(inside, wanted, here) } : { line }];
   });
 }

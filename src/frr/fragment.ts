@@ -1,7 +1,7 @@
-/** One line of FRR's configuration, exactly as `show running-config` prints it (without its indent), and what stands inside its context. */
+/** One line of FRR's configuration, exactly as `show running-config` prints it (without its indent), and the lines inside its context. */
 export interface ConfigLine {
   readonly line: string;
-  /** Present for a context such as `router bgp 64514`, even when nothing stands in it. */
+  /** Present for a context such as `router bgp 64514`, even when it is empty. */
   readonly inside?: readonly ConfigLine[];
 }
 

@@ -26,18 +26,18 @@ export function closingOf(context: string): string {
 }
 
 /** One way to write what the versions write differently: 10 leaves out a number that 8.4 prints, and has no name for a community. */
-export function usual(line: string): string {
+export function normalizeLine(line: string): string {
   if (line.startsWith("neighbor ") && line.endsWith(" ebgp-multihop")) return `${line} 255`;
   return line.startsWith("set community internet") ? line.replace("internet", "0:0") : line;
 }
 
-/** Contexts that come and go with what stands in them. A `vrf` lingers empty for as long as the device is there, and nobody may mind. */
+/** Contexts that exist only while they have lines. An empty `vrf` remains as long as the device exists, and that is not a difference. */
 export function isBare(path: Path, line: string): boolean {
   return path.length === 0 ? /^(vrf|interface) /.test(line) : line.startsWith("address-family ");
 }
 
 /** Lines that FRR says of itself, or of the machine, and a banner, which cannot be taken back: never ours to remove. */
-export function isFrrsOwn(path: Path, line: string): boolean {
+export function isBuiltInLine(path: Path, line: string): boolean {
   return path.length === 0 && ITS_OWN.test(line);
 }
 
@@ -81,7 +81,7 @@ function bgpSlots(line: string): readonly Slot[] {
     /^neighbor (\S+) (?:interface )?(remote-as|port|password|ebgp-multihop|timers connect|timers|bfd profile|allowas-in|description|update-source|local-as|next-hop-self)\b/.exec(
       line,
     ) ?? [];
-  // Another AS is another neighbour: it has to go with all that is said about it.
+  // Another AS is another neighbor: it is removed with all its settings.
   if (setting === "remote-as" || setting === "next-hop-self") return [exclusive(`neighbor ${neighbor} ${setting}`)];
   if (setting) return [replaced(`neighbor ${neighbor} ${setting}`)];
   const [, peer, direction] = /^neighbor (\S+) route-map \S+ (in|out)$/.exec(line) ?? [];
@@ -106,7 +106,7 @@ const PROFILE_DEFAULTS: Readonly<Record<string, number>> = {
 };
 
 /** The line that takes this one back. */
-export function undo(path: Path, line: string): string {
+export function negate(path: Path, line: string): string {
   if (path[0] === "bfd") {
     const [, setting = ""] = PROFILE_VALUE.exec(line) ?? [];
     const standard = PROFILE_DEFAULTS[setting];
@@ -115,7 +115,7 @@ export function undo(path: Path, line: string): string {
   return line.startsWith("no ") ? line.slice("no ".length) : `no ${line}`;
 }
 
-/** A neighbour's own lines begin like this, in its instance and its address families, and go when the neighbour goes. */
+/** A neighbor's own lines begin like this, in its instance and its address families, and go when the neighbor goes. */
 export function neighborOf(line: string): string | undefined {
   return /^neighbor (\S+) (?:interface )?remote-as /.exec(line)?.[1];
 }
@@ -155,7 +155,7 @@ export function addRank(path: Path, line: string): number {
   return line.startsWith("address-family ") ? 5 : 4;
 }
 
-/** Where it stands in a file. frr-reload.py does not leave an instance before it opens a VRF, which FRR then takes for a line about that instance. */
+/** Its position in a file. frr-reload.py does not leave an instance before it opens a VRF, which FRR then takes for a line about that instance. */
 export function fileRank(path: Path, line: string): number {
   return path.length === 0 && line.startsWith("vrf ") ? OF_USERS - 1 : addRank(path, line);
 }

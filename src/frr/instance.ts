@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { daemonsOf, type Daemon } from "./daemons.ts";
 import { FrrError } from "./error.ts";
-import { Jail } from "./exec.ts";
+import { FrrExec } from "./exec.ts";
 import { boundLogs } from "./log-files.ts";
-import { FrrRouter, parseVersion, type FrrVersion } from "./client.ts";
+import { FrrClient, parseVersion, type FrrVersion } from "./client.ts";
 import { keepRunning, type RestartCause } from "./supervisor.ts";
 
 export interface FrrInstanceOptions {
@@ -14,7 +14,7 @@ export interface FrrInstanceOptions {
   name: string;
   /** A named network namespace; without one the daemons run in ours. */
   netns?: string;
-  /** Sockets and pid files; `/run/frr/<name>` unless told otherwise. */
+  /** Sockets and pid files; default `/run/frr/<name>`. */
   runDirectory?: string;
   /** The boot file and the daemons' logs. */
   stateDirectory: string;
@@ -25,7 +25,7 @@ export interface FrrInstanceOptions {
   /** How long a daemon may take to answer. */
   deadlineMs?: number;
   log: Logger;
-  /** A daemon has been started anew. */
+  /** A daemon was restarted. */
   onRestart?: (daemon: Daemon, cause: RestartCause) => void;
 }
 
@@ -42,8 +42,8 @@ export class FrrInstance {
   readonly stateDirectory: string;
   /** What daemons are given when they start. Whoever configures the router writes it. */
   readonly bootFile: string;
-  readonly router: FrrRouter;
-  readonly jail: Jail;
+  readonly router: FrrClient;
+  readonly jail: FrrExec;
   readonly #options: FrrInstanceOptions;
   readonly #log: Logger;
   readonly #logDirectory: string;
@@ -57,8 +57,8 @@ export class FrrInstance {
     this.runDirectory = runDirectory;
     this.stateDirectory = stateDirectory;
     this.bootFile = join(stateDirectory, "frr.conf");
-    this.router = new FrrRouter({ directory: runDirectory, ...(deadlineMs ? { deadlineMs } : {}) });
-    this.jail = new Jail({ directories: [stateDirectory, runDirectory], ...(netns ? { netns } : {}), ...(root ? { root } : {}) });
+    this.router = new FrrClient({ directory: runDirectory, ...(deadlineMs ? { deadlineMs } : {}) });
+    this.jail = new FrrExec({ directories: [stateDirectory, runDirectory], ...(netns ? { netns } : {}), ...(root ? { root } : {}) });
     this.#options = options;
     this.#log = options.log;
     this.#logDirectory = join(stateDirectory, "log");
@@ -78,7 +78,7 @@ export class FrrInstance {
     if (started.length) await this.#boot(started, signal);
   }
 
-  /** Starts anew what dies or hangs, and keeps the logs from growing without end, until the signal. */
+  /** Restarts daemons that die or hang, and limits the size of the logs, until the signal. */
   async supervise(signal: AbortSignal): Promise<void> {
     const daemons = daemonsOf(await this.version(signal));
     await Promise.all([
@@ -94,7 +94,7 @@ export class FrrInstance {
       ),
       boundLogs(
         daemons.map((daemon) => this.#logFile(daemon)),
-        (path, error) => this.#log.warn({ path, error }, "FRR log cannot be emptied"),
+        (path, error) => this.#log.warn({ path, error }, "cannot truncate the FRR log"),
         signal,
       ),
     ]);
@@ -118,7 +118,8 @@ export class FrrInstance {
     await this.#prepareDirectories();
     const { code, output } = await this.jail.run(`${PROGRAMS}/zebra`, ["--version"], signal);
     const version = parseVersion(output);
-    if (code !== 0 || !version) throw new FrrError("NotStarted", `zebra --version ended with code ${code}: ${output.trim().slice(0, 500)}`);
+    if (code !== 0 || !version)
+      throw new FrrError("NotStarted", `zebra --version exited with code ${code}: ${output.trim().slice(0, 500)}`);
     this.#version = version;
     return version;
   }
@@ -137,11 +138,7 @@ export class FrrInstance {
       await chmod(this.runDirectory, 0o750);
       await chown(this.#logDirectory, accounts.user, accounts.group);
     } catch (cause) {
-      throw new FrrError(
-        "NotStarted",
-        `FRR's directories cannot be made: ${cause instanceof Error ? cause.message : String(cause)}`,
-        cause,
-      );
+      throw new FrrError("NotStarted", `Cannot create FRR's directories: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
     }
   }
 
@@ -149,19 +146,20 @@ export class FrrInstance {
     if ((await this.#pid(daemon)) === undefined) return false;
     try {
       await this.router.vty(daemon, signal);
-      this.#log.info({ daemon }, "daemon taken over");
+      this.#log.info({ daemon }, "running daemon adopted");
     } catch (error) {
       signal.throwIfAborted();
-      this.#log.warn({ daemon, error }, "daemon does not answer, starting it anew");
+      this.#log.warn({ daemon, error }, "daemon does not answer, restarting it");
       await this.#end(daemon, "SIGKILL");
       return false;
     }
     return true;
   }
 
+  /** On the connection that is there anyway: mgmtd forgets what another session is committing when one ends. */
   async #answers(daemon: Daemon, signal: AbortSignal): Promise<boolean> {
     try {
-      (await this.router.open(daemon, signal)).close();
+      await (await this.router.vty(daemon, signal)).must("enable", signal);
       return true;
     } catch {
       return false;
@@ -169,7 +167,7 @@ export class FrrInstance {
   }
 
   async #restart(daemon: Daemon, cause: RestartCause, signal: AbortSignal): Promise<void> {
-    this.#log.warn({ daemon, cause }, "starting a daemon anew");
+    this.#log.warn({ daemon, cause }, "restarting daemon");
     try {
       if (cause === "hung") await this.#end(daemon, "SIGKILL");
       if (daemon !== "zebra" && daemon !== "mgmtd") await this.#zebraIsThere(signal);
@@ -177,7 +175,7 @@ export class FrrInstance {
       await this.#boot([daemon], signal);
       this.#options.onRestart?.(daemon, cause);
     } catch (error) {
-      if (!signal.aborted) this.#log.error({ daemon, error }, "daemon does not start");
+      if (!signal.aborted) this.#log.error({ daemon, error }, "daemon failed to start");
     }
   }
 
@@ -198,11 +196,11 @@ export class FrrInstance {
       .runIntoFile(`${PROGRAMS}/${daemon}`, this.#flags(daemon, version), output, limited)
       .catch((cause: unknown) => {
         signal.throwIfAborted();
-        throw new FrrError("NotStarted", `${daemon} did not start in ${START_MS / 1000} s`, cause);
+        throw new FrrError("NotStarted", `${daemon} did not start within ${START_MS / 1000} s`, cause);
       });
-    if (ended.code !== 0) throw new FrrError("NotStarted", `${daemon} ended with code ${ended.code}: ${ended.output.trim().slice(-500)}`);
+    if (ended.code !== 0) throw new FrrError("NotStarted", `${daemon} exited with code ${ended.code}: ${ended.output.trim().slice(-500)}`);
     await this.router.vty(daemon, signal).catch(async (cause: unknown) => {
-      // What went wrong after it left its terminal stands in its log alone.
+      // Errors after it detached from its terminal are only in its log.
       const log = await readFile(this.#logFile(daemon), "utf8").catch(() => "");
       throw new FrrError("NotStarted", `${daemon} does not answer: ${log.trim().split("\n").at(-1) ?? ""}`, cause);
     });
@@ -228,7 +226,7 @@ export class FrrInstance {
     if (text.trim() === "") return;
     for (const daemon of daemons) {
       const { code, output } = await this.jail.run("vtysh", ["--vty_socket", this.runDirectory, "-d", daemon, "-f", this.bootFile], signal);
-      if (code !== 0) this.#log.warn({ daemon, code, output: output.trim().slice(0, 500) }, "not all of the boot file was taken");
+      if (code !== 0) this.#log.warn({ daemon, code, output: output.trim().slice(0, 500) }, "FRR rejected part of the boot file");
     }
   }
 

@@ -1,6 +1,6 @@
-import { list, members, number, read, record, text, type Asking, type Unread } from "./show-json.ts";
+import { list, members, number, read, record, text, type ShowClient, type UnparsedAnswer } from "./show-json.ts";
 
-/** All that bgpd tells of a neighbour and its session. */
+/** What bgpd reports about a neighbor and its session. */
 export interface BgpNeighbor {
   readonly vrf: string;
   /** Its address, or the interface of an unnumbered one. */
@@ -47,17 +47,17 @@ export interface BfdCounters {
   readonly zebraNotifications: number;
 }
 
-/** The neighbours of every VRF, in FRR's order. */
-export async function bgpNeighbors(router: Asking, signal: AbortSignal): Promise<BgpNeighbor[]> {
+/** The neighbors of every VRF, in FRR's order. */
+export async function bgpNeighbors(router: ShowClient, signal: AbortSignal): Promise<BgpNeighbor[]> {
   const vrfs = await read(router, "bgpd", "show bgp vrf all neighbors json", signal);
   return members(vrfs).flatMap(([vrf, neighbors]) => members(neighbors).map(([neighbor, said]) => neighborOf(vrf, neighbor, record(said))));
 }
 
-export async function bfdCounters(router: Asking, signal: AbortSignal): Promise<BfdCounters[]> {
+export async function bfdCounters(router: ShowClient, signal: AbortSignal): Promise<BfdCounters[]> {
   return list(await read(router, "bfdd", "show bfd peers counters json", signal)).map((said) => countersOf(record(said)));
 }
 
-function neighborOf(vrf: string, neighbor: string, said: Unread): BgpNeighbor {
+function neighborOf(vrf: string, neighbor: string, said: UnparsedAnswer): BgpNeighbor {
   const state = text(said["bgpState"]) ?? "Unknown";
   const port = number(said["portForeign"]);
   const bfd = text(record(said["peerBfdInfo"])["status"]);
@@ -79,19 +79,19 @@ function neighborOf(vrf: string, neighbor: string, said: Unread): BgpNeighbor {
   };
 }
 
-function sinceOf(state: string, said: Unread): number | undefined {
+function sinceOf(state: string, said: UnparsedAnswer): number | undefined {
   if (state === "Established") return number(said["bgpTimerUpMsec"]);
   return number(said["connectionsEstablished"]) > 0 ? number(said["lastResetTimerMsecs"]) : undefined;
 }
 
 /** With what the other side said, or was told, where that is why. What a session waited for until it first came up was no reset. */
-function lastResetOf(state: string, said: Unread): string | undefined {
+function lastResetOf(state: string, said: UnparsedAnswer): string | undefined {
   if (state === "Established" && number(said["connectionsDropped"]) === 0) return undefined;
   const [due, notification] = [text(said["lastResetDueTo"]), text(said["lastNotificationReason"])];
   return due !== undefined && notification !== undefined && /notification/i.test(due) ? `${due}: ${notification}` : due;
 }
 
-function countersOf(said: Unread): BfdCounters {
+function countersOf(said: UnparsedAnswer): BfdCounters {
   return {
     vrf: text(said["vrf"]) ?? "default",
     peer: text(said["peer"]) ?? "",
@@ -105,6 +105,6 @@ function countersOf(said: Unread): BfdCounters {
   };
 }
 
-function sum(families: readonly Unread[], name: string): number {
+function sum(families: readonly UnparsedAnswer[], name: string): number {
   return families.reduce((total, family) => total + number(family[name]), 0);
 }

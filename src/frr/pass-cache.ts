@@ -1,21 +1,21 @@
-import { Asked } from "./desired-lines.ts";
+import { DesiredLines } from "./desired-lines.ts";
 import type { Block, ConfigSet } from "./config-set.ts";
-import { Dialect } from "./version-format.ts";
-import type { Entry } from "./entry.ts";
+import { VersionFormat } from "./version-format.ts";
+import type { ConfigEntry } from "./entry.ts";
 import type { ConfigLine, Fragment } from "./fragment.ts";
-import { isFrrsOwn } from "./grammar.ts";
+import { isBuiltInLine } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
 import type { FrrVersion } from "./client.ts";
 
-const memories = new WeakMap<FrrInstance, Memory>();
+const memories = new WeakMap<FrrInstance, PassCache>();
 
-/** What one pass knows at its end, and the next one need not work out again. All of it can be had anew. */
-export class Memory {
-  readonly dialect: Dialect;
-  readonly asked = new Asked();
+/** What one pass knows at its end, and the next one need not work out again. All of it can be computed again. */
+export class PassCache {
+  readonly dialect: VersionFormat;
+  readonly asked = new DesiredLines();
   readonly fragments = new Map<string, Fragment>();
   /** What FRR made of free text. */
-  settled: { readonly text: string; readonly entries: readonly Entry[] } | undefined;
+  settled: { readonly text: string; readonly entries: readonly ConfigEntry[] } | undefined;
   readonly #version: string;
   #differed = "";
   /** What FRR had when all that was asked for was there, and nothing else. */
@@ -28,29 +28,29 @@ export class Memory {
 
   private constructor(version: FrrVersion) {
     this.#version = version.text;
-    this.dialect = new Dialect(version);
+    this.dialect = new VersionFormat(version);
   }
 
   /** A pass that breaks off gives nothing back: what it knew may be wrong by then. */
-  static take(instance: FrrInstance, version: FrrVersion): Memory {
+  static take(instance: FrrInstance, version: FrrVersion): PassCache {
     const memory = memories.get(instance);
     memories.delete(instance);
-    return memory && memory.#version === version.text ? memory : new Memory(version);
+    return memory && memory.#version === version.text ? memory : new PassCache(version);
   }
 
   keepFor(instance: FrrInstance): void {
     memories.set(instance, this);
   }
 
-  /** What FRR has and nobody asks for, and the reverse. Only what is not as it was when all was well has to be looked at. */
+  /** Lines that FRR has and no owner wants, and the reverse. Only what is not as it was when all was well has to be looked at. */
   differences(have: ConfigSet): Differences {
     const clean = this.#clean;
-    const isStray = (entry: Entry) => !this.asked.has(entry) && !isFrrsOwn(entry.path, entry.line);
-    const isMissing = (entry: Entry) => this.asked.has(entry) && !have.has(entry) && this.dialect.owns(entry);
+    const isStray = (entry: ConfigEntry) => !this.asked.has(entry) && !isBuiltInLine(entry.path, entry.line);
+    const isMissing = (entry: ConfigEntry) => this.asked.has(entry) && !have.has(entry) && this.dialect.owns(entry);
     if (!clean) return { stray: have.filter(isStray), missing: this.asked.filter(isMissing) };
 
-    const stray = new Set<Entry>();
-    const missing = new Set<Entry>();
+    const stray = new Set<ConfigEntry>();
+    const missing = new Set<ConfigEntry>();
     for (const [top, block] of have.blocks) {
       if (clean.get(top) !== block) for (const entry of block.values()) if (isStray(entry)) stray.add(entry);
     }
@@ -65,7 +65,7 @@ export class Memory {
   }
 
   /** The line in every daemon that has it. */
-  everywhere(entry: Entry, have: ConfigSet): Entry[] {
+  everywhere(entry: ConfigEntry, have: ConfigSet): ConfigEntry[] {
     return this.dialect.daemons.flatMap((daemon) => have.inDaemon(daemon, entry) ?? []);
   }
 
@@ -78,7 +78,7 @@ export class Memory {
     this.asked.touched.clear();
   }
 
-  /** All that is asked for must be there by now, though nobody has looked. */
+  /** Every desired line must be there by now, although it was not read back. */
   trust(have: ConfigSet, identity: string): void {
     this.#have = have;
     this.#isTrusted = true;
@@ -122,8 +122,8 @@ export class Memory {
 }
 
 interface Differences {
-  readonly stray: readonly Entry[];
-  readonly missing: readonly Entry[];
+  readonly stray: readonly ConfigEntry[];
+  readonly missing: readonly ConfigEntry[];
 }
 
 /** Asked of every fragment in every pass. */

@@ -2,8 +2,8 @@ import { merge, print } from "./config.ts";
 import { changes } from "./diff.ts";
 import { describe } from "./entry.ts";
 import type { Fragment } from "./fragment.ts";
-import { isFrrsOwn } from "./grammar.ts";
-import { inWords, NOTHING, type FragmentOutcome, type Standing } from "./running-state.ts";
+import { isBuiltInLine } from "./grammar.ts";
+import { lineTexts, NO_CHANGE, type FragmentOutcome, type RunningState } from "./running-state.ts";
 
 /** Free text is FRR's own script's to bring in, all of it at once, and FRR's to put into words: its lines have one owner. */
 export const RAW = "RawFRRConfig";
@@ -23,8 +23,8 @@ export function rawText(fragments: ReadonlyMap<string, Fragment>): string {
   return print(merge(rawsAmong(fragments)));
 }
 
-/** Puts one owner's text in, or takes it away. What FRR refuses leaves everything as it was. */
-export async function putRaw(standing: Standing, owner: string, fragment: Fragment | undefined): Promise<FragmentOutcome> {
+/** Puts one owner's text in, or takes it away. What FRR rejects leaves everything as it was. */
+export async function putRaw(standing: RunningState, owner: string, fragment: Fragment | undefined): Promise<FragmentOutcome> {
   const { fragments } = standing.memory;
   const put = (fragment: Fragment | undefined) => (fragment ? fragments.set(owner, fragment) : fragments.delete(owner));
   const before = fragments.get(owner);
@@ -34,7 +34,7 @@ export async function putRaw(standing: Standing, owner: string, fragment: Fragme
   return outcome;
 }
 
-async function settle(standing: Standing): Promise<FragmentOutcome> {
+async function settle(standing: RunningState): Promise<FragmentOutcome> {
   const { memory } = standing;
   const { asked, fragments, settled } = memory;
   const text = rawText(fragments);
@@ -44,26 +44,26 @@ async function settle(standing: Standing): Promise<FragmentOutcome> {
   if (areThere && asked.of(RAW).every(({ key }) => keys.has(key)) && (settled || entries.length)) {
     asked.set(RAW, entries);
     memory.settled = { text, entries };
-    return NOTHING;
+    return NO_CHANGE;
   }
 
   const before = standing.have;
-  const refusal = await standing.reload();
+  const rejection = await standing.reload();
   const raw = asked.of(RAW);
   asked.set(RAW, []);
   const lost = asked.find((entry) => before.has(entry) && !standing.have.has(entry));
-  const words = refusal ?? (lost && `it takes away what others need: ${describe(lost)}`);
+  const words = rejection ?? (lost && `it removes configuration that other resources need: ${describe(lost)}`);
   if (words === undefined) {
     const entries = standing.compare().stray;
     asked.set(RAW, entries);
     memory.settled = { text, entries };
-    const lines = inWords(entries.filter((entry) => !before.has(entry)));
+    const lines = lineTexts(entries.filter((entry) => !before.has(entry)));
     return { sent: lines.length, lines };
   }
   asked.set(RAW, raw);
   const back = await standing.send(
     changes(standing.have, {
-      remove: standing.have.filter((entry) => !before.has(entry) && !isFrrsOwn(entry.path, entry.line)),
+      remove: standing.have.filter((entry) => !before.has(entry) && !isBuiltInLine(entry.path, entry.line)),
       add: asked.filter((entry) => before.has(entry)),
       wanted: (entry) => before.has(entry),
     }),

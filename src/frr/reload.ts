@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { FrrError } from "./error.ts";
 import type { FrrInstance } from "./instance.ts";
-import type { Ended } from "./exec.ts";
+import type { ExecResult } from "./exec.ts";
 
 const SCRIPT = "/usr/lib/frr/frr-reload.py";
 
@@ -16,13 +16,13 @@ export async function reloadDifference(instance: FrrInstance, text: string, sign
   return blocks.flatMap((block) => block.split("\n")).filter((line) => line.trim() !== "");
 }
 
-/** Has FRR's own script bring the router to this configuration. What it refuses stays undone, and the rest is done. */
+/** Has FRR's own script bring the router to this configuration. What it rejects stays undone, and the rest is done. */
 export async function reload(instance: FrrInstance, text: string, signal: AbortSignal): Promise<void> {
   const { code, output } = await script(instance, text, "--reload", signal);
   if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --reload: ${wordsOf(output)}`);
 }
 
-async function script(instance: FrrInstance, text: string, mode: "--test" | "--reload", signal: AbortSignal): Promise<Ended> {
+async function script(instance: FrrInstance, text: string, mode: "--test" | "--reload", signal: AbortSignal): Promise<ExecResult> {
   await access(instance.jail.path(SCRIPT)).catch((cause: unknown) => {
     throw new FrrError("NotInstalled", `${instance.jail.path(SCRIPT)} does not exist; install the Debian package frr-pythontools`, cause);
   });

@@ -10,7 +10,7 @@ interface BfdSettings {
   readonly minimumTtl?: number;
 }
 
-/** What stands in the context `bfd`. FRR does not show what is as it would be anyway. */
+/** The lines in the context `bfd`. FRR does not show defaults. */
 export function profileLine(name: string, settings: BfdSettings): ConfigLine {
   const lines = [
     ...numbered("detect-multiplier", settings.detectMultiplier, 3),

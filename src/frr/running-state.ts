@@ -1,62 +1,62 @@
 import { hostname } from "node:os";
-import { Attempt, type RefusedLine } from "./transaction.ts";
+import { Transaction, type RejectedLine } from "./transaction.ts";
 import { merge } from "./config.ts";
 import { ConfigSet } from "./config-set.ts";
-import { Console } from "./config-session.ts";
-import { changes, type Change } from "./diff.ts";
-import { describe, masked, type Entry } from "./entry.ts";
+import { ConfigSession } from "./config-session.ts";
+import { changes, type LineChange } from "./diff.ts";
+import { describe, masked, type ConfigEntry } from "./entry.ts";
 import { FrrError } from "./error.ts";
-import { isFrrsOwn } from "./grammar.ts";
+import { isBuiltInLine } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
-import { Memory } from "./pass-cache.ts";
+import { PassCache } from "./pass-cache.ts";
 import { reload } from "./reload.ts";
 
 export interface FragmentOutcome {
-  /** How many lines FRR was told, those that were taken back included. */
+  /** The number of lines sent to FRR, reverted ones included. */
   readonly sent: number;
   /** The same in words, passwords masked. */
   readonly lines: readonly string[];
   /** Nothing of the fragment is there then, and its earlier form holds. */
-  readonly refused?: RefusedLine;
-  /** It cannot be said in lines: the default instance has another AS. Nothing was sent. */
+  readonly refused?: RejectedLine;
+  /** Lines cannot express it: the default instance has another AS. Nothing was sent. */
   readonly rebuild?: true;
 }
 
-export const NOTHING: FragmentOutcome = { sent: 0, lines: [] };
+export const NO_CHANGE: FragmentOutcome = { sent: 0, lines: [] };
 
-/** How FRR stands: what it has, what is asked of it, and the connections to tell it the difference. */
-export class Standing {
-  readonly memory: Memory;
+/** The state of FRR: its lines, the desired lines, and the connections to send the difference. */
+export class RunningState {
+  readonly memory: PassCache;
   readonly #instance: FrrInstance;
   readonly #identity: string;
   readonly #signal: AbortSignal;
-  readonly #console: Console;
+  readonly #console: ConfigSession;
   #have: ConfigSet;
-  /** What FRR has was read in this pass. Otherwise it is what the last pass read at its end, and someone may have changed it since. */
+  /** What FRR has was read in this pass. Otherwise it is what the last pass read at its end, and it may have changed since. */
   #isFresh: boolean;
   /** All that is asked for is known to be there: nothing was sent since it was compared. */
   #isIntact = false;
   /** Something was sent since the last reading. */
   #isAhead = false;
 
-  private constructor(instance: FrrInstance, memory: Memory, identity: string, have: ConfigSet | undefined, signal: AbortSignal) {
+  private constructor(instance: FrrInstance, memory: PassCache, identity: string, have: ConfigSet | undefined, signal: AbortSignal) {
     this.memory = memory;
     this.#instance = instance;
     this.#identity = identity;
     this.#signal = signal;
-    this.#console = new Console(instance.router, signal);
+    this.#console = new ConfigSession(instance.router, signal);
     this.#have = have ?? new ConfigSet();
     this.#isFresh = have === undefined;
   }
 
   /** Goes by what the last pass read back at its end, if there was one and the daemons are still the same; otherwise looks. */
-  static async of(instance: FrrInstance, prepare: (memory: Memory) => void, signal: AbortSignal): Promise<Standing> {
+  static async of(instance: FrrInstance, prepare: (memory: PassCache) => void, signal: AbortSignal): Promise<RunningState> {
     const { router } = instance;
-    const memory = Memory.take(instance, await router.version(signal));
+    const memory = PassCache.take(instance, await router.version(signal));
     const identities = await Promise.all(memory.dialect.daemons.map((daemon) => router.identity(daemon)));
     const identity = identities.join(" ");
     prepare(memory);
-    const standing = new Standing(instance, memory, identity, memory.lastSeen(identity), signal);
+    const standing = new RunningState(instance, memory, identity, memory.lastSeen(identity), signal);
     if (standing.#isFresh) await standing.look();
     else if (memory.isTrusted) standing.#isIntact = true;
     else standing.compare();
@@ -84,7 +84,7 @@ export class Standing {
   get configuration(): string {
     // What FRR and vtysh say of themselves is part of what the script compares, and the machine's name is among it whatever the daemons are called.
     const itself = new Set([`hostname ${hostname()}`]);
-    for (const { path, line } of this.#have) if (isFrrsOwn(path, line) && !/^(hostname|no banner) /.test(line)) itself.add(line);
+    for (const { path, line } of this.#have) if (isBuiltInLine(path, line) && !/^(hostname|no banner) /.test(line)) itself.add(line);
     return this.memory.dialect.text([...[...itself].map((line) => ({ line })), ...merge([...this.memory.fragments.values()])]);
   }
 
@@ -95,18 +95,18 @@ export class Standing {
     this.compare();
   }
 
-  compare(): { stray: readonly Entry[]; missing: readonly Entry[] } {
+  compare(): { stray: readonly ConfigEntry[]; missing: readonly ConfigEntry[] } {
     const { stray, missing } = this.memory.differences(this.#have);
     this.#isIntact = stray.length === 0 && missing.length === 0;
     return { stray, missing };
   }
 
-  hasAll(entries: readonly Entry[]): boolean {
+  hasAll(entries: readonly ConfigEntry[]): boolean {
     return this.#isIntact || entries.every((entry) => this.#have.has(entry));
   }
 
-  /** Gives an owner other lines than before. What FRR refuses is taken back, and the owner has what it had. */
-  async exchange(owner: string, entries: readonly Entry[]): Promise<FragmentOutcome> {
+  /** Gives an owner other lines than before. What FRR rejects is taken back, and the owner has what it had. */
+  async exchange(owner: string, entries: readonly ConfigEntry[]): Promise<FragmentOutcome> {
     const { asked } = this.memory;
     const before = asked.of(owner);
     const leaving = asked.set(owner, entries).flatMap((entry) => this.memory.everywhere(entry, this.#have));
@@ -115,16 +115,16 @@ export class Standing {
     return outcome;
   }
 
-  async send(list: readonly Change[]): Promise<FragmentOutcome> {
-    if (list.length === 0) return NOTHING;
+  async send(list: readonly LineChange[]): Promise<FragmentOutcome> {
+    if (list.length === 0) return NO_CHANGE;
     const attempt = this.#attempt();
-    const refused = await attempt.send(list);
-    if (refused) await attempt.takeBack();
-    return { sent: attempt.sent.length, lines: attempt.sent, ...(refused && { refused }) };
+    const rejected = await attempt.send(list);
+    if (rejected) await attempt.takeBack();
+    return { sent: attempt.sent.length, lines: attempt.sent, ...(rejected && { refused: rejected }) };
   }
 
   /** Sends what can be sent of it. */
-  async trySending(list: readonly Change[]): Promise<void> {
+  async trySending(list: readonly LineChange[]): Promise<void> {
     const attempt = this.#attempt();
     for (const change of list) await attempt.try(change);
   }
@@ -151,13 +151,13 @@ export class Standing {
     this.memory.keepFor(this.#instance);
   }
 
-  #attempt(): Attempt {
+  #attempt(): Transaction {
     this.#isIntact = false;
     this.#isAhead = true;
-    return new Attempt(this.#have, this.#console);
+    return new Transaction(this.#have, this.#console);
   }
 }
 
-export function inWords(entries: readonly Entry[]): string[] {
+export function lineTexts(entries: readonly ConfigEntry[]): string[] {
   return [...new Set(entries.map(describe))];
 }

@@ -8,11 +8,11 @@ export interface RunningSession {
   readonly sinceMs?: number;
 }
 
-/** The same with the moment at which its state began, which stands still. */
+/** The same with the time at which its state began, which does not drift. */
 export type DatedSession<S extends RunningSession = RunningSession> = Omit<S, "sinceMs"> & { readonly since?: string };
 
 /** FRR's clock of a session runs on by itself; the moment it began must not wander. */
-export function dated<S extends RunningSession>(
+export function withSessionTimes<S extends RunningSession>(
   sessions: readonly S[],
   before: readonly DatedSession[] | undefined,
   now: Date,
@@ -24,7 +24,7 @@ export function dated<S extends RunningSession>(
 function datedOne<S extends RunningSession>(said: S, known: DatedSession | undefined, now: Date): DatedSession<S> {
   const { sinceMs, ...rest } = said;
   const session = { ...rest, state: steady(known?.state, said.state) };
-  const goesOn = known?.state === session.state && !hasBegunAnew(known, sinceMs, now);
+  const goesOn = known?.state === session.state && !hasRestarted(known, sinceMs, now);
   if (goesOn) return known.since === undefined ? session : { ...session, since: known.since };
   // Where FRR does not say since when, it is since now, if it changed before our eyes.
   if (sinceMs === undefined && !known) return session;
@@ -37,14 +37,14 @@ function ageOf(sinceMs = 0): number {
 }
 
 /** Down and up again between two looks: younger than what we knew by more than the clocks' grain. */
-function hasBegunAnew({ state, since }: DatedSession, sinceMs: number | undefined, now: Date): boolean {
+function hasRestarted({ state, since }: DatedSession, sinceMs: number | undefined, now: Date): boolean {
   if (state !== "Established" || since === undefined || sinceMs === undefined) return false;
   return now.getTime() - sinceMs > Date.parse(since) + 3_000;
 }
 
 const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"]);
 
-/** A session that does not come up goes round through these for ever. That is one state, and the word for it stays. */
+/** A session that does not come up cycles through these. They count as one state, with the first name. */
 function steady(known: string | undefined, said: string): string {
   return known !== undefined && TRYING.has(known) && TRYING.has(said) ? known : said;
 }

@@ -1,16 +1,16 @@
 import { VtyError } from "./error.ts";
 import type { Vty } from "./vty.ts";
 
-/** An object of an answer, of which nothing is known yet. What FRR leaves out, or says otherwise than expected, counts as not said. */
-export type Unread = Record<string, unknown>;
+/** An object of an answer, of which nothing is known yet. A field that is missing or of an unexpected type counts as missing. */
+export type UnparsedAnswer = Record<string, unknown>;
 
 /** Whoever passes on a question to a daemon. */
-export interface Asking {
+export interface ShowClient {
   vty(daemon: string, signal: AbortSignal): Promise<Pick<Vty, "run">>;
 }
 
 /** FRR 8.4 says nothing at all where there is nothing to say. */
-export async function read(router: Asking, daemon: string, line: string, signal: AbortSignal): Promise<unknown> {
+export async function read(router: ShowClient, daemon: string, line: string, signal: AbortSignal): Promise<unknown> {
   const { text } = await (await router.vty(daemon, signal)).run(line, signal);
   if (text.trim() === "") return {};
   try {
@@ -28,8 +28,8 @@ export function number(said: unknown): number {
   return typeof said === "number" && Number.isFinite(said) ? said : 0;
 }
 
-export function record(said: unknown): Unread {
-  return typeof said === "object" && said !== null && !Array.isArray(said) ? (said as Unread) : {};
+export function record(said: unknown): UnparsedAnswer {
+  return typeof said === "object" && said !== null && !Array.isArray(said) ? (said as UnparsedAnswer) : {};
 }
 
 export function members(said: unknown): [string, unknown][] {

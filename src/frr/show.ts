@@ -1,7 +1,7 @@
-import { list, members, number, read, record, text, type Unread } from "./show-json.ts";
-import type { FrrRouter } from "./client.ts";
+import { list, members, number, read, record, text, type UnparsedAnswer } from "./show-json.ts";
+import type { FrrClient } from "./client.ts";
 
-/** A neighbour of BGP in one VRF. */
+/** A neighbor of BGP in one VRF. */
 export interface Session {
   readonly vrf: string;
   /** Its address, or the interface of an unnumbered one. */
@@ -32,7 +32,7 @@ export interface Vni {
   readonly device?: string;
   readonly macs: number;
   readonly neighbors: number;
-  /** The other ends that have it. Those of an L3 VNI are not told. */
+  /** The other ends that have it. FRR does not report those of an L3 VNI. */
   readonly vteps: readonly string[];
 }
 
@@ -50,32 +50,32 @@ export interface BfdPeer {
 }
 
 /** The sessions of every VRF, in FRR's order. */
-export async function sessions(router: FrrRouter, signal: AbortSignal): Promise<Session[]> {
+export async function sessions(router: FrrClient, signal: AbortSignal): Promise<Session[]> {
   const vrfs = await read(router, "bgpd", "show bgp vrf all summary json", signal);
   return members(vrfs).flatMap(([vrf, families]) => sessionsOf(vrf, families));
 }
 
 /** The VNIs that zebra knows, by number. */
-export async function vnis(router: FrrRouter, signal: AbortSignal): Promise<Vni[]> {
+export async function vnis(router: FrrClient, signal: AbortSignal): Promise<Vni[]> {
   const all = await read(router, "zebra", "show evpn vni json", signal);
   const l3 = await read(router, "zebra", "show vrf vni json", signal);
   return vnisOf(all, l3);
 }
 
 /** The addresses that zebra knows, by link. A second IPv4 address of a network is not listed, and in 8.4 no link-local one. */
-export async function knownAddresses(router: FrrRouter, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+export async function knownAddresses(router: FrrClient, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const links = await read(router, "zebra", "show interface vrf all brief json", signal);
   return new Map(
     members(links).map(([link, said]) => [link, new Set(list(record(said)["addresses"]).flatMap((address) => text(address) ?? []))]),
   );
 }
 
-export async function bfdPeers(router: FrrRouter, signal: AbortSignal): Promise<BfdPeer[]> {
+export async function bfdPeers(router: FrrClient, signal: AbortSignal): Promise<BfdPeer[]> {
   return list(await read(router, "bfdd", "show bfd peers json", signal)).map((peer) => bfdPeerOf(record(peer)));
 }
 
 /** The tag of the route to a prefix that BGP has of its own making, in the VRF of that name or the main one (""); undefined: it has none. */
-export async function originatedTag(router: FrrRouter, vrf: string, prefix: string, signal: AbortSignal): Promise<number | undefined> {
+export async function originatedTag(router: FrrClient, vrf: string, prefix: string, signal: AbortSignal): Promise<number | undefined> {
   const where = `${vrf === "" ? "" : `vrf ${vrf} `}${prefix.includes(":") ? "ipv6" : "ipv4"} unicast`;
   const said = await read(router, "bgpd", `show bgp ${where} ${prefix} json`, signal);
   // One that was taken back stays for a moment, marked.
@@ -99,7 +99,7 @@ function sessionsOf(vrf: string, families: unknown): Session[] {
   return [...found.values()];
 }
 
-function sessionOf(vrf: string, neighbor: string, peer: Unread): Session {
+function sessionOf(vrf: string, neighbor: string, peer: UnparsedAnswer): Session {
   return {
     vrf,
     neighbor,
@@ -118,7 +118,7 @@ function vnisOf(all: unknown, l3: unknown): Vni[] {
     .sort((a, b) => a.vni - b.vni);
 }
 
-function vniOf(said: Unread, vrfs: ReadonlyMap<number, Unread>): Vni {
+function vniOf(said: UnparsedAnswer, vrfs: ReadonlyMap<number, UnparsedAnswer>): Vni {
   const vni = number(said["vni"]);
   const type = said["type"] === "L3" ? "L3" : "L2";
   const device = name(said["vxlanIf"]);
@@ -139,7 +139,7 @@ function vniOf(said: Unread, vrfs: ReadonlyMap<number, Unread>): Vni {
   };
 }
 
-function bfdPeerOf(peer: Unread): BfdPeer {
+function bfdPeerOf(peer: UnparsedAnswer): BfdPeer {
   const [local, device, diagnostic] = [text(peer["local"]), text(peer["interface"]), text(peer["diagnostic"])];
   return {
     vrf: text(peer["vrf"]) ?? "default",

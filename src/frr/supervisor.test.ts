@@ -48,7 +48,7 @@ function daemons(names: readonly Daemon[], options: { diesAfterMs?: number } = {
   return { dead, silent, looks, connected, lose, restarts, stop: () => (stop.abort(), done) };
 }
 
-test("one that dies is started anew within two seconds, and the others are left alone", async () => {
+test("restarts a daemon that dies within two seconds, and leaves the others alone", async () => {
   const { dead, restarts, stop } = daemons(["zebra", "bgpd"]);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(restarts).toEqual([]);
@@ -75,7 +75,7 @@ test("one that we are connected to is not looked at before it dies", async () =>
   await stop();
 });
 
-test("one that keeps dying is started ever more seldom, twice a minute in the end", async () => {
+test("restarts a daemon that keeps dying with backoff, up to twice a minute", async () => {
   const { dead, restarts, stop } = daemons(["bgpd"], { diesAfterMs: 100 });
   dead.add("bgpd");
   await vi.advanceTimersByTimeAsync(300_000);
@@ -86,7 +86,7 @@ test("one that keeps dying is started ever more seldom, twice a minute in the en
   await stop();
 });
 
-test("one that ran well for a minute is started anew at once when it dies again", async () => {
+test("restarts a daemon at once if it ran well for a minute", async () => {
   const { dead, restarts, stop } = daemons(["bgpd"]);
   for (let times = 1; times <= 10; times++) {
     dead.add("bgpd");
@@ -99,7 +99,7 @@ test("one that ran well for a minute is started anew at once when it dies again"
   await stop();
 });
 
-test("one that is silent for a while is left alone, one that stays silent is started anew", async () => {
+test("tolerates a short silence, and restarts a daemon that stays silent", async () => {
   const { silent, restarts, stop } = daemons(["zebra", "bgpd"]);
   silent.add("bgpd");
   await vi.advanceTimersByTimeAsync(70_000);

@@ -6,14 +6,14 @@ export type RestartCause =
   /** It ran, but did not answer for a minute and a half. */
   | "hung";
 
-export interface Supervised {
+export interface SupervisedDaemons {
   readonly daemons: readonly Daemon[];
   /** While there is one, the daemon lives, and the loss of it tells that it may be dead. */
   connection(daemon: Daemon): { onLoss(tell: () => void): () => void } | undefined;
   alive(daemon: Daemon): Promise<boolean>;
   /** Whether it answers, in a few seconds. */
   answers(daemon: Daemon): Promise<boolean>;
-  /** Starts it anew, ending it first where it only hangs. Does not throw: whether it went well is for the next look to find out. */
+  /** Restarts it, after killing it if it hangs. Does not throw: the next check finds out whether it worked. */
   restart(daemon: Daemon, cause: RestartCause): Promise<void>;
 }
 
@@ -25,18 +25,18 @@ const BACKOFF = { minMs: 500, maxMs: 30_000 };
 /** One that ran this long is no longer held to have failed before. */
 const STEADY_AFTER_MS = 60_000;
 
-/** Starts anew what dies or hangs, until the signal: at once the first time, later each time it keeps failing. */
-export async function keepRunning(supervised: Supervised, signal: AbortSignal): Promise<void> {
+/** Restarts daemons that die or hang, until the signal: at once the first time, then with backoff. */
+export async function keepRunning(supervised: SupervisedDaemons, signal: AbortSignal): Promise<void> {
   await Promise.all(supervised.daemons.map((daemon) => keepOneRunning(daemon, supervised, signal)));
 }
 
-async function keepOneRunning(daemon: Daemon, supervised: Supervised, signal: AbortSignal): Promise<void> {
+async function keepOneRunning(daemon: Daemon, supervised: SupervisedDaemons, signal: AbortSignal): Promise<void> {
   let failures = 0;
   let restartedAt = -Infinity;
   let answeredAt = performance.now();
   let askedAt = performance.now();
 
-  const complaint = async (): Promise<RestartCause | undefined> => {
+  const problem = async (): Promise<RestartCause | undefined> => {
     if (!supervised.connection(daemon) && !(await supervised.alive(daemon))) return "dead";
     if (performance.now() - askedAt < ASK_EVERY_MS) return undefined;
     askedAt = performance.now();
@@ -45,7 +45,7 @@ async function keepOneRunning(daemon: Daemon, supervised: Supervised, signal: Ab
   };
 
   while (!signal.aborted) {
-    const cause = await complaint();
+    const cause = await problem();
     if (signal.aborted) return;
     if (cause) {
       await supervised.restart(daemon, cause);

@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
-import { Attempt } from "./transaction.ts";
+import { Transaction } from "./transaction.ts";
 import { ConfigSet } from "./config-set.ts";
 import { parse } from "./config.ts";
-import type { Console } from "./config-session.ts";
+import type { ConfigSession } from "./config-session.ts";
 import { ownersOf } from "./daemons.ts";
-import { changes, type Change } from "./diff.ts";
+import { changes, type LineChange } from "./diff.ts";
 import { entriesOf } from "./entry.ts";
 
 /** Takes every line in its own time: bgpd is slow, zebra slower still, and each daemon hears one line at a time. */
@@ -19,7 +19,7 @@ class SlowFrr {
   async open(): Promise<void> {}
   async approach(): Promise<undefined> {}
 
-  async send({ daemon, send }: Change): Promise<string | undefined> {
+  async send({ daemon, send }: LineChange): Promise<string | undefined> {
     if (this.underway.has(daemon)) throw new Error(`${daemon} was told two lines at once`);
     if (this.underway.size > 0) this.together = true;
     this.underway.add(daemon);
@@ -53,22 +53,22 @@ beforeEach(() => {
   frr = new SlowFrr();
 });
 
-function attempted(have: string, want: string): { set: ConfigSet; attempt: Attempt; list: Change[] } {
+function attempted(have: string, want: string): { set: ConfigSet; attempt: Transaction; list: LineChange[] } {
   const set = new ConfigSet(entriesOf(parse(have), owners));
   const wanted = new ConfigSet(entriesOf(parse(want), owners));
   const list = changes(set, { remove: set.filter((entry) => !wanted.has(entry)), add: wanted, wanted: (entry) => wanted.has(entry) });
-  return { set, attempt: new Attempt(set, frr as unknown as Console), list };
+  return { set, attempt: new Transaction(set, frr as unknown as ConfigSession), list };
 }
 
 const isBefore = (first: string, second: string) => frr.taken.indexOf(first) < frr.taken.indexOf(second);
 
-test("two daemons are told at the same time, but a VNI comes after its instance and a profile before its user", async () => {
+test("sends to two daemons at the same time, but a VNI after its instance and a profile before its user", async () => {
   const { attempt, list } = attempted("", RED);
   expect(await attempt.send(list)).toBeUndefined();
   expect(frr.together).toBe(true);
   expect(isBefore("router bgp 1 vrf red", "vni 100")).toBe(true);
   expect(isBefore("profile fast", "neighbor 10.0.0.2 bfd profile fast")).toBe(true);
-  // Told in the order of the plan, whoever was faster.
+  // Reported in the order of the plan, whichever daemon was faster.
   expect(attempt.sent).toEqual([
     "bfd",
     "bfd / profile fast",
@@ -88,7 +88,7 @@ test("an instance goes after its VNI, and a profile after the instance that used
   expect([...set]).toEqual([]);
 });
 
-test("a refusal stops every daemon, and all that was taken is taken back", async () => {
+test("a rejection stops every daemon, and all that was taken is taken back", async () => {
   frr.refuses = "neighbor 10.0.0.2 bfd";
   const { attempt, list, set } = attempted("hostname a\n", `hostname a\n${RED}`);
   expect(await attempt.send(list)).toEqual({ line: "router bgp 1 vrf red / neighbor 10.0.0.2 bfd", daemon: "bgpd", words: "no" });
@@ -97,7 +97,7 @@ test("a refusal stops every daemon, and all that was taken is taken back", async
   expect(set.filter(({ line }) => line !== "hostname a")).toEqual([]);
 });
 
-test("a daemon that goes away stops the others, and is no refusal", async () => {
+test("a daemon that goes away stops the others, and is no rejection", async () => {
   frr.dies = "bgp router-id 1.1.1.1";
   const { attempt, list } = attempted("", RED);
   await expect(attempt.send(list)).rejects.toThrow("bgpd is gone");

@@ -1,10 +1,10 @@
 import type { ConfigSet } from "./config-set.ts";
-import type { Console } from "./config-session.ts";
-import { changes, type Change } from "./diff.ts";
-import { describe, masked, type Entry } from "./entry.ts";
+import type { ConfigSession } from "./config-session.ts";
+import { changes, type LineChange } from "./diff.ts";
+import { describe, masked, type ConfigEntry } from "./entry.ts";
 import { isOfBgp, isPolicy } from "./grammar.ts";
 
-export interface RefusedLine {
+export interface RejectedLine {
   readonly line: string;
   readonly daemon: string;
   /** FRR's own. */
@@ -12,27 +12,27 @@ export interface RefusedLine {
 }
 
 /** Changes that are sent, and what was there before each, so that all of them can be taken back. */
-export class Attempt {
+export class Transaction {
   readonly sent: string[] = [];
   readonly #have: ConfigSet;
-  readonly #console: Console;
-  readonly #before = new Map<string, { entry: Entry; there: boolean }>();
+  readonly #console: ConfigSession;
+  readonly #before = new Map<string, { entry: ConfigEntry; there: boolean }>();
 
-  constructor(have: ConfigSet, console: Console) {
+  constructor(have: ConfigSet, console: ConfigSession) {
     this.#have = have;
     this.#console = console;
   }
 
   /**
    * Each daemon is told its lines in order, and two daemons at the same time what does not depend on each other: policy is there before anything that may use it,
-   * and instances and VNIs come and go one after the other. Stops at the first line that FRR refuses.
+   * and instances and VNIs come and go one after the other. Stops at the first line that FRR rejects.
    */
-  async send(changes: readonly Change[]): Promise<RefusedLine | undefined> {
+  async send(changes: readonly LineChange[]): Promise<RejectedLine | undefined> {
     await this.#console.open(changes.map(({ daemon }) => daemon));
     const told: string[] = [];
-    const refusals: RefusedLine[] = [];
+    const rejections: RejectedLine[] = [];
     let isOver = false;
-    const take = async (change: Change, index: number, first: readonly Promise<void>[], gate?: Promise<void>) => {
+    const take = async (change: LineChange, index: number, first: readonly Promise<void>[], gate?: Promise<void>) => {
       await Promise.all(first);
       if (isOver) return;
       try {
@@ -42,10 +42,10 @@ export class Attempt {
           await gate;
           if (isOver) return;
         }
-        const refused = await this.#tell(change);
-        if (refused) refusals[index] = refused;
+        const rejected = await this.#tell(change);
+        if (rejected) rejections[index] = rejected;
         else told[index] = inWords(change);
-        isOver ||= refused !== undefined;
+        isOver ||= rejected !== undefined;
       } catch (error) {
         isOver = true;
         throw error;
@@ -68,15 +68,15 @@ export class Attempt {
     const ends = await Promise.allSettled([barrier, gate, ...lanes.values()]);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
     this.sent.push(...told.filter(Boolean));
-    return refusals.find(Boolean);
+    return rejections.find(Boolean);
   }
 
   /** One line, whatever comes of it. */
-  async try(change: Change): Promise<void> {
+  async try(change: LineChange): Promise<void> {
     if (!(await this.#tell(change))) this.sent.push(inWords(change));
   }
 
-  /** Back to what was there before the first change. What FRR refuses even then is found when everything is read back. */
+  /** Back to what was there before the first change. What FRR rejects even then is found when everything is read back. */
   async takeBack(): Promise<void> {
     const touched = new Map(this.#before);
     const back = changes(this.#have, {
@@ -87,7 +87,7 @@ export class Attempt {
     for (const change of back) await this.try(change);
   }
 
-  async #tell(change: Change): Promise<RefusedLine | undefined> {
+  async #tell(change: LineChange): Promise<RejectedLine | undefined> {
     const words = await this.#console.send(change);
     if (words !== undefined) return { line: inWords(change), daemon: change.daemon, words: masked(words) };
     for (const entry of change.drops) this.#now(entry, false);
@@ -95,13 +95,13 @@ export class Attempt {
     return undefined;
   }
 
-  #now(entry: Entry, there: boolean): void {
+  #now(entry: ConfigEntry, there: boolean): void {
     if (!this.#before.has(entry.key)) this.#before.set(entry.key, { entry, there: this.#have.has(entry) });
     if (there) this.#have.add(entry);
     else this.#have.delete(entry);
   }
 }
 
-function inWords({ context, send }: Change): string {
+function inWords({ context, send }: LineChange): string {
   return describe({ path: context, line: send });
 }

@@ -1,17 +1,17 @@
 import { ConfigSet, type Block } from "./config-set.ts";
 import { parse, print } from "./config.ts";
 import { daemonsOf, ownersOf } from "./daemons.ts";
-import { entriesOf, type Entry } from "./entry.ts";
+import { entriesOf, type ConfigEntry } from "./entry.ts";
 import type { ConfigLine, Fragment } from "./fragment.ts";
-import type { FrrRouter, FrrVersion } from "./client.ts";
+import type { FrrClient, FrrVersion } from "./client.ts";
 
 /** How the configuration is spread over the daemons of one version, and what that version prints. Remembers what it read last: little of it is new the next time. */
-export class Dialect {
+export class VersionFormat {
   readonly daemons: readonly string[];
   readonly #major: number;
   readonly #owners: (top: string) => readonly string[];
   readonly #read = new Map<string, { text: string; printed: readonly string[]; blocks: readonly Block[] }>();
-  readonly #fragments = new WeakMap<Fragment, readonly Entry[]>();
+  readonly #fragments = new WeakMap<Fragment, readonly ConfigEntry[]>();
 
   constructor(version: Pick<FrrVersion, "major">) {
     this.#major = version.major;
@@ -20,7 +20,7 @@ export class Dialect {
   }
 
   /** The lines that the daemons have when all of this is configured. */
-  entries(fragment: Fragment): readonly Entry[] {
+  entries(fragment: Fragment): readonly ConfigEntry[] {
     const known = this.#fragments.get(fragment);
     if (known) return known;
     const entries = entriesOf(fragment.lines, (top) => (this.#isUnsaid(top) ? [] : this.#owners(top)));
@@ -29,7 +29,7 @@ export class Dialect {
   }
 
   /** Whether the line is this daemon's to have, and not one that it merely has as well. */
-  owns({ daemon, path, line }: Entry): boolean {
+  owns({ daemon, path, line }: ConfigEntry): boolean {
     return this.#owners(path[0] ?? line).includes(daemon);
   }
 
@@ -38,7 +38,7 @@ export class Dialect {
     return print(this.#said(lines.filter(({ line }) => !this.#isUnsaid(line))));
   }
 
-  async read(router: FrrRouter, signal: AbortSignal): Promise<ConfigSet> {
+  async read(router: FrrClient, signal: AbortSignal): Promise<ConfigSet> {
     const texts = await Promise.all(this.daemons.map((daemon) => router.runningConfig(daemon, signal)));
     return ConfigSet.ofBlocks(texts.flatMap((text, index) => this.#understood(this.daemons[index] as string, text)));
   }
@@ -59,7 +59,7 @@ export class Dialect {
     return blocks;
   }
 
-  /** On without being said: to ask for it is to ask for nothing. */
+  /** On by default: FRR does not show it. */
   #isUnsaid(top: string): boolean {
     return this.#major >= 10 && /^(ip|ipv6) nht resolve-via-default$/.test(top);
   }

@@ -5,7 +5,7 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { FrrRouter } from "./client.ts";
+import { FrrClient } from "./client.ts";
 import { Vty } from "./vty.ts";
 
 const never = new AbortController().signal;
@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** A daemon at `bgpd.vty` that lets everyone in, and does what it is told with the rest. */
+/** A daemon at `bgpd.vty` that accepts every connection and answers as the test says. */
 async function bgpd(daemon: Daemon): Promise<{ path: string; heard: string[]; stop(): Promise<void> }> {
   const path = join(directory, "bgpd.vty");
   const heard: string[] = [];
@@ -84,7 +84,7 @@ describe("an answer", () => {
     vty.close();
   });
 
-  test("of some megabytes is taken whole", async () => {
+  test("of some megabytes is read whole", async () => {
     const text = "0123456789abcde\n".repeat(200_000);
     const { path } = await bgpd((_line, answer) => answer(0, text));
     const vty = await open(path);
@@ -92,7 +92,7 @@ describe("an answer", () => {
     vty.close();
   });
 
-  test("that refuses is thrown with FRR's words by those who cannot go on without it", async () => {
+  test("that is a rejection is thrown with FRR's message by must()", async () => {
     const { path } = await bgpd((_line, answer) => answer(13, "% [BGPD] BGP is already running; AS is 65000\n"));
     const vty = await open(path);
     await expect(vty.must("router bgp 1", never)).rejects.toMatchObject({
@@ -107,14 +107,14 @@ describe("an answer", () => {
     vty.close();
   });
 
-  test("without words is given some", async () => {
+  test("without text gets a default message", async () => {
     const { path } = await bgpd((_line, answer) => answer(4));
     const vty = await open(path);
     await expect(vty.must("router", never)).rejects.toMatchObject({ text: "command incomplete" });
     vty.close();
   });
 
-  test("that should be JSON and is not is told as such", async () => {
+  test("that is not JSON is reported as Malformed", async () => {
     const { path } = await bgpd((line, answer) => (line === "show warning" ? answer(1, "{}\n") : answer(0, "Hello\n")));
     const vty = await open(path);
     expect(await vty.json("show warning", never)).toEqual({});
@@ -122,11 +122,11 @@ describe("an answer", () => {
     vty.close();
   });
 
-  test("that nobody asked for ends the connection", async () => {
+  test("that is unexpected ends the connection", async () => {
     const { path } = await bgpd((_line, answer) => (answer(0, "one"), answer(0, "two")));
     const vty = await open(path);
     await vty.run("show", never).catch(() => {});
-    await vi.waitFor(() => expect(vty.open).toBe(false));
+    await vi.waitFor(() => expect(vty.open).toBe(false), 30_000);
     await expect(vty.run("show", never)).rejects.toMatchObject({ code: "Malformed" });
   });
 });
@@ -145,7 +145,7 @@ describe("lines", () => {
     vty.close();
   });
 
-  test("in configuration mode stop at the first that is refused, and leave the mode", async () => {
+  test("in configuration mode stop at the first rejected one, and leave the mode", async () => {
     const { path, heard } = await bgpd((line, answer) => answer(line === "bad" ? 2 : 0));
     const vty = await open(path);
     await expect(vty.configure(["router bgp 1", "bad", "never sent"], never)).rejects.toMatchObject({ code: "Refused", line: "bad" });
@@ -178,9 +178,27 @@ describe("lines", () => {
     vty.close();
   });
 
-  test("that find mgmtd busy for too long fail with its words", async () => {
+  test("that find mgmtd busy for longer than an answer may take are sent again all the same: it answers", async () => {
+    const until = performance.now() + 1_500;
+    const { path } = await bgpd((line, answer) =>
+      line !== "enable" && performance.now() < until ? answer(255, "% command failed, could not lock running DS\n") : answer(0, "done"),
+    );
+    const vty = await open(path, 1_000);
+    expect(await vty.run("vni 100", never)).toEqual({ status: 0, text: "done" });
+  });
+
+  test("that find mgmtd busy are sent again, also with the message of later versions", async () => {
+    let times = 0;
+    const { path } = await bgpd((line, answer) =>
+      line !== "enable" && ++times < 4 ? answer(13, "% could not lock candidate DS\n") : answer(0, "done"),
+    );
+    const vty = await open(path);
+    expect(await vty.run("vni 100", never)).toEqual({ status: 0, text: "done" });
+  });
+
+  test("that find mgmtd busy for too long fail with its message", async () => {
     const { path } = await bgpd((_line, answer) => answer(255, "% command failed, could not lock running DS\n"));
-    const vty = await open(path, 100);
+    const vty = await open(path, 1_000);
     await expect(vty.run("vni 100", never)).rejects.toMatchObject({ code: "Timeout", text: "command failed, could not lock running DS" });
   });
 });
@@ -203,6 +221,16 @@ describe("a daemon", () => {
     expect(vty.open).toBe(false);
   });
 
+  test("that answers while this process is stalled has answered in time", async () => {
+    const { path } = await bgpd((line, answer) => {
+      answer(0, "done");
+      if (line !== "enable") for (const until = performance.now() + 300; performance.now() < until;);
+    });
+    const vty = await open(path, 200);
+    expect(await vty.run("show", never)).toEqual({ status: 0, text: "done" });
+    vty.close();
+  });
+
   test("that goes away fails what is under way and what comes after", async () => {
     const { path } = await bgpd((_line, _answer, socket) => socket.end("half an ans"));
     const vty = await open(path);
@@ -211,7 +239,7 @@ describe("a daemon", () => {
     await expect(vty.run("show", never)).rejects.toMatchObject(closed);
   });
 
-  test("that goes away in the middle of a password is told without it", async () => {
+  test("that closes the connection in the middle of a password is reported without it", async () => {
     const { path } = await bgpd((_line, _answer, socket) => socket.end());
     const vty = await open(path);
     const error: unknown = await vty.run("neighbor 192.0.2.1 password hunter2", never).catch((error: unknown) => error);
@@ -219,7 +247,7 @@ describe("a daemon", () => {
     expect(String(error)).not.toContain("hunter2");
   });
 
-  test("that is not there is told with its socket", async () => {
+  test("that does not run is reported with its socket", async () => {
     await expect(open(join(directory, "bgpd.vty"))).rejects.toMatchObject({
       code: "Unreachable",
       message: expect.stringMatching(/^bgpd: not running, .*bgpd\.vty does not exist$/) as string,
@@ -227,8 +255,8 @@ describe("a daemon", () => {
   });
 });
 
-describe("whoever asks", () => {
-  test("and gives up gets their reason, and the connection is not used for another's answer", async () => {
+describe("a caller", () => {
+  test("that aborts gets its reason, and the connection is not reused for another answer", async () => {
     const { path } = await bgpd(() => {});
     const vty = await open(path);
     const giveUp = new AbortController();
@@ -238,7 +266,7 @@ describe("whoever asks", () => {
     expect(vty.open).toBe(false);
   });
 
-  test("and gives up while waiting behind another costs nobody anything", async () => {
+  test("that aborts while queued does not affect other requests", async () => {
     const answers: (() => void)[] = [];
     const { path, heard } = await bgpd((_line, answer) => answers.push(() => answer(0)));
     const vty = await open(path);
@@ -246,7 +274,7 @@ describe("whoever asks", () => {
     const first = vty.run("show one", never);
     const second = vty.run("show two", giveUp.signal);
     giveUp.abort(new Error("enough"));
-    await vi.waitFor(() => expect(answers).toHaveLength(1));
+    await vi.waitFor(() => expect(answers).toHaveLength(1), 30_000);
     answers[0]?.();
     await expect(second).rejects.toThrow("enough");
     expect(await first).toEqual({ status: 0, text: "" });
@@ -256,21 +284,21 @@ describe("whoever asks", () => {
 });
 
 describe("a router", () => {
-  test("connects anew after a daemon was away, and shares the connection", async () => {
-    const router = new FrrRouter({ directory });
+  test("reconnects after a daemon was away, and shares the connection", async () => {
+    const router = new FrrClient({ directory });
     const first = await bgpd((_line, answer) => answer(0, "first"));
     const [one, same] = await Promise.all([router.vty("bgpd", never), router.vty("bgpd", never)]);
     expect(same).toBe(one);
     await first.stop();
-    await vi.waitFor(() => expect(one.open).toBe(false));
+    await vi.waitFor(() => expect(one.open).toBe(false), 30_000);
     await expect(router.vty("bgpd", never)).rejects.toMatchObject({ code: "Unreachable" });
     await bgpd((_line, answer) => answer(0, "second"));
     expect((await (await router.vty("bgpd", never)).run("show", never)).text).toBe("second");
     router.close();
   });
 
-  test("does not fail one who asks because another gave up connecting", async () => {
-    const router = new FrrRouter({ directory });
+  test("does not fail a request because another one aborted the connection attempt", async () => {
+    const router = new FrrClient({ directory });
     await bgpd((_line, answer) => answer(0, "here"));
     const giveUp = new AbortController();
     const given = router.vty("bgpd", giveUp.signal);
@@ -281,8 +309,8 @@ describe("a router", () => {
     router.close();
   });
 
-  test("tells the daemons by their sockets, and one started anew from the one before", async () => {
-    const router = new FrrRouter({ directory });
+  test("identifies daemons by their sockets, and detects a restart", async () => {
+    const router = new FrrClient({ directory });
     expect(await router.daemons()).toEqual([]);
     expect(await router.identity("bgpd")).toBeUndefined();
     const first = await bgpd(() => {});
@@ -294,7 +322,7 @@ describe("a router", () => {
   });
 
   test("knows by its connection that a daemon still runs, and that another has come", async () => {
-    const router = new FrrRouter({ directory });
+    const router = new FrrClient({ directory });
     expect(router.connection("bgpd")).toBeUndefined();
     const first = await bgpd(() => {});
     const vty = await router.vty("bgpd", never);

@@ -25,14 +25,16 @@ interface Request {
 }
 
 const DEADLINE_MS = 10_000;
-/** Longer ones are refused by FRR's main branch, and not always with words. */
+/** Longer ones are rejected by FRR's main branch, and not always with words. */
 const LONGEST_LINE = 4000;
 const END_OF_REPLY = 4;
 /** Many times what the largest router has to say. */
 const LONGEST_REPLY = 256 * 1024 * 1024;
-/** mgmtd does one commit at a time, and has whoever comes second come again. */
-const BUSY = /^% command failed, could not lock \w+ DS/;
+/** mgmtd does one commit at a time, and tells a second client to retry. */
+const BUSY = /^% (?:command failed, )?could not lock \w+ DS/;
 const BUSY_AGAIN_MS = 20;
+/** It answers, so that it does not hang; a commit takes as long as the slowest daemon that it is for. */
+const BUSY_DEADLINES = 6;
 
 /**
  * A connection to one daemon's vty socket, in enable mode. A line goes out, its answer comes in, then the next goes out. Once the connection is lost it stays
@@ -43,7 +45,7 @@ export class Vty {
   readonly #socket: Socket;
   readonly #deadlineMs: number;
   readonly #waiting: Request[] = [];
-  #underway: { request: Request; stop: () => void; again?: NodeJS.Timeout; busy?: string } | undefined;
+  #underway: { request: Request; stop: () => void; deadline: NodeJS.Timeout; again?: NodeJS.Timeout; busyUntil?: number } | undefined;
   #received: Buffer[] = [];
   #receivedBytes = 0;
   #lost: { code: VtyErrorCode; text: string; cause?: unknown } | undefined;
@@ -54,7 +56,7 @@ export class Vty {
     this.#socket = socket;
     this.#deadlineMs = deadlineMs;
     socket.on("data", (chunk) => this.#receive(chunk));
-    socket.on("error", (cause) => this.#lose({ code: "Closed", text: `the connection broke: ${cause.message}`, cause }));
+    socket.on("error", (cause) => this.#lose({ code: "Closed", text: `the connection failed: ${cause.message}`, cause }));
     socket.on("close", () => this.#lose({ code: "Closed", text: "the daemon closed the connection" }));
   }
 
@@ -81,7 +83,7 @@ export class Vty {
     return () => this.#onLoss.delete(tell);
   }
 
-  /** Sends a line. A refusal is an answer like any other. */
+  /** Sends a line. A rejection is an answer like any other. */
   run(line: string, signal: AbortSignal, options: { deadlineMs?: number } = {}): Promise<VtyReply> {
     const problem = unsendable(line);
     if (problem) return Promise.reject(new VtyError("Malformed", this.daemon, line, problem));
@@ -91,10 +93,10 @@ export class Vty {
     });
   }
 
-  /** Sends a line that FRR has no reason to refuse. */
+  /** Sends a line that FRR has no reason to reject. */
   async must(line: string, signal: AbortSignal, options: { deadlineMs?: number } = {}): Promise<string> {
     const { status, text } = await this.run(line, signal, options);
-    if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, frrsWords(text, status), { status });
+    if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, errorText(text, status), { status });
     return text;
   }
 
@@ -105,12 +107,12 @@ export class Vty {
     try {
       return JSON.parse(text) as T;
     } catch (cause) {
-      if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, frrsWords(text, status), { status });
+      if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, errorText(text, status), { status });
       throw new VtyError("Malformed", this.daemon, line, `the answer is not JSON: ${text.slice(0, 80)}`, { cause });
     }
   }
 
-  /** Sends lines in configuration mode, each in the context that those before it opened. Stops at the first that FRR refuses. */
+  /** Sends lines in configuration mode, each in the context that those before it opened. Stops at the first that FRR rejects. */
   async configure(lines: readonly string[], signal: AbortSignal): Promise<void> {
     await this.must("configure terminal", signal);
     try {
@@ -138,19 +140,25 @@ export class Vty {
       return this.#next();
     }
     // Whoever gives up leaves an answer on its way that would be taken for the next one's: the connection goes with it.
-    const abort = () => this.#giveUp(request, signal.reason, "an answer was given up");
-    const timer = setTimeout(() => {
-      const late = this.#underway?.busy ?? `no answer in ${deadlineMs / 1000} s`;
-      this.#giveUp(request, new VtyError("Timeout", this.daemon, line, late), late);
+    const abort = () => this.#giveUp(request, signal.reason, "the request was aborted");
+    const deadline = setTimeout(() => {
+      // Where this process is what stood still, the answer is there and only has to be read.
+      setImmediate(() => {
+        if (this.#underway?.request === request) this.#isLate(request, `no answer in ${deadlineMs / 1000} s`);
+      });
     }, deadlineMs);
     signal.addEventListener("abort", abort, { once: true });
     const stop = () => {
-      clearTimeout(timer);
+      clearTimeout(deadline);
       clearTimeout(this.#underway?.again);
       signal.removeEventListener("abort", abort);
     };
-    this.#underway = { request, stop };
+    this.#underway = { request, stop, deadline };
     this.#socket.write(`${line}\0`);
+  }
+
+  #isLate(request: Request, text: string): void {
+    this.#giveUp(request, new VtyError("Timeout", this.daemon, request.line, text), text);
   }
 
   #giveUp(request: Request, reason: unknown, text: string): void {
@@ -165,7 +173,7 @@ export class Vty {
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > LONGEST_REPLY) {
       this.#received = [];
-      return this.#lose({ code: "Malformed", text: "an answer came that has no end" });
+      return this.#lose({ code: "Malformed", text: "received an unterminated answer" });
     }
     // Text has no NUL, so three of them and a status at the very end are the end.
     const tail = chunk.length < END_OF_REPLY && this.#received.length > 1 ? this.#mergeReceived() : chunk;
@@ -176,12 +184,15 @@ export class Vty {
     this.#receivedBytes = 0;
     const underway = this.#underway;
     if (!underway || all.indexOf(0) !== all.length - END_OF_REPLY) {
-      return this.#lose({ code: "Malformed", text: "an answer came that nobody asked for" });
+      return this.#lose({ code: "Malformed", text: "received an unexpected answer" });
     }
     const reply = { status: all[all.length - 1] ?? 0, text: all.toString("utf8", 0, all.length - END_OF_REPLY) };
     if (BUSY.test(reply.text)) {
-      underway.busy = frrsWords(reply.text, reply.status);
-      underway.again = setTimeout(() => this.#socket.write(`${underway.request.line}\0`), BUSY_AGAIN_MS * (0.5 + Math.random()));
+      const { request, deadline } = underway;
+      underway.busyUntil ??= performance.now() + BUSY_DEADLINES * request.deadlineMs;
+      if (performance.now() > underway.busyUntil) return this.#isLate(request, errorText(reply.text, reply.status));
+      deadline.refresh();
+      underway.again = setTimeout(() => this.#socket.write(`${request.line}\0`), BUSY_AGAIN_MS * (0.5 + Math.random()));
       return;
     }
     underway.stop();
@@ -216,16 +227,16 @@ export class Vty {
 }
 
 /** FRR's words for a person: `% [BGPD] Unknown command: foo` without sign, name and line ends. */
-export function frrsWords(text: string, status: number): string {
+export function errorText(text: string, status: number): string {
   const words = text
     .split(/[\r\n]+/)
     .map((line) => line.replace(/^\s*%+\s*(\[[A-Z]+\] )?/, "").trim())
     .filter((line) => line !== "");
-  return words.length ? words.join("; ") : (SILENT_REFUSALS[status] ?? `refused with status ${status}`);
+  return words.length ? words.join("; ") : (SILENT_REJECTIONS[status] ?? `rejected with status ${status}`);
 }
 
-const SILENT_REFUSALS: Readonly<Record<number, string>> = {
-  [VtyStatus.warning]: "refused without words",
+const SILENT_REJECTIONS: Readonly<Record<number, string>> = {
+  [VtyStatus.warning]: "rejected without a message",
   [VtyStatus.noMatch]: "unknown command",
   [VtyStatus.ambiguous]: "ambiguous command",
   [VtyStatus.incomplete]: "command incomplete",
@@ -259,7 +270,7 @@ function connected(path: string, daemon: string, signal: AbortSignal): Promise<S
 
 function unreachable(path: string, cause: NodeJS.ErrnoException): string {
   if (cause.code === "ENOENT") return `not running, ${path} does not exist`;
-  if (cause.code === "ECONNREFUSED") return `not running, nobody listens at ${path}`;
+  if (cause.code === "ECONNREFUSED") return `not running, nothing listens on ${path}`;
   if (cause.code === "EACCES") return `no permission for ${path}; run as root or join the group frrvty`;
   return `cannot reach ${path}: ${cause.message}`;
 }

@@ -1,30 +1,30 @@
 import type { AddressModes } from "./address-modes.ts";
-import { type Answer, Batch } from "./batch.ts";
-import { elsewhere, type Command } from "./command.ts";
+import { type BatchResult, Batch } from "./batch.ts";
+import { otherNamespace, type Command } from "./command.ts";
 import { KernelError } from "./error.ts";
-import type { Places } from "./namespaces.ts";
+import type { NetworkNamespaces } from "./namespaces.ts";
 import { ovsVsctl, readOvs } from "./ovs.ts";
 import { OVS_DATAPATH } from "./ovs-plan.ts";
-import { holdOf } from "./ownership.ts";
-import type { Plan } from "./planned-state.ts";
+import { linkOwnership } from "./ownership.ts";
+import type { LinkPlan } from "./planned-state.ts";
 import { plan, planRemoval } from "./plan.ts";
 import { routesThrough } from "./routes.ts";
 import { ip } from "./run.ts";
 import { parseLinks, type Link, type LinkAddress, type OvsBridge, type Route, type Snapshot } from "./snapshot.ts";
 import { setSysctls, type SysctlOutcome } from "./sysctls.ts";
-import { OVS_MASTER, type Place, type WantedLink } from "./desired-link.ts";
+import { OVS_MASTER, type NetnsRole, type DesiredLink } from "./desired-link.ts";
 
 const PLACES = ["host", "router"] as const;
 const MOST_READS = 5;
-/** So many commands are given to `ip` at once; what it may take is counted anew for the next. */
+/** So many commands are given to `ip` at once; the deadline starts again for the next batch. */
 const CHUNK = 250;
 
 export interface LinkName {
-  readonly place: Place;
+  readonly place: NetnsRole;
   readonly name: string;
 }
 
-export interface Outcome {
+export interface LinkApplyResult {
   /** Commands that were run. */
   readonly changed: number;
   readonly refused?: KernelError;
@@ -34,28 +34,28 @@ export interface Outcome {
  * One look at a node's links, and what is done about them. Neither of the two `ip` processes outlives the pass: they remember the index of a name, and
  * others delete and recreate links too.
  */
-export class HostPass implements AsyncDisposable {
-  readonly #places: Places;
+export class LinkApplier implements AsyncDisposable {
+  readonly #namespaces: NetworkNamespaces;
   readonly #signal: AbortSignal;
-  readonly #batches: Readonly<Record<Place, Batch>>;
+  readonly #batches: Readonly<Record<NetnsRole, Batch>>;
   readonly #modes: AddressModes | undefined;
-  readonly #links: Record<Place, Map<string, Link>> = { host: new Map(), router: new Map() };
+  readonly #links: Record<NetnsRole, Map<string, Link>> = { host: new Map(), router: new Map() };
   readonly #routes = new Map<string, readonly Route[]>();
   /** What interfaces had when this pass moved them. Should only a part of it arrive, all of it goes back with them. */
   readonly #carried = new Map<string, readonly LinkAddress[]>();
   #ovs: readonly OvsBridge[] | undefined;
 
-  private constructor(places: Places, signal: AbortSignal, modes: AddressModes | undefined) {
-    this.#places = places;
+  private constructor(places: NetworkNamespaces, signal: AbortSignal, modes: AddressModes | undefined) {
+    this.#namespaces = places;
     this.#modes = modes;
     this.#signal = signal;
     this.#batches = { host: new Batch(places.host, signal), router: new Batch(places.router, signal) };
   }
 
-  /** `modes` is what earlier passes know, for whoever takes one after the other. */
-  static async open(places: Places, signal: AbortSignal, modes?: AddressModes): Promise<HostPass> {
-    const pass = new HostPass(places, signal, modes);
-    await pass.#look();
+  /** `modes` is what earlier passes know, for a caller that runs several passes. */
+  static async open(places: NetworkNamespaces, signal: AbortSignal, modes?: AddressModes): Promise<LinkApplier> {
+    const pass = new LinkApplier(places, signal, modes);
+    await pass.#observe();
     return pass;
   }
 
@@ -63,31 +63,31 @@ export class HostPass implements AsyncDisposable {
   get have(): Snapshot {
     return {
       ...this.#links,
-      namespaces: { host: this.#places.host ?? String(process.pid), router: this.#places.router },
+      namespaces: { host: this.#namespaces.host ?? String(process.pid), router: this.#namespaces.router },
       routes: this.#routes,
       ...(this.#ovs && { ovs: this.#ovs }),
     };
   }
 
   /**
-   * Creates or alters links until they are as wanted; nothing is run when they are. Ends at the first refusal, which is returned; when a link of a wanted name is not ours, nothing
+   * Creates or alters links until they are as wanted; nothing is run when they are. Ends at the first rejection, which is returned; when a link of a wanted name is not ours, nothing
    * has been touched. Throws only when a namespace cannot be entered or `ip` does not answer.
    */
-  async bring(links: readonly WantedLink[]): Promise<Outcome> {
+  async bring(links: readonly DesiredLink[]): Promise<LinkApplyResult> {
     try {
       await this.#prepare(links);
     } catch (error) {
-      return { changed: 0, refused: refusal(error) };
+      return { changed: 0, refused: rejection(error) };
     }
     return this.#carryOut(() => plan(links, this.have));
   }
 
   /** Deletes what we created and moves back what we moved; what is not ours stays as it is. */
-  async remove(links: readonly LinkName[]): Promise<Outcome> {
+  async remove(links: readonly LinkName[]): Promise<LinkApplyResult> {
     const found = links.flatMap(({ place, name }) => this.#links[place].get(name) ?? []);
     for (const { place, name } of links) {
       const link = this.#links[place].get(name);
-      if (link && holdOf(link) === "moved") {
+      if (link && linkOwnership(link) === "moved") {
         await this.#readRoutes(place, name);
         this.#links[place].set(name, { ...link, addresses: together(this.#carried.get(name), link.addresses, ({ text }) => text) });
       }
@@ -100,14 +100,14 @@ export class HostPass implements AsyncDisposable {
   }
 
   /**
-   * Lets the kernel tell everyone once more of addresses that links have. `ip addr` has no words for that which would not also add them, so one that
-   * someone removed since the links were read is left out: it is drift, and a pass that plans to put it back also reports it. Returns those that were announced.
+   * Makes the kernel announce existing addresses again. `ip addr` can only do that with a command that also adds them, so one that
+   * was removed since the links were read is left out: it is drift, and a pass that plans to put it back also reports it. Returns those that were announced.
    */
-  async announce<A extends { readonly link: string; readonly address: string }>(place: Place, addresses: readonly A[]): Promise<A[]> {
-    const now = await this.#readLinks(place);
+  async announce<A extends { readonly link: string; readonly address: string }>(role: NetnsRole, addresses: readonly A[]): Promise<A[]> {
+    const now = await this.#readLinks(role);
     const there = addresses.filter(({ link, address }) => now.get(link)?.addresses.some(({ text }) => text === address));
     if (there.length === 0) return [];
-    await this.#batches[place].run(
+    await this.#batches[role].run(
       there.map(({ link, address }) => ["addr", "replace", address, "dev", link, ...(address.includes(":") ? ["nodad"] : [])]),
       [],
     );
@@ -115,46 +115,47 @@ export class HostPass implements AsyncDisposable {
   }
 
   /** Settings by their path, `net/ipv4/conf/all/forwarding`; written only where they differ. */
-  sysctls(wanted: Readonly<Record<string, string>>, place: Place): Promise<SysctlOutcome> {
-    return setSysctls(wanted, this.#places[place], this.#signal);
+  sysctls(wanted: Readonly<Record<string, string>>, role: NetnsRole): Promise<SysctlOutcome> {
+    return setSysctls(wanted, this.#namespaces[role], this.#signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(PLACES.map((place) => this.#batches[place][Symbol.asyncDispose]()));
   }
 
-  async #look(): Promise<void> {
+  async #observe(): Promise<void> {
     await Promise.all(PLACES.map(async (place) => (this.#links[place] = await this.#readLinks(place))));
   }
 
-  async #readLinks(place: Place): Promise<Map<string, Link>> {
+  async #readLinks(role: NetnsRole): Promise<Map<string, Link>> {
     for (let attempt = 1; ; attempt++) {
-      const batch = new Batch(this.#places[place], this.#signal);
-      const { links, failed } = await this.#dump(place, batch);
+      const batch = new Batch(this.#namespaces[role], this.#signal);
+      const { links, failed } = await this.#dump(role, batch);
       await batch[Symbol.asyncDispose]();
-      if (failed) throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#places[place] ?? "" });
+      if (failed)
+        throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#namespaces[role] ?? "" });
       // On a busy node something is always coming or going; then a later pass sees it.
       if (!batch.interrupted || attempt === MOST_READS) return links;
     }
   }
 
-  async #dump(place: Place, batch: Batch): Promise<{ links: Map<string, Link>; failed?: Answer["failed"] }> {
+  async #dump(role: NetnsRole, batch: Batch): Promise<{ links: Map<string, Link>; failed?: BatchResult["failed"] }> {
     const { replies, failed } = await batch.run([], [["addr"]]);
     if (failed) return { links: new Map(), failed };
-    const known = await this.#modes?.of(this.#places[place], replies[0]);
+    const known = await this.#modes?.of(this.#namespaces[role], replies[0]);
     if (known) return { links: parseLinks(replies[0], known) };
     const details = await batch.run([], [["link"]]);
     if (details.failed) return { links: new Map(), failed: details.failed };
-    await this.#modes?.learn(this.#places[place], details.replies[0]);
+    await this.#modes?.learn(this.#namespaces[role], details.replies[0]);
     return { links: parseLinks(replies[0], details.replies[0]) };
   }
 
-  async #prepare(links: readonly WantedLink[]): Promise<void> {
+  async #prepare(links: readonly DesiredLink[]): Promise<void> {
     for (const { type, place, name, master } of links) {
       const link = this.#links[place].get(name);
-      const there = this.#links[elsewhere(place)].get(name);
+      const there = this.#links[otherNamespace(place)].get(name);
       if (type === "nic" && !link && there) {
-        await this.#readRoutes(elsewhere(place), name);
+        await this.#readRoutes(otherNamespace(place), name);
         this.#carried.set(name, there.addresses);
       }
       const ovs = type === "ovs-bridge" || master?.startsWith(OVS_MASTER) || link?.master === OVS_DATAPATH;
@@ -162,10 +163,10 @@ export class HostPass implements AsyncDisposable {
     }
   }
 
-  async #readRoutes(place: Place, device: string): Promise<void> {
+  async #readRoutes(role: NetnsRole, device: string): Promise<void> {
     const read = async (family: 4 | 6) =>
       JSON.parse(
-        await ip(this.#places[place], [`-${family}`, "-d", "-j", "route", "show", "table", "main"], { signal: this.#signal }),
+        await ip(this.#namespaces[role], [`-${family}`, "-d", "-j", "route", "show", "table", "main"], { signal: this.#signal }),
       ) as unknown;
     const [v4, v6] = await Promise.all([read(4), read(6)]);
     const routes = [...routesThrough(device, v4, 4), ...routesThrough(device, v6, 6)];
@@ -176,7 +177,7 @@ export class HostPass implements AsyncDisposable {
   }
 
   /** Twice at most: what one round cannot foresee, such as addresses that went with a change of master, the next puts right. */
-  async #carryOut(next: () => Plan): Promise<Outcome> {
+  async #carryOut(next: () => LinkPlan): Promise<LinkApplyResult> {
     let changed = 0;
     for (let round = 0; round < 2; round++) {
       const planned = next();
@@ -185,10 +186,10 @@ export class HostPass implements AsyncDisposable {
       try {
         await this.#run(planned);
       } catch (error) {
-        const refused = refusal(error);
-        await this.#look();
+        const rejected = rejection(error);
+        await this.#observe();
         if (this.#ovs) this.#ovs = await readOvs(this.#signal).catch(() => undefined);
-        return { changed, refused };
+        return { changed, refused: rejected };
       }
       changed += planned.commands.length;
     }
@@ -196,11 +197,14 @@ export class HostPass implements AsyncDisposable {
     if (!left) return { changed };
     const { place, link, words } = left;
     const command = this.#batches[place].typed(words);
-    const about = { command, namespace: this.#places[place] ?? "", link };
-    return { changed, refused: new KernelError("Refused", `the kernel accepts this, and it does not last: ${command}`, about) };
+    const about = { command, namespace: this.#namespaces[place] ?? "", link };
+    return {
+      changed,
+      refused: new KernelError("Refused", `the kernel accepted the command, but the change did not last: ${command}`, about),
+    };
   }
 
-  async #run({ commands, touches }: Plan): Promise<void> {
+  async #run({ commands, touches }: LinkPlan): Promise<void> {
     this.#modes?.forget();
     const order = segments(commands);
     for (const place of PLACES) this.#foresee(place, touches[place]);
@@ -220,10 +224,10 @@ export class HostPass implements AsyncDisposable {
     await Promise.all([...unread].map(([place, names]) => this.#lookAt(place, names)));
   }
 
-  #foresee(place: Place, touches: ReadonlyMap<string, Link | undefined>): void {
+  #foresee(role: NetnsRole, touches: ReadonlyMap<string, Link | undefined>): void {
     for (const [name, link] of touches) {
-      if (link) this.#links[place].set(name, link);
-      else this.#links[place].delete(name);
+      if (link) this.#links[role].set(name, link);
+      else this.#links[role].delete(name);
     }
   }
 
@@ -236,23 +240,23 @@ export class HostPass implements AsyncDisposable {
     );
     const command = failed && segment[failed.line];
     if (command) {
-      const about = { command: this.#batches[place].typed(command.words), namespace: this.#places[place] ?? "", link: command.link };
+      const about = { command: this.#batches[place].typed(command.words), namespace: this.#namespaces[place] ?? "", link: command.link };
       throw new KernelError("Refused", failed.words, about);
     }
-    if (failed) return this.#look();
+    if (failed) return this.#observe();
     this.#take(place, replies);
   }
 
-  async #lookAt(place: Place, names: readonly string[]): Promise<void> {
+  async #lookAt(role: NetnsRole, names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
-    const { replies, failed } = await this.#batches[place].run([], names.map(showLink));
-    if (failed) await this.#look();
-    else this.#take(place, replies);
+    const { replies, failed } = await this.#batches[role].run([], names.map(showLink));
+    if (failed) await this.#observe();
+    else this.#take(role, replies);
   }
 
   /** Links as they are, with the addresses that they were given: asking for those of one link takes longer the more others there are. */
-  #take(place: Place, replies: readonly unknown[]): void {
-    const links = this.#links[place];
+  #take(role: NetnsRole, replies: readonly unknown[]): void {
+    const links = this.#links[role];
     for (const link of parseLinks(replies.flat()).values())
       links.set(link.name, { ...link, addresses: links.get(link.name)?.addresses ?? [] });
   }
@@ -293,8 +297,8 @@ function segments(commands: readonly Command[]): Command[][] {
   return order;
 }
 
-/** A refusal is somebody's; anything else is the world's. */
-function refusal(error: unknown): KernelError {
+/** A rejection belongs to a resource; any other error is thrown. */
+function rejection(error: unknown): KernelError {
   if (error instanceof KernelError && error.code === "Refused") return error;
   throw error;
 }

@@ -9,10 +9,10 @@ const INTERRUPTED = "Dump was interrupted";
 const FAILED = /^Command failed -:(\d+)\s*$/m;
 const NO_ENTRY = /^(?:Cannot open network namespace|setting the network namespace)/m;
 
-export type Words = readonly string[];
+export type IpArgs = readonly string[];
 
 /** `failed` is the number of the first line that was refused; those after it were not tried. */
-export interface Answer {
+export interface BatchResult {
   readonly replies: readonly unknown[];
   readonly failed?: { readonly line: number; readonly words: string };
 }
@@ -37,7 +37,7 @@ export class Batch implements AsyncDisposable {
   }
 
   /** Runs lines in order, up to the first that is refused. `replies` are those of the `reads`, which come after the `writes`. */
-  async run(writes: readonly Words[], reads: readonly Words[]): Promise<Answer> {
+  async run(writes: readonly IpArgs[], reads: readonly IpArgs[]): Promise<BatchResult> {
     this.#signal.throwIfAborted();
     const asked = reads.length === 0 ? [DONE] : reads;
     const text = [...writes, ...asked].map(line).join("");
@@ -45,10 +45,10 @@ export class Batch implements AsyncDisposable {
     const before = this.#lines;
     this.#lines += writes.length + asked.length;
 
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<BatchResult>();
     const chunks: string[] = [];
     let missing = asked.length;
-    let complaint = "";
+    let problem = "";
 
     const onData = (chunk: string) => {
       chunks.push(chunk);
@@ -57,23 +57,24 @@ export class Batch implements AsyncDisposable {
       const replies = chunks.join("").trimEnd().split("\n");
       resolve({ replies: reads.length === 0 ? [] : replies.map((reply) => JSON.parse(reply) as unknown) });
     };
-    const onComplaint = (chunk: string) => (complaint += chunk);
-    const onError = (cause: Error) => reject(this.#error("Unreachable", `ip cannot be run: ${cause.message}`, { cause }));
+    const onProblem = (chunk: string) => (problem += chunk);
+    const onError = (cause: Error) => reject(this.#error("Unreachable", `cannot run ip: ${cause.message}`, { cause }));
     const onClose = () => {
       this.#process = undefined;
       if (missing <= 0) return;
-      const words = complaint.replace(FAILED, "").trim();
-      const number = FAILED.exec(complaint)?.[1];
-      if (NO_ENTRY.test(words)) reject(this.#error("Unreachable", words));
-      else if (words === "") reject(this.#error("Unreachable", "ip ended without a word"));
+      const args = problem.replace(FAILED, "").trim();
+      const number = FAILED.exec(problem)?.[1];
+      if (NO_ENTRY.test(args)) reject(this.#error("Unreachable", args));
+      else if (args === "") reject(this.#error("Unreachable", "ip exited without output"));
       // What is wrong with the words of a line ends `ip` without its number.
-      else resolve({ replies: [], failed: { line: number === undefined ? blame(words, writes) : Number(number) - before - 1, words } });
+      else
+        resolve({ replies: [], failed: { line: number === undefined ? blame(args, writes) : Number(number) - before - 1, words: args } });
     };
     const onAbort = () => reject(this.#signal.reason as Error);
-    const late = setTimeout(() => reject(this.#error("Timeout", `ip has not answered within ${this.#deadlineMs} ms`)), this.#deadlineMs);
+    const late = setTimeout(() => reject(this.#error("Timeout", `ip did not answer within ${this.#deadlineMs} ms`)), this.#deadlineMs);
 
     child.stdout.on("data", onData);
-    child.stderr.on("data", onComplaint);
+    child.stderr.on("data", onProblem);
     child.once("error", onError).once("close", onClose);
     this.#signal.addEventListener("abort", onAbort, { once: true });
     child.stdin.write(text);
@@ -87,7 +88,7 @@ export class Batch implements AsyncDisposable {
       clearTimeout(late);
       this.#signal.removeEventListener("abort", onAbort);
       child.stdout.off("data", onData);
-      child.stderr.off("data", onComplaint);
+      child.stderr.off("data", onProblem);
       child.off("error", onError).off("close", onClose);
     }
   }
@@ -114,8 +115,8 @@ export class Batch implements AsyncDisposable {
   }
 
   /** As one would type it. */
-  typed(words: Words): string {
-    return ["ip", ...this.#entry, ...words].join(" ");
+  typed(args: IpArgs): string {
+    return ["ip", ...this.#entry, ...args].join(" ");
   }
 
   get #entry(): readonly string[] {
@@ -126,20 +127,20 @@ export class Batch implements AsyncDisposable {
     this.#lines = 0;
     const child = spawn("ip", [...this.#entry, "-d", "-j", "-batch", "-"]);
     child.stdout.setEncoding("utf8");
-    child.stderr.setEncoding("utf8").on("data", (words: string) => (this.#interrupted ||= words.includes(INTERRUPTED)));
+    child.stderr.setEncoding("utf8").on("data", (args: string) => (this.#interrupted ||= args.includes(INTERRUPTED)));
     // Writing to one that has ended is no news: its end says why.
     child.stdin.on("error", () => {});
     child.on("error", () => {});
     return child;
   }
 
-  #error(code: "Unreachable" | "Timeout", words: string, options?: ErrorOptions): KernelError {
-    return new KernelError(code, words, { command: this.typed(["-d", "-j", "-batch", "-"]), namespace: this.#namespace ?? "" }, options);
+  #error(code: "Unreachable" | "Timeout", args: string, options?: ErrorOptions): KernelError {
+    return new KernelError(code, args, { command: this.typed(["-d", "-j", "-batch", "-"]), namespace: this.#namespace ?? "" }, options);
   }
 }
 
-function blame(words: string, writes: readonly Words[]): number {
-  const argument = /argument "([^"]+)" is wrong/.exec(words)?.[1];
+function blame(args: string, writes: readonly IpArgs[]): number {
+  const argument = /argument "([^"]+)" is wrong/.exec(args)?.[1];
   return Math.max(
     0,
     writes.findIndex((write) => argument !== undefined && write.includes(argument)),
@@ -147,6 +148,6 @@ function blame(words: string, writes: readonly Words[]): number {
 }
 
 /** As `ip -batch` takes lines apart: at blanks, quotes keep words together, and a # starts a comment even between them. */
-export function line(words: Words): string {
-  return `${words.map((word) => (/^[\w.:/@,+=%-]+$/.test(word) ? word : `"${word.replaceAll(/["#\\\p{Cc}]/gu, "?")}"`)).join(" ")}\n`;
+export function line(args: IpArgs): string {
+  return `${args.map((word) => (/^[\w.:/@,+=%-]+$/.test(word) ? word : `"${word.replaceAll(/["#\\\p{Cc}]/gu, "?")}"`)).join(" ")}\n`;
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { line, type Words } from "./batch.ts";
+import { line, type IpArgs } from "./batch.ts";
 import { KernelError } from "./error.ts";
 
 const DEADLINE_MS = 10_000;
@@ -17,7 +17,7 @@ export interface ChangeOptions {
  * Runs every line in one `ip`, also those after one that is refused, and gives the kernel's words for the refused ones by their place. So many lines at most
  * that the pipe takes them at once (a thousand addresses do): what was decided in this tick is then on its way, whatever happens to this process.
  */
-export async function changeAll(lines: readonly Words[], options: ChangeOptions): Promise<ReadonlyMap<number, string>> {
+export async function changeAll(lines: readonly IpArgs[], options: ChangeOptions): Promise<ReadonlyMap<number, string>> {
   const { signal, namespace, deadlineMs = DEADLINE_MS } = options;
   signal.throwIfAborted();
   if (lines.length === 0) return new Map();
@@ -26,20 +26,20 @@ export async function changeAll(lines: readonly Words[], options: ChangeOptions)
 
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = spawn("ip", args, { stdio: ["pipe", "ignore", "pipe"] });
-  let complaint = "";
+  let problem = "";
   child.stdin.on("error", () => {});
-  child.stderr.setEncoding("utf8").on("data", (words: string) => (complaint += words));
-  child.once("error", (cause) => reject(new KernelError("Unreachable", `ip cannot be run: ${cause.message}`, about, { cause })));
-  child.once("close", () => resolve(complaint));
+  child.stderr.setEncoding("utf8").on("data", (words: string) => (problem += words));
+  child.once("error", (cause) => reject(new KernelError("Unreachable", `cannot run ip: ${cause.message}`, about, { cause })));
+  child.once("close", () => resolve(problem));
   child.stdin.end(lines.map(line).join(""));
 
   const onAbort = () => reject(signal.reason as Error);
-  const late = setTimeout(() => reject(new KernelError("Timeout", `ip has not answered within ${deadlineMs} ms`, about)), deadlineMs);
+  const late = setTimeout(() => reject(new KernelError("Timeout", `ip did not answer within ${deadlineMs} ms`, about)), deadlineMs);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     const words = await promise;
     if (NO_ENTRY.test(words)) throw new KernelError("Unreachable", words.trim(), about);
-    return refusals(words, about);
+    return rejections(words, about);
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -49,19 +49,19 @@ export async function changeAll(lines: readonly Words[], options: ChangeOptions)
   }
 }
 
-function refusals(complaint: string, about: { command: string; namespace: string }): ReadonlyMap<number, string> {
-  const refused = new Map<number, string>();
+function rejections(problem: string, about: { command: string; namespace: string }): ReadonlyMap<number, string> {
+  const rejected = new Map<number, string>();
   let words: string[] = [];
-  for (const said of complaint.split("\n").filter((text) => text !== "")) {
+  for (const said of problem.split("\n").filter((text) => text !== "")) {
     const number = FAILED.exec(said)?.[1];
     if (number === undefined) {
       words.push(said);
     } else {
-      refused.set(Number(number) - 1, words.join("; "));
+      rejected.set(Number(number) - 1, words.join("; "));
       words = [];
     }
   }
   // What is wrong with the words of a line ends `ip` without its number, and the lines after it have not been tried.
   if (words.some((said) => said.startsWith("Error:"))) throw new KernelError("Refused", words.join("; "), about);
-  return refused;
+  return rejected;
 }

@@ -1,9 +1,9 @@
-import type { Place } from "./desired-link.ts";
+import type { NetnsRole } from "./desired-link.ts";
 
 /** One command of a plan, to be run in a namespace of the node; Open vSwitch's are the machine's. */
 export interface Command {
   readonly program: "ip" | "ovs-vsctl";
-  readonly place: Place;
+  readonly place: NetnsRole;
   readonly words: readonly string[];
   /** The link it is for. */
   readonly link: string;
@@ -11,4 +11,4 @@ export interface Command {
   readonly forgets?: true;
 }
 
-export const elsewhere = (place: Place): Place => (place === "host" ? "router" : "host");
+export const otherNamespace = (role: NetnsRole): NetnsRole => (role === "host" ? "router" : "host");

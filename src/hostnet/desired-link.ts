@@ -1,8 +1,8 @@
 /** The two network namespaces of a node: the machine's own, and the router's. */
-export type Place = "host" | "router";
+export type NetnsRole = "host" | "router";
 
 interface Common {
-  readonly place: Place;
+  readonly place: NetnsRole;
   readonly name: string;
   /** Goes into the link's alias, `plumbline:<owner>`: the resource as `L2VNI/red`, or `VRF/red` for what several resources share. */
   readonly owner: string;
@@ -17,15 +17,15 @@ interface Common {
 }
 
 /** A link that should be there, up, with these attributes. Ours are created and removed; a `nic` is only moved, and moved back. */
-export type WantedLink = Common &
+export type DesiredLink = Common &
   (
     | { readonly type: "bridge" | "dummy" }
     /** Its table is chosen when it is created: the lowest that no VRF has, 253 to 255 left out. */
     | { readonly type: "vrf" }
-    /** Learning is off and neighbour suppression on. */
+    /** Learning is off and neighbor suppression on. */
     | { readonly type: "vxlan"; readonly vni: number; readonly port: number; readonly local: string; readonly device: string }
     /** One leg; the other is wanted too, as a link of its own, and names this one as its peer. */
-    | { readonly type: "veth"; readonly peer: { readonly place: Place; readonly name: string } }
+    | { readonly type: "veth"; readonly peer: { readonly place: NetnsRole; readonly name: string } }
     /** A physical interface, brought into `place` with its addresses and routes. */
     | { readonly type: "nic" }
     | { readonly type: "ovs-bridge" }

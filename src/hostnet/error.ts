@@ -1,4 +1,4 @@
-/** Refused: the kernel (or Open vSwitch) said no. Unreachable: the namespace cannot be entered, or `ip` cannot be run. Timeout: it did not answer, and was killed. */
+/** Refused: the kernel (or Open vSwitch) rejected it. Unreachable: the namespace cannot be entered, or `ip` cannot be run. Timeout: it did not answer, and was killed. */
 export type KernelErrorCode = "Refused" | "Unreachable" | "Timeout";
 
 interface About {
@@ -19,10 +19,10 @@ export class KernelError extends Error {
   readonly namespace: string;
   readonly link: string | undefined;
 
-  constructor(code: KernelErrorCode, words: string, { command, namespace, link }: About, options?: ErrorOptions) {
-    super(link === undefined ? words : `${link}: ${words}`, options);
+  constructor(code: KernelErrorCode, args: string, { command, namespace, link }: About, options?: ErrorOptions) {
+    super(link === undefined ? args : `${link}: ${args}`, options);
     this.code = code;
-    this.words = words;
+    this.words = args;
     this.command = command;
     this.namespace = namespace;
     this.link = link;

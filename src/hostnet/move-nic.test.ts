@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { plan, planRemoval } from "./plan.ts";
 import { routesThrough } from "./routes.ts";
 import { link, linkAddress, snapshot, typedCommands } from "./testing/fixtures.ts";
-import type { WantedLink } from "./desired-link.ts";
+import type { DesiredLink } from "./desired-link.ts";
 
-const want: WantedLink = { place: "router", name: "eth1", type: "nic", owner: "Underlay/u" };
+const want: DesiredLink = { place: "router", name: "eth1", type: "nic", owner: "Underlay/u" };
 const eth1 = link("eth1", "", {
   alias: "uplink to rack 7",
   group: "default",
@@ -61,7 +61,7 @@ describe("an interface of the node", () => {
     ]);
   });
 
-  test("that somebody else put into the router's namespace stays there", () => {
+  test("that was already in the router's namespace stays there", () => {
     const have = snapshot({ router: [eth1] });
     expect(typedCommands(plan([want], have))).toEqual([]);
     expect(typedCommands(planRemoval([want], have))).toEqual([]);
@@ -72,12 +72,12 @@ describe("an interface of the node", () => {
   });
 
   test("is not one that we have created", () => {
-    expect(plan([want], snapshot({ host: [link("eth1", "bridge")] })).refused?.words).toContain("plumbline has created this link");
+    expect(plan([want], snapshot({ host: [link("eth1", "bridge")] })).refused?.words).toContain("this link was created by plumbline");
   });
 });
 
 describe("routes through an interface", () => {
-  test("are those that somebody set up, the near ones first", () => {
+  test("are the configured ones, those without a gateway first", () => {
     const printed = [
       {
         type: "unicast",

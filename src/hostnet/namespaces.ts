@@ -4,7 +4,7 @@ import { KernelError } from "./error.ts";
 import { ip } from "./run.ts";
 
 /** Where a node's links are. */
-export interface Places {
+export interface NetworkNamespaces {
   /** A named network namespace; our own where there is no name. */
   readonly host?: string;
   /** Always a named one: see ensureNamespace. */
@@ -17,7 +17,7 @@ const underWay = new Map<string, Promise<void>>();
 /** The file system of namespaces: `ip netns add` mounts each under its name. */
 const NSFS = 0x6e736673;
 
-/** Creates a named network namespace with its loopback up, unless it is there. It stays until somebody deletes it. */
+/** Creates a named network namespace with its loopback up, unless it is there. It stays until it is deleted. */
 export async function ensureNamespace(name: string, signal: AbortSignal): Promise<void> {
   const mounted = await statfs(join("/run/netns", name)).catch(() => undefined);
   if (mounted?.type !== NSFS) await raiseLoopback(name, signal);
@@ -48,7 +48,7 @@ async function create(name: string, signal: AbortSignal): Promise<void> {
     if (!(error instanceof KernelError)) throw error;
     // Somebody else was faster.
     if (error.words.includes("File exists")) return;
-    throw new KernelError("Unreachable", `The network namespace ${name} cannot be created: ${error.words}`, error, { cause: error });
+    throw new KernelError("Unreachable", `Cannot create network namespace ${name}: ${error.words}`, error, { cause: error });
   }
 }
 

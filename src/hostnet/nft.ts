@@ -21,15 +21,15 @@ export async function nft(text: string, { signal, namespace }: NftOptions): Prom
   let words = "";
   child.stdin.on("error", () => {});
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words += chunk));
-  child.once("error", (cause) => reject(new KernelError("Unreachable", `${program} cannot be run: ${cause.message}`, about, { cause })));
+  child.once("error", (cause) => reject(new KernelError("Unreachable", `cannot run ${program}: ${cause.message}`, about, { cause })));
   child.once("close", (code) => {
     if (code === 0) resolve();
     else if (/failed to execute nft/.test(words)) reject(new KernelError("Unreachable", words.trim(), about));
-    else reject(new KernelError("Refused", firstComplaint(words), about));
+    else reject(new KernelError("Refused", firstProblem(words), about));
   });
   child.stdin.end(text);
   const onAbort = () => reject(signal.reason as Error);
-  const late = setTimeout(() => reject(new KernelError("Timeout", `nft has not answered within ${DEADLINE_MS} ms`, about)), DEADLINE_MS);
+  const late = setTimeout(() => reject(new KernelError("Timeout", `nft did not answer within ${DEADLINE_MS} ms`, about)), DEADLINE_MS);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     await promise;
@@ -43,6 +43,6 @@ export async function nft(text: string, { signal, namespace }: NftOptions): Prom
 }
 
 /** Without the place in the text, and without the text itself that it quotes. */
-function firstComplaint(words: string): string {
+function firstProblem(words: string): string {
   return /Error: (.+)/.exec(words)?.[1] ?? words.trim().slice(0, 500);
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { plan, planRemoval } from "./plan.ts";
 import { link, snapshot, typedCommands } from "./testing/fixtures.ts";
-import { OVS_MASTER, type WantedLink } from "./desired-link.ts";
+import { OVS_MASTER, type DesiredLink } from "./desired-link.ts";
 
 const owner = "L2VNI/red";
-const bridge: WantedLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
-const unattached: WantedLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
-const leg: WantedLink = { ...unattached, master: `${OVS_MASTER}br-hs-100` };
+const bridge: DesiredLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
+const unattached: DesiredLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
+const leg: DesiredLink = { ...unattached, master: `${OVS_MASTER}br-hs-100` };
 const farLeg = link("pe-100", "veth", { index: 9, peer: { index: 7 } });
 const liveLeg = link("host-100", "veth", { index: 7, peer: { index: 9 }, master: "ovs-system" });
 const liveBridge = link("br-hs-100", "openvswitch", { alias: "", group: "default" });
@@ -29,7 +29,7 @@ describe("a bridge of Open vSwitch", () => {
     expect(typedCommands(plan([bridge, leg], have))).toEqual([]);
   });
 
-  test("that somebody else created is used, not raised, and not deleted", () => {
+  test("that is foreign is used, but not set up or deleted", () => {
     const foreign = { ...ours, owner: undefined, ports: [] };
     const have = snapshot({
       host: [{ ...liveBridge, up: false }, { ...liveLeg, master: "br0" }, link("br0", "bridge")],
@@ -73,14 +73,12 @@ describe("a bridge of Open vSwitch", () => {
     ]);
   });
 
-  test("that Open vSwitch could not set up is refused, not taken for granted", () => {
-    expect(plan([bridge], snapshot({ ovs: [ours] })).refused?.words).toContain("has not set it up");
+  test("that Open vSwitch could not create is rejected", () => {
+    expect(plan([bridge], snapshot({ ovs: [ours] })).refused?.words).toContain("has not created this bridge");
   });
 
-  test("does not take the name of a link that is none", () => {
+  test("does not replace a link of the same name", () => {
     const have = snapshot({ host: [link("br-hs-100", "bridge", { alias: "", group: "default" })], ovs: [] });
-    expect(plan([bridge], have).refused?.message).toBe(
-      "br-hs-100: a link of this name is there already, and it is no bridge of Open vSwitch",
-    );
+    expect(plan([bridge], have).refused?.message).toBe("br-hs-100: a link with this name already exists and is not an Open vSwitch bridge");
   });
 });

@@ -1,24 +1,24 @@
-import type { Draft } from "./planned-state.ts";
+import type { PlannedState } from "./planned-state.ts";
 import type { Link, OvsBridge, Snapshot } from "./snapshot.ts";
-import type { WantedLink } from "./desired-link.ts";
+import type { DesiredLink } from "./desired-link.ts";
 
 /** What the kernel shows as the master of every port of Open vSwitch. */
 export const OVS_DATAPATH = "ovs-system";
 /** Under this key of external_ids a bridge of ours has its owner. */
 export const OVS_KEY = "plumbline";
 
-export function bringOvsBridge({ place, name, owner }: WantedLink, draft: Draft): void {
+export function ensureOvsBridge({ place, name, owner }: DesiredLink, draft: PlannedState): void {
   if (place !== "host") return draft.refuse(place, name, "Open vSwitch runs in the host's namespace only");
   const bridge = draft.have.ovs?.find((candidate) => candidate.name === name);
   const link = draft.get(place, name);
   if (bridge) {
-    if (!link) return draft.refuse(place, name, "Open vSwitch knows this bridge, and has not set it up; its log says why");
+    if (!link) return draft.refuse(place, name, "Open vSwitch has not created this bridge; see the log of ovs-vswitchd");
     if (bridge.owner !== undefined && bridge.owner !== owner) draft.ovs(name, "br-set-external-id", name, OVS_KEY, owner);
     // A bridge that is not ours may be down for a reason.
     if (bridge.owner !== undefined && !link.up) draft.ip(place, name, "link", "set", "dev", name, "up");
     return;
   }
-  if (link) return draft.refuse(place, name, "a link of this name is there already, and it is no bridge of Open vSwitch");
+  if (link) return draft.refuse(place, name, "a link with this name already exists and is not an Open vSwitch bridge");
   draft.ovs(name, "add-br", name, "--", "br-set-external-id", name, OVS_KEY, owner);
   draft.ip(place, name, "link", "set", "dev", name, "up");
   draft.put(place, {
@@ -34,7 +34,7 @@ export function bringOvsBridge({ place, name, owner }: WantedLink, draft: Draft)
   });
 }
 
-export function removeOvsBridge(name: string, draft: Draft): void {
+export function removeOvsBridge(name: string, draft: PlannedState): void {
   const bridge = draft.have.ovs?.find((candidate) => candidate.name === name);
   if (bridge?.owner === undefined) return;
   draft.commands.push({ program: "ovs-vsctl", place: "host", link: name, words: ["--if-exists", "del-br", name], forgets: true });
@@ -46,7 +46,7 @@ export function ovsBridgeOf(link: Link, { ovs }: Snapshot): OvsBridge | undefine
 }
 
 /** True when the link changes hands. */
-export function attachToOvs(link: Link, { place, name }: WantedLink, bridge: string, draft: Draft): boolean {
+export function attachToOvs(link: Link, { place, name }: DesiredLink, bridge: string, draft: PlannedState): boolean {
   const now = ovsBridgeOf(link, draft.have);
   if (now?.name === bridge) return false;
   if (now) detachFromOvs(link, draft);
@@ -55,6 +55,6 @@ export function attachToOvs(link: Link, { place, name }: WantedLink, bridge: str
   return true;
 }
 
-export function detachFromOvs(link: Link, draft: Draft): void {
+export function detachFromOvs(link: Link, draft: PlannedState): void {
   if (ovsBridgeOf(link, draft.have)) draft.ovs(link.name, "--if-exists", "del-port", link.name);
 }

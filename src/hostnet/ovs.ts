@@ -28,7 +28,7 @@ export async function readOvs(signal: AbortSignal): Promise<OvsBridge[]> {
   }));
 }
 
-/** Gives what it prints. Whatever goes wrong is somebody's refusal: the rest of the node does without Open vSwitch. */
+/** Returns its output. Every error is a rejection of one resource: the rest of the node works without Open vSwitch. */
 export async function ovsVsctl(args: readonly string[], { signal, link }: { signal: AbortSignal; link?: string }): Promise<string> {
   const limits = { signal, ...(link !== undefined && { link }), deadlineMs: 2 * WAIT_SECONDS * 1000 };
   try {
@@ -44,7 +44,7 @@ export async function ovsVsctl(args: readonly string[], { signal, link }: { sign
 
 function inPlainWords({ code, words }: KernelError): string {
   if (words.includes("Alarm clock"))
-    return `Open vSwitch is not running on this node: ovs-vswitchd has not taken the change within ${WAIT_SECONDS} s`;
+    return `Open vSwitch is not running on this node: ovs-vswitchd did not apply the change within ${WAIT_SECONDS} s`;
   const absent = code === "Unreachable" || words.includes("database connection failed");
   return absent ? `Open vSwitch is not running on this node: ${words}` : words;
 }

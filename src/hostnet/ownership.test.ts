@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { aliasBefore, createdAlias, holdOf, movedAlias } from "./ownership.ts";
+import { aliasBefore, createdAlias, linkOwnership, movedAlias } from "./ownership.ts";
 
 const longest = `L2VNI/${"n".repeat(253)}`;
 
 test("the longest name of a resource makes a mark that the kernel takes", () => {
   const alias = createdAlias(longest);
   expect(alias.length).toBeLessThan(256);
-  expect(holdOf({ alias })).toBe("created");
+  expect(linkOwnership({ alias })).toBe("created");
 });
 
 test("an interface moved for a resource with the longest name is known as moved, with what it was called before", () => {
   const alias = movedAlias(longest, { alias: "uplink to tor" });
   expect(alias.length).toBeLessThan(256);
-  expect(holdOf({ alias })).toBe("moved");
+  expect(linkOwnership({ alias })).toBe("moved");
   expect(aliasBefore({ alias })).toBe("uplink to tor");
 });

@@ -1,11 +1,11 @@
 import { parseInterfaceAddress } from "../ip/interface-address.ts";
 import type { Link, LinkAddress } from "./snapshot.ts";
-import type { WantedLink } from "./desired-link.ts";
+import type { DesiredLink } from "./desired-link.ts";
 
 export interface AddressPlan {
   /** Each as `ip addr del` takes it. */
   readonly remove: readonly (readonly string[])[];
-  /** Link-local ones, where there should be none. The kernel must be told to make no more first. */
+  /** Link-local ones, where there should be none. First the kernel must stop generating them. */
   readonly removeLocal: readonly (readonly string[])[];
   readonly add: readonly string[];
   /** IPv6 ones that are there, and that go when the link is given to a VRF. */
@@ -14,7 +14,7 @@ export interface AddressPlan {
   readonly after: readonly LinkAddress[];
 }
 
-export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<WantedLink, "addresses" | "addrGenMode">): AddressPlan {
+export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<DesiredLink, "addresses" | "addrGenMode">): AddressPlan {
   const wanted = new Set(addresses.map(canonical));
   const remove: LinkAddress[] = [];
   const removeLocal: LinkAddress[] = [];
@@ -34,7 +34,7 @@ export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<
   const fresh = add
     .filter((text) => !kept.has(text))
     .map((text) => ({ text, scope: "global", dynamic: false, secondary: false, dadFailed: false }));
-  return { remove: remove.map(addressWords), removeLocal: removeLocal.map(addressWords), add, restore, after: [...stays, ...fresh] };
+  return { remove: remove.map(addressArgs), removeLocal: removeLocal.map(addressArgs), add, restore, after: [...stays, ...fresh] };
 }
 
 /** The secondary addresses of a network go when its first one is removed. */
@@ -49,7 +49,7 @@ export function isLinkLocal({ scope, text }: LinkAddress): boolean {
 }
 
 /** As `ip addr` takes it. */
-export function addressWords({ text, peer }: LinkAddress): readonly string[] {
+export function addressArgs({ text, peer }: LinkAddress): readonly string[] {
   return peer === undefined ? [text] : [text.replace(/\/.*/, ""), "peer", peer];
 }
 

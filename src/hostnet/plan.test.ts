@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { plan, planRemoval } from "./plan.ts";
 import { link, linkAddress, snapshot, typedCommands } from "./testing/fixtures.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { WantedLink } from "./desired-link.ts";
+import type { DesiredLink } from "./desired-link.ts";
 
 const owner = "L2VNI/red";
 const nothing = snapshot({});
 
-const bridge: WantedLink = { place: "router", name: "br-pe-100", type: "bridge", owner };
-const vrf: WantedLink = { place: "router", name: "red", type: "vrf", owner: "VRF/red" };
-const vxlan: WantedLink = {
+const bridge: DesiredLink = { place: "router", name: "br-pe-100", type: "bridge", owner };
+const vrf: DesiredLink = { place: "router", name: "red", type: "vrf", owner: "VRF/red" };
+const vxlan: DesiredLink = {
   place: "router",
   name: "vni100",
   type: "vxlan",
@@ -21,8 +21,8 @@ const vxlan: WantedLink = {
   master: "br-pe-100",
   addrGenMode: "none",
 };
-const hostLeg: WantedLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
-const routerLeg: WantedLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
+const hostLeg: DesiredLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
+const routerLeg: DesiredLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
 
 const lound = link("lound", "dummy");
 const liveBridge = link("br-pe-100", "bridge", { index: 5 });
@@ -32,14 +32,14 @@ const looseVxlan = link("vni100", "vxlan", {
 });
 const liveVxlan = { ...looseVxlan, master: "br-pe-100", bridgePort: { learning: false, neighSuppress: true } };
 
-const run = (want: readonly WantedLink[], have: Snapshot) => {
+const run = (want: readonly DesiredLink[], have: Snapshot) => {
   const planned = plan(want, have);
   expect(planned.refused).toBeUndefined();
   return typedCommands(planned);
 };
 
 describe("from nothing", () => {
-  test.for<[string, WantedLink, string[]]>([
+  test.for<[string, DesiredLink, string[]]>([
     ["a bridge", bridge, ["link add name br-pe-100 group 7017 type bridge", "link set dev br-pe-100 alias plumbline:L2VNI/red up"]],
     [
       "a dummy with addresses",
@@ -65,7 +65,7 @@ describe("from nothing", () => {
     expect(run([want], nothing)).toEqual(commands.map((command) => `router: ip ${command}`));
   });
 
-  test("a VXLAN learns nothing and answers for its neighbours, before it is up", () => {
+  test("a VXLAN learns nothing and answers for its neighbors, before it is up", () => {
     expect(run([vxlan], snapshot({ router: [lound, liveBridge] }))).toEqual([
       "router: ip link add name vni100 group 7017 master br-pe-100 type vxlan id 100 dstport 4789 local 10.255.0.1 dev lound nolearning",
       "router: ip link set dev vni100 alias plumbline:L2VNI/red addrgenmode none type bridge_slave neigh_suppress on learning off",
@@ -110,7 +110,7 @@ describe("from nothing", () => {
   });
 
   test("what others stand on comes first, whatever the order it is wanted in", () => {
-    const dummy: WantedLink = { place: "router", name: "lound", type: "dummy", owner };
+    const dummy: DesiredLink = { place: "router", name: "lound", type: "dummy", owner };
     const added = run([vxlan, { ...bridge, master: "red" }, vrf, dummy], nothing).flatMap(
       (command) => /link add name (\S+)/.exec(command)?.[1] ?? [],
     );
@@ -163,7 +163,7 @@ describe("what is there already", () => {
     expect(run([bridge, vxlan, hostLeg, routerLeg], have)).toEqual([]);
   });
 
-  test.for<[string, Partial<Parameters<typeof link>[2]>, Partial<WantedLink>, string[]]>([
+  test.for<[string, Partial<Parameters<typeof link>[2]>, Partial<DesiredLink>, string[]]>([
     ["is raised", { up: false }, {}, ["link set dev br-pe-100 up"]],
     ["changes its owner", { alias: "plumbline:L2VNI/old" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
     ["has its alias put back, when its creator was killed before", { alias: "" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
@@ -243,7 +243,7 @@ describe("what is there already", () => {
     ],
   ])("%s", ([, now, wanted, commands]) => {
     const have = snapshot({ router: [{ ...link("br-pe-100", "bridge", now) }, link("red", "vrf", { table: 1 })] });
-    expect(run([{ ...bridge, ...wanted } as WantedLink], have)).toEqual(commands.map((command) => `router: ip ${command}`));
+    expect(run([{ ...bridge, ...wanted } as DesiredLink], have)).toEqual(commands.map((command) => `router: ip ${command}`));
   });
 
   test.for<[string, Partial<NonNullable<(typeof liveVxlan)["vxlan"]>>]>([
@@ -261,7 +261,7 @@ describe("what is there already", () => {
   });
 
   test("VXLANs that change VNIs with each other are both gone before either is created", () => {
-    const other: WantedLink = { ...vxlan, name: "vni101", vni: 100 };
+    const other: DesiredLink = { ...vxlan, name: "vni101", vni: 100 };
     const liveOther = {
       ...liveVxlan,
       name: "vni101",
@@ -283,7 +283,7 @@ describe("what is there already", () => {
     ]);
   });
 
-  test("a VXLAN that was made to learn is told not to", () => {
+  test("turns off learning on a VXLAN", () => {
     const learning = { ...liveVxlan, bridgePort: { learning: true, neighSuppress: true } };
     expect(run([vxlan], snapshot({ router: [lound, liveBridge, learning] }))).toEqual([
       "router: ip link set dev vni100 type bridge_slave neigh_suppress on learning off",
@@ -302,7 +302,7 @@ describe("what is there already", () => {
   });
 
   test("a VXLAN that goes with its device is created, not altered", () => {
-    const dummy: WantedLink = { place: "router", name: "lound", type: "dummy", owner };
+    const dummy: DesiredLink = { place: "router", name: "lound", type: "dummy", owner };
     const commands = run([dummy, vxlan], snapshot({ router: [link("lound", "bridge"), liveBridge, liveVxlan] }));
     expect(commands.filter((command) => / (?:add|del) /.test(command))).toEqual([
       "router: ip link del dev lound",
@@ -311,7 +311,7 @@ describe("what is there already", () => {
     ]);
   });
 
-  test("legs that are not the ends of one cable are created anew", () => {
+  test("legs that are not one pair are recreated", () => {
     const have = snapshot({
       host: [link("host-100", "veth", { index: 7, peer: { index: 8 } })],
       router: [link("pe-100", "veth", { index: 9, peer: { index: 7 } })],
@@ -327,24 +327,24 @@ describe("what is there already", () => {
 });
 
 describe("what is not ours", () => {
-  test.for<[string, WantedLink[], Snapshot, string]>([
+  test.for<[string, DesiredLink[], Snapshot, string]>([
     [
       "of the wanted name",
       [vrf, bridge],
       snapshot({ router: [link("br-pe-100", "bridge", { alias: "", group: "default" })] }),
-      "br-pe-100: a link of this name is there already, and plumbline has not created it",
+      "br-pe-100: a link with this name already exists and was not created by plumbline",
     ],
     [
       "and says whose it is",
       [bridge],
       snapshot({ router: [link("br-pe-100", "bridge", { alias: "storage" })] }),
-      'br-pe-100: a link of this name is there already, and plumbline has not created it (its alias is "storage")',
+      'br-pe-100: a link with this name already exists and was not created by plumbline (its alias is "storage")',
     ],
     [
       "of the far leg's name",
       [vrf, hostLeg],
       snapshot({ router: [link("pe-100", "veth", { alias: "", group: "default" })] }),
-      "pe-100: a link of this name is there already, and plumbline has not created it",
+      "pe-100: a link with this name already exists and was not created by plumbline",
     ],
   ])("%s is not touched, nor is anything else", ([, want, have, message]) => {
     const { commands, refused } = plan(want, have);
@@ -353,7 +353,7 @@ describe("what is not ours", () => {
   });
 
   test("can be a master, and must be there", () => {
-    const want: WantedLink = { ...hostLeg, master: "br0" };
+    const want: DesiredLink = { ...hostLeg, master: "br0" };
     const foreign = link("br0", "bridge", { alias: "", group: "default" });
     expect(run([want], snapshot({ host: [foreign] })).at(-1)).toContain("master br0");
     expect(plan([want], nothing).refused?.message).toBe("host-100: Interface br0 not present on node");

@@ -1,53 +1,53 @@
 import { parseAddress } from "../ip/address.ts";
 import { planAddresses, type AddressPlan } from "./plan-addresses.ts";
-import { Draft, paired, type Plan } from "./planned-state.ts";
-import { bringNic, returnNic } from "./move-nic.ts";
-import { attachToOvs, bringOvsBridge, detachFromOvs, ovsBridgeOf, removeOvsBridge } from "./ovs-plan.ts";
-import { createdAlias, GROUP, holdOf } from "./ownership.ts";
+import { PlannedState, paired, type LinkPlan } from "./planned-state.ts";
+import { moveNicIn, moveNicBack } from "./move-nic.ts";
+import { attachToOvs, ensureOvsBridge, detachFromOvs, ovsBridgeOf, removeOvsBridge } from "./ovs-plan.ts";
+import { createdAlias, GROUP, linkOwnership } from "./ownership.ts";
 import type { Link, Snapshot } from "./snapshot.ts";
-import { OVS_MASTER, type Place, type WantedLink } from "./desired-link.ts";
+import { OVS_MASTER, type NetnsRole, type DesiredLink } from "./desired-link.ts";
 
-type Created = Exclude<WantedLink, { type: "nic" | "ovs-bridge" }>;
+type Created = Exclude<DesiredLink, { type: "nic" | "ovs-bridge" }>;
 
 /** What must be run so that the links are as wanted: nothing where they already are, and no more than what differs, since every link event makes FRR look again. */
-export function plan(want: readonly WantedLink[], have: Snapshot): Plan {
-  const draft = new Draft(have);
+export function plan(want: readonly DesiredLink[], have: Snapshot): LinkPlan {
+  const draft = new PlannedState(have);
   // First of all, since what one link must give up another may be waiting for, such as a VNI.
   for (const link of want) deleteUnfit(link, draft);
   for (const link of inOrder(want)) {
-    if (link.type === "nic") bringNic(link, draft);
-    else if (link.type === "ovs-bridge") bringOvsBridge(link, draft);
+    if (link.type === "nic") moveNicIn(link, draft);
+    else if (link.type === "ovs-bridge") ensureOvsBridge(link, draft);
     else bringCreated(link, draft);
   }
   return draft.plan();
 }
 
 /** What must be run so that links are gone, or, moved ones, back where they came from. What is not ours stays. */
-export function planRemoval(links: readonly { readonly place: Place; readonly name: string }[], have: Snapshot): Plan {
-  const draft = new Draft(have);
-  // Before any is deleted: a leg goes with the other one of its pair, and Open vSwitch would list it for ever.
+export function planRemoval(links: readonly { readonly place: NetnsRole; readonly name: string }[], have: Snapshot): LinkPlan {
+  const draft = new PlannedState(have);
+  // Before any is deleted: a leg goes with the other one of its pair, and Open vSwitch would keep listing it.
   for (const { place, name } of links) {
     const link = draft.get(place, name);
-    if (link && holdOf(link) === "created") detachFromOvs(link, draft);
+    if (link && linkOwnership(link) === "created") detachFromOvs(link, draft);
   }
   for (const { place, name } of links) {
     const link = draft.get(place, name);
     if (place === "host" && have.ovs?.some((bridge) => bridge.name === name)) removeOvsBridge(name, draft);
     else if (link === undefined) continue;
-    else if (holdOf(link) === "moved") returnNic(place, link, draft);
-    else if (holdOf(link) === "created") draft.delete(place, link);
+    else if (linkOwnership(link) === "moved") moveNicBack(place, link, draft);
+    else if (linkOwnership(link) === "created") draft.delete(place, link);
   }
   return draft.plan();
 }
 
-const key = (place: Place, name: string) => `${place}/${name}`;
+const key = (role: NetnsRole, name: string) => `${role}/${name}`;
 
 /** Masters, and what VXLANs stand on, before those who need them. */
-function inOrder(want: readonly WantedLink[]): WantedLink[] {
+function inOrder(want: readonly DesiredLink[]): DesiredLink[] {
   const byName = new Map(want.map((link) => [key(link.place, link.name), link]));
-  const ordered = new Set<WantedLink>();
-  const visiting = new Set<WantedLink>();
-  const visit = (link: WantedLink) => {
+  const ordered = new Set<DesiredLink>();
+  const visiting = new Set<DesiredLink>();
+  const visit = (link: DesiredLink) => {
     if (ordered.has(link) || visiting.has(link)) return;
     visiting.add(link);
     const needs = [link.master?.replace(OVS_MASTER, ""), link.type === "vxlan" ? link.device : undefined];
@@ -61,11 +61,11 @@ function inOrder(want: readonly WantedLink[]): WantedLink[] {
   return [...ordered];
 }
 
-function bringCreated(want: Created, draft: Draft): void {
+function bringCreated(want: Created, draft: PlannedState): void {
   const found = draft.get(want.place, want.name);
-  if (found && holdOf(found) !== "created") {
+  if (found && linkOwnership(found) !== "created") {
     const whose = found.alias === "" ? "" : ` (its alias is ${JSON.stringify(found.alias)})`;
-    return draft.refuse(want.place, want.name, `a link of this name is there already, and plumbline has not created it${whose}`);
+    return draft.refuse(want.place, want.name, `a link with this name already exists and was not created by plumbline${whose}`);
   }
   for (const name of [kernelMaster(want), want.type === "vxlan" ? want.device : undefined]) {
     if (name !== undefined && !draft.get(want.place, name))
@@ -75,14 +75,14 @@ function bringCreated(want: Created, draft: Draft): void {
   if (link) alter(link, want, draft);
 }
 
-function deleteUnfit(want: WantedLink, draft: Draft): void {
+function deleteUnfit(want: DesiredLink, draft: PlannedState): void {
   if (want.type === "nic" || want.type === "ovs-bridge") return;
   const found = draft.get(want.place, want.name);
-  if (found && holdOf(found) === "created" && !fits(found, want, draft)) draft.delete(want.place, found);
+  if (found && linkOwnership(found) === "created" && !fits(found, want, draft)) draft.delete(want.place, found);
 }
 
-/** Whether it can become what is wanted without being created anew. */
-function fits(link: Link, want: Created, draft: Draft): boolean {
+/** Whether it can be changed as wanted without being recreated. */
+function fits(link: Link, want: Created, draft: PlannedState): boolean {
   if (link.type !== want.type) return false;
   if (want.type === "veth") {
     const peer = draft.get(want.peer.place, want.peer.name);
@@ -101,22 +101,22 @@ function fits(link: Link, want: Created, draft: Draft): boolean {
   );
 }
 
-function create(want: Created, draft: Draft): Link | undefined {
+function create(want: Created, draft: PlannedState): Link | undefined {
   if (want.type === "veth") return createPair(want, draft);
   const { place, name } = want;
   const master = kernelMaster(want);
-  const words = ["link", "add", "name", name, ...birthWords(want), ...(master === undefined ? [] : ["master", master]), "type", want.type];
+  const args = ["link", "add", "name", name, ...birthWords(want), ...(master === undefined ? [] : ["master", master]), "type", want.type];
   const fresh: Link = { ...newborn(want, draft), ...(master !== undefined && { master }) };
   if (want.type === "vrf") {
     const table = draft.freeTable(place);
-    draft.ip(place, name, ...words, "table", String(table));
+    draft.ip(place, name, ...args, "table", String(table));
     draft.put(place, { ...fresh, table });
   } else if (want.type === "vxlan") {
     const { vni, port, local, device } = want;
-    draft.ip(place, name, ...words, "id", String(vni), "dstport", String(port), "local", local, "dev", device, "nolearning");
+    draft.ip(place, name, ...args, "id", String(vni), "dstport", String(port), "local", local, "dev", device, "nolearning");
     draft.put(place, fresh);
   } else {
-    draft.ip(place, name, ...words);
+    draft.ip(place, name, ...args);
     draft.put(place, fresh);
   }
   return draft.get(place, name);
@@ -125,10 +125,10 @@ function create(want: Created, draft: Draft): Link | undefined {
 type Leg = Extract<Created, { type: "veth" }>;
 
 /** Both legs at once. A pair across namespaces is always created by the host's, so that nothing there waits for the router's. */
-function createPair(want: Leg, draft: Draft): Link | undefined {
+function createPair(want: Leg, draft: PlannedState): Link | undefined {
   const other = draft.get(want.peer.place, want.peer.name);
-  if (other && holdOf(other) !== "created") {
-    draft.refuse(want.peer.place, want.peer.name, "a link of this name is there already, and plumbline has not created it");
+  if (other && linkOwnership(other) !== "created") {
+    draft.refuse(want.peer.place, want.peer.name, "a link with this name already exists and was not created by plumbline");
     return undefined;
   }
   if (other) draft.delete(want.peer.place, other);
@@ -158,29 +158,29 @@ function createPair(want: Leg, draft: Draft): Link | undefined {
   return draft.get(want.place, want.name);
 }
 
-type Birth = Pick<WantedLink, "place" | "name" | "type" | "mac" | "mtu">;
+type Birth = Pick<DesiredLink, "place" | "name" | "type" | "mac" | "mtu">;
 
 function birthWords({ mac, mtu }: Birth): string[] {
   return ["group", GROUP, ...(mac === undefined ? [] : ["address", mac]), ...(mtu === undefined ? [] : ["mtu", String(mtu)])];
 }
 
 /** As the kernel creates it; what it chooses itself is not known yet. */
-function newborn({ place, name, type, mac = "", mtu = 0 }: Birth, draft: Draft): Link {
+function newborn({ place, name, type, mac = "", mtu = 0 }: Birth, draft: PlannedState): Link {
   const link = { name, type, index: draft.freshIndex(), alias: "", group: GROUP, mtu, mac: mac.toLowerCase(), up: false, addresses: [] };
   return draft.hasIpv6(place) ? { ...link, addrGenMode: "" } : link;
 }
 
-function alter(link: Link, want: Created, draft: Draft): void {
+function alter(link: Link, want: Created, draft: PlannedState): void {
   const { place, name } = want;
-  const set = (...words: string[]) => draft.ip(place, name, "link", "set", "dev", name, ...words);
+  const set = (...args: string[]) => draft.ip(place, name, "link", "set", "dev", name, ...args);
   const addresses = planAddresses(link, want);
   removeAddresses(addresses.remove, want, draft);
 
-  const words: string[] = [];
-  if (link.alias !== createdAlias(want.owner)) words.push("alias", createdAlias(want.owner));
-  if (want.mac !== undefined && link.mac !== want.mac.toLowerCase()) words.push("address", want.mac);
-  if (want.mtu !== undefined && link.mtu !== want.mtu) words.push("mtu", String(want.mtu));
-  const enslaved = enslave(link, want, words, draft);
+  const args: string[] = [];
+  if (link.alias !== createdAlias(want.owner)) args.push("alias", createdAlias(want.owner));
+  if (want.mac !== undefined && link.mac !== want.mac.toLowerCase()) args.push("address", want.mac);
+  if (want.mtu !== undefined && link.mtu !== want.mtu) args.push("mtu", String(want.mtu));
+  const enslaved = enslave(link, want, args, draft);
 
   const settings = planPort(link, want, enslaved);
   if (want.addrGenMode !== undefined && link.addrGenMode !== undefined && link.addrGenMode !== want.addrGenMode) {
@@ -190,10 +190,10 @@ function alter(link: Link, want: Created, draft: Draft): void {
   }
   removeAddresses(addresses.removeLocal, want, draft);
   // A message that also raises the link would do that before the rest: a link-local address would come first, and the settings of a port before there is one.
-  if (enslaved && settings.length > 0) set(...words.splice(0));
-  words.push(...settings);
-  if (!link.up && settings.length === 0) words.push("up");
-  if (words.length > 0) set(...words);
+  if (enslaved && settings.length > 0) set(...args.splice(0));
+  args.push(...settings);
+  if (!link.up && settings.length === 0) args.push("up");
+  if (args.length > 0) set(...args);
   if (!link.up && settings.length > 0) set("up");
 
   for (const text of [...addresses.add, ...(enslaved ? addresses.restore : [])]) {
@@ -202,19 +202,19 @@ function alter(link: Link, want: Created, draft: Draft): void {
   draft.put(place, { ...link, addresses: addresses.after });
 }
 
-function removeAddresses(addresses: AddressPlan["remove"], { place, name }: Created, draft: Draft): void {
-  for (const words of addresses) draft.ip(place, name, "addr", "del", ...words, "dev", name);
+function removeAddresses(addresses: AddressPlan["remove"], { place, name }: Created, draft: PlannedState): void {
+  for (const args of addresses) draft.ip(place, name, "addr", "del", ...args, "dev", name);
 }
 
 /** Adds what changes the master to the words of a `link set`, or says it to Open vSwitch. True when the link changes hands. */
-function enslave(link: Link, want: Created, words: string[], draft: Draft): boolean {
+function enslave(link: Link, want: Created, args: string[], draft: PlannedState): boolean {
   if (want.master?.startsWith(OVS_MASTER)) return attachToOvs(link, want, want.master.slice(OVS_MASTER.length), draft);
   if (ovsBridgeOf(link, draft.have) !== undefined) {
     detachFromOvs(link, draft);
     if (want.master === undefined) return true;
   }
   if (link.master === want.master) return false;
-  words.push(...(want.master === undefined ? ["nomaster"] : ["master", want.master]));
+  args.push(...(want.master === undefined ? ["nomaster"] : ["master", want.master]));
   return true;
 }
 
@@ -226,6 +226,6 @@ function planPort(link: Link, want: Created, enslaved: boolean): string[] {
   return port?.neighSuppress && !port.learning ? [] : ["type", "bridge_slave", "neigh_suppress", "on", "learning", "off"];
 }
 
-function kernelMaster({ master }: WantedLink): string | undefined {
+function kernelMaster({ master }: DesiredLink): string | undefined {
   return master?.startsWith(OVS_MASTER) ? undefined : master;
 }

@@ -41,7 +41,7 @@ const KEPT_BY_OTHERS = new Set([
 const FIRST_DAEMON_NUMBER = 186;
 const METRICS = new Set(["mtu", "advmss", "window", "initcwnd", "initrwnd", "hoplimit", "quickack", "congctl"]);
 
-/** Of a main table, the routes that somebody set up through one interface, those without a gateway first, since others may need them. */
+/** Of a main table, the configured routes through one interface, those without a gateway first, since others may need them. */
 export function routesThrough(device: string, printed: unknown, family: 4 | 6): Route[] {
   const routes = (printed as readonly (PrintedRoute & PrintedHop)[]).filter(
     (route) => !keptByOthers(route) && hops(route).every((hop) => hop.dev === device),
@@ -61,26 +61,26 @@ function hops(route: PrintedRoute & PrintedHop): readonly PrintedHop[] {
 
 function routeWords(route: PrintedRoute & PrintedHop, family: 4 | 6): string[] {
   const { type, dst, protocol, scope, prefsrc, metric, pref, metrics = [], nexthops } = route;
-  const words = type === undefined || type === "unicast" ? [] : [type];
-  words.push(dst === "default" ? (family === 4 ? "0.0.0.0/0" : "::/0") : dst);
-  if (!nexthops) words.push(...hopWords(route));
-  if (protocol !== undefined) words.push("proto", protocol);
-  if (family === 4 && scope !== undefined && scope !== "global") words.push("scope", scope);
-  if (prefsrc !== undefined) words.push("src", prefsrc);
-  if (metric !== undefined) words.push("metric", String(metric));
-  if (pref !== undefined && pref !== "medium") words.push("pref", pref);
+  const args = type === undefined || type === "unicast" ? [] : [type];
+  args.push(dst === "default" ? (family === 4 ? "0.0.0.0/0" : "::/0") : dst);
+  if (!nexthops) args.push(...hopWords(route));
+  if (protocol !== undefined) args.push("proto", protocol);
+  if (family === 4 && scope !== undefined && scope !== "global") args.push("scope", scope);
+  if (prefsrc !== undefined) args.push("src", prefsrc);
+  if (metric !== undefined) args.push("metric", String(metric));
+  if (pref !== undefined && pref !== "medium") args.push("pref", pref);
   for (const [name, value] of metrics.flatMap((some) => Object.entries(some))) {
-    if (METRICS.has(name)) words.push(name, String(value));
+    if (METRICS.has(name)) args.push(name, String(value));
   }
-  for (const hop of nexthops ?? []) words.push("nexthop", ...hopWords(hop), "weight", String(hop.weight ?? 1));
-  return words;
+  for (const hop of nexthops ?? []) args.push("nexthop", ...hopWords(hop), "weight", String(hop.weight ?? 1));
+  return args;
 }
 
 function hopWords({ dev, gateway, via, flags = [] }: PrintedHop): string[] {
-  const words: string[] = [];
-  if (gateway !== undefined) words.push("via", gateway);
-  if (via !== undefined) words.push("via", via.family, via.host);
-  if (dev !== undefined) words.push("dev", dev);
-  if (flags.includes("onlink")) words.push("onlink");
-  return words;
+  const args: string[] = [];
+  if (gateway !== undefined) args.push("via", gateway);
+  if (via !== undefined) args.push("via", via.family, via.host);
+  if (dev !== undefined) args.push("dev", dev);
+  if (flags.includes("onlink")) args.push("onlink");
+  return args;
 }

@@ -28,9 +28,9 @@ export async function run(program: string, args: readonly string[], options: Run
       if (!cause) return resolve({ stdout, stderr });
       if (signal.aborted) return reject(signal.reason as Error);
       const words = stderr.trim();
-      if (cause.killed) return reject(new KernelError("Timeout", `${program} has not answered within ${deadlineMs} ms`, about, { cause }));
+      if (cause.killed) return reject(new KernelError("Timeout", `${program} did not answer within ${deadlineMs} ms`, about, { cause }));
       if (typeof cause.code === "string")
-        return reject(new KernelError("Unreachable", `${program} cannot be run: ${cause.message}`, about, { cause }));
+        return reject(new KernelError("Unreachable", `cannot run ${program}: ${cause.message}`, about, { cause }));
       reject(new KernelError(NO_ENTRY.test(words) ? "Unreachable" : "Refused", words || cause.message, about, { cause }));
     });
   });

@@ -38,7 +38,7 @@ test("a physical interface has no type, and its addresses are as written", () =>
   });
 });
 
-test("a VXLAN tells what it carries over what, and how it is a port", () => {
+test("reads VNI, lower device and port settings of a VXLAN", () => {
   const linkinfo = {
     info_kind: "vxlan",
     info_data: { id: 100, local6: "fd00::1", link: "lound", port: 4789, learning: false },
@@ -54,7 +54,7 @@ test("a VXLAN tells what it carries over what, and how it is a port", () => {
   });
 });
 
-test("a VRF tells its table, and its port is no port of a bridge", () => {
+test("reads the table of a VRF, whose port is not a bridge port", () => {
   expect(only({ ifindex: 3, ifname: "red", ...common, linkinfo: { info_kind: "vrf", info_data: { table: 12 } } })).toMatchObject({
     type: "vrf",
     table: 12,

@@ -1,5 +1,5 @@
 import { ip } from "./run.ts";
-import type { Place } from "./desired-link.ts";
+import type { NetnsRole } from "./desired-link.ts";
 
 export interface LinkAddress {
   /** `192.0.2.1/24`. */
@@ -7,7 +7,7 @@ export interface LinkAddress {
   /** Of an interface without broadcast, or of its own choice: the other end, in place of the address's own network. */
   readonly peer?: string;
   readonly scope: string;
-  /** Comes and goes by itself: from DHCP, a router's advertisement, or whoever refreshes its lifetime. */
+  /** Comes and goes by itself: from DHCP, a router's advertisement, or a process that refreshes its lifetime. */
   readonly dynamic: boolean;
   /** Shares the network of an older IPv4 address, and goes with it. */
   readonly secondary: boolean;
@@ -24,7 +24,7 @@ export interface Link {
   readonly alias: string;
   readonly group: string;
   readonly master?: string;
-  /** What a VLAN, a macvlan or a VXLAN stands on, in the same namespace. */
+  /** The lower device of a VLAN, macvlan or VXLAN, in the same namespace. */
   readonly lower?: string;
   readonly mtu: number;
   readonly mac: string;
@@ -67,8 +67,8 @@ export interface Snapshot {
   readonly host: Links;
   readonly router: Links;
   /** How `ip link set ... netns` calls them: by name, or by the number of a process in it. */
-  readonly namespaces: Readonly<Record<Place, string>>;
-  /** Undefined until somebody asks for an Open vSwitch bridge. */
+  readonly namespaces: Readonly<Record<NetnsRole, string>>;
+  /** Undefined until a resource asks for an Open vSwitch bridge. */
   readonly ovs?: readonly OvsBridge[];
   /** Routes through interfaces that are about to move, by their name. */
   readonly routes: ReadonlyMap<string, readonly Route[]>;
@@ -84,7 +84,7 @@ interface PrintedLink {
   readonly ifalias?: string;
   readonly group?: string;
   readonly master?: string;
-  /** A veth's peer, or what a VXLAN stands on, in the same namespace. */
+  /** The peer of a veth, or the lower device of a VXLAN, in the same namespace. */
   readonly link?: string;
   readonly link_index?: number;
   readonly inet6_addr_gen_mode?: string;

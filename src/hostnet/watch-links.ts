@@ -1,28 +1,28 @@
 import { spawn } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { KernelError } from "./error.ts";
 import { keepRunning } from "../util/keep-running.ts";
-import type { Places } from "./namespaces.ts";
+import type { NetworkNamespaces } from "./namespaces.ts";
 
 /** Service addresses carry it, and nothing else does: they have no alias by which to know them, and their lifetimes are renewed all the time. */
 export const SERVICE_ADDRESS_METRIC = "26740";
 const RENEWED = new RegExp(String.raw`^(?:\d+: .* metric ${SERVICE_ADDRESS_METRIC} .*|\s+valid_lft .*|)$`);
 
-/** Whether all that is said is that service addresses live on. What is cut off in the middle of a line is news. */
+/** Whether the chunk only has refreshed service addresses. A chunk that ends in the middle of a line counts as a change. */
 function isRefreshing(chunk: string): boolean {
   return chunk.endsWith("\n") && chunk.split("\n").every((text) => RENEWED.test(text));
 }
 
-/** By then it listens; what changed before it did is found by whoever the bell calls. */
-const LISTENING_MS = 100;
+const LOOK_AGAIN_MS = 50;
 
 /** Rings when a link or an address changes in either namespace, and when a change may have been missed. Runs until aborted. */
 export async function watchLinks(
-  places: Places,
+  namespaces: NetworkNamespaces,
   ring: () => void,
   signal: AbortSignal,
   onRestart?: (cause: KernelError) => void,
 ): Promise<void> {
-  await Promise.all([places.host, places.router].map((namespace) => watchNamespace(namespace, ring, signal, onRestart)));
+  await Promise.all([namespaces.host, namespaces.router].map((namespace) => watchNamespace(namespace, ring, signal, onRestart)));
 }
 
 /** The same for one namespace. */
@@ -49,12 +49,40 @@ async function monitor(namespace: string | undefined, ring: () => void, signal: 
   child.once("error", (error) => resolve(error.message)).once("close", () => resolve(words.trim()));
   const kill = () => child.kill("SIGKILL");
   signal.addEventListener("abort", kill, { once: true });
-  const listening = setTimeout(ring, LISTENING_MS);
+  // The reconcile that this triggers finds earlier changes.
+  const starting = setInterval(() => {
+    if (child.pid === undefined || !isListening(child.pid)) return;
+    clearInterval(starting);
+    ring();
+  }, LOOK_AGAIN_MS);
   const last = await ended;
-  clearTimeout(listening);
+  clearInterval(starting);
   signal.removeEventListener("abort", kill);
-  return new KernelError("Unreachable", last === "" ? "ip monitor has ended" : last, {
+  return new KernelError("Unreachable", last === "" ? "ip monitor ended" : last, {
     command: ["ip", ...args].join(" "),
     namespace: namespace ?? "",
   });
+}
+
+/** Whether the process is told what changes: it has a netlink socket that belongs to a group. It does not say so, and on a busy machine takes its time. */
+function isListening(pid: number): boolean {
+  try {
+    const sockets = new Set(readdirSync(`/proc/${pid}/fd`).map((descriptor) => linkOf(`/proc/${pid}/fd/${descriptor}`)));
+    const [, ...rows] = readFileSync(`/proc/${pid}/net/netlink`, "utf8").trimEnd().split("\n");
+    return rows.some((row) => {
+      const [, , , groups = "", , , , , , inode = ""] = row.split(/\s+/);
+      return Number.parseInt(groups, 16) !== 0 && sockets.has(`socket:[${inode}]`);
+    });
+  } catch {
+    // It has ended, or has not begun.
+    return false;
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
 }

@@ -44,7 +44,7 @@ describe("an address prints canonically", () => {
   });
 });
 
-describe("text that is not an address is refused with what is wrong and where", () => {
+describe("rejects invalid addresses with the problem and its position", () => {
   test.each([
     ["", "Empty", '"": the address is missing'],
     ["10", "WrongCount", '"10": an IPv4 address has 4 octets, not 1'],
@@ -67,12 +67,12 @@ describe("text that is not an address is refused with what is wrong and where", 
     ["10.0.0.1\u200b", "UnexpectedCharacter", '"10.0.0.1\u200b": unexpected "\u200b" (U+200B) at position 9'],
     ["10.0.0.1\u007f", "UnexpectedCharacter", String.raw`"10.0.0.1\u007f": unexpected "\u007f" (U+007F) at position 9`],
     ["10.0.0.𝟏", "UnexpectedCharacter", '"10.0.0.𝟏": unexpected "𝟏" (U+1D7CF) at position 8'],
-    ["fe80::1%eth0", "ZoneNotAllowed", '"fe80::1%eth0": a zone is not allowed here, leave out "%eth0"'],
-    ["1::2::3", "CompressedTwice", '"1::2::3": "::" stands more than once'],
+    ["fe80::1%eth0", "ZoneNotAllowed", '"fe80::1%eth0": a zone is not allowed here, remove "%eth0"'],
+    ["1::2::3", "CompressedTwice", '"1::2::3": "::" occurs more than once'],
     ["1:2:3", "WrongCount", '"1:2:3": an IPv6 address has 8 groups, not 3'],
     ["1:2:3:4:5:6:7:8:9", "WrongCount", '"1:2:3:4:5:6:7:8:9": an IPv6 address has 8 groups, not 9'],
     ["1:2:3:4:5:6:7:1.2.3.4", "WrongCount", '"1:2:3:4:5:6:7:1.2.3.4": an IPv6 address has 8 groups, not 9'],
-    ["1:2:3:4::5:6:7:8", "WrongCount", '"1:2:3:4::5:6:7:8": "::" stands for at least one group, and 8 are written out'],
+    ["1:2:3:4::5:6:7:8", "WrongCount", '"1:2:3:4::5:6:7:8": "::" replaces at least one group, but 8 are given'],
     [":1:2:3:4:5:6:7", "EmptyPart", '":1:2:3:4:5:6:7": a group is empty, and only "::" leaves groups out'],
     ["1:2:3:4:5:6:7:", "EmptyPart", '"1:2:3:4:5:6:7:": a group is empty, and only "::" leaves groups out'],
     [":", "EmptyPart", '":": a group is empty, and only "::" leaves groups out'],
@@ -148,6 +148,6 @@ test("counting up and down ends where the family ends", () => {
 });
 
 test("no address has a number outside its family", () => {
-  expect(() => new Address(4, 1n << 32n)).toThrow('"4294967296": no IPv4 address has this number');
-  expect(() => new Address(6, -1n)).toThrow('"-1": no IPv6 address has this number');
+  expect(() => new Address(4, 1n << 32n)).toThrow('"4294967296": out of range for IPv4');
+  expect(() => new Address(6, -1n)).toThrow('"-1": out of range for IPv6');
 });

@@ -18,7 +18,7 @@ export class Address {
   readonly value: bigint;
 
   constructor(family: Family, value: bigint) {
-    if (value < 0n || value > HIGHEST[family]) throw new IpError("OutOfRange", String(value), `no IPv${family} address has this number`);
+    if (value < 0n || value > HIGHEST[family]) throw new IpError("OutOfRange", String(value), `out of range for IPv${family}`);
     this.family = family;
     this.value = value;
   }
@@ -31,7 +31,7 @@ export class Address {
     return this;
   }
 
-  /** The IPv4 address that stands in an address of `::ffff:0:0/96`. */
+  /** The IPv4 address in an address of `::ffff:0:0/96`. */
   get mappedIPv4(): Address | undefined {
     return this.family === 6 && this.value >> 32n === 0xffffn ? new Address(4, this.value & HIGHEST[4]) : undefined;
   }

@@ -30,7 +30,7 @@ export class IpError extends Error {
   }
 }
 
-/** Parses a part of what the user wrote. When it is refused the whole is the input, and the reason names the part. */
+/** Parses a part of what the user wrote. When it is rejected the whole is the input, and the reason names the part. */
 export function parsePart<T>(parse: (part: string) => T, part: string, whole: string): T {
   try {
     return parse(part);

@@ -26,7 +26,7 @@ test("it equals another with the same address and the same length", () => {
   expect(gateway.equals(parseInterfaceAddress("192.168.1.5/25"))).toBe(false);
 });
 
-test("it is refused like a prefix", () => {
+test("it is rejected like a prefix", () => {
   expect(() => parseInterfaceAddress("192.168.1.5")).toThrow('"192.168.1.5": the prefix length is missing; a single address is /32');
   expect(() => parseInterfaceAddress("192.168.1.500/24")).toThrow('"192.168.1.500/24": in "192.168.1.500" octet 4 is more than 255');
 });

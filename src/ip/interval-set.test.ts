@@ -89,7 +89,7 @@ test("finding, taking and giving back stay cheap among sixteen thousand scattere
 });
 
 describe("in a universe so small that a plain Set can follow", () => {
-  // The ends of both families, where neighbours are missing.
+  // The ends of both families, where neighbors are missing.
   const blocks = [
     parseRange("0.0.0.0-0.0.0.7"),
     parseRange("255.255.255.248-255.255.255.255"),

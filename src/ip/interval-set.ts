@@ -1,6 +1,6 @@
 import type { Address } from "./address.ts";
 import { Range, type Span } from "./range.ts";
-import { cut, hull, join, leaf, seek, walk, type RangeTree } from "./range-tree.ts";
+import { splitAt, hull, join, leaf, findRange, walk, type RangeTree } from "./range-tree.ts";
 
 /**
  * A set of addresses of both families, iterated as the fewest ranges in order. It never changes: `used = used.with(address)`.
@@ -19,12 +19,12 @@ export class IntervalSet implements Iterable<Range> {
   }
 
   has(span: Span): boolean {
-    return seek(this.#tree, span.first)?.contains(span) ?? false;
+    return findRange(this.#tree, span.first)?.contains(span) ?? false;
   }
 
   /** The lowest address of the span that is not in the set. */
   firstFree(span: Span): Address | undefined {
-    const range = seek(this.#tree, span.first);
+    const range = findRange(this.#tree, span.first);
     if (!range?.contains(span.first)) return span.first;
     const next = range.last.plus(1n);
     return next && next.compare(span.last) <= 0 ? next : undefined;
@@ -62,8 +62,8 @@ export class IntervalSet implements Iterable<Range> {
 }
 
 function added(tree: RangeTree, { first, last }: Span): RangeTree {
-  // A neighbour that touches the span becomes one range with it.
-  const [below, touching, above] = cut(tree, first.plus(-1n) ?? first, last.plus(1n) ?? last);
+  // A neighbor that touches the span becomes one range with it.
+  const [below, touching, above] = splitAt(tree, first.plus(-1n) ?? first, last.plus(1n) ?? last);
   const old = hull(touching);
   const low = old && old.first.compare(first) < 0 ? old.first : first;
   const high = old && old.last.compare(last) > 0 ? old.last : last;
@@ -71,7 +71,7 @@ function added(tree: RangeTree, { first, last }: Span): RangeTree {
 }
 
 function removed(tree: RangeTree, span: Span): RangeTree {
-  const [below, overlapping, above] = cut(tree, span.first, span.last);
+  const [below, overlapping, above] = splitAt(tree, span.first, span.last);
   // Only the outermost ranges can reach out of the span.
   const rest = hull(overlapping)?.minus(span) ?? [];
   return join(rest.map(leaf).reduce(join, below), above);

@@ -30,7 +30,7 @@ describe("a prefix prints canonically", () => {
   });
 });
 
-describe("text that is not a prefix is refused with what is wrong and where", () => {
+describe("rejects invalid prefixes with the problem and its position", () => {
   test.each([
     ["10.0.0.0/33", "TooLarge", '"10.0.0.0/33": the prefix length is more than 32'],
     ["::/129", "TooLarge", '"::/129": the prefix length is more than 128'],
@@ -49,7 +49,7 @@ describe("text that is not a prefix is refused with what is wrong and where", ()
     ["10.0.0.300/24", "TooLarge", '"10.0.0.300/24": in "10.0.0.300" octet 4 is more than 255'],
     ["10.0.0.300", "TooLarge", '"10.0.0.300": octet 4 is more than 255'],
     ["10.0.0/24", "WrongCount", '"10.0.0/24": in "10.0.0" an IPv4 address has 4 octets, not 3'],
-    ["fe80::%eth0/64", "ZoneNotAllowed", '"fe80::%eth0/64": in "fe80::%eth0" a zone is not allowed here, leave out "%eth0"'],
+    ["fe80::%eth0/64", "ZoneNotAllowed", '"fe80::%eth0/64": in "fe80::%eth0" a zone is not allowed here, remove "%eth0"'],
     ["/24", "Empty", '"/24": the address is missing'],
     ["", "Empty", '"": the address is missing'],
   ])("%j, also where host bits are masked off", (text, code, message) => {
@@ -60,7 +60,7 @@ describe("text that is not a prefix is refused with what is wrong and where", ()
 });
 
 describe("host bits", () => {
-  test("are refused, and the message names the network", () => {
+  test("are rejected, and the message names the network", () => {
     const refusal = expect.objectContaining({
       code: "HostBitsSet",
       message: '"10.0.0.5/24": host bits are set; the network is 10.0.0.0/24',

@@ -30,17 +30,17 @@ export function join(low: RangeTree, high: RangeTree): RangeTree {
 }
 
 /** The ranges below the two addresses, those with an address from first to last, and those above. */
-export function cut(tree: RangeTree, first: Address, last: Address): [below: RangeTree, between: RangeTree, above: RangeTree] {
+export function splitAt(tree: RangeTree, first: Address, last: Address): [below: RangeTree, between: RangeTree, above: RangeTree] {
   const [below, rest] = split(tree, (range) => range.last.compare(first) < 0);
   const [between, above] = split(rest, (range) => range.first.compare(last) <= 0);
   return [below, between, above];
 }
 
 /** The lowest range that does not end before the address. */
-export function seek(tree: RangeTree, address: Address): Range | undefined {
+export function findRange(tree: RangeTree, address: Address): Range | undefined {
   if (!tree) return undefined;
-  if (tree.range.last.compare(address) < 0) return seek(tree.above, address);
-  return seek(tree.below, address) ?? tree.range;
+  if (tree.range.last.compare(address) < 0) return findRange(tree.above, address);
+  return findRange(tree.below, address) ?? tree.range;
 }
 
 /** From the lowest to the highest address of the tree, whatever lies between. */

@@ -29,7 +29,7 @@ describe("a range is two addresses", () => {
   });
 });
 
-describe("text that is not a range is refused with what is wrong and where", () => {
+describe("rejects invalid ranges with the problem and its position", () => {
   test.each([
     ["10.0.0.1", "NotARange", '"10.0.0.1": a range is two addresses with "-" between them'],
     ["", "NotARange", '"": a range is two addresses with "-" between them'],
@@ -60,17 +60,17 @@ test("a range counts its addresses and numbers them from 0", () => {
   expect(String(parsePrefix("2001:db8::/64").nth(0xffff_ffff_ffff_ffffn))).toBe("2001:db8::ffff:ffff:ffff:ffff");
 });
 
-test.each([12, -1, 1n << 64n])("there is no address number %s past its ends", (index) => {
+test.each([12, -1, 1n << 64n])("index %s is out of range", (index) => {
   expect(() => parseRange("10.0.0.250-10.0.1.5").nth(index)).toThrow(
     expect.objectContaining({
       code: "OutOfRange",
-      message: `"10.0.0.250-10.0.1.5": there is no address number ${index}: they are numbered 0 to 11`,
+      message: `"10.0.0.250-10.0.1.5": index ${index} is out of range 0 to 11`,
     }),
   );
 });
 
 test("a prefix names itself when an address is past its end", () => {
-  expect(() => parsePrefix("10.0.0.0/30").nth(4)).toThrow('"10.0.0.0/30": there is no address number 4: they are numbered 0 to 3');
+  expect(() => parsePrefix("10.0.0.0/30").nth(4)).toThrow('"10.0.0.0/30": index 4 is out of range 0 to 3');
 });
 
 describe("containing and overlapping", () => {

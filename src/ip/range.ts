@@ -26,7 +26,7 @@ export class Range implements Span {
   nth(index: bigint | number): Address {
     const address = this.first.plus(BigInt(index));
     if (address && this.contains(address)) return address;
-    throw new IpError("OutOfRange", this.toString(), `there is no address number ${index}: they are numbered 0 to ${this.count - 1n}`);
+    throw new IpError("OutOfRange", this.toString(), `index ${index} is out of range 0 to ${this.count - 1n}`);
   }
 
   contains(other: Span): boolean {

@@ -1,9 +1,9 @@
 import type { Address } from "./address.ts";
 import { parsePrefix, type Prefix } from "./prefix.ts";
 
-export type Scope = "unspecified" | "loopback" | "link-local" | "multicast" | "unicast";
+export type AddressScope = "unspecified" | "loopback" | "link-local" | "multicast" | "unicast";
 
-const SPECIAL: readonly [Exclude<Scope, "unicast">, Prefix[]][] = [
+const SPECIAL: readonly [Exclude<AddressScope, "unicast">, Prefix[]][] = [
   ["unspecified", [parsePrefix("0.0.0.0/32"), parsePrefix("::/128")]],
   ["loopback", [parsePrefix("127.0.0.0/8"), parsePrefix("::1/128")]],
   ["link-local", [parsePrefix("169.254.0.0/16"), parsePrefix("fe80::/10")]],
@@ -11,7 +11,7 @@ const SPECIAL: readonly [Exclude<Scope, "unicast">, Prefix[]][] = [
 ];
 
 /** How far the address reaches. An IPv4-mapped address reaches as far as its IPv4 address, because that is where the kernel connects to. */
-export function scopeOf(address: Address): Scope {
+export function scopeOf(address: Address): AddressScope {
   const target = address.mappedIPv4 ?? address;
   return SPECIAL.find(([, prefixes]) => prefixes.some((prefix) => prefix.contains(target)))?.[0] ?? "unicast";
 }

@@ -4,7 +4,7 @@ import { parseAddress } from "./address.ts";
 import { prefixes, ranges } from "./testing/generators.ts";
 import { Prefix } from "./prefix.ts";
 import { parseRange } from "./range.ts";
-import { summarise } from "./summarize.ts";
+import { summarize } from "./summarize.ts";
 
 test.each([
   ["10.0.0.0-10.0.0.255", "10.0.0.0/24"],
@@ -17,24 +17,24 @@ test.each([
   ["::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::/0"],
   ["2001:db8::1-2001:db8::4", "2001:db8::1/128 2001:db8::2/127 2001:db8::4/128"],
 ])("%s is %s", (range, expected) => {
-  expect(summarise(parseRange(range)).join(" ")).toBe(expected);
+  expect(summarize(parseRange(range)).join(" ")).toBe(expected);
 });
 
 test("a prefix is itself, an address its own prefix", () => {
   fc.assert(
     fc.property(prefixes, (prefix) => {
-      expect(summarise(prefix)).toEqual([prefix]);
+      expect(summarize(prefix)).toEqual([prefix]);
     }),
     { seed: 3, numRuns: 300 },
   );
-  expect(summarise(parseAddress("10.0.0.1")).join(" ")).toBe("10.0.0.1/32");
+  expect(summarize(parseAddress("10.0.0.1")).join(" ")).toBe("10.0.0.1/32");
 });
 
 describe("of any range the prefixes", () => {
   test("follow each other from its first address to its last", () => {
     fc.assert(
       fc.property(ranges, (range) => {
-        const parts = summarise(range);
+        const parts = summarize(range);
         expect(parts[0]?.first).toEqual(range.first);
         expect(parts.at(-1)?.last).toEqual(range.last);
         expect(parts.slice(1).map(({ first }) => first)).toEqual(parts.slice(0, -1).map(({ last }) => last.plus(1n)));
@@ -46,7 +46,7 @@ describe("of any range the prefixes", () => {
   test("are the fewest: none could be wider without leaving the range", () => {
     fc.assert(
       fc.property(ranges, (range) => {
-        const wider = summarise(range)
+        const wider = summarize(range)
           .filter(({ length }) => length > 0)
           .map(({ first, length }) => new Prefix(first, length - 1));
         expect(wider.filter((prefix) => range.contains(prefix))).toEqual([]);

@@ -3,7 +3,7 @@ import { Prefix } from "./prefix.ts";
 import type { Span } from "./range.ts";
 
 /** The fewest prefixes that hold exactly the addresses of the span, in order. */
-export function summarise({ first: { family, value }, last }: Span): Prefix[] {
+export function summarize({ first: { family, value }, last }: Span): Prefix[] {
   const prefixes: Prefix[] = [];
   for (let next = value; next <= last.value;) {
     // The widest prefix that starts here: no wider than its start is aligned, nor than what is left.

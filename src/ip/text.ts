@@ -19,17 +19,16 @@ function parseOctet(octet: string, position: number, text: string): number {
 
 export function parseIPv6(text: string): bigint {
   const zone = text.indexOf("%");
-  if (zone >= 0) throw new IpError("ZoneNotAllowed", text, `a zone is not allowed here, leave out ${quote(text.slice(zone))}`);
+  if (zone >= 0) throw new IpError("ZoneNotAllowed", text, `a zone is not allowed here, remove ${quote(text.slice(zone))}`);
   refuseStray(/[^0-9a-fA-F:.]/u, text);
 
   const [head = "", tail, ...more] = hexOnly(text).split("::");
-  if (more.length > 0) throw new IpError("CompressedTwice", text, '"::" stands more than once');
+  if (more.length > 0) throw new IpError("CompressedTwice", text, '"::" occurs more than once');
   const before = parseGroups(head, text);
   const after = parseGroups(tail ?? "", text);
   const count = before.length + after.length;
   if (tail === undefined && count !== 8) throw new IpError("WrongCount", text, `an IPv6 address has 8 groups, not ${count}`);
-  if (count > 7 && tail !== undefined)
-    throw new IpError("WrongCount", text, `"::" stands for at least one group, and ${count} are written out`);
+  if (count > 7 && tail !== undefined) throw new IpError("WrongCount", text, `"::" replaces at least one group, but ${count} are given`);
 
   const left = Array<string>(8 - count).fill("0000");
   return BigInt(`0x${[...before, ...left, ...after].join("")}`);

@@ -3,10 +3,10 @@ import type { KubeObject } from "../api/kind.ts";
 import { backoffMs } from "../util/backoff.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isKubeError } from "./client/error.ts";
-import { pause } from "../util/sleep.ts";
+import { sleep } from "../util/sleep.ts";
 import type { ResourceClient } from "./client/resource-client.ts";
 import type { Runnable } from "./controller/controller.ts";
-import { aborted, endsWithin } from "./controller/ending.ts";
+import { aborted, settlesWithin } from "./controller/ending.ts";
 import { EventCorrelator, type EventText, eventOf, recurrenceOf, type Series } from "./event-correlator.ts";
 import type { Log } from "./log.ts";
 import { events } from "./metrics.ts";
@@ -64,11 +64,11 @@ export class EventRecorder implements Runnable {
     this.#life = life;
     this.#write();
     await aborted(signal);
-    await endsWithin(FLUSH_MS, this.#writing ?? Promise.resolve());
+    await settlesWithin(FLUSH_MS, this.#writing ?? Promise.resolve());
     this.#life = undefined;
     life.abort();
     await this.#writing;
-    if (this.#waiting.size > 0) this.#log.info({ events: this.#waiting.size }, "events not written before the end");
+    if (this.#waiting.size > 0) this.#log.info({ events: this.#waiting.size }, "events not written before shutdown");
     events.inc({ outcome: "dropped" }, this.#waiting.size);
     this.#waiting.clear();
   }
@@ -105,7 +105,7 @@ export class EventRecorder implements Runnable {
       } catch (error) {
         const passing = isKubeError(error, "Unreachable", "Timeout", "ServerError", "TooManyRequests");
         if (!passing || failures === ATTEMPTS) throw error;
-        await pause(backoffMs(failures, RETRY), signal);
+        await sleep(backoffMs(failures, RETRY), signal);
       }
     }
   }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { notLater } from "./controller/ending.ts";
+import { earliest } from "./controller/ending.ts";
 import type { Log } from "./log.ts";
 import { registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
-import { guard, listen, TIMERS } from "./serving.ts";
+import { limitConnections, listen, TIMERS } from "./serving.ts";
 
 /** Throws, saying why, when the process is not ready. */
 export type Check = (signal: AbortSignal) => void | Promise<void>;
@@ -39,7 +39,7 @@ export class HealthServer {
     if (bound.every(({ status }) => status === "rejected")) await Promise.all(tried);
     const listening = bound.flatMap((one) => {
       if (one.status === "fulfilled") return [one.value];
-      this.#log.error({ address, error: one.reason as Error }, "health server does not listen on all of its addresses");
+      this.#log.error({ address, error: one.reason as Error }, "health server cannot listen on all of its addresses");
       return [];
     });
     return listening.map(({ family, address: at, port: on }) => (family === "IPv6" ? `[${at}]:${on}` : `${at}:${on}`)).join(",");
@@ -65,7 +65,7 @@ export class HealthServer {
         else send(response, 500, `${error instanceof Error ? error.message : String(error)}\n`);
       });
     });
-    guard(server, { name: "health", log: this.#log, maxConnections: MAX_CONNECTIONS });
+    limitConnections(server, { name: "health", log: this.#log, maxConnections: MAX_CONNECTIONS });
     this.#servers.push(server);
     return server;
   }
@@ -73,7 +73,7 @@ export class HealthServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path, query] = (request.url ?? "/").split("?", 2);
     if (path !== "/livez" && path !== "/readyz" && path !== "/metrics") {
-      return send(response, 404, "not found; there are /livez, /readyz and /metrics\n");
+      return send(response, 404, "not found; use /livez, /readyz or /metrics\n");
     }
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
@@ -111,7 +111,7 @@ function send(response: ServerResponse, status: number, text: string): void {
 
 async function failureOf(check: Check): Promise<string | undefined> {
   try {
-    await notLater(CHECK_MS, `no answer within ${CHECK_MS / 1000} s`, check);
+    await earliest(CHECK_MS, `no answer within ${CHECK_MS / 1000} s`, check);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -52,17 +52,17 @@ function describeError(error: unknown): unknown {
   return fields;
 }
 
-const colours = { trace: "gray", debug: "gray", info: "green", warn: "yellow", error: "red", fatal: "magenta" } as const;
+const colors = { trace: "gray", debug: "gray", info: "green", warn: "yellow", error: "red", fatal: "magenta" } as const;
 
 interface Line extends Record<string, unknown> {
-  level: keyof typeof colours;
+  level: keyof typeof colors;
   time: string;
   msg: string;
 }
 
 function prettyLine(json: string): string {
   const { level, time, msg, error, ...fields } = JSON.parse(json) as Line;
-  const parts = [styleText("gray", time.slice(11, 23)), styleText(colours[level], level.toUpperCase().padEnd(5)), printable(msg)];
+  const parts = [styleText("gray", time.slice(11, 23)), styleText(colors[level], level.toUpperCase().padEnd(5)), printable(msg)];
   for (const [name, value] of Object.entries(fields)) {
     parts.push(styleText("cyan", `${printable(name)}=`) + fieldText(value));
   }

@@ -33,20 +33,15 @@ export const clientRequests = counter(
 );
 export const clientRequestSeconds = histogram(
   "client_request_seconds",
-  "Time from sending a request to its last byte; watches aside.",
+  "Time from sending a request to its last byte, without watches.",
   "verb",
 );
-export const clientRetries = counter(
-  "client_retries_total",
-  "Requests sent again, by the KubeError code that made it necessary.",
-  "verb",
-  "code",
-);
+export const clientRetries = counter("client_retries_total", "Retried requests, by the KubeError code of the failure.", "verb", "code");
 
 // cache/
 export const watchReconnects = counter(
   "watch_reconnects_total",
-  "Watches opened again. `cause` is closed (by the server, as it does every few minutes), silent (nothing heard for 90 s), behind (it knew less than we did), no_watchlist, or the KubeError code.",
+  "Watches reopened. `cause` is closed (by the server, every few minutes), silent (nothing received for 90 s), behind (older than the cache), no_watchlist, or the KubeError code.",
   "kind",
   "cause",
 );
@@ -62,50 +57,34 @@ export const cacheLists = counter(
   "kind",
   "how",
 );
-export const cacheObjects = gauge("cache_objects", "Objects held.", "kind");
-export const cacheSynced = gauge(
-  "cache_synced",
-  "1 once the first full read is done and the watch stands, 0 while the view is lost.",
-  "kind",
-);
+export const cacheObjects = gauge("cache_objects", "Objects in the cache.", "kind");
+export const cacheSynced = gauge("cache_synced", "1 while the cache is synced and its watch is open, 0 otherwise.", "kind");
 export const cacheListenerErrors = counter(
   "cache_listener_errors_total",
-  "Listeners that threw; the change was given to the others.",
+  "Listeners that threw; the other listeners got the change.",
   "kind",
 );
 
 // controller/
-export const queueDepth = gauge("queue_depth", "Keys waiting for a worker; delayed ones are not counted.", "queue", "priority");
-export const queueAdds = counter(
-  "queue_adds_total",
-  "Keys that were put into the queue; adding a key that already waits does not count.",
-  "queue",
-);
-export const queueRetries = counter("queue_retries_total", "Keys put back with backoff.", "queue");
+export const queueDepth = gauge("queue_depth", "Keys waiting for a worker, without delayed ones.", "queue", "priority");
+export const queueAdds = counter("queue_adds_total", "Keys added to the queue; a key that already waits does not count.", "queue");
+export const queueRetries = counter("queue_retries_total", "Keys requeued with backoff.", "queue");
 export const queueLatencySeconds = histogram("queue_latency_seconds", "Time a key waited for a worker.", "queue");
-export const queueWorkSeconds = histogram(
-  "queue_work_seconds",
-  "Time a worker spent on a key, which for a controller is one reconcile.",
-  "queue",
-);
+export const queueWorkSeconds = histogram("queue_work_seconds", "Time a worker spent on a key: for a controller, one reconcile.", "queue");
 export const reconciles = counter(
   "reconciles_total",
   "Reconciles by outcome: success, requeue_after, error (retried with backoff) or terminal_error (not retried).",
   "controller",
   "outcome",
 );
-export const reconcileTimeouts = counter(
-  "reconcile_timeouts_total",
-  "Reconciles cut off by their time limit; each is an error too.",
-  "controller",
-);
+export const reconcileTimeouts = counter("reconcile_timeouts_total", "Reconciles that timed out; each also counts as error.", "controller");
 export const reconcilesActive = gauge("reconciles_active", "Reconciles running now.", "controller");
 
 // leader/
 export const leading = gauge("leader", "1 while this process holds the Lease.", "lease");
 export const leaderTransitions = counter(
   "leader_transitions_total",
-  "Changes of this process: acquired, lost or released.",
+  "Leadership changes of this process: acquired, lost or released.",
   "lease",
   "change",
 );
@@ -115,29 +94,33 @@ export const leaderRenewals = counter(
   "lease",
   "outcome",
 );
-export const leaderFencedWrites = counter("leader_fenced_writes_total", "Writes stopped because the own renewal was too old.", "lease");
+export const leaderFencedWrites = counter(
+  "leader_fenced_writes_total",
+  "Writes stopped because the last renewal of the Lease was too old.",
+  "lease",
+);
 
 // members/
 export const heartbeats = counter("heartbeats_total", "Renewals of this agent's Lease; `outcome` is ok or the KubeError code.", "outcome");
 export const membersLive = gauge("members_live", "Agents in the published live set.");
-export const agentsSilent = gauge(
-  "agents_silent",
-  "Agents that do not renew their Lease, so that what they last reported is marked Unknown.",
+export const agentsNotReporting = gauge(
+  "agents_not_reporting",
+  "Agents that do not renew their Lease; their last reports are marked Unknown.",
 );
-export const janitorMarks = counter(
-  "janitor_marks_total",
-  "Reports that nobody renews any more. `action` is unknown or deleted.",
+export const statusCleanerMarks = counter(
+  "status_cleaner_marks_total",
+  "Reports of agents that no longer report. `action` is unknown or deleted.",
   "kind",
   "action",
 );
-export const janitorDoubts = counter(
-  "janitor_doubts_total",
-  "Times so many agents fell silent at once that the janitor doubted its own view.",
+export const statusCleanerDelays = counter(
+  "status_cleaner_doubts_total",
+  "Times so many agents stopped reporting at once that the controller checked again before marking them Unknown.",
 );
 
 export const claimRecords = counter(
   "claim_records_total",
-  "Records of what objects ask for, written by the controller. `action` is recorded (a value is new) or released (one was left for good).",
+  "Claims written by the controller. `action` is recorded (a new value) or released.",
   "kind",
   "action",
 );
@@ -146,35 +129,35 @@ export const claimRecords = counter(
 export const statusWrites = counter("status_writes_total", "Status writes. `class` is first, transition or refresh.", "kind", "class");
 export const statusSuppressed = counter(
   "status_suppressed_total",
-  "Pictures that equalled what the cluster holds, so nothing was sent.",
+  "Status writes skipped because the cluster already has the status.",
   "kind",
 );
-export const statusConflicts = counter("status_conflicts_total", "Status writes refused because the object had moved on.", "kind");
+export const statusConflicts = counter("status_conflicts_total", "Status writes rejected with a conflict.", "kind");
 export const statusErrors = counter(
   "status_errors_total",
-  "Status writes that failed otherwise, by KubeError code; they are tried again.",
+  "Status writes that failed otherwise, by KubeError code; they are retried.",
   "kind",
   "code",
 );
-export const statusPending = gauge("status_pending", "Pictures waiting to be written.", "kind");
+export const statusPending = gauge("status_pending", "Statuses waiting to be written.", "kind");
 
 // webhook/
 export const webhookRequests = counter(
   "webhook_requests_total",
-  "Admission reviews. `outcome` is allowed, denied, unchecked (a fault of ours, so it went through) or malformed.",
+  "Admission reviews. `outcome` is allowed, denied, unchecked (internal error, so the write was allowed) or malformed.",
   "kind",
   "outcome",
 );
 export const webhookSeconds = histogram("webhook_request_seconds", "Time to answer an admission review.", "kind");
 export const webhookCertificateExpiry = gauge(
   "webhook_certificate_expiry_seconds",
-  "When the serving certificate ends, in seconds since 1970.",
+  "Expiry of the serving certificate, in seconds since 1970.",
 );
 
 // serving.ts
 export const connectionsDropped = counter(
   "server_connections_dropped_total",
-  "Connections that were closed because too many were open: the one that was silent for longest. `server` is health, webhook, page or api.",
+  "Connections closed because too many were open; the one idle for longest is closed. `server` is health, webhook, page or api.",
   "server",
 );
 

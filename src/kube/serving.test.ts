@@ -3,12 +3,12 @@ import { createServer, get, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "./log.ts";
-import { guard, listen } from "./serving.ts";
+import { limitConnections, listen } from "./serving.ts";
 
 const log = createLog({ level: "silent" });
 
 async function serve(server: Server, maxConnections: number): Promise<AddressInfo> {
-  guard(server, { name: "test", log, maxConnections });
+  limitConnections(server, { name: "test", log, maxConnections });
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Log } from "./log.ts";
 import { connectionsDropped } from "./metrics.ts";
-import type { Identity } from "./x509.ts";
+import type { CertificatePair } from "./x509.ts";
 
 /** For `createServer`: a client that says nothing, or says it slowly, is let go. */
 export const TIMERS = {
@@ -33,7 +33,7 @@ export interface Guarded {
 }
 
 /** Call it before the server listens. */
-export function guard(server: Server, { name, log, maxConnections, streams = false, malformed = badRequest }: Guarded): void {
+export function limitConnections(server: Server, { name, log, maxConnections, streams = false, malformed = badRequest }: Guarded): void {
   const open = new Connections(maxConnections);
   server.timeout = streams ? 0 : UNREAD_MS;
   server.on("connection", (socket: Socket) => {
@@ -58,7 +58,7 @@ export function guard(server: Server, { name, log, maxConnections, streams = fal
   });
   server.once("listening", () => {
     // Too many open files, and the like: without a listener it would end the process.
-    server.on("error", (error) => log.error({ server: name, error }, "server could not take a connection"));
+    server.on("error", (error) => log.error({ server: name, error }, "server could not accept a connection"));
   });
 }
 
@@ -115,7 +115,7 @@ function badRequest({ code }: NodeJS.ErrnoException): string {
   return `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`;
 }
 
-export function secureContext({ certificate, privateKey }: Identity) {
+export function secureContext({ certificate, privateKey }: CertificatePair) {
   return { cert: certificate, key: privateKey, minVersion: "TLSv1.2" } as const;
 }
 

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { connect, createServer } from "node:tls";
 import { afterEach, expect, test } from "vitest";
-import { createAuthority, issue, type Identity } from "./x509.ts";
+import { createAuthority, issue, type CertificatePair } from "./x509.ts";
 
 const notBefore = new Date("2026-01-01T00:00:00Z");
 const notAfter = new Date("2040-01-01T00:00:00Z");
@@ -17,7 +17,7 @@ const server = issue(authority, {
 });
 const client = issue(authority, { commonName: "alice", organizations: ["system:masters", "käfer"], usage: "client", ...lifetime });
 
-const read = (identity: Identity) => new X509Certificate(identity.certificate);
+const read = (identity: CertificatePair) => new X509Certificate(identity.certificate);
 
 const open: { close(): void }[] = [];
 afterEach(() => {
@@ -112,7 +112,7 @@ test("a server certificate is not accepted as a client's", async () => {
 });
 
 /** The common name under which the server knows the client, or why it refuses it. */
-async function handshake(identity: Identity): Promise<string> {
+async function handshake(identity: CertificatePair): Promise<string> {
   const { certificate: cert, privateKey: key } = server;
   const listener = createServer({ key, cert, ca: authority.certificate, requestCert: true, rejectUnauthorized: false }, (socket) => {
     socket.end(

@@ -12,7 +12,7 @@ import {
 import { isIP } from "node:net";
 import { BITS, parseAddress } from "../ip/address.ts";
 
-export interface Identity {
+export interface CertificatePair {
   /** PEM */
   certificate: string;
   /** PKCS #8 in PEM */
@@ -38,7 +38,7 @@ export interface CertificateRequest extends Validity {
 }
 
 /** An authority that may sign end entities, and no further authority. */
-export function createAuthority(request: AuthorityRequest): Identity {
+export function createAuthority(request: AuthorityRequest): CertificatePair {
   const { publicKey, privateKey } = newKeys();
   const subject = distinguishedName(request.commonName, []);
   return certify({
@@ -56,7 +56,7 @@ export function createAuthority(request: AuthorityRequest): Identity {
   });
 }
 
-export function issue(authority: Identity, request: CertificateRequest): Identity {
+export function issue(authority: CertificatePair, request: CertificateRequest): CertificatePair {
   const { publicKey, privateKey } = newKeys();
   const signer = createPrivateKey(authority.privateKey);
   const names = request.names ?? [];
@@ -86,7 +86,7 @@ interface Certification extends Validity {
   extensions: Buffer[];
 }
 
-function certify({ subject, publicKey, privateKey, issuer, signer, extensions, notBefore, notAfter }: Certification): Identity {
+function certify({ subject, publicKey, privateKey, issuer, signer, extensions, notBefore, notAfter }: Certification): CertificatePair {
   const toBeSigned = sequence(
     tagged(0xa0, integer(Buffer.of(2))), // version 3
     integer(serialNumber()),
@@ -143,7 +143,7 @@ function extension(type: Buffer, value: Buffer, critical?: "critical"): Buffer {
 function subjectOf(certificate: string): Buffer {
   const [toBeSigned] = elements(new X509Certificate(certificate).raw);
   const subject = toBeSigned && elements(toBeSigned)[5];
-  if (!subject) throw new Error("The authority's certificate has no subject");
+  if (!subject) throw new Error("The CA certificate has no subject");
   return subject;
 }
 

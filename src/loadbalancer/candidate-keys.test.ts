@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Secret } from "../api/core/secret.ts";
-import { nobody } from "../kube/members/members.ts";
+import { emptyMembers } from "../kube/members/members.ts";
 import { CandidateKeys, sharedKeyIn } from "./candidate-keys.ts";
 
 const bytes = Buffer.alloc(32, 7);
@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-const told = (live: string[], published: Record<string, string>) => keys.update({ ...nobody, live, keys: published });
+const told = (live: string[], published: Record<string, string>) => keys.update({ ...emptyMembers, live, keys: published });
 const following = () => reads.filter(({ aborted }) => !aborted).length;
 
 test("a shared key has 32 bytes, and anything else is none", () => {
@@ -85,7 +85,7 @@ test("the key of a node is the one that was published last", () => {
   expect(keys.of("a")).toBeUndefined();
 });
 
-test("an agent that ends follows nothing any more", async () => {
+test("an agent that stops ends its watches", async () => {
   const stop = new AbortController();
   const running = keys.run(stop.signal);
   told(["a"], {});

@@ -37,7 +37,7 @@ export class CandidateKeys implements Runnable {
     this.#keys = keys;
     for (const node of this.#parsed.keys()) if (keys[node] === undefined) this.#parsed.delete(node);
     if (live.some((node) => keys[node] === undefined)) this.#follow();
-    else if (this.#shared) this.#ending ??= setTimeout(() => this.#forget(), GRACE_MS).unref();
+    else if (this.#shared) this.#ending ??= setTimeout(() => this.#remove(), GRACE_MS).unref();
   }
 
   of(node: string): KeyObject | undefined {
@@ -51,7 +51,7 @@ export class CandidateKeys implements Runnable {
     return parsed.key;
   }
 
-  /** A Secret that is gone or broken tells nothing: what was known holds. */
+  /** If the Secret is deleted or invalid, the last known keys stay. */
   shared(): Buffer | undefined {
     const followed = this.#shared;
     if (!followed) return undefined;
@@ -61,7 +61,7 @@ export class CandidateKeys implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
-    this.#forget();
+    this.#remove();
   }
 
   #follow(): void {
@@ -74,7 +74,7 @@ export class CandidateKeys implements Runnable {
     this.#shared = { cache, end };
   }
 
-  #forget(): void {
+  #remove(): void {
     clearTimeout(this.#ending);
     this.#ending = undefined;
     this.#shared?.end.abort();

@@ -3,41 +3,35 @@ import { counter, gauge, metricsNamed } from "../kube/metrics.ts";
 /** Under MetalLB's names, so that its dashboards and alerts go on. */
 const metallb = metricsNamed("metallb");
 
-export const configLoaded = metallb.gauge(
-  "k8s_client_config_loaded_bool",
-  "1 once the load balancer's configuration was read and is in effect.",
-);
+export const configLoaded = metallb.gauge("k8s_client_config_loaded_bool", "1 once the load balancer configuration is loaded.");
 export const configStale = metallb.gauge(
   "k8s_client_config_stale_bool",
-  "1 while some of the load balancer's configuration is not in effect as it is written, or cannot be read.",
+  "1 while part of the load balancer configuration is not in effect or cannot be read.",
 );
 const allocatorGauge = (name: string, help: string) => metallb.gauge(`allocator_${name}`, help, "pool");
 export const allocatorMetrics = {
-  total: allocatorGauge("addresses_total", "Addresses that the pool has, of both families."),
-  inUse: allocatorGauge("addresses_in_use_total", "Addresses of the pool that are in use; a shared one counts once."),
-  ipv4: allocatorGauge("ipv4_addresses_total", "IPv4 addresses that the pool has."),
-  ipv4InUse: allocatorGauge("ipv4_addresses_in_use_total", "IPv4 addresses of the pool that are in use."),
-  ipv6: allocatorGauge("ipv6_addresses_total", "IPv6 addresses that the pool has."),
-  ipv6InUse: allocatorGauge("ipv6_addresses_in_use_total", "IPv6 addresses of the pool that are in use."),
-  services: allocatorGauge("services_allocated_total", "Services that have an address from the pool."),
+  total: allocatorGauge("addresses_total", "Addresses in the pool, both families."),
+  inUse: allocatorGauge("addresses_in_use_total", "Addresses of the pool in use; a shared address counts once."),
+  ipv4: allocatorGauge("ipv4_addresses_total", "IPv4 addresses in the pool."),
+  ipv4InUse: allocatorGauge("ipv4_addresses_in_use_total", "IPv4 addresses of the pool in use."),
+  ipv6: allocatorGauge("ipv6_addresses_total", "IPv6 addresses in the pool."),
+  ipv6InUse: allocatorGauge("ipv6_addresses_in_use_total", "IPv6 addresses of the pool in use."),
+  services: allocatorGauge("services_allocated_total", "Services with an address from the pool."),
 };
-export const serviceUpdates = metallb.counter("k8s_client_updates_total", "Times a Service was looked at.");
-export const serviceUpdateErrors = metallb.counter(
-  "k8s_client_update_errors_total",
-  "Times that could not be finished; it is tried again.",
-);
+export const serviceUpdates = metallb.counter("k8s_client_updates_total", "Reconciles of Services.");
+export const serviceUpdateErrors = metallb.counter("k8s_client_update_errors_total", "Failed reconciles of Services; they are retried.");
 export const addressRepairs = counter(
   "service_address_repairs_total",
-  "Times the addresses in a Service's status were put back after somebody else had changed them. `manager` is who, by the Service's managedFields.",
+  "Times the addresses in a Service's status were restored after another writer changed them. `manager` is that writer, from the Service's managedFields.",
   "manager",
 );
-export const contestedServices = gauge(
-  "contested_services",
-  "Services whose addresses somebody else keeps changing, so that they are put back only now and then.",
+export const servicesWithWriteConflicts = gauge(
+  "services_with_write_conflicts",
+  "Services whose addresses another writer keeps changing; they are restored with backoff.",
 );
 export const servicesNotAnnounced = gauge(
   "services_not_announced",
-  "Services of type LoadBalancer that no node announces, by the reason in their condition metallb.io/Announced. Of those with noIPAllocated, none has an address.",
+  "Services of type LoadBalancer that no node announces, by the reason of their condition metallb.io/Announced. Services with noIPAllocated have no address.",
   "reason",
 );
 export const speakerAnnounced = metallb.gauge(
@@ -52,14 +46,14 @@ export const speakerAnnounced = metallb.gauge(
 // speaker/bgp/, as FRR counts them
 export const speakerPolls = counter(
   "speaker_polls_total",
-  "Times FRR was asked for the sessions of the load balancer. `outcome` is ok or the VtyError code.",
+  "Reads of the load balancer's sessions from FRR. `outcome` is ok or the VtyError code.",
   "outcome",
 );
 const bgpGauge = (name: string, help: string) => metallb.gauge(`bgp_${name}`, help, "peer", "vrf");
 export const bgpMetrics = {
   sessionUp: bgpGauge("session_up", "1 while the BGP session is established."),
-  announcedPrefixes: bgpGauge("announced_prefixes_total", "Prefixes that the peer was told."),
-  receivedPrefixes: bgpGauge("received_prefixes_total", "Prefixes of the peer that were let in."),
+  announcedPrefixes: bgpGauge("announced_prefixes_total", "Prefixes advertised to the peer."),
+  receivedPrefixes: bgpGauge("received_prefixes_total", "Prefixes accepted from the peer."),
   opensSent: bgpGauge("opens_sent", "BGP open messages sent."),
   opensReceived: bgpGauge("opens_received", "BGP open messages received."),
   notificationsSent: bgpGauge("notifications_sent", "BGP notification messages sent."),
@@ -86,38 +80,32 @@ export const bfdMetrics = {
 // speaker/l2/
 export const l2RequestsReceived = metallb.counter(
   "layer2_requests_received",
-  "ARP requests and neighbour solicitations for an address that this node holds, on its interfaces.",
+  "ARP requests and neighbor solicitations received for an address that this node announces.",
   "ip",
 );
 export const l2ResponsesSent = metallb.counter(
   "layer2_responses_sent",
-  "Those that were answered: all of them, since the kernel does it.",
+  "ARP requests and neighbor solicitations answered: all, since the kernel answers them.",
   "ip",
 );
 export const l2GratuitousSent = metallb.counter(
   "layer2_gratuitous_sent",
-  "Gratuitous ARPs and unsolicited neighbour advertisements sent for an address that this node holds.",
+  "Gratuitous ARPs and unsolicited neighbor advertisements sent for an address that this node announces.",
   "ip",
 );
-export const l2Takeovers = counter("l2_takeovers_total", "Service addresses that this node put on a link, after nobody answered for them.");
+export const l2Takeovers = counter("l2_takeovers_total", "Service addresses that this node acquired after probing for duplicates.");
 export const l2Conflicts = counter(
   "l2_conflicts_total",
-  "Times another MAC answered for a service address. `outcome` is in-use (not taken), let-go (given up) or kept.",
+  "Times another MAC answered for a service address. `outcome` is in-use (not acquired), let-go (released) or kept.",
   "outcome",
 );
 export const l2Addresses = gauge("l2_addresses", "Service addresses on this node's links.");
 export const l2Heartbeats = counter(
   "l2_heartbeats_total",
-  "Heartbeats among candidates. `outcome` is sent, heard, returned (after silence), stale (heard before, or played again), skewed (clocks differ by a minute), forged (not signed with the key of its node, or not from an address of it), malformed (no heartbeat), stranger (no member) or dropped (from no Node's address, or too many at once).",
+  "Heartbeats between candidates. `outcome` is sent, heard (received), returned (received after missed heartbeats), stale (old or replayed), skewed (clocks differ by a minute), forged (wrong signing key or source address for its node), malformed (not a heartbeat), stranger (not a member) or dropped (source is not a Node address, or rate limit).",
   "outcome",
 );
-export const l2RefreshFailures = counter(
-  "l2_refresh_failures_total",
-  "Times the kernel could not be told to keep addresses; tried again a second later.",
-);
-export const l2WireRestarts = counter(
-  "l2_wire_restarts_total",
-  "Times the process that sends and hears frames ended and was started again.",
-);
-export const l2WireErrors = counter("l2_wire_errors_total", "What came in from the network and could not be handled, which is a defect.");
-export const l2GuardFailures = counter("l2_guard_failures_total", "Times nftables refused the rules of service addresses.", "family");
+export const l2RefreshFailures = counter("l2_refresh_failures_total", "Failed address refreshes in the kernel; retried after a second.");
+export const l2PacketSocketRestarts = counter("l2_wire_restarts_total", "Restarts of the packet socket process.");
+export const l2PacketErrors = counter("l2_wire_errors_total", "Received frames that could not be handled: a bug.");
+export const l2NftFailures = counter("l2_guard_failures_total", "Times nftables rejected the rules of service addresses.", "family");

@@ -13,7 +13,7 @@ interface Cleaning {
   readonly stopFrr: () => Promise<void>;
 }
 
-/** What we keep in the state directory; anything else there is someone else's. */
+/** Our files in the state directory; other files are left alone. */
 const FILES = /^(loadbalancer(\.json(\.new|\.damaged|\.version-\d+)?)?|signing-key\.pem(\.new)?)$/;
 
 /** All that the load balancer left on this machine, in the order in which it can go. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/kind.ts";
 import type { Review } from "../kube/webhook/review.ts";
-import { bgpAd, community, l2Ad, node, objects, onRack, type Parts, peer, pool, profile } from "./testing/config-fixtures.ts";
-import { judge } from "./webhooks.ts";
+import { bgpAd, community, l2Ad, node, objects, onRack, type ConfigParts, peer, pool, profile } from "./testing/config-fixtures.ts";
+import { validateWrite } from "./webhooks.ts";
 
 const KINDS = {
   pools: "IPAddressPool",
@@ -14,10 +14,10 @@ const KINDS = {
 } as const;
 
 const NAMESPACE = "metallb-system";
-const ask = (part: keyof typeof KINDS, review: Review<KubeObject>, there: Parts) =>
-  judge(review, { kind: KINDS[part], part, namespace: NAMESPACE, objects: objects(there) });
+const ask = (part: keyof typeof KINDS, review: Review<KubeObject>, there: ConfigParts) =>
+  validateWrite(review, { kind: KINDS[part], part, namespace: NAMESPACE, objects: objects(there) });
 
-function errors(part: keyof typeof KINDS, review: Review<KubeObject>, there: Parts = {}): string[] {
+function errors(part: keyof typeof KINDS, review: Review<KubeObject>, there: ConfigParts = {}): string[] {
   return (ask(part, review, there).errors ?? []).map(({ field, message }) => `${field}: ${message}`);
 }
 
@@ -25,7 +25,7 @@ const created = (object: KubeObject): Review<KubeObject> => ({ operation: "CREAT
 const updated = (old: KubeObject, object: KubeObject): Review<KubeObject> => ({ operation: "UPDATE", old, object });
 
 describe("a write is refused", () => {
-  test.each<[string, keyof typeof KINDS, KubeObject, Parts, string]>([
+  test.each<[string, keyof typeof KINDS, KubeObject, ConfigParts, string]>([
     [
       "a pool that cannot be",
       "pools",
@@ -101,7 +101,7 @@ describe("a write is refused", () => {
       "pools",
       pool("a", ["10.0.0.0/26"]),
       { bgpAdvertisements: [bgpAd("wide", { aggregationLength: 24 })] },
-      "spec: BGPAdvertisement wide could not stay: spec.aggregationLength: invalid aggregation length 24: prefix 26 in this pool",
+      "spec: the change makes BGPAdvertisement wide invalid: spec.aggregationLength: invalid aggregation length 24: prefix 26 in this pool",
     ],
   ])("%s", (_what, part, object, there, expected) => {
     const found = errors(part, created(object), there);
@@ -118,7 +118,7 @@ describe("a write is refused", () => {
     // Before anything is recorded the older object would win, and the other is what could not stay.
     const bare = [pool("a", ["10.0.0.0/24"]), pool("a", ["10.0.0.0/23"], {}, { generation: 2 })] as const;
     expect(errors("pools", updated(...bare), { pools: [bare[0], other] })).toEqual([
-      'spec: IPAddressPool b could not stay: spec.addresses[0]: CIDR "10.0.1.0/24" in pool "b" overlaps with already defined CIDR "10.0.0.0/23"',
+      'spec: the change makes IPAddressPool b invalid: spec.addresses[0]: CIDR "10.0.1.0/24" in pool "b" overlaps with already defined CIDR "10.0.0.0/23"',
     ]);
   });
 
@@ -139,7 +139,7 @@ describe("a write is refused", () => {
 });
 
 describe("a write goes through", () => {
-  test.each<[string, keyof typeof KINDS, KubeObject, Parts]>([
+  test.each<[string, keyof typeof KINDS, KubeObject, ConfigParts]>([
     [
       "without the Secret and the profile that a peer names",
       "peers",

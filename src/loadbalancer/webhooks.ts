@@ -10,7 +10,7 @@ import { Community } from "../api/metallb/community.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
 import type { Cache } from "../kube/cache/cache.ts";
-import type { Judgement, Review } from "../kube/webhook/review.ts";
+import type { ReviewResult, Review } from "../kube/webhook/review.ts";
 import type { WebhookServer } from "../kube/webhook/server.ts";
 import { type ConfigFailure, loadConfig } from "./config/load.ts";
 import type { ConfigObjects } from "./config/objects.ts";
@@ -32,13 +32,13 @@ export interface ReviewSources {
 type Part = Exclude<keyof ReviewSources, "nodes">;
 
 /** Has writes of the load balancer's configuration judged by the same rules that it is loaded by, apart from what is transient. */
-export function registerLoadBalancer(server: Pick<WebhookServer, "register">, sources: ReviewSources, namespace: string): void {
+export function registerWebhooks(server: Pick<WebhookServer, "register">, sources: ReviewSources, namespace: string): void {
   const register = <T extends KubeObject>(kind: Kind<T>, part: Part) =>
     server.register(
       kind,
       async (review: Review<KubeObject>, signal) => {
         await Promise.all(Object.values(sources).map((cache: Watched<KubeObject>) => cache.waitForSync(signal)));
-        return judge(review, { kind: kind.kind, part, namespace, objects: objectsOf(sources) });
+        return validateWrite(review, { kind: kind.kind, part, namespace, objects: objectsOf(sources) });
       },
       part === "bfdProfiles" ? ["CREATE", "UPDATE", "DELETE"] : ["CREATE", "UPDATE"],
     );
@@ -59,14 +59,14 @@ interface Place {
 }
 
 /** What is wrong with a write, of the object itself or of others because of it. */
-export function judge(review: Review<KubeObject>, place: Place): Judgement {
+export function validateWrite(review: Review<KubeObject>, place: Place): ReviewResult {
   if (review.operation === "DELETE") return deletion(review.old, place);
   const { object } = review;
   if (object.metadata.namespace !== place.namespace) {
     const message = `resource must be created in ${place.namespace} namespace`;
     return review.operation === "CREATE" ? { errors: [{ reason: "FieldValueForbidden", field: "metadata.namespace", message }] } : {};
   }
-  // Whoever takes a finalizer off a broken object must not be held up by what is broken.
+  // Removing a finalizer from an invalid object must not be blocked by its errors.
   if (object.metadata.deletionTimestamp !== undefined || (review.operation === "UPDATE" && isSame(review.old, object))) return {};
   const warnings = deprecations(object, place.kind);
   const found = failures(withObject(place, review)).filter(
@@ -91,7 +91,7 @@ function withObject({ objects, part }: Place, review: Exclude<Review<KubeObject>
   return { ...objects, [part]: [...others, operation === "CREATE" ? created : object] };
 }
 
-/** The namespace of what only stands in for something. */
+/** The namespace of placeholder objects. */
 const STAND_IN = "";
 const SECRET: Secret = { metadata: { name: "" }, type: "kubernetes.io/basic-auth", data: { password: "Kg==" } };
 
@@ -113,7 +113,7 @@ function withReferences(objects: ConfigObjects): ConfigObjects {
   };
 }
 
-function deletion({ metadata: { name, namespace } }: KubeObject, place: Place): Judgement {
+function deletion({ metadata: { name, namespace } }: KubeObject, place: Place): ReviewResult {
   const users = place.objects.peers.filter(({ spec }) => spec?.bfdProfile === name);
   if (place.part !== "bfdProfiles" || namespace !== place.namespace) return {};
   return {
@@ -135,7 +135,11 @@ function ownError({ field, message }: ConfigFailure): FieldError {
 }
 
 function caused({ kind, name, field, message }: ConfigFailure): FieldError {
-  return { reason: "FieldValueInvalid", field: "spec", message: `${kind} ${name} could not stay: ${field}: ${inOneLine(message)}` };
+  return {
+    reason: "FieldValueInvalid",
+    field: "spec",
+    message: `the change makes ${kind} ${name} invalid: ${field}: ${inOneLine(message)}`,
+  };
 }
 
 function inOneLine(message: string): string {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checked, checkedLines, wholeBytes } from "./checksummed-lines.ts";
+import { checked, checkedLines, completeBytes } from "./checksummed-lines.ts";
 
 const records = (content: Buffer) => [...checkedLines(content)].map(({ record }) => record);
 const file = Buffer.concat([checked('{"a":1}'), checked(Buffer.from('{"b":"ä"}'))]);
@@ -12,10 +12,10 @@ test("lines are read back as they were written", () => {
 test("a line that was cut short at the end is none", () => {
   for (let end = file.length - 1; end > checked('{"a":1}').length; end--) {
     expect(records(file.subarray(0, end))).toEqual([{ a: 1 }]);
-    expect(wholeBytes(file.subarray(0, end))).toBe(checked('{"a":1}').length);
+    expect(completeBytes(file.subarray(0, end))).toBe(checked('{"a":1}').length);
   }
-  expect(wholeBytes(file)).toBe(file.length);
-  expect(wholeBytes(Buffer.alloc(0))).toBe(0);
+  expect(completeBytes(file)).toBe(file.length);
+  expect(completeBytes(Buffer.alloc(0))).toBe(0);
 });
 
 test("a line with any other byte is not believed", () => {

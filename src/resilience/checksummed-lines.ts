@@ -34,7 +34,7 @@ export function* checkedLines(content: Buffer): Generator<CheckedLine> {
 }
 
 /** Up to where a file is whole. */
-export function wholeBytes(content: Buffer): number {
+export function completeBytes(content: Buffer): number {
   return content.lastIndexOf(10) + 1;
 }
 

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { leftValues, recordClaims } from "./claim-record.ts";
-import { at, claimsOf, recorded, wish } from "./testing/fixtures.ts";
+import { releasedValues, recordClaims } from "./claim-record.ts";
+import { at, claimsOf, recorded, testSpec } from "./testing/fixtures.ts";
 
 const created = new Date(5000);
 const now = new Date(90_500);
 
 const record = (asks: string[], before: Record<string, number> = {}, release = false) =>
-  recordClaims(claimsOf(wish(...asks)), recorded(before), { created, now, release });
+  recordClaims(claimsOf(testSpec(...asks)), recorded(before), { created, now, release });
 const seconds = (asks: string[], before?: Record<string, number>, release?: boolean) =>
   Object.fromEntries(record(asks, before, release).map(({ claim, since }) => [claim, Date.parse(since) / 1000]));
 
@@ -49,7 +49,7 @@ describe("a record", () => {
     expect(seconds(asks, before, release)).toEqual(Object.fromEntries(texts));
   });
 
-  test("leaves out what follows from another value, and what nobody can read", () => {
+  test("omits values that follow from another one and values that cannot be parsed", () => {
     const asked = [
       { key: "value/7", field: "", words: "" },
       { key: "double/14", field: "", words: "", follows: "value/7" },
@@ -64,9 +64,9 @@ describe("a record", () => {
   test("tells a value that is written like a part of a range from such a part, and from those beside it", () => {
     const times = { created, now, release: false };
     const first = recordClaims(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), [], times);
-    expect(leftValues(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), first)).toEqual([]);
+    expect(releasedValues(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), first)).toEqual([]);
     const since = created.getTime();
-    expect(leftValues(asking("alias/192.0.2.1-192.0.2.9"), first)).toEqual([
+    expect(releasedValues(asking("alias/192.0.2.1-192.0.2.9"), first)).toEqual([
       { key: "alias/192.0.2.5-192.0.2.7", since },
       { key: "alias/gold", since },
       { key: "alias/odd/", since },
@@ -85,7 +85,7 @@ describe("a record", () => {
     const before = fc.dictionary(ask, fc.integer({ min: 1, max: 80 }), { maxKeys: 5 });
     fc.assert(
       fc.property(fc.array(ask, { maxLength: 4 }), before, fc.boolean(), (asks, before, release) => {
-        const claims = claimsOf(wish(...asks));
+        const claims = claimsOf(testSpec(...asks));
         const once = recordClaims(claims, recorded(before), { created, now, release });
         expect(recordClaims(claims, once, { created, now: new Date(99_000), release })).toEqual(once);
       }),

@@ -1,6 +1,6 @@
 import { IntervalSet } from "../ip/interval-set.ts";
 import type { Range } from "../ip/range.ts";
-import { type Claim, claimText, Recorded, type RecordedClaim } from "./claim.ts";
+import { type Claim, claimText, ClaimRecord, type RecordedClaim } from "./claim.ts";
 
 /** The part of a claim that says what is asked for. */
 type Value = Pick<Claim, "key" | "range" | "follows">;
@@ -20,9 +20,9 @@ export function recordClaims(
   before: readonly RecordedClaim[],
   { created, now, release }: { created: Date; now: Date; release: boolean },
 ): RecordedClaim[] {
-  const known = new Recorded(before);
+  const known = new ClaimRecord(before);
   const fresh = (before.length === 0 ? created : now).getTime();
-  const record = release ? [] : leftValues(asked, before);
+  const record = release ? [] : releasedValues(asked, before);
 
   for (const { key, range } of asked.filter(isRecorded)) if (!range) record.push({ key, since: known.points.get(key) ?? fresh });
   for (const [key, wanted] of rangesByKey(asked)) {
@@ -37,9 +37,9 @@ export function recordClaims(
   return [...since].map(([claim, since]) => ({ claim, since: timeText(since) })).sort((a, b) => (a.claim < b.claim ? -1 : 1));
 }
 
-/** What is recorded and not asked for any more; of a range that shrank, the rest. */
-export function leftValues(asked: readonly Value[], before: readonly RecordedClaim[]): Aged[] {
-  const known = new Recorded(before);
+/** Recorded claims that are no longer wanted; for a range that shrank, the rest. */
+export function releasedValues(asked: readonly Value[], before: readonly RecordedClaim[]): Aged[] {
+  const known = new ClaimRecord(before);
   const points = new Set(asked.filter((value) => isRecorded(value) && !value.range).map(({ key }) => key));
   const wanted = rangesByKey(asked);
 
@@ -58,7 +58,7 @@ function isRecorded({ follows }: Value): boolean {
 }
 
 /** Parts that do not overlap: where a record says two things, the older one holds. */
-function agedParts({ parts }: Recorded, key: string): { range: Range; since: number }[] {
+function agedParts({ parts }: ClaimRecord, key: string): { range: Range; since: number }[] {
   let covered = new IntervalSet();
   const aged: { range: Range; since: number }[] = [];
   for (const { range, since } of (parts.get(key) ?? []).toSorted((a, b) => a.since - b.since)) {

@@ -6,7 +6,7 @@ export interface Claim {
   readonly key: string;
   /** Two ranges under the same key are in each other's way where they overlap. */
   readonly range?: Range;
-  /** Where the value stands in the object: `spec.vni`. */
+  /** The field with the value: `spec.vni`. */
   readonly field: string;
   /** How a message begins: `VNI 100`. */
   readonly words: string;
@@ -29,7 +29,7 @@ export interface RecordedPart {
 }
 
 /** Whether two who ask for these are in each other's way. */
-export function meet(a: Claim, b: Claim): boolean {
+export function claimsOverlap(a: Claim, b: Claim): boolean {
   if (a.key !== b.key || (a.shared && b.shared)) return false;
   return !a.range || !b.range || a.range.overlaps(b.range);
 }
@@ -46,7 +46,7 @@ interface Index {
 }
 
 /** What one object's record says, by value. What cannot be read is as if it were not there. */
-export class Recorded {
+export class ClaimRecord {
   readonly points = new Map<string, number>();
   readonly parts = new Map<string, RecordedPart[]>();
   readonly #indexes = new Map<string, Index>();

@@ -3,7 +3,7 @@ export interface Failure {
   readonly kind: string;
   readonly name: string;
   readonly namespace: string;
-  /** ValidationFailed: refused before anything was touched. DependencyFailed: what it stands on is missing. ApplicationFailed: FRR or the kernel refused it. */
+  /** ValidationFailed: rejected before anything changed. DependencyFailed: a dependency is missing. ApplicationFailed: FRR or the kernel rejected it. */
   readonly reason: "ValidationFailed" | "DependencyFailed" | "ApplicationFailed";
   /** The field to change, such as `spec.vni`; empty where it is the object as a whole. */
   readonly field: string;

@@ -1,23 +1,23 @@
 import type { Range } from "../ip/range.ts";
 import type { Claim } from "./claim.ts";
-import { ageOf, byAge, type Cell, type Entrant, type Entry, type Form, oldest } from "./claimant.ts";
+import { ageOf, byAge, type Overlap, type Claimant, type OverlapEntry, type SpecVariant, oldest } from "./claimant.ts";
 
 interface Asked {
-  readonly form: Form;
+  readonly form: SpecVariant;
   readonly claim: Claim;
 }
 
 type AskedRange = Asked & { readonly claim: Claim & { readonly range: Range } };
 
 /** Finds where forms of different entrants meet, and puts those who do in order of age. */
-export function layCells(entrants: readonly Entrant[]): void {
+export function findOverlaps(claimants: readonly Claimant[]): void {
   const values = new Map<string, Asked[]>();
   const ranges = new Map<string, AskedRange[]>();
-  for (const { current, kept } of entrants) {
-    for (const form of kept ? [current, kept] : [current]) {
-      for (const claim of form.claims) {
-        if (hasRange(claim)) at(ranges, claim.key).push({ form, claim });
-        else at(values, claim.key).push({ form, claim });
+  for (const { current, kept } of claimants) {
+    for (const variant of kept ? [current, kept] : [current]) {
+      for (const claim of variant.claims) {
+        if (hasRange(claim)) at(ranges, claim.key).push({ form: variant, claim });
+        else at(values, claim.key).push({ form: variant, claim });
       }
     }
   }
@@ -34,14 +34,14 @@ function layValue(asked: readonly Asked[]): void {
   for (const sharers of Map.groupBy(sharing, ({ form }) => form.entrant).values()) lay([...alone, ...sharers], sinceOf);
 }
 
-function sinceOf({ entrant }: Form, claim: Claim): number {
+function sinceOf({ entrant }: SpecVariant, claim: Claim): number {
   return oldest(entrant, claim);
 }
 
 /** Something begins or ends here: an entrant's asking, or a part that its record knows. */
 interface Turn {
   readonly at: bigint;
-  readonly entrant: Entrant;
+  readonly entrant: Claimant;
   readonly is: "asks" | "stops" | "ages";
   readonly apply: () => void;
 }
@@ -51,12 +51,12 @@ interface Turn {
  * or than just after, nothing new is decided: there is a cell where most ask.
  */
 function layParts(key: string, asked: readonly AskedRange[]): void {
-  const entrants = new Set(asked.map(({ form }) => form.entrant));
-  if (entrants.size < 2) return;
+  const claimants = new Set(asked.map(({ form }) => form.entrant));
+  if (claimants.size < 2) return;
   const line = new Line();
   for (const one of asked) line.ask(one);
-  for (const entrant of entrants) {
-    for (const part of entrant.recorded.parts.get(key) ?? []) line.record(entrant, part);
+  for (const claimant of claimants) {
+    for (const part of claimant.recorded.parts.get(key) ?? []) line.record(claimant, part);
   }
 
   let isNew = false;
@@ -75,8 +75,8 @@ class Line {
   /** What is asked for at the place that has been reached. */
   readonly here = new Set<AskedRange>();
   readonly #turns: Turn[] = [];
-  readonly #asking = new Map<Entrant, number>();
-  readonly #ages = new Map<Entrant, number[]>();
+  readonly #asking = new Map<Claimant, number>();
+  readonly #ages = new Map<Claimant, number[]>();
 
   ask(one: AskedRange): void {
     const { entrant } = one.form;
@@ -96,14 +96,14 @@ class Line {
     );
   }
 
-  record(entrant: Entrant, { range, since }: { readonly range: Range; readonly since: number }): void {
-    const held = this.#ages.get(entrant) ?? [];
-    this.#ages.set(entrant, held);
+  record(claimant: Claimant, { range, since }: { readonly range: Range; readonly since: number }): void {
+    const held = this.#ages.get(claimant) ?? [];
+    this.#ages.set(claimant, held);
     const begin = () => held.push(since);
     const end = () => held.splice(held.indexOf(since), 1);
     this.#turns.push(
-      { at: position(range.first), entrant, is: "ages", apply: begin },
-      { at: position(range.last) + 1n, entrant, is: "ages", apply: end },
+      { at: position(range.first), entrant: claimant, is: "ages", apply: begin },
+      { at: position(range.last) + 1n, entrant: claimant, is: "ages", apply: end },
     );
   }
 
@@ -119,13 +119,13 @@ class Line {
     }
   }
 
-  isHere(entrant: Entrant): boolean {
-    return (this.#asking.get(entrant) ?? 0) > 0;
+  isHere(claimant: Claimant): boolean {
+    return (this.#asking.get(claimant) ?? 0) > 0;
   }
 
-  ageOf(entrant: Entrant): number {
-    const held = this.#ages.get(entrant) ?? [];
-    return ageOf(entrant, held.length === 0 ? undefined : Math.min(...held));
+  ageOf(claimant: Claimant): number {
+    const held = this.#ages.get(claimant) ?? [];
+    return ageOf(claimant, held.length === 0 ? undefined : Math.min(...held));
   }
 
   /** Whether after this turn not all that is here is here any more, and as old as it was. */
@@ -134,9 +134,9 @@ class Line {
   }
 }
 
-function lay(asked: Iterable<Asked>, since: (form: Form, claim: Claim) => number): void {
-  const cell: Cell = { entries: [], head: 0, holder: undefined };
-  const entries = new Map<Form, Entry>();
+function lay(asked: Iterable<Asked>, since: (variant: SpecVariant, claim: Claim) => number): void {
+  const cell: Overlap = { entries: [], head: 0, holder: undefined };
+  const entries = new Map<SpecVariant, OverlapEntry>();
   for (const { form, claim } of asked) {
     if (!entries.has(form)) entries.set(form, { cell, form, claim, since: since(form, claim) });
   }

@@ -1,8 +1,19 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { claimText, meet as claimsMeet } from "./claim.ts";
-import type { Contender } from "./resolve-conflicts.ts";
-import { at, claimsOf, contender, messages, outcome, recorded, running, settled, type Wish, wish } from "./testing/fixtures.ts";
+import { claimText, claimsOverlap as claimsMeet } from "./claim.ts";
+import type { ClaimingResource } from "./resolve-conflicts.ts";
+import {
+  at,
+  claimsOf,
+  testResource,
+  messages,
+  effectiveForms,
+  recorded,
+  running,
+  resolvedNames,
+  type TestSpec,
+  testSpec,
+} from "./testing/fixtures.ts";
 
 const options = { seed: 3, numRuns: 500 };
 
@@ -37,14 +48,14 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
   lastGoodSince: fc.array(second, { minLength: 3, maxLength: 3 }),
 });
 
-function build(one: Drawn, nth: number, withState: boolean): Contender<Wish> {
+function build(one: Drawn, nth: number, withState: boolean): ClaimingResource<TestSpec> {
   const since: Record<string, number> = {};
   if (withState) for (const [at, text] of (one.lastGood ?? []).entries()) since[text] = one.lastGoodSince[at] ?? 1;
   for (const [at, text] of one.asks.entries()) {
     const second = one.since[at];
     if (second !== undefined) since[text] ??= second;
   }
-  return contender(`c${nth}`, one.faulty ? { ...wish(...one.asks), faulty: true } : wish(...one.asks), {
+  return testResource(`c${nth}`, one.faulty ? { ...testSpec(...one.asks), faulty: true } : testSpec(...one.asks), {
     kind: one.kind,
     created: new Date(one.created * 1000),
     recorded: recorded(since),
@@ -54,17 +65,17 @@ function build(one: Drawn, nth: number, withState: boolean): Contender<Wish> {
 }
 
 /** What runs before an edit was settled once: no two of them have the same. */
-function consistent(contenders: Contender<Wish>[]): Contender<Wish>[] {
-  const ran = contenders.flatMap((one) => (one.lastGood ? contender(one.name, one.lastGood.spec, { recorded: one.recorded }) : []));
-  const before = settled(...ran);
+function consistent(resources: ClaimingResource<TestSpec>[]): ClaimingResource<TestSpec>[] {
+  const ran = resources.flatMap((one) => (one.lastGood ? testResource(one.name, one.lastGood.spec, { recorded: one.recorded }) : []));
+  const before = resolvedNames(...ran);
   const runs = new Set(before.effective.map(({ contender: { name } }) => name));
-  return contenders.map((one) => (runs.has(one.name) ? one : { ...one, lastGood: undefined }));
+  return resources.map((one) => (runs.has(one.name) ? one : { ...one, lastGood: undefined }));
 }
 
 const many = (withState: boolean) =>
   fc.array(drawn, { minLength: 1, maxLength: 9 }).map((all) => consistent(all.map((one, nth) => build(one, nth, withState))));
 
-function meet(a: Wish, b: Wish): boolean {
+function meet(a: TestSpec, b: TestSpec): boolean {
   return claimsOf(a).some((one) => claimsOf(b).some((other) => claimsMeet(one, other)));
 }
 
@@ -73,7 +84,7 @@ test("the decision does not depend on the order of the contenders", () => {
     fc.property(
       many(true).chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
       ([all, shuffled]) => {
-        expect(settled(...shuffled)).toEqual(settled(...all));
+        expect(resolvedNames(...shuffled)).toEqual(resolvedNames(...all));
       },
     ),
     options,
@@ -83,7 +94,7 @@ test("the decision does not depend on the order of the contenders", () => {
 test("no two that may be ask for the same", () => {
   fc.assert(
     fc.property(many(true), (all) => {
-      const { effective } = settled(...all);
+      const { effective } = resolvedNames(...all);
       for (const [nth, a] of effective.entries()) {
         for (const b of effective.slice(nth + 1)) expect(meet(a.spec, b.spec)).toBe(false);
       }
@@ -92,10 +103,10 @@ test("no two that may be ask for the same", () => {
   );
 });
 
-test("whoever is not as written is told why, and a conflict names one that exists; whoever is as written is not told anything", () => {
+test("a resource that is not accepted has a failure, and a conflict names an existing resource; an accepted one has none", () => {
   fc.assert(
     fc.property(many(true), (all) => {
-      const { effective, failures } = settled(...all);
+      const { effective, failures } = resolvedNames(...all);
       for (const one of all) {
         const told = failures.filter(({ name }) => name === one.name);
         const current = effective.some(({ contender, form }) => contender === one && form === "current");
@@ -110,17 +121,17 @@ test("whoever is not as written is told why, and a conflict names one that exist
   );
 });
 
-test("carried out again and again it comes to rest, and nobody that runs is taken down on the way", () => {
+test("repeated passes converge, and no running resource is removed on the way", () => {
   fc.assert(
     fc.property(many(true), (all) => {
-      let contenders = all;
-      let before = settled(...contenders);
+      let resources = all;
+      let before = resolvedNames(...resources);
       for (let passes = 0; ; passes += 1) {
         expect(passes).toBeLessThan(all.length + 1);
-        contenders = carriedOut(contenders, before);
-        const after = settled(...contenders);
-        expect(Object.keys(outcome(after))).toEqual(expect.arrayContaining(Object.keys(outcome(before))));
-        if (JSON.stringify(outcome(after)) === JSON.stringify(outcome(before))) break;
+        resources = carriedOut(resources, before);
+        const after = resolvedNames(...resources);
+        expect(Object.keys(effectiveForms(after))).toEqual(expect.arrayContaining(Object.keys(effectiveForms(before))));
+        if (JSON.stringify(effectiveForms(after)) === JSON.stringify(effectiveForms(before))) break;
         before = after;
       }
     }),
@@ -131,38 +142,38 @@ test("carried out again and again it comes to rest, and nobody that runs is take
 test("one more, with values of its own, changes nothing for the others; neither does one that fails", () => {
   fc.assert(
     fc.property(many(true), (all) => {
-      const before = settled(...all);
-      const alone = contender("alone", wish("77", "700-710"));
-      const faulty = contender("faulty", { ...wish("1", "2", "3", "10-40"), faulty: true });
-      const after = settled(...all, alone, faulty);
-      expect(outcome(after)).toEqual({ ...outcome(before), alone: "current 77 700-710" });
+      const before = resolvedNames(...all);
+      const alone = testResource("alone", testSpec("77", "700-710"));
+      const faulty = testResource("faulty", { ...testSpec("1", "2", "3", "10-40"), faulty: true });
+      const after = resolvedNames(...all, alone, faulty);
+      expect(effectiveForms(after)).toEqual({ ...effectiveForms(before), alone: "current 77 700-710" });
       expect(messages(after).filter((text) => !text.startsWith("faulty:"))).toEqual(messages(before));
     }),
     options,
   );
 });
 
-test("what runs as written, and asked for it first, goes on whatever the others are edited to", () => {
+test("a running resource with the oldest claims stays, whatever the others are edited to", () => {
   fc.assert(
     fc.property(many(true), asks, (all, mine) => {
-      const oldest = contender("oldest", wish(...mine), {
+      const oldest = testResource("oldest", testSpec(...mine), {
         recorded: mine.map((text) => ({ claim: claimText(...keyOf(text)), since: at(0) })),
-        lastGood: { spec: wish(...mine), generation: 2 },
+        lastGood: { spec: testSpec(...mine), generation: 2 },
       });
-      expect(outcome(settled(...all, oldest))["oldest"]).toBe(["current", ...mine].join(" "));
+      expect(effectiveForms(resolvedNames(...all, oldest))["oldest"]).toBe(["current", ...mine].join(" "));
     }),
     options,
   );
 });
 
-test("a sound edit that is refused leaves the last good form, unless an older claim is laid to it", () => {
+test("a valid edit that loses a conflict keeps the last good version, unless an older claim takes it", () => {
   fc.assert(
     fc.property(many(true), (all) => {
-      const { effective } = settled(...all);
+      const { effective } = resolvedNames(...all);
       for (const one of all.filter(({ lastGood }) => lastGood)) {
         const live = effective.find(({ contender }) => contender === one);
         if (live) continue;
-        const kept = one.lastGood?.spec ?? wish();
+        const kept = one.lastGood?.spec ?? testSpec();
         expect(effective.some(({ spec, contender }) => contender !== one && meet(spec, kept))).toBe(true);
       }
     }),
@@ -175,13 +186,13 @@ test("from an empty state the set does not depend on who arrived first, given th
     fc.property(
       many(false).chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
       ([all, arrivals]) => {
-        let state = new Map<string, Contender<Wish>["lastGood"]>();
+        let state = new Map<string, ClaimingResource<TestSpec>["lastGood"]>();
         for (const [nth] of arrivals.entries()) {
           const present = arrivals.slice(0, nth + 1).map((one) => Object.assign({}, one, { lastGood: state.get(one.name) }));
-          const { effective } = settled(...present);
+          const { effective } = resolvedNames(...present);
           state = new Map(effective.map(({ contender: { name }, spec, form }) => [name, { spec, generation: form === "current" ? 2 : 1 }]));
         }
-        expect(new Set(state.keys())).toEqual(new Set(Object.keys(outcome(settled(...all)))));
+        expect(new Set(state.keys())).toEqual(new Set(Object.keys(effectiveForms(resolvedNames(...all)))));
       },
     ),
     options,
@@ -191,15 +202,15 @@ test("from an empty state the set does not depend on who arrived first, given th
 test("five thousand of every sort are settled without taking all pairs in hand", () => {
   const count = 5000;
   const all = Array.from({ length: count }, (_, nth) => [
-    contender(`own${nth}`, wish(String(1000 + nth), `${100_000 + nth * 10}-${100_000 + nth * 10 + 9}`), running(String(1000 + nth))),
-    contender(`same${nth}`, wish("7"), { recorded: recorded({ "7": nth + 1 }) }),
-    contender(`moving${nth}`, wish(`${50_000 + nth - 1}`), {
+    testResource(`own${nth}`, testSpec(String(1000 + nth), `${100_000 + nth * 10}-${100_000 + nth * 10 + 9}`), running(String(1000 + nth))),
+    testResource(`same${nth}`, testSpec("7"), { recorded: recorded({ "7": nth + 1 }) }),
+    testResource(`moving${nth}`, testSpec(`${50_000 + nth - 1}`), {
       recorded: recorded({ [50_000 + nth]: 1, [50_000 + nth - 1]: 2 }),
       ...running(`${50_000 + nth}`),
     }),
   ]).flat();
-  const wide = contender("wide", wish("0-900000"), { recorded: recorded({ "0-900000": 999 }) });
-  const { effective, failures } = settled(...all, wide);
+  const wide = testResource("wide", testSpec("0-900000"), { recorded: recorded({ "0-900000": 999 }) });
+  const { effective, failures } = resolvedNames(...all, wide);
   expect(effective).toHaveLength(2 * count + 1);
   expect(failures).toHaveLength(count - 1 + count);
 });
@@ -208,23 +219,26 @@ test("five thousand that lie in one another, and one with as many parts, are set
   const count = 5000;
   const nested = Array.from({ length: count }, (_, nth) => {
     const text = `${200_000 - nth}-${300_000 + nth}`;
-    return contender(`nested${nth}`, wish(text), { recorded: recorded({ [text]: nth + 1 }) });
+    return testResource(`nested${nth}`, testSpec(text), { recorded: recorded({ [text]: nth + 1 }) });
   });
   const parts = Array.from({ length: count }, (_, nth) => `${nth * 10}-${nth * 10 + 9}`);
-  const large = contender("large", wish(...parts), { recorded: recorded(Object.fromEntries(parts.map((text) => [text, 1]))) });
-  const { effective, failures } = settled(...nested, large);
+  const large = testResource("large", testSpec(...parts), { recorded: recorded(Object.fromEntries(parts.map((text) => [text, 1]))) });
+  const { effective, failures } = resolvedNames(...nested, large);
   expect(effective.map(({ contender: { name } }) => name)).toEqual(["large", "nested0"]);
   expect(failures).toHaveLength(count - 1);
 });
 
-function carriedOut(contenders: readonly Contender<Wish>[], { effective }: ReturnType<typeof settled>): Contender<Wish>[] {
-  return contenders.map((one) => {
+function carriedOut(
+  resources: readonly ClaimingResource<TestSpec>[],
+  { effective }: ReturnType<typeof resolvedNames>,
+): ClaimingResource<TestSpec>[] {
+  return resources.map((one) => {
     const live = effective.find(({ contender: { name } }) => name === one.name);
     return { ...one, lastGood: live && { spec: live.spec, generation: live.form === "current" ? 2 : 1 } };
   });
 }
 
 function keyOf(text: string): Parameters<typeof claimText> {
-  const [claim] = claimsOf(wish(text));
+  const [claim] = claimsOf(testSpec(text));
   return claim?.range ? [claim.key, claim.range] : [claim?.key ?? ""];
 }

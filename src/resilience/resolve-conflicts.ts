@@ -1,10 +1,10 @@
-import { type Claim, Recorded, type RecordedClaim } from "./claim.ts";
-import { decide, inTheWayOf } from "./resolve-by-age.ts";
+import { type Claim, ClaimRecord, type RecordedClaim } from "./claim.ts";
+import { resolveByAge, blockersOf } from "./resolve-by-age.ts";
 import type { Failure } from "./failure.ts";
-import { type Entrant, type Entry, type Form, oldest } from "./claimant.ts";
+import { type Claimant, type OverlapEntry, type SpecVariant, oldest } from "./claimant.ts";
 
 /** An object that asks for values which others may ask for too. */
-export interface Contender<S> {
+export interface ClaimingResource<S> {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -19,19 +19,19 @@ export interface Contender<S> {
   readonly lastGood?: { readonly spec: S; readonly generation: number } | undefined;
 }
 
-export interface Rules<S, C extends Contender<S>> {
+export interface ConflictRules<S, C extends ClaimingResource<S>> {
   /** What is wrong with the current spec by itself, all at once. */
-  check(spec: S, contender: C): readonly Failure[];
+  check(spec: S, resource: C): readonly Failure[];
   /** What a spec asks for. What cannot be read asks for nothing. */
-  claims(spec: S, contender: C): readonly Claim[];
+  claims(spec: S, resource: C): readonly Claim[];
   /** Of two that ask since the same moment, the kind named first has it; then the name decides. */
   readonly kindOrder: readonly string[];
   readonly now: Date;
-  /** How whoever loses `own` is told that the holder has `other`, where the usual sentence will not do. */
+  /** The message for the loser of `own` when the owner has `other`, if the default message does not fit. */
   readonly conflictMessage?: (own: Claim, other: Claim, loser: C, holder: C) => string;
 }
 
-export interface Settled<S, C extends Contender<S>> {
+export interface EffectiveResource<S, C extends ClaimingResource<S>> {
   readonly contender: C;
   readonly spec: S;
   /** The spec as it is written now, or the last good one. */
@@ -40,28 +40,31 @@ export interface Settled<S, C extends Contender<S>> {
   readonly since: Date;
 }
 
-export interface Settlement<S, C extends Contender<S>> {
+export interface ConflictResolution<S, C extends ClaimingResource<S>> {
   /** Who may be, and in which form: the oldest first. No two of them ask for the same. */
-  readonly effective: readonly Settled<S, C>[];
+  readonly effective: readonly EffectiveResource<S, C>[];
   /** Why the others, and those that are kept, are not what their spec says. */
   readonly failures: readonly Failure[];
 }
 
 interface Case<S, C> {
   readonly contender: C;
-  readonly entrant: Entrant;
+  readonly entrant: Claimant;
   readonly keptSpec: S | undefined;
   readonly faults: readonly Failure[];
 }
 
 /**
- * Who may have what it asks for, when several ask for the same: whoever has asked for the longest. Whoever cannot have its current spec keeps
- * the last good one, as long as nobody older asks for that. The answer depends on the contenders alone, not on their order.
+ * Decides which resource gets a value that several claim: the oldest claim wins. A resource that cannot have its current spec keeps
+ * the last good one, as long as no older claim takes that. The result does not depend on the order of the resources.
  */
-export function settle<S, C extends Contender<S> = Contender<S>>(contenders: readonly C[], rules: Rules<S, C>): Settlement<S, C> {
-  const ordered = contenders.toSorted(byKindAndName(rules.kindOrder));
-  const cases = ordered.map((contender, place) => caseOf<S, C>(contender, place, rules));
-  decide(cases.map(({ entrant }) => entrant));
+export function resolveConflicts<S, C extends ClaimingResource<S> = ClaimingResource<S>>(
+  resources: readonly C[],
+  rules: ConflictRules<S, C>,
+): ConflictResolution<S, C> {
+  const ordered = resources.toSorted(byKindAndName(rules.kindOrder));
+  const cases = ordered.map((resource, place) => caseOf<S, C>(resource, place, rules));
+  resolveByAge(cases.map(({ entrant }) => entrant));
 
   const owners = new Map(cases.map(({ entrant, contender }) => [entrant, contender]));
   return {
@@ -75,52 +78,52 @@ export function settle<S, C extends Contender<S> = Contender<S>>(contenders: rea
   };
 }
 
-function caseOf<S, C extends Contender<S>>(contender: C, place: number, rules: Rules<S, C>): Case<S, C> {
-  const { recorded, newlySelectedAt, created, generation, spec, lastGood } = contender;
+function caseOf<S, C extends ClaimingResource<S>>(resource: C, place: number, rules: ConflictRules<S, C>): Case<S, C> {
+  const { recorded, newlySelectedAt, created, generation, spec, lastGood } = resource;
   const base = {
     place,
-    recorded: new Recorded(recorded),
+    recorded: new ClaimRecord(recorded),
     // Not yet recorded is younger than recorded whatever the clocks of the two machines say.
     unrecorded: recorded.length === 0 ? created.getTime() : Infinity,
     asksSince: newlySelectedAt?.getTime() ?? -Infinity,
   };
-  const faults = rules.check(spec, contender);
-  const entrant = base as Entrant;
-  const form = (claims: readonly Claim[], sound: boolean): Form => ({
-    entrant,
+  const faults = rules.check(spec, resource);
+  const claimant = base as Claimant;
+  const variant = (claims: readonly Claim[], sound: boolean): SpecVariant => ({
+    entrant: claimant,
     claims,
     sound,
-    since: claims.length === 0 ? created.getTime() : Math.min(...claims.map((claim) => oldest(entrant, claim))),
+    since: claims.length === 0 ? created.getTime() : Math.min(...claims.map((claim) => oldest(claimant, claim))),
     entries: [],
     state: "open",
   });
   const sound = faults.length === 0;
-  entrant.current = form(rules.claims(spec, contender), sound);
+  claimant.current = variant(rules.claims(spec, resource), sound);
   // The same once more could not win what it loses, and only make this place differ from one that has not seen it yet.
   const differs = lastGood && (!sound || lastGood.generation !== generation);
-  entrant.kept = differs ? form(rules.claims(lastGood.spec, contender), true) : undefined;
-  return { contender, entrant, keptSpec: lastGood?.spec, faults };
+  claimant.kept = differs ? variant(rules.claims(lastGood.spec, resource), true) : undefined;
+  return { contender: resource, entrant: claimant, keptSpec: lastGood?.spec, faults };
 }
 
-function outcome<S, C extends Contender<S>>({ contender, entrant, keptSpec }: Case<S, C>, now: Date): Settled<S, C>[] {
+function outcome<S, C extends ClaimingResource<S>>({ contender, entrant, keptSpec }: Case<S, C>, now: Date): EffectiveResource<S, C>[] {
   const { current, kept } = entrant;
-  const since = (form: Form) => (form.since === Infinity ? now : new Date(form.since));
+  const since = (variant: SpecVariant) => (variant.since === Infinity ? now : new Date(variant.since));
   if (current.state === "accepted") return [{ contender, spec: contender.spec, form: "current", since: since(current) }];
   if (kept?.state === "accepted") return [{ contender, spec: keptSpec as S, form: "kept", since: since(kept) }];
   return [];
 }
 
-function conflicts<S, C extends Contender<S>>(
+function conflicts<S, C extends ClaimingResource<S>>(
   loser: C,
-  current: Form,
-  ownerOf: (entry: Entry) => C | undefined,
-  { conflictMessage }: Pick<Rules<S, C>, "conflictMessage">,
+  current: SpecVariant,
+  ownerOf: (entry: OverlapEntry) => C | undefined,
+  { conflictMessage }: Pick<ConflictRules<S, C>, "conflictMessage">,
 ): Failure[] {
   const { kind, namespace, name } = loser;
   if (current.state === "accepted") return [];
   const found = new Map<string, Failure>();
   const order = new Map(current.claims.map((claim, nth) => [claim, nth]));
-  const met = inTheWayOf(current).sort((a, b) => (order.get(a.own.claim) ?? 0) - (order.get(b.own.claim) ?? 0));
+  const met = blockersOf(current).sort((a, b) => (order.get(a.own.claim) ?? 0) - (order.get(b.own.claim) ?? 0));
   for (const { own, other } of met) {
     const owner = ownerOf(other);
     if (!owner) continue;
@@ -136,7 +139,7 @@ function conflicts<S, C extends Contender<S>>(
   return [...found.values()];
 }
 
-function byKindAndName(kindOrder: readonly string[]): (a: Contender<unknown>, b: Contender<unknown>) => number {
+function byKindAndName(kindOrder: readonly string[]): (a: ClaimingResource<unknown>, b: ClaimingResource<unknown>) => number {
   const rank = (kind: string) => (kindOrder.includes(kind) ? kindOrder.indexOf(kind) : kindOrder.length);
   return (a, b) => rank(a.kind) - rank(b.kind) || compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
 }

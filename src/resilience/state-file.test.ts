@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CheckedFile } from "./state-file.ts";
+import { StateFile } from "./state-file.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -15,9 +15,9 @@ interface Lamps {
   lamps: string[];
 }
 const asWritten = (content: unknown) => content as Lamps;
-const open = (keepsPrevious = false) => new CheckedFile<Lamps>(directory, "beacons", { versions: [asWritten], keepsPrevious });
+const open = (keepsPrevious = false) => new StateFile<Lamps>(directory, "beacons", { versions: [asWritten], keepsPrevious });
 const openSecond = () =>
-  new CheckedFile<Lamps & { colors: string[] }>(directory, "beacons", {
+  new StateFile<Lamps & { colors: string[] }>(directory, "beacons", {
     versions: [
       (content) => ({ lamps: (content as Lamps).lamps, colors: (content as Lamps).lamps }),
       (content) => content as Lamps & { colors: string[] },
@@ -25,7 +25,7 @@ const openSecond = () =>
     keepsPrevious: true,
   });
 const damage = (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace("lamps", "damps"));
-const DAMAGED = /beacons\.json is damaged \(its checksum does not fit\) and was set aside as .*beacons\.json\.damaged/;
+const DAMAGED = /beacons\.json is damaged \(checksum mismatch\) and was moved to .*beacons\.json\.damaged/;
 
 test("loads what was saved, readable by its owner alone; loads nothing on a new node", async () => {
   expect(await open().load()).toEqual({});
@@ -132,7 +132,7 @@ test("after a downgrade reads what it knows of a newer version, and keeps both f
   const { content, damage: found } = await older.load();
   expect(content).toMatchObject({ lamps: ["blue"] });
   expect(found).toEqual({
-    message: expect.stringMatching(/beacons\.json is of version 2, newer than 1: it was kept as .*beacons\.json\.version-2/) as string,
+    message: expect.stringMatching(/beacons\.json has version 2, newer than 1: kept as .*beacons\.json\.version-2/) as string,
     recovered: true,
   });
   await older.save({ lamps: ["green"] });

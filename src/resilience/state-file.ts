@@ -28,14 +28,14 @@ interface Options<T> {
 }
 
 /** Files that are damaged or of a newer version, as a sentence. */
-export interface Damage {
+export interface FileDamage {
   readonly message: string;
   /** Whether there is content all the same. */
   readonly recovered: boolean;
 }
 
 /** `<directory>/<name>.json`: what must be known after a restart. It may hold passwords, so only its owner can read it; a damaged one is not believed. */
-export class CheckedFile<T extends object> {
+export class StateFile<T extends object> {
   readonly path: string;
   readonly #previousPath: string;
   readonly #directory: string;
@@ -54,7 +54,7 @@ export class CheckedFile<T extends object> {
   }
 
   /** What was saved last; nothing on a new node. A file that is damaged or of a newer version is set aside unless it is only looked at. */
-  async load({ setAside = true } = {}): Promise<{ content?: T; damage?: Damage }> {
+  async load({ setAside = true } = {}): Promise<{ content?: T; damage?: FileDamage }> {
     const first = await this.#read(this.path, setAside);
     if (first.content && first.text !== undefined) {
       this.#written = first.text;
@@ -127,13 +127,13 @@ export class CheckedFile<T extends object> {
       const aside = await move(path, `${path}.version-${version}`);
       return {
         content,
-        problem: `${path} is of version ${version}, newer than ${known}: it was kept as ${aside}, and what is known of it is used`,
+        problem: `${path} has version ${version}, newer than ${known}: kept as ${aside}, its known fields are used`,
       };
     } catch (error) {
       if (error instanceof StateError) throw error;
       if (!setAside) return {};
       const aside = await move(path, `${path}.damaged`);
-      return { problem: `${path} is damaged (${(error as Error).message}) and was set aside as ${aside}` };
+      return { problem: `${path} is damaged (${(error as Error).message}) and was moved to ${aside}` };
     }
   }
 
@@ -141,8 +141,8 @@ export class CheckedFile<T extends object> {
     const { version, sha256: sum, [this.#name]: content } = JSON.parse(text) as Record<string, unknown>;
     const { versions } = this.#options;
     const read = typeof version === "number" && version % 1 === 0 ? versions[Math.min(version, versions.length) - 1] : undefined;
-    if (!read) throw new Error(`its version is ${String(version)}`);
-    if (content === undefined || sum !== checksum(version as number, JSON.stringify(content))) throw new Error("its checksum does not fit");
+    if (!read) throw new Error(`unknown version ${String(version)}`);
+    if (content === undefined || sum !== checksum(version as number, JSON.stringify(content))) throw new Error("checksum mismatch");
     return { content: read(content), version: version as number };
   }
 }

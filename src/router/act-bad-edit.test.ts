@@ -7,16 +7,16 @@ import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import { recordClaims } from "../resilience/claim-record.ts";
-import { act, type Done } from "./act.ts";
-import { type Claimant, claimsOf } from "./claims/claims.ts";
-import type { LastGood } from "./render/rendered.ts";
-import { GroundInMemory } from "./testing/memory-backends.ts";
-import { linesWanted } from "../frr/fragment-lines.ts";
-import type { Observed, RouterObjects } from "./observed.ts";
+import { act, type RouterApplyResult } from "./act.ts";
+import { type ClaimOwner, claimsOf } from "./claims/claims.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import { MemoryBackends } from "./testing/memory-backends.ts";
+import { desiredLinePaths } from "../frr/fragment-lines.ts";
+import type { ObservedNode, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 
-// The promise itself: a node that works, one edit of one resource, and something that refuses part of it.
+// The promise itself: a node that works, one edit of one resource, and something that rejects part of it.
 
 const vrf = fc.constantFrom("red", "blue", "vni101", "much-too-long-a-name");
 const vni = fc.constantFrom(0, 100, 101, 102, 200, 201, 202);
@@ -59,9 +59,9 @@ const objectsOf = ({ l2vnis, l3vnis, passthroughs }: typeof site extends fc.Arbi
   rawConfigs: [rawConfig("raw", "ip prefix-list a permit any")],
 });
 
-function recorded<T extends Underlay | L2VNI | L3VNI | L3Passthrough>(kind: Claimant["kind"], object: T): T {
+function recorded<T extends Underlay | L2VNI | L3VNI | L3Passthrough>(kind: ClaimOwner["kind"], object: T): T {
   const created = new Date(object.metadata.creationTimestamp ?? 0);
-  const claims = recordClaims(claimsOf({ kind, object } as Claimant, undefined), [], { created, now: created, release: false });
+  const claims = recordClaims(claimsOf({ kind, object } as ClaimOwner, undefined), [], { created, now: created, release: false });
   return { ...object, status: { claims } };
 }
 
@@ -89,7 +89,7 @@ function edited(objects: RouterObjects, kind: keyof typeof LISTS, nth: number, s
   return { objects: { ...objects, [LISTS[kind]]: list.with(at, next) }, name };
 }
 
-const interfaces: Observed["interfaces"] = {
+const interfaces: ObservedNode["interfaces"] = {
   host: [
     { name: "eth0", addresses: ["192.0.2.1/24"] },
     { name: "eth1", addresses: ["192.168.11.4/24"] },
@@ -100,8 +100,8 @@ const interfaces: Observed["interfaces"] = {
 };
 
 class Machine {
-  readonly ground = new GroundInMemory();
-  readonly lastGood = new Map<string, LastGood>();
+  readonly ground = new MemoryBackends();
+  readonly lastGood = new Map<string, LastGoodResource>();
 
   constructor() {
     for (const name of ["eth0", "eth1", "eth2"]) this.ground.links.host.set(name, { name, alias: "", type: "nic", as: "" });
@@ -111,7 +111,7 @@ class Machine {
     return plan(observed(objects, { interfaces, lastGood: this.lastGood }));
   }
 
-  async pass(objects: RouterObjects): Promise<{ failing: Map<string, string>; done: Done; stopped: boolean }> {
+  async pass(objects: RouterObjects): Promise<{ failing: Map<string, string>; done: RouterApplyResult; stopped: boolean }> {
     const planned = this.plan(objects);
     const done = await act(planned, this.lastGood, this.ground);
     const failing = new Map([...planned.failures, ...done.failures].map(({ kind, name, message }) => [`${kind}/${name}`, message]));
@@ -119,7 +119,7 @@ class Machine {
   }
 
   /** What another agent would remember; lines in FRR that it does not know of are nobody's to it. */
-  recall(remembered: readonly [string, LastGood][]): void {
+  recall(remembered: readonly [string, LastGoodResource][]): void {
     this.lastGood.clear();
     for (const [owner, good] of remembered) this.lastGood.set(owner, good);
     const { fragments, base } = this.ground;
@@ -141,18 +141,18 @@ class Machine {
 
 const last = (path: string) => path.slice(path.lastIndexOf("\n") + 1);
 
-/** What only the new form of a resource has, so that its refusal is its own affair. */
+/** What only the new form of a resource has, so that its rejection is its own affair. */
 function refusable(machine: Machine, planned: RouterPlan, owner: string): string[] {
   const step = [...(planned.underlay ? [planned.underlay] : []), ...planned.steps].find((one) => one.owner === owner);
   if (!step) return [];
   const others = [...planned.steps, ...(planned.underlay ? [planned.underlay] : [])].filter((one) => one !== step);
   const known = new Set(
-    [...linesWanted([...machine.ground.fragments.values(), ...others.map(({ form }) => form.fragment)])].map((path) => last(path)),
+    [...desiredLinePaths([...machine.ground.fragments.values(), ...others.map(({ form }) => form.fragment)])].map((path) => last(path)),
   );
   const taken = new Set(others.flatMap(({ form }) => form.links.map(({ place, name }) => `${place}/${name}`)));
   const links = step.form.links.map(({ place, name }) => `${place}/${name}`);
   const fresh = links.filter((key) => !taken.has(key) && !machine.ground.has(...(key.split("/") as ["host" | "router", string])));
-  return [...fresh, ...[...linesWanted([step.form.fragment])].map(last).filter((line) => !known.has(line))];
+  return [...fresh, ...[...desiredLinePaths([step.form.fragment])].map(last).filter((line) => !known.has(line))];
 }
 
 /** Who of the others may be, and in which form. */
@@ -160,9 +160,9 @@ function decisions({ steps }: RouterPlan, edited: string): unknown {
   return steps.filter(({ owner }) => owner !== edited).map(({ owner, generation, state }) => ({ owner, generation, state }));
 }
 
-test("an edit that fails changes nothing at all, and is told; once it is mended everything is as asked", async () => {
+test("a failed edit changes nothing and is reported; once it is fixed everything is applied", async () => {
   let failed = 0;
-  let refused = 0;
+  let rejected = 0;
   await fc.assert(
     fc.asyncProperty(site, edit, async (asked, { kind, nth, spec, refusal }) => {
       const objects = objectsOf(asked);
@@ -180,7 +180,7 @@ test("an edit that fails changes nothing at all, and is told; once it is mended 
       const picked = refusal === null ? undefined : choices[refusal % choices.length];
       if (picked !== undefined) {
         machine.ground.refused.add(picked);
-        refused += 1;
+        rejected += 1;
       }
       const { failing, done, stopped } = await machine.pass(next);
 
@@ -203,7 +203,7 @@ test("an edit that fails changes nothing at all, and is told; once it is mended 
     { seed: 5, numRuns: 400 },
   );
   expect(failed).toBeGreaterThan(30);
-  expect(refused).toBeGreaterThan(30);
+  expect(rejected).toBeGreaterThan(30);
 }, 120_000);
 
 test("a pass that breaks off anywhere, with all it knew or as if killed, costs nothing but time", async () => {
@@ -258,7 +258,7 @@ function damage({ ground }: Machine, { reboot, links, lines }: { reboot: boolean
 }
 
 test("while the Underlay is invalid, any state of the node leads to the last good router, and nothing else is removed", async () => {
-  let refusals = 0;
+  let rejections = 0;
   await fc.assert(
     fc.asyncProperty(
       site,
@@ -266,7 +266,7 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
       harm,
       fc.array(edit, { maxLength: 2 }),
       fc.option(fc.nat()),
-      async (asked, spec, harm, edits, refusal) => {
+      async (asked, spec, harm, edits, rejection) => {
         const objects = objectsOf(asked);
         const machine = new Machine();
         await machine.pass(objects);
@@ -279,10 +279,10 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
         damage(machine, harm);
         // Whose it was is not remembered.
         ground.links.router.set("br-lost", { name: "br-lost", alias: "plumbline:L2VNI/lost", type: "bridge", as: "" });
-        const refused = refusal === null ? undefined : wanted[refusal % wanted.length]?.key;
-        const isMissing = refused !== undefined && !ground.has(...(refused.split("/") as ["host" | "router", string]));
-        if (isMissing) ground.refused.add(refused);
-        refusals += Number(isMissing);
+        const rejected = rejection === null ? undefined : wanted[rejection % wanted.length]?.key;
+        const isMissing = rejected !== undefined && !ground.has(...(rejected.split("/") as ["host" | "router", string]));
+        if (isMissing) ground.refused.add(rejected);
+        rejections += Number(isMissing);
         ground.log.length = 0;
 
         const others = edits.reduce(
@@ -297,7 +297,7 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
         expect(ground.links.router.delete("br-lost")).toBe(true);
         expect([...lastGood]).toEqual(remembered);
 
-        const incomplete = new Set(isMissing ? wanted.filter(({ key }) => key === refused).map(({ owner }) => owner) : []);
+        const incomplete = new Set(isMissing ? wanted.filter(({ key }) => key === rejected).map(({ owner }) => owner) : []);
         expect([...done.live.keys()].sort()).toEqual([...lastGood.keys()].filter((owner) => !incomplete.has(owner)).sort());
         expect(new Set(failing.keys())).toEqual(new Set(["Underlay/fabric", ...incomplete]));
         expect(isMissing ? before : machine.picture).toEqual(before);
@@ -311,20 +311,23 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
     ),
     { seed: 6, numRuns: 300 },
   );
-  expect(refusals).toBeGreaterThan(30);
+  expect(rejections).toBeGreaterThan(30);
 }, 120_000);
 
 test("a VRF gets the name of a VXLAN device in the pass in which that VNI is deleted", async () => {
-  const ground = new GroundInMemory();
-  ground.links.host.set("eth1", { name: "eth1", alias: "", type: "nic", as: "" });
-  const lastGood = new Map<string, LastGood>();
+  const backends = new MemoryBackends();
+  backends.links.host.set("eth1", { name: "eth1", alias: "", type: "nic", as: "" });
+  const lastGood = new Map<string, LastGoodResource>();
   const old = { underlays: [underlay()], l2vnis: [l2vni("old", { vni: 7 })] };
-  await act(plan(observed(old)), lastGood, ground);
-  expect(ground.links.router.get("vni7")?.type).toBe("vxlan");
+  await act(plan(observed(old)), lastGood, backends);
+  expect(backends.links.router.get("vni7")?.type).toBe("vxlan");
 
-  const interfaces = { host: [], router: [...ground.links.router.values()].map(({ name, type }) => ({ name, addresses: [], kind: type })) };
+  const interfaces = {
+    host: [],
+    router: [...backends.links.router.values()].map(({ name, type }) => ({ name, addresses: [], kind: type })),
+  };
   const next = plan(observed({ ...old, l2vnis: [l2vni("new", { vni: 8, vrf: "vni7" })] }, { lastGood, interfaces }));
-  const { failures } = await act(next, lastGood, ground);
+  const { failures } = await act(next, lastGood, backends);
   expect([...next.failures, ...failures]).toEqual([]);
-  expect(ground.links.router.get("vni7")?.type).toBe("vrf");
+  expect(backends.links.router.get("vni7")?.type).toBe("vrf");
 });

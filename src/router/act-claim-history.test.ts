@@ -2,18 +2,18 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
-import { type Claim, meet } from "../resilience/claim.ts";
+import { type Claim, claimsOverlap } from "../resilience/claim.ts";
 import { recordClaims } from "../resilience/claim-record.ts";
 import { act } from "./act.ts";
-import { type Claimant, claimsOf } from "./claims/claims.ts";
-import type { LastGood } from "./render/rendered.ts";
-import { GroundInMemory } from "./testing/memory-backends.ts";
-import type { Observed } from "./observed.ts";
+import { type ClaimOwner, claimsOf } from "./claims/claims.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import { MemoryBackends } from "./testing/memory-backends.ts";
+import type { ObservedNode } from "./observed.ts";
 import { plan } from "./plan.ts";
-import { carryOut, type Refusals } from "./rejected-resources.ts";
+import { carryOut, type RejectedResources } from "./rejected-resources.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 
-// Objects that come, go and change places, while the kernel and FRR refuse some of it.
+// Objects that come, go and change places, while the kernel and FRR reject some of it.
 
 const NAMES = ["a", "b", "c", "d"] as const;
 const name = fc.constantFrom(...NAMES);
@@ -25,7 +25,7 @@ const change = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("L2VNI" as const, "L3VNI" as const), name, gone: fc.constant(true) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("L2VNI" as const, "L3VNI" as const), name, swapsWith: name }) },
 );
-const refusal = fc.oneof(
+const rejection = fc.oneof(
   fc
     .tuple(vni, fc.constantFrom("vni", "br-pe-"), name, fc.constantFrom("L2VNI", "L3VNI"))
     .map(([vni, link, name, kind]) => `router/${link}${vni} ${kind}/${name}`),
@@ -34,10 +34,10 @@ const refusal = fc.oneof(
 );
 const moment = fc.record({
   changes: fc.array(change, { maxLength: 3 }),
-  refused: fc.array(refusal, { maxLength: 3 }),
+  refused: fc.array(rejection, { maxLength: 3 }),
   minutes: fc.constantFrom(1, 11, 500),
   restarts: fc.boolean(),
-  /** The kernel refuses one of those that swap. */
+  /** The kernel rejects one of those that swap. */
   refusesSwap: fc.boolean(),
 });
 
@@ -97,13 +97,13 @@ class Site {
 const kindOf = (owner: string) => owner.slice(0, owner.indexOf("/"));
 const nameOf = (owner: string) => owner.slice(owner.indexOf("/") + 1);
 
-function claimsLive(owner: string, { spec }: LastGood): Claim[] {
-  return claimsOf({ kind: kindOf(owner), object: { metadata: { name: nameOf(owner) }, spec } } as Claimant, 64514);
+function claimsLive(owner: string, { spec }: LastGoodResource): Claim[] {
+  return claimsOf({ kind: kindOf(owner), object: { metadata: { name: nameOf(owner) }, spec } } as ClaimOwner, 64514);
 }
 
-const vrfOf = (owner: string, { spec }: LastGood) => (spec as { vrf?: string }).vrf ?? nameOf(owner);
-const meets = (these: readonly Claim[], those: readonly Claim[]) => these.some((one) => those.some((other) => meet(one, other)));
-const interfaces: Observed["interfaces"] = { host: [{ name: "eth1", addresses: ["192.168.11.4/24"] }], router: [] };
+const vrfOf = (owner: string, { spec }: LastGoodResource) => (spec as { vrf?: string }).vrf ?? nameOf(owner);
+const meets = (these: readonly Claim[], those: readonly Claim[]) => these.some((one) => those.some((other) => claimsOverlap(one, other)));
+const interfaces: ObservedNode["interfaces"] = { host: [{ name: "eth1", addresses: ["192.168.11.4/24"] }], router: [] };
 
 test("no value has two holders, and who has one keeps it unless it leaves, or an older one has it", async () => {
   let kept = 0;
@@ -111,10 +111,10 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
   await fc.assert(
     fc.asyncProperty(fc.array(moment, { minLength: 1, maxLength: 6 }), async (moments) => {
       const site = new Site();
-      const ground = new GroundInMemory();
-      ground.links.host.set("eth1", { name: "eth1", alias: "", type: "nic", as: "" });
-      const lastGood = new Map<string, LastGood>();
-      let refusals: Refusals = new Map();
+      const backends = new MemoryBackends();
+      backends.links.host.set("eth1", { name: "eth1", alias: "", type: "nic", as: "" });
+      const lastGood = new Map<string, LastGoodResource>();
+      let rejections: RejectedResources = new Map();
       let now = new Date("2026-01-02T00:00:00Z");
 
       for (const [nth, vrf] of ["red", "blue", "green", "red"].entries()) {
@@ -127,23 +127,23 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
       for (const { changes, refused, minutes, restarts, refusesSwap } of [quiet, ...moments]) {
         now = new Date(now.getTime() + minutes * 60_000);
         for (const change of changes) site.change(change, now);
-        ground.refused.clear();
-        for (const what of refused) ground.refused.add(what);
+        backends.refused.clear();
+        for (const what of refused) backends.refused.add(what);
         for (const change of refusesSwap ? changes : []) {
           const owner = `${change.kind}/${change.name}`;
-          if ("swapsWith" in change) ground.refused.add(`router/vni${site.get(owner)?.object.spec.vni} ${owner}`);
+          if ("swapsWith" in change) backends.refused.add(`router/vni${site.get(owner)?.object.spec.vni} ${owner}`);
         }
-        if (restarts) refusals = new Map(JSON.parse(JSON.stringify([...refusals])) as [string, never][]);
+        if (restarts) rejections = new Map(JSON.parse(JSON.stringify([...rejections])) as [string, never][]);
         const before = new Map(lastGood);
 
-        const { done, planned, ...after } = await carryOut(refusals, {
-          plan: (refusals) => plan(observed(site.objects, { lastGood, interfaces, now, refusals })),
-          act: (planned) => act(planned, lastGood, ground),
+        const { done, planned, ...after } = await carryOut(rejections, {
+          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, refusals: rejections })),
+          act: (planned) => act(planned, lastGood, backends),
           live: lastGood,
           now,
         });
-        refusals = after.refusals;
-        together += Number([...refusals.keys()].some((owner) => lastGood.has(owner)));
+        rejections = after.refusals;
+        together += Number([...rejections.keys()].some((owner) => lastGood.has(owner)));
 
         const live = [...lastGood].filter(([owner]) => owner !== "Underlay/fabric");
         for (const [nth, [owner, good]] of live.entries()) {
@@ -175,16 +175,16 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
         expect(silent.map(([kind, { metadata }]) => `${kind}/${metadata.name}`)).toEqual([]);
       }
 
-      ground.refused.clear();
+      backends.refused.clear();
       now = new Date(now.getTime() + 24 * 3_600_000);
       const settle = async () => {
-        const { done, refusals: after } = await carryOut(refusals, {
-          plan: (refusals) => plan(observed(site.objects, { lastGood, interfaces, now, refusals })),
-          act: (planned) => act(planned, lastGood, ground),
+        const { done, refusals: after } = await carryOut(rejections, {
+          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, refusals: rejections })),
+          act: (planned) => act(planned, lastGood, backends),
           live: lastGood,
           now,
         });
-        refusals = after;
+        rejections = after;
         return done;
       };
       await settle();

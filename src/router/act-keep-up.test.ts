@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { act, type Done, keepUp } from "./act.ts";
-import type { LastGood } from "./render/rendered.ts";
-import { GroundInMemory } from "./testing/memory-backends.ts";
-import type { Observed } from "./observed.ts";
+import { act, type RouterApplyResult, reapply } from "./act.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import { MemoryBackends } from "./testing/memory-backends.ts";
+import type { ObservedNode } from "./observed.ts";
 import { plan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 
@@ -15,36 +15,40 @@ const vnis = {
   passthroughs: [passthrough("pt")],
   rawConfigs: [rawConfig("raw", "ip prefix-list a permit any")],
 };
-const interfaces: Observed["interfaces"] = { host: nics.map((name) => ({ name, addresses: [] })), router: [] };
+const interfaces: ObservedNode["interfaces"] = { host: nics.map((name) => ({ name, addresses: [] })), router: [] };
 const good = { underlays: [underlay("fabric", { nics })], ...vnis };
 const bad = { underlays: [underlay("fabric", { nics: ["eth9"] }, { generation: 2 })], ...vnis };
 const missing = "Underlay/fabric ValidationFailed: Interface eth9 not present on node";
 
-let lastGood: Map<string, LastGood>;
-let before: GroundInMemory;
+let lastGood: Map<string, LastGoodResource>;
+let before: MemoryBackends;
 beforeEach(async () => {
   lastGood = new Map();
   before = machine();
   await pass(good, before);
 });
 
-function machine(): GroundInMemory {
-  const ground = new GroundInMemory();
-  for (const name of nics) ground.links.host.set(name, { name, alias: "", type: "nic", as: "" });
-  return ground;
+function machine(): MemoryBackends {
+  const backends = new MemoryBackends();
+  for (const name of nics) backends.links.host.set(name, { name, alias: "", type: "nic", as: "" });
+  return backends;
 }
 
-async function pass(objects: typeof good, ground: GroundInMemory, more: Partial<Observed> = {}): Promise<Done & { said: string[] }> {
+async function pass(
+  objects: typeof good,
+  backends: MemoryBackends,
+  more: Partial<ObservedNode> = {},
+): Promise<RouterApplyResult & { said: string[] }> {
   const planned = plan(observed(objects, { lastGood, interfaces, ...more }));
-  const done = await act(planned, lastGood, ground);
+  const done = await act(planned, lastGood, backends);
   const said = [...planned.failures, ...done.failures].map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
   return { ...done, said };
 }
 
-const picture = ({ links, fragments }: GroundInMemory) => ({ links, fragments: Object.fromEntries(fragments) });
+const picture = ({ links, fragments }: MemoryBackends) => ({ links, fragments: Object.fromEntries(fragments) });
 
-describe("on a machine that was started anew", () => {
-  test("the last good router is there again, with an Underlay whose interface does not exist", async () => {
+describe("on a rebooted machine", () => {
+  test("restores the last good router with an Underlay whose interface does not exist", async () => {
     const rebooted = machine();
     const { live, said, stopped } = await pass(bad, rebooted);
     expect(stopped?.name).toBe("fabric");
@@ -55,9 +59,9 @@ describe("on a machine that was started anew", () => {
     expect((await pass(good, rebooted)).changes).toEqual([]);
   });
 
-  test("it is there again with a password whose Secret was deleted", async () => {
+  test("restores it with a password whose Secret was deleted", async () => {
     const neighbors = [{ asn: 64512, address: "192.168.11.2", passwordSecret: "tor" }];
-    const passwords: Observed["passwords"] = new Map([["tor", { password: "s3cret" }]]);
+    const passwords: ObservedNode["passwords"] = new Map([["tor", { password: "s3cret" }]]);
     const protectedBy = { ...good, underlays: [underlay("fabric", { nics, neighbors }, { generation: 2 })] };
     await pass(protectedBy, before, { passwords });
     const rebooted = machine();
@@ -66,9 +70,9 @@ describe("on a machine that was started anew", () => {
     expect(picture(rebooted)).toEqual(picture(before));
   });
 
-  test("it is there again without a word from the cluster", async () => {
+  test("restores it without the API server", async () => {
     const rebooted = machine();
-    const { failures, live } = await keepUp(lastGood, rebooted);
+    const { failures, live } = await reapply(lastGood, rebooted);
     expect(failures).toEqual([]);
     expect(live.size).toBe(7);
     expect(picture(rebooted)).toEqual(picture(before));
@@ -81,7 +85,7 @@ describe("on a machine that was started anew", () => {
     const { live, said } = await pass(bad, rebooted);
     expect(said).toEqual([
       missing,
-      "Underlay/fabric ApplicationFailed: The last good form cannot be restored: eth1: RTNETLINK answers: Operation not supported",
+      "Underlay/fabric ApplicationFailed: Cannot restore the last good version: eth1: RTNETLINK answers: Operation not supported",
     ]);
     expect(live.has("Underlay/fabric")).toBe(false);
     expect(live.size).toBe(6);
@@ -89,7 +93,7 @@ describe("on a machine that was started anew", () => {
     expect([...rebooted.fragments.keys()].sort()).toEqual([...before.fragments.keys()].sort());
   });
 
-  test("what is said of the Underlay already is not said twice", async () => {
+  test("does not report the same failure of the Underlay twice", async () => {
     const rebooted = machine();
     rebooted.refused.add("router/eth1");
     const { said, live } = await pass(good, rebooted, { interfaces: { host: [{ name: "eth2", addresses: [] }], router: [] } });
@@ -101,12 +105,12 @@ describe("on a machine that was started anew", () => {
     const rebooted = machine();
     rebooted.answers = false;
     const { said, live } = await pass(bad, rebooted);
-    expect(said[1]).toContain("The API server did not answer after interface eth1, eth2 was moved, so it was moved back");
+    expect(said[1]).toContain("Moved interface eth1, eth2 back: the API server did not answer after the move");
     expect(rebooted.has("host", "eth1", "eth2")).toBe(true);
     expect(live.has("Underlay/fabric")).toBe(false);
   });
 
-  test("no VNI is brought without the Underlay's lines, and none is called live", async () => {
+  test("applies no VNI without the Underlay's lines, and reports none as live", async () => {
     const rebooted = machine();
     rebooted.refused.add("router bgp 64514");
     const { live } = await pass(bad, rebooted);
@@ -136,15 +140,15 @@ test("what a person takes away while the Underlay is invalid is put back and rep
   expect(live.size).toBe(7);
 });
 
-test("what cannot be put back is not called live, and is told by name", async () => {
+test("a resource that cannot be restored is reported and not live", async () => {
   before.links.router.delete("vni100");
   before.refused.add("router/vni100");
   const { live, said } = await pass(bad, before);
   expect(live.has("L2VNI/red")).toBe(false);
-  expect(said[1]).toMatch(/^L2VNI\/red ApplicationFailed: The last good form cannot be restored: vni100: /);
+  expect(said[1]).toMatch(/^L2VNI\/red ApplicationFailed: Cannot restore the last good version: vni100: /);
 });
 
-test("an Underlay that the kernel refuses leaves the rest of the last good router repaired", async () => {
+test("an Underlay that the kernel rejects leaves the rest of the last good router repaired", async () => {
   before.links.router.delete("vni100");
   before.refused.add("router/lound");
   const edited = { ...good, underlays: [underlay("fabric", { nics, evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 })] };

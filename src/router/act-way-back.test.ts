@@ -4,30 +4,30 @@ import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { RecordedClaim } from "../resilience/claim.ts";
 import { recordClaims } from "../resilience/claim-record.ts";
-import { act, type Done } from "./act.ts";
-import { type Claimant, claimsOf } from "./claims/claims.ts";
-import type { LastGood } from "./render/rendered.ts";
-import { GroundInMemory } from "./testing/memory-backends.ts";
-import type { Observed, RouterObjects } from "./observed.ts";
+import { act, type RouterApplyResult } from "./act.ts";
+import { type ClaimOwner, claimsOf } from "./claims/claims.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import { MemoryBackends } from "./testing/memory-backends.ts";
+import type { ObservedNode, RouterObjects } from "./observed.ts";
 import { plan } from "./plan.ts";
-import { carryOut, type Refusals } from "./rejected-resources.ts";
+import { carryOut, type RejectedResources } from "./rejected-resources.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 
 // Plan and act together: a change that fails, and what is left of what worked before.
 
-let ground: GroundInMemory;
-let lastGood: Map<string, LastGood>;
-let refusals: Refusals;
+let backends: MemoryBackends;
+let lastGood: Map<string, LastGoodResource>;
+let rejections: RejectedResources;
 let now: Date;
 beforeEach(() => {
-  refusals = new Map();
+  rejections = new Map();
   now = new Date("2026-01-02T00:00:00Z");
-  ground = new GroundInMemory();
-  for (const name of ["eth1", "eth2"]) ground.links.host.set(name, { name, alias: "", type: "nic", as: "" });
+  backends = new MemoryBackends();
+  for (const name of ["eth1", "eth2"]) backends.links.host.set(name, { name, alias: "", type: "nic", as: "" });
   lastGood = new Map();
 });
 
-const interfaces: Observed["interfaces"] = {
+const interfaces: ObservedNode["interfaces"] = {
   host: [
     { name: "eth1", addresses: ["192.168.11.4/24"] },
     { name: "eth2", addresses: ["192.168.12.4/24"] },
@@ -35,14 +35,14 @@ const interfaces: Observed["interfaces"] = {
   router: [],
 };
 
-async function pass(objects: Partial<RouterObjects>, more: Partial<Observed> = {}): Promise<Done & { said: string[] }> {
-  const { planned, done, ...after } = await carryOut(refusals, {
-    plan: (refusals) => plan(observed(objects, { lastGood, interfaces, now, ...more, refusals })),
-    act: (planned) => act(planned, lastGood, ground),
+async function pass(objects: Partial<RouterObjects>, more: Partial<ObservedNode> = {}): Promise<RouterApplyResult & { said: string[] }> {
+  const { planned, done, ...after } = await carryOut(rejections, {
+    plan: (rejections) => plan(observed(objects, { lastGood, interfaces, now, ...more, refusals: rejections })),
+    act: (planned) => act(planned, lastGood, backends),
     live: lastGood,
     now,
   });
-  refusals = after.refusals;
+  rejections = after.refusals;
   const said = [...planned.failures, ...done.failures].map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
   return { ...done, said };
 }
@@ -54,15 +54,15 @@ const vnis = {
   l2vnis: [l2vni("red", { vni: 100, l2gatewayips: ["10.1.0.1/24"] })],
   l3vnis: [l3vni("red", { vni: 200, vrf: "red" }), l3vni("blue", { vni: 201, vrf: "blue", hostsession: hostSession() })],
 };
-const running = () => Object.fromEntries(ground.fragments);
+const running = () => Object.fromEntries(backends.fragments);
 
 describe("an Underlay that fails after FRR was rebuilt for it", () => {
   test("because the API server is cut off leaves FRR with all that was live", async () => {
     await pass({ underlays: [underlay()], ...vnis });
     const before = running();
-    ground.answers = false;
+    backends.answers = false;
     const { stopped, live } = await pass({ underlays: [underlay("fabric", { asn: 64999, nics: ["eth2"] }, { generation: 2 })], ...vnis });
-    expect(stopped?.message).toContain("moved back");
+    expect(stopped?.message).toContain("Moved interface eth2 back");
     expect(running()).toEqual(before);
     expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/red": 1, "L3VNI/red": 1, "L3VNI/blue": 1 });
   });
@@ -70,95 +70,95 @@ describe("an Underlay that fails after FRR was rebuilt for it", () => {
   test("and that replaces another Underlay leaves the other one", async () => {
     await pass({ underlays: [underlay("old", {}, { hour: 5 })], ...vnis });
     const before = running();
-    ground.answers = false;
+    backends.answers = false;
     const underlays = [underlay("old", {}, { hour: 5 }), underlay("new", { asn: 64999, nics: ["eth2"] }, { hour: 1 })];
-    expect((await pass({ underlays, ...vnis })).stopped?.message).toContain("moved back");
+    expect((await pass({ underlays, ...vnis })).stopped?.message).toContain("Moved interface eth2 back");
     expect(running()).toEqual(before);
   });
 
-  test("says so when FRR does not take back what it had", async () => {
+  test("reports it when FRR rejects the rollback", async () => {
     await pass({ underlays: [underlay()], ...vnis });
-    ground.refused.add("router bgp 64999").add("vni 200");
+    backends.refused.add("router bgp 64999").add("vni 200");
     const { stopped } = await pass({ underlays: [underlay("fabric", { asn: 64999 }, { generation: 2 })], ...vnis });
     expect(stopped?.message).toBe(
-      'bgpd refused "router bgp 64999": % Unknown command; undoing it failed too: bgpd refused "vni 200": % Unknown command',
+      'bgpd rejected "router bgp 64999": % Unknown command; rollback failed: bgpd rejected "vni 200": % Unknown command',
     );
   });
 
   test("brings the default instance back before those that need it, whatever the order in which they are remembered", async () => {
     await pass({ underlays: [underlay()], ...vnis });
     lastGood = new Map([...lastGood].sort(([a], [b]) => (a < b ? -1 : 1)));
-    ground.refused.add("router bgp 64999");
+    backends.refused.add("router bgp 64999");
     await pass({ underlays: [underlay("fabric", { asn: 64999 }, { generation: 2 })], ...vnis });
-    expect([...ground.fragments.keys()].slice(0, 2)).toEqual(["Router/base", "Underlay/fabric"]);
+    expect([...backends.fragments.keys()].slice(0, 2)).toEqual(["Router/base", "Underlay/fabric"]);
   });
 });
 
-test("an Underlay that was made anew under its old name and is refused leaves what was live", async () => {
+test("a recreated Underlay that is rejected leaves the old one live", async () => {
   await pass({ underlays: [underlay()], ...vnis });
   const before = running();
-  ground.refused.add("neighbor 192.168.11.9 remote-as 64512");
+  backends.refused.add("neighbor 192.168.11.9 remote-as 64512");
   const anew = renamed(underlay("fabric", { neighbors: [{ asn: 64512, address: "192.168.11.9" }] }), "anew");
   const { stopped } = await pass({ underlays: [anew], ...vnis });
   expect(stopped?.message).toContain("192.168.11.9");
   expect(running()).toEqual(before);
-  expect(ground.has("router", "eth1", "lound", "vni100", "vni200")).toBe(true);
+  expect(backends.has("router", "eth1", "lound", "vni100", "vni200")).toBe(true);
 });
 
 test("an Underlay whose links cannot be put back has FRR put back all the same", async () => {
   await pass({ underlays: [underlay()], ...vnis });
   const before = running();
-  ground.links.router.delete("lound");
-  ground.refused.add("router/lound");
+  backends.links.router.delete("lound");
+  backends.refused.add("router/lound");
   const { stopped } = await pass({ underlays: [underlay("fabric", { evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 })], ...vnis });
-  expect(stopped?.message).toContain("undoing it failed too");
+  expect(stopped?.message).toContain("rollback failed");
   expect(running()).toEqual(before);
 });
 
-test("a line that FRR does not keep is the failure of whoever asks for it, and it is not called live", async () => {
-  ground.lost = [{ owner: "L3VNI/red", line: "vrf red / vni 200" }];
+test("a line that FRR does not keep fails its owner, which is not live", async () => {
+  backends.lost = [{ owner: "L3VNI/red", line: "vrf red / vni 200" }];
   const { said, live } = await pass({ underlays: [underlay()], ...vnis });
-  expect(said).toEqual(['L3VNI/red ApplicationFailed: FRR took "vrf red / vni 200" and does not have it']);
+  expect(said).toEqual(['L3VNI/red ApplicationFailed: FRR accepted "vrf red / vni 200" but it is missing from the running configuration']);
   expect(live.has("L3VNI/red")).toBe(false);
 });
 
-test("an L3VNI whose new VRF has only an L2VNI that is refused stays in the VRF it is in", async () => {
+test("an L3VNI whose new VRF has only a rejected L2VNI stays in its VRF", async () => {
   const blue = l2vni("blue", { vni: 101, vrf: "blue" });
   await pass({ underlays: [underlay()], l2vnis: vnis.l2vnis, l3vnis: [l3vni("x", { vni: 200, vrf: "red" })] });
-  const before = ground.fragments.get("L3VNI/x");
-  ground.refused.add("router/vni101");
+  const before = backends.fragments.get("L3VNI/x");
+  backends.refused.add("router/vni101");
   const edited = l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 });
   const { said, live } = await pass({ underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis: [edited] });
   expect(said).toContain("L3VNI/x DependencyFailed: No healthy L2VNI exists for VRF 'blue'");
   expect(live.get("L3VNI/x")).toBe(1);
-  expect(ground.fragments.get("L3VNI/x")).toEqual(before);
+  expect(backends.fragments.get("L3VNI/x")).toEqual(before);
 });
 
-test("whoever was to have its place waits until it can leave", async () => {
+test("the next owner waits until the value is released", async () => {
   const blue = l2vni("blue", { vni: 101, vrf: "blue" });
   await pass({ underlays: [underlay()], l2vnis: vnis.l2vnis, l3vnis: [l3vni("x", { vni: 200, vrf: "red" })] });
-  ground.refused.add("router/vni101");
+  backends.refused.add("router/vni101");
   const l3vnis = [l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 }), l3vni("y", { vni: 201, vrf: "red" }, { hour: 1 })];
   const objects = { underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis };
   const { live, said } = await pass(objects);
   expect([...live.keys()].sort()).toEqual(["L2VNI/red", "L3VNI/x", "Underlay/fabric"]);
-  expect(said).toContain("L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x, which could not leave it");
-  ground.refused.clear();
+  expect(said).toContain("L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x, which failed to release it");
+  backends.refused.clear();
   const then = { "Underlay/fabric": 1, "L2VNI/red": 1, "L2VNI/blue": 1, "L3VNI/x": 2, "L3VNI/y": 1 };
   expect(Object.fromEntries((await pass(objects)).live)).toEqual(then);
 });
 
-const picture = () => ({ links: structuredClone(ground.links), lines: running() });
+const picture = () => ({ links: structuredClone(backends.links), lines: running() });
 
 /** As the controller records it: who asked for a value first has it. */
 const recorded = <T extends L2VNI | L3VNI>(kind: "L2VNI" | "L3VNI", object: T, before: readonly RecordedClaim[] = []) => {
   const created = new Date(object.metadata.creationTimestamp ?? 0);
-  const claims = recordClaims(claimsOf({ kind, object } as Claimant, undefined), before, { created, now, release: false });
+  const claims = recordClaims(claimsOf({ kind, object } as ClaimOwner, undefined), before, { created, now, release: false });
   return { ...object, status: { claims } };
 };
 const ring = (l2vnis: L2VNI[]) => ({ underlays: [underlay()], l2vnis });
 
-describe("a circle of which one is refused", () => {
+describe("a cycle with a rejected member", () => {
   const red = l2vni("red", { vni: 100 });
   const blue = l2vni("blue", { vni: 101 });
   const x = recorded("L3VNI", l3vni("x", { vni: 200, vrf: "red" }));
@@ -172,40 +172,40 @@ describe("a circle of which one is refused", () => {
     ],
   });
 
-  test("leaves two L3VNIs that swap their VRFs where they are, and says why", async () => {
+  test("leaves two L3VNIs that swap their VRFs unchanged, and reports why", async () => {
     await pass(first);
     const before = picture();
-    ground.refused.add("vrf red\nvni 201");
+    backends.refused.add("vrf red\nvni 201");
     const { live, said } = await pass(swapped());
     expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 1, "L3VNI/y": 1 });
     expect(picture()).toEqual(before);
     expect(said).toEqual([
       "L3VNI/x ValidationFailed: VRF blue conflicts with L3VNI y",
-      'L3VNI/y ApplicationFailed: bgpd refused "vni 201": % Unknown command',
+      'L3VNI/y ApplicationFailed: bgpd rejected "vni 201": % Unknown command',
       "L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x",
     ]);
   });
 
   test("is not tried again before its time, so that both are left in peace, and then all at once", async () => {
     await pass(first);
-    ground.refused.add("vrf red\nvni 201");
+    backends.refused.add("vrf red\nvni 201");
     await pass(swapped());
-    ground.log.length = 0;
+    backends.log.length = 0;
     later(9);
     await pass(swapped());
-    expect(ground.log).toEqual([]);
-    ground.refused.clear();
+    expect(backends.log).toEqual([]);
+    backends.refused.clear();
     later(1);
     const { live, said } = await pass(swapped());
     expect(said).toEqual([]);
     expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 2, "L3VNI/y": 2 });
   });
 
-  test("is tried at once when nobody else has any more what the refused one asks for", async () => {
+  test("is retried at once when the value that the rejected one asks for becomes free", async () => {
     await pass(first);
-    ground.refused.add("vrf red\nvni 201");
+    backends.refused.add("vrf red\nvni 201");
     await pass(swapped());
-    ground.refused.clear();
+    backends.refused.clear();
     const { live } = await pass({ ...first, l3vnis: swapped().l3vnis.slice(1) });
     expect(live.get("L3VNI/y")).toBe(2);
   });
@@ -218,7 +218,7 @@ describe("a circle of which one is refused", () => {
     );
     await pass(ring(old));
     const before = picture();
-    ground.refused.add(`router/vni${{ a: 200, b: 300, c: 100 }[name]} L2VNI/${name}`);
+    backends.refused.add(`router/vni${{ a: 200, b: 300, c: 100 }[name]} L2VNI/${name}`);
     const { live, said } = await pass(ring(next));
     expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/a": 1, "L2VNI/b": 1, "L2VNI/c": 1 });
     expect(picture()).toEqual(before);
@@ -228,13 +228,13 @@ describe("a circle of which one is refused", () => {
       "L2VNI/b ValidationFailed: VNI 300 conflicts with L2VNI c",
       "L2VNI/c ValidationFailed: VNI 100 conflicts with L2VNI a",
     ]);
-    ground.refused.clear();
+    backends.refused.clear();
     later(10);
     expect(Object.fromEntries((await pass(ring(next))).live)).toMatchObject({ "L2VNI/a": 2, "L2VNI/b": 2, "L2VNI/c": 2 });
   });
 });
 
-describe("an older resource that is refused does not cost a younger one the value that it has", () => {
+describe("an older resource that is rejected does not take the value of a younger one", () => {
   const named = { hostmaster: { type: "linux-bridge" as const, linuxBridge: { name: "br7", autoCreate: false } } };
   const [older, younger] = [l2vni("older", { vni: 100, ...named }), l2vni("younger", { vni: 100 }, { hour: 1 })];
   const objects = { underlays: [underlay()], l2vnis: [older, younger] };
@@ -244,50 +244,50 @@ describe("an older resource that is refused does not cost a younger one the valu
 
   beforeEach(async () => {
     await pass(objects);
-    ground.refused.add("router/older");
-    ground.log.length = 0;
+    backends.refused.add("router/older");
+    backends.log.length = 0;
   });
 
-  test("not even in the pass in which it is refused, and the report says who has it", async () => {
+  test("not even in the pass that rejects it, and the report names the owner", async () => {
     for (let nth = 0; nth < 3; nth++) {
       const { said, live } = await pass(objects, withBridge);
       expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/younger"]);
       expect(said).toEqual([told]);
       later(5);
     }
-    expect(ground.log).toEqual([]);
+    expect(backends.log).toEqual([]);
   });
 
   test("and has it when the cause is gone", async () => {
     await pass(objects, withBridge);
-    ground.refused.clear();
+    backends.refused.clear();
     later(1);
     const { live, said } = await pass(objects, withBridge);
     expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/older"]);
     expect(said).toEqual(["L2VNI/younger ValidationFailed: VNI 100 conflicts with L2VNI older"]);
-    expect(ground.links.router.get("vni100")?.alias).toBe("plumbline:L2VNI/older");
+    expect(backends.links.router.get("vni100")?.alias).toBe("plumbline:L2VNI/older");
   });
 
-  test("nor when the agent is started anew, and an edit is tried at once", async () => {
+  test("nor when the agent restarts, and an edit is tried at once", async () => {
     await pass(objects, withBridge);
-    refusals = new Map(JSON.parse(JSON.stringify([...refusals])) as [string, never][]);
+    rejections = new Map(JSON.parse(JSON.stringify([...rejections])) as [string, never][]);
     await pass(objects, withBridge);
-    expect(ground.log).toEqual([]);
-    ground.refused.clear();
+    expect(backends.log).toEqual([]);
+    backends.refused.clear();
     const edited = l2vni("older", { vni: 100, ...named }, { generation: 2 });
     expect([...(await pass({ ...objects, l2vnis: [edited, younger] }, withBridge)).live.keys()]).toContain("L2VNI/older");
   });
 
   test("and has it at once when the younger one leaves it", async () => {
     await pass(objects, withBridge);
-    ground.refused.clear();
+    backends.refused.clear();
     const left = l2vni("younger", { vni: 102 }, { hour: 1, generation: 2 });
     const { live } = await pass({ ...objects, l2vnis: [older, left] }, withBridge);
     expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/younger": 2, "L2VNI/older": 1 });
   });
 
-  test("where FRR refuses it after the younger one had to leave, that one is put back whole", async () => {
-    ground.refused.clear();
+  test("and if FRR rejects it after the younger one had to leave, the younger one is fully restored", async () => {
+    backends.refused.clear();
     const session = { hostsession: hostSession() };
     const tenants = {
       underlays: [underlay()],
@@ -295,15 +295,15 @@ describe("an older resource that is refused does not cost a younger one the valu
     };
     await pass(tenants);
     const before = picture();
-    ground.refused.add("vrf old\nvni 200");
+    backends.refused.add("vrf old\nvni 200");
     const both = { ...tenants, l3vnis: [l3vni("old", { vni: 200, vrf: "old", ...session }), ...tenants.l3vnis] };
     const { live, said } = await pass(both);
     expect([...live.keys()]).toContain("L3VNI/young");
     expect(said[0]).toMatch(/^L3VNI\/old ApplicationFailed: .*; VNI 200 is used by L3VNI young until this can be applied$/);
     expect(picture()).toEqual(before);
-    ground.log.length = 0;
+    backends.log.length = 0;
     later(9);
     await pass(both);
-    expect(ground.log).toEqual([]);
+    expect(backends.log).toEqual([]);
   });
 });

@@ -12,10 +12,10 @@ import { ReferencedSecrets } from "../kube/cache/referenced-secrets.ts";
 import { backoffMs } from "../util/backoff.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import { pause } from "../util/sleep.ts";
+import { sleep } from "../util/sleep.ts";
 import { controller, type Result } from "../kube/controller/controller.ts";
 import type { Manager } from "../kube/controller/manager.ts";
-import { Bell, changesOf } from "../kube/controller/source.ts";
+import { ChannelSource, changesOf } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
@@ -23,14 +23,14 @@ import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavaila
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
 import { LinkWatch } from "./link-watcher.ts";
-import { neighbourController } from "./neighbors.ts";
+import { neighborController } from "./neighbors.ts";
 import { ownIndex } from "./own-index.ts";
-import type { ClusterView, NodeRouter, PassResult } from "./node-router.ts";
+import type { RouterInputs, NodeRouter, PassResult } from "./node-router.ts";
 import { secretsOf } from "./observe.ts";
 import type { RouterObjects } from "./observed.ts";
-import { onlyObserved, type Outcome, report, stampUpdate } from "./report.ts";
-import { type Question, type Said, SessionWatch } from "./sessions.ts";
-import { type Failing, failing, failuresAndRecoveries, repairs, stillFailing, type Tiding } from "./events.ts";
+import { onlyObserved, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
+import { type PollScope, type FrrAnswer, RouterSessionPoller } from "./sessions.ts";
+import { type Failing, failing, failureEvents, driftEvents, stillFailing, type RouterEvent } from "./events.ts";
 
 export interface RouterOptions {
   manager: Manager;
@@ -44,7 +44,7 @@ export interface RouterOptions {
   namespace: string;
   router: NodeRouter;
   /** How FRR's sessions and VNIs are. */
-  ask(question: Question, signal: AbortSignal): Promise<Said>;
+  ask(question: PollScope, signal: AbortSignal): Promise<FrrAnswer>;
   budget: WriteBudget;
   events: EventRecorder;
 }
@@ -59,8 +59,8 @@ const SECRETS_MS = 2_000;
 const RETRY = { minMs: 500, maxMs: 60_000 };
 const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
 
-/** The router of this node, for as long as the manager runs: what the cluster asks for is applied, and what became of it reported. */
-export function addRouter(options: RouterOptions): void {
+/** Runs the router of this node: applies the configuration and reports the result. */
+export function addRouterAgent(options: RouterOptions): void {
   const { manager, client, log, node, nodes, namespace, budget } = options;
   const statuses = manager.cache(RouterNodeConfigurationStatus, { namespace, fieldSelector: `metadata.name=${node}` });
   const caches = {
@@ -78,11 +78,11 @@ export function addRouter(options: RouterOptions): void {
     rawConfigs: caches.rawConfigs.list(),
   });
 
-  const bell = new Bell();
+  const channel = new ChannelSource();
   const secrets = new ReferencedSecrets({
     namespace,
     open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: passwordOnly, log }),
-    onChange: () => bell.ring(node),
+    onChange: () => channel.ring(node),
   });
   const here = () => [node];
   const writer = new StatusWriter<RouterNodeConfigurationStatus>({
@@ -91,18 +91,18 @@ export function addRouter(options: RouterOptions): void {
     kind: RouterNodeConfigurationStatus,
     budget,
     log,
-    stamp: stampUpdate,
+    stamp: setLastUpdateTime,
     damps: onlyObserved,
   });
-  const links = new LinkWatch(options.router.places, () => bell.ring(node), log);
+  const links = new LinkWatch(options.router.places, () => channel.ring(node), log);
   const agent = new RouterAgent({ ...options, statuses, writer, links });
-  const sessions = new SessionWatch({
+  const sessions = new RouterSessionPoller({
     ask: (question, signal) => options.ask(question, signal),
     onChange: () => agent.publish(),
     onRestart() {
       routerFrrRestarts.inc();
       agent.frrRestarted = true;
-      bell.ring(node);
+      channel.ring(node);
     },
   });
   agent.sessions = sessions;
@@ -116,7 +116,7 @@ export function addRouter(options: RouterOptions): void {
         changesOf(caches.l3vnis, here),
         changesOf(caches.passthroughs, here),
         changesOf(caches.rawConfigs, here),
-        bell,
+        channel,
       ],
       log,
       timeoutMs: PASS_MS,
@@ -140,7 +140,7 @@ export function addRouter(options: RouterOptions): void {
   manager.add(secrets);
   manager.add(sessions);
   manager.add(links);
-  manager.add(neighbourController(options.router.places.router, log));
+  manager.add(neighborController(options.router.places.router, log));
   manager.add(writer, { stage: "writers" });
 }
 
@@ -150,14 +150,14 @@ interface AgentOptions extends RouterOptions {
   links: LinkWatch;
 }
 
-/** Between the passes: what is said of the last one, and when the next is due. */
+/** State between passes: reports the last one and schedules the next. */
 class RouterAgent {
   readonly #options: AgentOptions;
   readonly #key: string;
-  sessions: Pick<SessionWatch, "spoken" | "stir"> = { spoken: undefined, stir: () => undefined };
+  sessions: Pick<RouterSessionPoller, "spoken" | "stir"> = { spoken: undefined, stir: () => undefined };
   /** Since the last pass. */
   frrRestarted = false;
-  #last: { view: ClusterView; outcome: Outcome } | undefined;
+  #last: { view: RouterInputs; outcome: PassOutcome } | undefined;
   #failing: ReadonlyMap<string, Failing> | undefined;
   #failures = 0;
   #passes = 0;
@@ -169,11 +169,11 @@ class RouterAgent {
     this.#key = `${options.namespace}/${options.node}`;
   }
 
-  async pass(view: ClusterView, signal: AbortSignal): Promise<Result> {
+  async pass(view: RouterInputs, signal: AbortSignal): Promise<Result> {
     const { router, client, node, links } = this.#options;
     const restarted = this.frrRestarted;
     this.frrRestarted = false;
-    const show = (outcome: Outcome) => {
+    const show = (outcome: PassOutcome) => {
       this.#last = { view, outcome };
       this.publish();
     };
@@ -182,11 +182,11 @@ class RouterAgent {
     if (result.done && result.done.changes.length > 0) this.sessions.stir();
     show(result.outcome);
     this.#count(result);
-    this.#tell(view, result, restarted);
+    this.#report(view, result, restarted);
     return this.#next(result);
   }
 
-  /** What is known now becomes the status; the writer compares. */
+  /** Hands the current state to the status writer, which writes only changes. */
   publish(): void {
     if (!this.#last) return;
     const { node } = this.#options;
@@ -203,7 +203,7 @@ class RouterAgent {
     });
   }
 
-  /** Secrets that could be read and cannot be any more: a new password would not be seen. */
+  /** Secrets that can no longer be read: a new password would go unnoticed. */
   noteSecrets(unread: string | undefined, { underlays }: RouterObjects): void {
     if (unread !== undefined && unread !== this.#unreadSecrets) {
       const { node, events } = this.#options;
@@ -215,7 +215,7 @@ class RouterAgent {
     this.#unreadSecrets = unread;
   }
 
-  /** The Node is gone, and with it the status. The router goes on as it is. */
+  /** The Node is gone, and its status with it. The router keeps running. */
   forget(): void {
     this.#last = undefined;
     this.#options.writer.forget(this.#key);
@@ -233,36 +233,36 @@ class RouterAgent {
     if (done && done.foreign.length > 0) routerChanges.inc({ what: "lines", why: "drift" }, done.foreign.length);
   }
 
-  #tell(view: ClusterView, { outcome, done, error, damage }: PassResult, restarted: boolean): void {
+  #report(view: RouterInputs, { outcome, done, error, damage }: PassResult, restarted: boolean): void {
     const { node, log, statuses } = this.#options;
-    // After a restart of ours, what the status says is what users have been told.
+    // After an agent restart, the status has the failures that users know of.
     this.#failing ??= failing(statuses.get(this.#key)?.status?.failedResources ?? []);
-    const tidings = error === undefined ? failuresAndRecoveries(this.#failing, outcome, node) : [];
+    const events = error === undefined ? failureEvents(this.#failing, outcome, node) : [];
     if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
     this.#passes += 1;
     if (damage) {
       const reason = damage.recovered ? "StateRecovered" : "StateLost";
-      tidings.push({ about: "status", text: { type: "Warning", reason, message: `Node ${node}: ${damage.message}` } });
+      events.push({ about: "status", text: { type: "Warning", reason, message: `Node ${node}: ${damage.message}` } });
     }
-    // Said when it is over: until then the status says that the router is unavailable.
+    // Reported once FRR is back: until then the status says RouterUnavailable.
     if (restarted && !done) this.frrRestarted = true;
     if (restarted && done) {
       const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);
-      const restored = lines === 0 ? "it has its configuration again" : `${lines} lines of its configuration were restored`;
-      tidings.push({
+      const restored = lines === 0 ? "its configuration is complete" : `restored ${lines} configuration lines`;
+      events.push({
         about: "status",
-        text: { type: "Warning", reason: "FRRRestarted", message: `Node ${node}: FRR was restarted; ${restored}` },
+        text: { type: "Warning", reason: "FRRRestarted", message: `Node ${node}: FRR restarted; ${restored}` },
       });
     }
-    if (done && this.#passes > 1) tidings.push(...repairs(done, node, { frrRestarted: restarted }));
-    for (const tiding of tidings) this.#record(view, tiding);
+    if (done && this.#passes > 1) events.push(...driftEvents(done, node, { frrRestarted: restarted }));
+    for (const event of events) this.#record(view, event);
     for (const { owner, links, lines, drift } of done?.changes ?? []) log.info({ owner, links, lines, drift }, "router changed");
-    if (error !== undefined && outcome.unavailable !== this.#unavailable) log.warn({ error }, "the router cannot be configured");
-    if (error === undefined && this.#unavailable !== undefined) log.info("the router can be configured again");
+    if (error !== undefined && outcome.unavailable !== this.#unavailable) log.warn({ error }, "cannot configure the router");
+    if (error === undefined && this.#unavailable !== undefined) log.info("router available again");
     this.#unavailable = outcome.unavailable;
   }
 
-  #record({ objects }: ClusterView, { about, text }: Tiding): void {
+  #record({ objects }: RouterInputs, { about, text }: RouterEvent): void {
     const { events, statuses } = this.#options;
     const object = about === "status" ? withKind(RouterNodeConfigurationStatus, statuses.get(this.#key)) : find(objects, about);
     if (object) events.record(object, text);
@@ -272,12 +272,12 @@ class RouterAgent {
     const retried = error !== undefined || outcome.failures.some((failure) => failure.class === "Transient");
     this.#failures = retried ? this.#failures + 1 : 0;
     if (retried) return { requeueAfter: backoffMs(this.#failures, error === undefined ? RETRY : UNAVAILABLE) };
-    // New links: by then FRR has heard of their addresses, or has missed them.
+    // New links: by then FRR knows their addresses, or has missed them.
     if (done?.changes.some(({ links }) => links > 0)) return { requeueAfter: LOOK_AGAIN_MS };
   }
 }
 
-/** Any answer counts, also a refusal: the way there and back is open. */
+/** Any answer counts, also an error: the path works in both directions. */
 async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
   const until = performance.now() + API_MS;
   for (let failures = 1; performance.now() < until; failures++) {
@@ -287,7 +287,7 @@ async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal)
     } catch (error) {
       signal.throwIfAborted();
       if (isKubeError(error) && !isKubeError(error, "Unreachable", "Timeout")) return true;
-      await pause(backoffMs(failures, { minMs: 100, maxMs: 2_000 }), signal);
+      await sleep(backoffMs(failures, { minMs: 100, maxMs: 2_000 }), signal);
     }
   }
   return false;
@@ -313,7 +313,7 @@ function find(objects: RouterObjects, owner: string): KubeObject | undefined {
   );
 }
 
-/** Objects of a list do not say what they are. */
+/** Objects of a list have no kind. */
 function withKind(kind: Kind, object: KubeObject | undefined): KubeObject | undefined {
   return object && { ...object, apiVersion: kind.group === "" ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind };
 }

@@ -2,16 +2,19 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { print } from "../frr/config.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
-import type { Live, Step } from "./step.ts";
-import { traverse } from "./apply-order.ts";
+import type { StepResult, ResourceStep } from "./step.ts";
+import { applyOrder } from "./apply-order.ts";
 
 /** Walks a plan on a node that does as the answers say, and everything that is not named there. */
-function walk(planned: RouterPlan, answers: Readonly<Record<string, Live>> = {}): { steps: Step[]; failures: readonly Failure[] } {
-  const steps: Step[] = [];
-  const walking = traverse(planned);
+function walk(
+  planned: RouterPlan,
+  answers: Readonly<Record<string, StepResult>> = {},
+): { steps: ResourceStep[]; failures: readonly Failure[] } {
+  const steps: ResourceStep[] = [];
+  const walking = applyOrder(planned);
   let next = walking.next();
   while (!next.done) {
     steps.push(...next.value);
@@ -21,12 +24,12 @@ function walk(planned: RouterPlan, answers: Readonly<Record<string, Live>> = {})
   return { steps, failures: next.value };
 }
 
-const owners = ({ steps }: { steps: readonly Step[] }) => steps.map(({ owner }) => owner);
+const owners = ({ steps }: { steps: readonly ResourceStep[] }) => steps.map(({ owner }) => owner);
 const messages = ({ failures }: { failures: readonly Failure[] }) =>
   failures.map(({ kind, name, reason, message }) => `${kind}/${name} ${reason} ${message}`);
-const frr = (step: Step | undefined) => print(step?.form.fragment.lines ?? []);
+const frr = (step: ResourceStep | undefined) => print(step?.form.fragment.lines ?? []);
 
-function lastGood(steps: readonly Step[]): Map<string, LastGood> {
+function lastGood(steps: readonly ResourceStep[]): Map<string, LastGoodResource> {
   return new Map(steps.map(({ owner, uid, generation, spec, form }) => [owner, { uid, generation, spec, form }]));
 }
 
@@ -123,7 +126,7 @@ const gateways = {
   ],
   l3vnis: [l3vni("d", { vrf: "red", vni: 202 })],
 };
-const networks = (step: Step | undefined) =>
+const networks = (step: ResourceStep | undefined) =>
   frr(step)
     .split("\n")
     .filter((line) => line.includes("network "))
@@ -178,7 +181,7 @@ test("a value that its holder could not leave is not given to the next", () => {
   expect(owners(walk(planned))).toEqual(["Underlay/fabric", "L2VNI/a", "L2VNI/b"]);
   const walked = walk(planned, { "L2VNI/a": "previous" });
   expect(owners(walked)).toEqual(["Underlay/fabric", "L2VNI/a"]);
-  expect(messages(walked)).toEqual(["L2VNI/b ValidationFailed VNI 101 conflicts with L2VNI a, which could not leave it"]);
+  expect(messages(walked)).toEqual(["L2VNI/b ValidationFailed VNI 101 conflicts with L2VNI a, which failed to release it"]);
 });
 
 const vrfs = fc.constantFrom("red", "blue", "green");

@@ -1,39 +1,39 @@
 import type { L3VNI } from "../api/openpe/l3vni.ts";
-import { meet } from "../resilience/claim.ts";
+import { claimsOverlap } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterPlan } from "./plan.ts";
-import { announcing } from "./render/frr.ts";
-import type { Live, Step } from "./step.ts";
+import { withSubnets } from "./render/frr.ts";
+import type { StepResult, ResourceStep } from "./step.ts";
 
 /** Several at once are taken together: all as they ask, or all as before. */
-type Walk<T> = Generator<readonly Step[], T, Live>;
+type Walk<T> = Generator<readonly ResourceStep[], T, StepResult>;
 
 /**
  * The steps of a plan in the order of the dependency tree: the Underlay; each L2VNI, followed by the L3VNI of its VRF; L3VNIs that stand by
- * themselves; the rest. Which is next depends on what became of those before. Those that wait for each other's values come together. An L3VNI comes again
+ * themselves; the rest. Which is next depends on the results of those before. Those that wait for each other's values come together. An L3VNI comes again
  * if more or fewer subnets are there than it announces. Returned are those that could not be taken.
  */
-export function traverse({ underlay, steps, ousted = [] }: Pick<RouterPlan, "underlay" | "steps" | "ousted">): Walk<Failure[]> {
+export function applyOrder({ underlay, steps, ousted = [] }: Pick<RouterPlan, "underlay" | "steps" | "ousted">): Walk<Failure[]> {
   return new Traversal(steps, ousted).walk(underlay);
 }
 
 class Traversal {
-  readonly #steps: readonly Step[];
+  readonly #steps: readonly ResourceStep[];
   /** The L2VNIs that are in a VRF, or were. */
-  readonly #inVrf: ReadonlyMap<string | undefined, readonly Step[]>;
-  readonly #outcomes = new Map<Step, Live>();
+  readonly #inVrf: ReadonlyMap<string | undefined, readonly ResourceStep[]>;
+  readonly #outcomes = new Map<ResourceStep, StepResult>();
   /** Those that stayed as they were, and hold what they had. */
-  readonly #stayed: Step[] = [];
-  /** The L3VNIs that are live as asked, with the subnets that each was told to announce. */
-  readonly #announced = new Map<Step, string>();
+  readonly #stayed: ResourceStep[] = [];
+  /** The L3VNIs that are live as asked, with the subnets that each announces. */
+  readonly #announced = new Map<ResourceStep, string>();
   readonly #failures: Failure[] = [];
-  readonly #l2vnis: readonly Step[];
-  readonly #l3vnis: ReadonlyMap<string | undefined, Step>;
+  readonly #l2vnis: readonly ResourceStep[];
+  readonly #l3vnis: ReadonlyMap<string | undefined, ResourceStep>;
   /** Who has now what a step asks for, and is to leave it; for one that is to leave everything, who asks for it. */
-  readonly #awaited: ReadonlyMap<Step, readonly Step[]>;
-  readonly #ousted: readonly Step[];
+  readonly #awaited: ReadonlyMap<ResourceStep, readonly ResourceStep[]>;
+  readonly #ousted: readonly ResourceStep[];
 
-  constructor(steps: readonly Step[], ousted: readonly Step[]) {
+  constructor(steps: readonly ResourceStep[], ousted: readonly ResourceStep[]) {
     this.#steps = steps;
     this.#awaited = leaversOf(steps, ousted);
     this.#ousted = ousted.filter((step) => this.#awaited.has(step));
@@ -47,7 +47,7 @@ class Traversal {
     this.#inVrf = new Map([...inVrf].map(([vrf, found]) => [vrf, found.map(({ step }) => step)]));
   }
 
-  *walk(underlay: Step | undefined): Walk<Failure[]> {
+  *walk(underlay: ResourceStep | undefined): Walk<Failure[]> {
     if (underlay && (yield [underlay]) !== "asked") return [];
     for (;;) {
       for (let taken = -1; taken < this.#outcomes.size;) {
@@ -67,7 +67,7 @@ class Traversal {
 
   /** Takes what has its turn and has not been taken. Whoever is to have what another leaves comes after that one: it may not be able to leave. */
   *#round(): Walk<void> {
-    const isDue = (step: Step) =>
+    const isDue = (step: ResourceStep) =>
       !this.#outcomes.has(step) && (this.#awaited.get(step)?.every((leaver) => this.#outcomes.has(leaver)) ?? true);
     for (const l2vni of this.#l2vnis) {
       if (isDue(l2vni)) yield* this.#take(l2vni);
@@ -83,14 +83,14 @@ class Traversal {
     for (const step of this.#of("L3Passthrough")) if (isDue(step)) yield* this.#take(step);
   }
 
-  /** Of those that are left, some that wait for each other and for nobody else; in the order in which they would be taken. */
-  #circle(): Step[] {
+  /** Of the remaining steps, some that wait only for each other; in the order in which they would be taken. */
+  #circle(): ResourceStep[] {
     const left = [...this.#l2vnis, ...this.#of("L3VNI"), ...this.#of("L3Passthrough"), ...this.#ousted].filter(
       (step) => !this.#outcomes.has(step),
     );
     const [first] = left;
     if (!first) return [];
-    const waitsFor = (step: Step): Step[] => {
+    const waitsFor = (step: ResourceStep): ResourceStep[] => {
       const grounds = step.otherwise && !this.#isThere(step.vrf) ? (this.#inVrf.get(step.vrf) ?? []) : [];
       return [...(this.#awaited.get(step) ?? []), ...grounds].filter((other) => !this.#outcomes.has(other));
     };
@@ -102,9 +102,9 @@ class Traversal {
     }
   }
 
-  *#takeTogether(circle: readonly Step[]): Walk<void> {
+  *#takeTogether(circle: readonly ResourceStep[]): Walk<void> {
     const asking = circle.filter(({ leaves }) => !leaves);
-    const blocked = new Map<Step, Failure>();
+    const blocked = new Map<ResourceStep, Failure>();
     for (const step of asking) {
       const holder = this.#stayed.find((other) => inTheWay(other, step));
       if (holder) blocked.set(step, conflict(step, holder));
@@ -120,21 +120,21 @@ class Traversal {
     for (const step of circle) this.#note(step, step.previous ? "previous" : "no");
     if (blocked.size === 0) return;
     const [cause] = blocked.keys();
-    for (const step of asking) this.#failures.push(blocked.get(step) ?? waiting(step, circle, cause as Step));
+    for (const step of asking) this.#failures.push(blocked.get(step) ?? waiting(step, circle, cause as ResourceStep));
     for (const step of circle) if (step.previous && (yield [previousOf(step)]) === "no") this.#outcomes.set(step, "no");
   }
 
-  *#strand(step: Step, failure: Failure): Walk<void> {
+  *#strand(step: ResourceStep, failure: Failure): Walk<void> {
     this.#failures.push(failure);
     const stays = this.#canStay(step) && (yield [previousOf(step)]) !== "no";
     this.#note(step, stays ? "previous" : "no");
   }
 
-  *#take(step: Step): Walk<void> {
+  *#take(step: ResourceStep): Walk<void> {
     const holder = this.#stayed.find((other) => inTheWay(other, step));
     if (holder) {
       this.#failures.push(conflict(step, holder));
-      // What it runs in now is in nobody's way.
+      // Its current VRF blocks no other step.
       this.#note(step, step.previous && (yield [previousOf(step)]) !== "no" ? "previous" : "no");
       return;
     }
@@ -143,8 +143,8 @@ class Traversal {
     if (step.kind === "L3VNI" && live === "asked") this.#announced.set(step, this.#subnets(step).join(" "));
   }
 
-  /** Whether an L3VNI could go on as it is now: what it stands on is there, and nobody has been given what it has. */
-  #canStay({ previous, ...step }: Step): boolean {
+  /** Whether an L3VNI could go on as it is now: its dependencies are there, and no other resource got its values. */
+  #canStay({ previous, ...step }: ResourceStep): boolean {
     if (!previous) return false;
     const { hostsession } = previous.lastGood.spec as L3VNI["spec"];
     const given = [...this.#outcomes].filter(([{ owner }, live]) => owner !== step.owner && live === "asked");
@@ -156,54 +156,54 @@ class Traversal {
     return (this.#inVrf.get(vrf) ?? []).some((l2vni) => this.#outcomes.has(l2vni) && this.#presence(l2vni)?.vrf === vrf);
   }
 
-  #note(step: Step, live: Live): void {
+  #note(step: ResourceStep, live: StepResult): void {
     this.#outcomes.set(step, live);
     if (live === "previous") this.#stayed.push(step);
   }
 
-  #of(kind: Step["kind"]): Step[] {
+  #of(kind: ResourceStep["kind"]): ResourceStep[] {
     return this.#steps.filter((step) => step.kind === kind);
   }
 
   /** How the step is live now, or was before this traversal and is meant to be again. */
-  #presence(step: Step): Pick<Step, "vrf" | "subnets"> | undefined {
+  #presence(step: ResourceStep): Pick<ResourceStep, "vrf" | "subnets"> | undefined {
     const live = this.#outcomes.get(step);
     if (live === "no") return undefined;
     return live === "previous" || step.leaves ? step.previous : step;
   }
 
   /** The subnets in the VRF of an L3VNI. One that has not had its turn counts where it was there before. */
-  #subnets({ vrf }: Step): string[] {
+  #subnets({ vrf }: ResourceStep): string[] {
     const l2vnis = (this.#inVrf.get(vrf) ?? []).filter((step) => this.#outcomes.has(step) || step.previous?.vrf === vrf);
     const there = l2vnis.map((step) => this.#presence(step)).filter((presence) => presence?.vrf === vrf);
     return [...new Set(there.flatMap((presence) => presence?.subnets ?? []))].sort();
   }
 
-  #announcing(step: Step): Step {
+  #announcing(step: ResourceStep): ResourceStep {
     const { form } = step;
-    return { ...step, form: { ...form, fragment: announcing(form.fragment, this.#subnets(step)) } };
+    return { ...step, form: { ...form, fragment: withSubnets(form.fragment, this.#subnets(step)) } };
   }
 }
 
-function previousOf({ previous, otherwise: _, leaves: __, ...step }: Step): Step {
+function previousOf({ previous, otherwise: _, leaves: __, ...step }: ResourceStep): ResourceStep {
   if (!previous) return step;
   const { generation, spec, form } = previous.lastGood;
   return { ...step, ...previous, generation, spec, form, state: "kept", previous };
 }
 
-/** For whoever asks for a value that another gives up: the others. For whoever is ousted: those that ask for what it has. */
-function leaversOf(steps: readonly Step[], ousted: readonly Step[]): Map<Step, Step[]> {
+/** For a step that asks for values that others release: those others. For an ousted step: those that ask for its values. */
+function leaversOf(steps: readonly ResourceStep[], ousted: readonly ResourceStep[]): Map<ResourceStep, ResourceStep[]> {
   const held = Map.groupBy(
     [...steps, ...ousted].flatMap((step) => (step.previous?.claims ?? []).map((claim) => ({ step, claim }))),
     ({ claim }) => claim.key,
   );
-  const awaited = new Map<Step, Step[]>();
-  const link = (step: Step, other: Step) => {
+  const awaited = new Map<ResourceStep, ResourceStep[]>();
+  const link = (step: ResourceStep, other: ResourceStep) => {
     const others = awaited.get(step) ?? [];
     if (!others.includes(other)) awaited.set(step, [...others, other]);
   };
   for (const step of steps) {
-    const met = (step.claims ?? []).flatMap((asked) => (held.get(asked.key) ?? []).filter(({ claim }) => meet(claim, asked)));
+    const met = (step.claims ?? []).flatMap((asked) => (held.get(asked.key) ?? []).filter(({ claim }) => claimsOverlap(claim, asked)));
     for (const { step: other } of met) {
       if (other === step) continue;
       link(step, other);
@@ -213,28 +213,28 @@ function leaversOf(steps: readonly Step[], ousted: readonly Step[]): Map<Step, S
   return awaited;
 }
 
-function reached(start: Step, next: (step: Step) => readonly Step[]): Set<Step> {
+function reached(start: ResourceStep, next: (step: ResourceStep) => readonly ResourceStep[]): Set<ResourceStep> {
   const found = new Set([start]);
   for (const step of found) for (const other of next(step)) found.add(other);
   return found;
 }
 
 /** Why a step is not taken when one of those that it was to be taken with cannot be. */
-export function waiting(step: Step, circle: readonly Step[], cause: Step): Failure {
+export function waiting(step: ResourceStep, circle: readonly ResourceStep[], cause: ResourceStep): Failure {
   const holder = circle.find((other) => other !== step && inTheWay(other, step));
   if (holder) return conflict(step, holder);
   const { kind, name, namespace } = step;
-  const message = `${cause.kind} ${cause.name} could not be applied, and both must change together`;
+  const message = `${cause.kind} ${cause.name} failed, and both must change together`;
   return { kind, name, namespace, reason: "DependencyFailed", field: "", message, class: "Transient" };
 }
 
 /** Whether the other could not be what it asks while this one is as it was before. */
-function inTheWay({ previous }: Pick<Step, "previous">, { claims = [] }: Step): boolean {
-  return previous?.claims?.some((held) => claims.some((asked) => meet(held, asked))) ?? false;
+function inTheWay({ previous }: Pick<ResourceStep, "previous">, { claims = [] }: ResourceStep): boolean {
+  return previous?.claims?.some((held) => claims.some((asked) => claimsOverlap(held, asked))) ?? false;
 }
 
-function conflict({ kind, name, namespace, claims = [] }: Step, holder: Step): Failure {
-  const claim = claims.find((asked) => holder.previous?.claims?.some((held) => meet(held, asked)));
-  const message = `${claim?.words} conflicts with ${holder.kind} ${holder.name}, which could not leave it`;
+function conflict({ kind, name, namespace, claims = [] }: ResourceStep, holder: ResourceStep): Failure {
+  const claim = claims.find((asked) => holder.previous?.claims?.some((held) => claimsOverlap(held, asked)));
+  const message = `${claim?.words} conflicts with ${holder.kind} ${holder.name}, which failed to release it`;
   return { kind, name, namespace, reason: "ValidationFailed", field: claim?.field ?? "", message, class: "Transient" };
 }

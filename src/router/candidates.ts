@@ -3,21 +3,21 @@ import type { KubeObject } from "../api/kind.ts";
 import type { LabelSelector } from "../api/core/label-selector.ts";
 import type { RecordedClaim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { Contender } from "../resilience/resolve-conflicts.ts";
-import type { LastGood } from "./render/rendered.ts";
-import type { Observed } from "./observed.ts";
-import { selectorComplaints } from "./validate/selector.ts";
+import type { ClaimingResource } from "../resilience/resolve-conflicts.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import type { ObservedNode } from "./observed.ts";
+import { selectorFieldProblems } from "./validate/selector.ts";
 import type { RouterKind } from "./step.ts";
-import type { Complaint } from "./validate/field-error.ts";
+import type { FieldProblem } from "./validate/field-error.ts";
 
 /** An object that is for this node, or may be: one whose selector says nothing keeps its last good form where it has one. */
-export interface Candidate<S> extends Contender<S> {
+export interface RouterCandidate<S> extends ClaimingResource<S> {
   readonly kind: RouterKind;
   readonly owner: string;
   readonly uid: string;
   readonly annotations: Readonly<Record<string, string>>;
-  readonly lastGood?: (LastGood & { readonly spec: S }) | undefined;
-  readonly selectorComplaints: readonly Complaint[];
+  readonly lastGood?: (LastGoodResource & { readonly spec: S }) | undefined;
+  readonly selectorComplaints: readonly FieldProblem[];
 }
 
 interface RouterObject<S> extends KubeObject {
@@ -28,11 +28,11 @@ interface RouterObject<S> extends KubeObject {
 export function candidates<S extends { nodeSelector?: LabelSelector }>(
   kind: RouterKind,
   objects: readonly RouterObject<S>[],
-  { node, lastGood, newlySelectedAt, now }: Observed,
-): Candidate<S>[] {
+  { node, lastGood, newlySelectedAt, now }: ObservedNode,
+): RouterCandidate<S>[] {
   return objects.flatMap(({ metadata, spec, status }) => {
-    const complaints = selectorComplaints(spec.nodeSelector);
-    if (metadata.deletionTimestamp !== undefined || (complaints.length === 0 && !selects(spec.nodeSelector, node.labels))) return [];
+    const problems = selectorFieldProblems(spec.nodeSelector);
+    if (metadata.deletionTimestamp !== undefined || (problems.length === 0 && !selects(spec.nodeSelector, node.labels))) return [];
     const { name, namespace = "", uid = "", generation = 0, creationTimestamp, annotations = {} } = metadata;
     const owner = `${kind}/${name}`;
     const held = lastGood.get(owner);
@@ -48,18 +48,18 @@ export function candidates<S extends { nodeSelector?: LabelSelector }>(
       spec,
       recorded: status?.claims ?? [],
       newlySelectedAt: newlySelectedAt.get(owner),
-      lastGood: held?.uid === uid ? (held as LastGood & { spec: S }) : undefined,
-      selectorComplaints: complaints,
+      lastGood: held?.uid === uid ? (held as LastGoodResource & { spec: S }) : undefined,
+      selectorComplaints: problems,
     };
   });
 }
 
 export function failures(
   reason: Failure["reason"],
-  { kind, name, namespace }: Candidate<unknown>,
-  complaints: readonly Complaint[],
+  { kind, name, namespace }: RouterCandidate<unknown>,
+  problems: readonly FieldProblem[],
 ): Failure[] {
-  return complaints.map(({ field, message, transient }) => ({
+  return problems.map(({ field, message, transient }) => ({
     kind,
     name,
     namespace,

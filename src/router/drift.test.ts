@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { parse } from "../frr/config.ts";
 import type { Link, Snapshot } from "../hostnet/snapshot.ts";
 import { differences } from "./drift.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import type { RouterPlan } from "./plan.ts";
-import type { Step } from "./step.ts";
+import type { ResourceStep } from "./step.ts";
 
 const base = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
 const nothing: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
 
-const red: Step = {
+const red: ResourceStep = {
   owner: "L2VNI/red",
   kind: "L2VNI",
   name: "red",
@@ -32,16 +32,16 @@ const snapshot = (...links: (readonly [string, Link])[]): Snapshot => ({
   namespaces: { host: "1", router: "perouter" },
   routes: new Map(),
 });
-const said = (planned: RouterPlan, links: Snapshot, running: string, lastGood = new Map<string, LastGood>()) =>
+const said = (planned: RouterPlan, links: Snapshot, running: string, lastGood = new Map<string, LastGoodResource>()) =>
   differences(planned, base, { links, running: parse(running), lastGood }).map(({ do: verb, send }) => `${verb} ${send}`);
 
-test("what is missing is told as it would be sent, the kernel's before FRR's", () => {
+test("lists missing links and lines as they would be sent, the kernel's before FRR's", () => {
   const told = said({ ...nothing, steps: [red] }, snapshot(), "");
   expect(told[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
   expect(told.at(-1)).toBe("add vrf red / vni 100");
 });
 
-test("what nobody asks for any more is removed, also a line that a person typed; foreign links stay", () => {
+test("removes what no resource asks for, also a line typed by hand; foreign links stay", () => {
   const links = snapshot(bridge("br-pe-100", "plumbline:L2VNI/red"), bridge("br-person", ""));
   expect(said(nothing, links, "route-map allowall permit 1\nexit\n!\nip route 198.51.100.0/24 blackhole\n")).toEqual([
     "remove ip -n perouter link del dev br-pe-100",
@@ -49,7 +49,7 @@ test("what nobody asks for any more is removed, also a line that a person typed;
   ]);
 });
 
-test("nothing is told where nothing differs", () => {
+test("lists nothing where nothing differs", () => {
   expect(said(nothing, snapshot(), "route-map allowall permit 1\nexit\n")).toEqual([]);
 });
 
@@ -63,7 +63,7 @@ const stopped = {
   class: "Permanent",
 } as const;
 
-test("while the Underlay stops everything, only what is missing of the last good router is told", () => {
+test("while the Underlay fails, lists only what is missing of the last good router", () => {
   const links = snapshot(bridge("br-pe-7", "plumbline:L2VNI/lost"));
   const told = said({ ...nothing, stopped }, links, "ip route 198.51.100.0/24 blackhole\n", new Map([["L2VNI/red", red]]));
   expect(told[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
@@ -71,6 +71,6 @@ test("while the Underlay stops everything, only what is missing of the last good
   expect(told.filter((one) => one.startsWith("remove"))).toEqual([]);
 });
 
-test("nothing is told while the Underlay stops everything and nothing is remembered", () => {
+test("lists nothing while the Underlay fails and there is no last good router", () => {
   expect(said({ ...nothing, stopped }, snapshot(bridge("br-pe-100", "plumbline:L2VNI/red")), "")).toEqual([]);
 });

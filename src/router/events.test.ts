@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Failure } from "../resilience/failure.ts";
-import type { Done } from "./act.ts";
-import type { Outcome } from "./report.ts";
-import { failing, failuresAndRecoveries, repairs, stillFailing } from "./events.ts";
+import type { RouterApplyResult } from "./act.ts";
+import type { PassOutcome } from "./report.ts";
+import { failing, failureEvents, driftEvents, stillFailing } from "./events.ts";
 
 const failure = (name: string, message: string): Failure => ({
   kind: "L2VNI",
@@ -14,7 +14,7 @@ const failure = (name: string, message: string): Failure => ({
   class: "Permanent",
 });
 
-const outcome = (...failures: Failure[]): Outcome => ({
+const outcome = (...failures: Failure[]): PassOutcome => ({
   selected: [
     { kind: "L2VNI", name: "red", generation: 2 },
     { kind: "L2VNI", name: "blue", generation: 1 },
@@ -23,9 +23,9 @@ const outcome = (...failures: Failure[]): Outcome => ({
   live: new Map(),
 });
 
-const told = (before: Outcome, now: Outcome) => failuresAndRecoveries(failing(before.failures), now, "n1");
+const told = (before: PassOutcome, now: PassOutcome) => failureEvents(failing(before.failures), now, "n1");
 
-test("a resource that begins to fail is told of once", () => {
+test("a resource that begins to fail gets one Event", () => {
   const now = outcome(failure("red", "VNI 100 conflicts with L3VNI blue"));
   expect(told(outcome(), now)).toEqual([
     { about: "L2VNI/red", text: { type: "Warning", reason: "ValidationFailed", message: "Node n1: VNI 100 conflicts with L3VNI blue" } },
@@ -33,12 +33,12 @@ test("a resource that begins to fail is told of once", () => {
   expect(told(now, now)).toEqual([]);
 });
 
-test("a resource that fails for another reason is told of again, all its reasons in one Event", () => {
+test("a resource that fails for another reason gets another Event with all its reasons", () => {
   const now = outcome(failure("red", "one"), failure("red", "two"));
   expect(told(outcome(failure("red", "one")), now).map(({ text }) => text.message)).toEqual(["Node n1: one; two"]);
 });
 
-test("a resource that recovers is told of", () => {
+test("a resource that recovers gets an Event", () => {
   expect(told(outcome(failure("red", "one")), outcome())).toEqual([
     { about: "L2VNI/red", text: { type: "Normal", reason: "Applied", message: "Node n1: generation 2 is live" } },
   ]);
@@ -46,18 +46,18 @@ test("a resource that recovers is told of", () => {
 
 test("a resource that waits for the Underlay has neither recovered nor begun to fail", () => {
   const underlay: Failure = { ...failure("u", "Interface eth7 not present on node"), kind: "Underlay" };
-  const stopped: Outcome = { ...outcome(underlay), stopped: underlay };
+  const stopped: PassOutcome = { ...outcome(underlay), stopped: underlay };
   const before = outcome(failure("red", "one"));
   expect(told(before, stopped).map(({ about }) => about)).toEqual(["Underlay/u"]);
   expect([...stillFailing(failing(before.failures), stopped).keys()]).toEqual(["L2VNI/red", "Underlay/u"]);
 });
 
-test("a resource that failed and is gone is not told of", () => {
+test("a failed resource that is deleted gets no Event", () => {
   expect(told(outcome(failure("gone", "one")), outcome())).toEqual([]);
 });
 
-test("what was put back is told of, what was asked for is not", () => {
-  const done: Done = {
+test("repaired drift gets an Event, a requested change does not", () => {
+  const done: RouterApplyResult = {
     failures: [],
     refused: new Map(),
     live: new Map(),
@@ -68,15 +68,15 @@ test("what was put back is told of, what was asked for is not", () => {
     ],
     foreign: ["ip route 198.51.100.0/24 blackhole"],
   };
-  expect(repairs(done, "n1").map(({ about, text }) => `${about}: ${text.message}`)).toEqual([
-    "L2VNI/red: Node n1: what was applied had been changed by someone else; put back with 2 link changes and 1 line of FRR",
-    "status: Node n1: what was applied had been changed by someone else; put back with 1 link change",
-    'status: Node n1: FRR had lines that no resource asks for; removed "ip route 198.51.100.0/24 blackhole"',
+  expect(driftEvents(done, "n1").map(({ about, text }) => `${about}: ${text.message}`)).toEqual([
+    "L2VNI/red: Node n1: Configuration drift repaired: 2 link changes and 1 FRR line",
+    "status: Node n1: Configuration drift repaired: 1 link change",
+    'status: Node n1: Removed FRR lines that no resource configures: "ip route 198.51.100.0/24 blackhole"',
   ]);
 });
 
-test("a link that was put back is told of also when FRR was restarted, its lines are not", () => {
-  const done: Done = {
+test("after an FRR restart, a repaired link gets an Event and restored lines do not", () => {
+  const done: RouterApplyResult = {
     failures: [],
     refused: new Map(),
     live: new Map(),
@@ -86,7 +86,7 @@ test("a link that was put back is told of also when FRR was restarted, its lines
     ],
     foreign: ["ip route 198.51.100.0/24 blackhole"],
   };
-  expect(repairs(done, "n1", { frrRestarted: true }).map(({ about, text }) => `${about}: ${text.message}`)).toEqual([
-    "L2VNI/red: Node n1: what was applied had been changed by someone else; put back with 1 link change",
+  expect(driftEvents(done, "n1", { frrRestarted: true }).map(({ about, text }) => `${about}: ${text.message}`)).toEqual([
+    "L2VNI/red: Node n1: Configuration drift repaired: 1 link change",
   ]);
 });

@@ -62,12 +62,23 @@ const VNI_CONFLICT = {
   failedResources: [{ kind: "L2VNI", name: "shop", reason: "ValidationFailed", message: "VNI 110 conflicts", field: "spec.vni" }],
 } satisfies Status;
 
-test("a node that should be a router and says nothing is unknown, and so is what only it would run", () => {
-  const graph = graphOf();
+test("a node that an Underlay selects and that has not reported is Unknown", () => {
+  const graph = graphOf(nodeStatus("node2"));
   graph.put(Node, { metadata: { name: "node1" } });
   expect(causesOf(graph)).toEqual([`RouterNodeConfigurationStatus/${namespace}/node1 NotReported`]);
-  expect(graph.verdict(`L3VNI/${namespace}/red`)?.health).toBe("Unknown");
   graph.put(RouterNodeConfigurationStatus, nodeStatus("node1"));
+  expect(causesOf(graph)).toEqual([]);
+});
+
+test("while no node has ever reported a router, the missing agents are the one cause", () => {
+  const graph = graphOf();
+  graph.put(Node, { metadata: { name: "node1" } });
+  graph.put(Node, { metadata: { name: "node2" } });
+  expect(causesOf(graph)).toEqual(["Agents/router NoAgent"]);
+  expect(graph.verdict(`L3VNI/${namespace}/red`)?.health).toBe("Unknown");
+  expect(graph.verdict(`Underlay/${namespace}/underlay`)?.health).toBe("Unknown");
+  graph.put(RouterNodeConfigurationStatus, nodeStatus("node1"));
+  graph.put(RouterNodeConfigurationStatus, nodeStatus("node2"));
   expect(causesOf(graph)).toEqual([]);
 });
 
@@ -82,7 +93,7 @@ test("an agent that has not reported yet is no fault", () => {
   expect(causesOf(graphOf({ metadata: { name: "node1", namespace } }))).toEqual([]);
 });
 
-test("a cable that is out explains the session, the Underlay and all that stands on it, on that node alone", () => {
+test("an unplugged cable explains the session, the Underlay and its dependents, on that node alone", () => {
   const broken = nodeStatus("node2", {
     links: [{ name: "eth1", state: "NoCarrier", since: SINCE }],
     sessions: [{ vrf: "default", neighbor: "192.168.11.2", state: "Connect", since: SINCE }],
@@ -128,7 +139,7 @@ test("the session towards the host being down is about its VRF only", () => {
   expect(graph.verdict(`L2VNI/${namespace}/shop@node1`)?.health).toBe("Healthy");
 });
 
-test("a refused resource has itself to blame, with the field to change, whatever else is down", () => {
+test("a rejected resource is its own cause, with the field to change, whatever else is down", () => {
   const graph = graphOf(
     nodeStatus("node1", {
       ...VNI_CONFLICT,
@@ -143,14 +154,14 @@ test("a refused resource has itself to blame, with the field to change, whatever
     {
       id: `L2VNI/${namespace}/shop@node1`,
       health: "Degraded",
-      message: "VNI 110 conflicts; its last good form goes on",
+      message: "VNI 110 conflicts; the last good version stays applied",
       remedy: { change: { thing: { kind: "L2VNI", namespace, name: "shop" }, field: "spec.vni" } },
     },
   ]);
 });
 
-test("what several nodes refuse with the same words is one cause, the resource itself", () => {
-  const refused = (node: string) =>
+test("the same failure on several nodes has one cause, the resource itself", () => {
+  const rejected = (node: string) =>
     nodeStatus(node, {
       ...VNI_CONFLICT,
       resources: [
@@ -158,7 +169,7 @@ test("what several nodes refuse with the same words is one cause, the resource i
         { kind: "L2VNI", name: "shop", generation: 1, state: "Failed" },
       ],
     });
-  const graph = graphOf(refused("node1"), refused("node2"));
+  const graph = graphOf(rejected("node1"), rejected("node2"));
   expect(graph.causes()).toMatchObject([
     {
       id: `L2VNI/${namespace}/shop`,
@@ -213,19 +224,19 @@ test("FRR that does not answer explains the node's router", () => {
   expect(graph.verdict(`L2VNI/${namespace}/shop@node1`)?.health).toBe("Down");
 });
 
-test("of a silent agent's node nothing is known, and the agent is the cause even of what it last said was down", () => {
+test("the node of a silent agent is Unknown, and the agent is the cause even of what it last reported as down", () => {
   const graph = graphOf(
     nodeStatus("node1", {
-      conditions: ready("Unknown", "AgentSilent", "The agent on node node1 has been silent since 12:00"),
+      conditions: ready("Unknown", "AgentNotReporting", "Agent on node node1 has not reported since 12:00"),
       sessions: [{ vrf: "default", neighbor: "192.168.11.2", state: "Active", since: SINCE }],
       links: [{ name: "eth1", state: "NoCarrier", since: SINCE }],
     }),
   );
-  expect(causesOf(graph)).toEqual(["Agent/node1 AgentSilent"]);
+  expect(causesOf(graph)).toEqual(["Agent/node1 AgentNotReporting"]);
   expect(graph.verdict(`L2VNI/${namespace}/shop`)?.health).not.toBe("Healthy");
 });
 
-test("configuration in another namespace does not count, so nothing is said of it", () => {
+test("ignores configuration in another namespace", () => {
   const graph = graphOf();
   graph.put(L3VNI, { metadata: { name: "stray", namespace: "default" }, spec: { vni: 5, vrf: "x" } } as L3VNI);
   expect(graph.verdict("L3VNI/default/stray")).toBeUndefined();

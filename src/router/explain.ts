@@ -7,30 +7,38 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
-import { type Explainer, explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../api/health.ts";
-import { seeToAgent } from "../kube/members/agent-health.ts";
-import { degradedSince, explainNode, isOwnFault, remedyOf, statusThing, wordsOf } from "./explain-node.ts";
+import {
+  type Explainer,
+  explainer,
+  type Index,
+  type Dependency,
+  type ObjectReader,
+  type HealthStatement,
+  type Component,
+} from "../api/health.ts";
+import { noAgentRuns, checkAgentFix } from "../kube/members/agent-health.ts";
+import { degradedSince, explainNode, isOwnFault, fixOf, statusComponent, explainReason } from "./explain-node.ts";
 import { farImports } from "./validate/imports.ts";
-import { selectorComplaints } from "./validate/selector.ts";
+import { selectorFieldProblems } from "./validate/selector.ts";
 
 const byResource: Index<RouterNodeConfigurationStatus> = {
   kind: RouterNodeConfigurationStatus,
   of: ({ status }) => (status?.resources ?? []).map(({ kind, name }) => `${kind}/${name}`),
 };
 
-/** What the router has to say: of its resources on each node, of what they stand on there, and of each resource over all nodes. */
+/** The health of the router's resources and their dependencies on each node, and of each resource over all nodes. */
 export function edges({ routerNamespace: namespace }: { routerNamespace: string }): readonly Explainer[] {
   const resource = <T extends Selecting>(kind: Kind<T>) =>
-    explainer(kind, (object, sight) => (object.metadata.namespace === namespace ? overAllNodes(kind.kind, object, sight) : []));
+    explainer(kind, (object, reader) => (object.metadata.namespace === namespace ? overAllNodes(kind.kind, object, reader) : []));
   return [
-    explainer(RouterNodeConfigurationStatus, (status, sight) =>
-      status.metadata.namespace === namespace ? explainNode(status, sight) : [],
+    explainer(RouterNodeConfigurationStatus, (status, reader) =>
+      status.metadata.namespace === namespace ? explainNode(status, reader) : [],
     ),
-    explainer(Node, (node, sight) => unheard(node, namespace, sight)),
+    explainer(Node, (node, reader) => unheard(node, namespace, reader)),
     resource(Underlay),
     resource(L2VNI),
     resource(L3VNI),
-    explainer(L3VNI, (l3vni, sight) => (l3vni.metadata.namespace === namespace ? importing(l3vni, sight) : [])),
+    explainer(L3VNI, (l3vni, reader) => (l3vni.metadata.namespace === namespace ? importing(l3vni, reader) : [])),
     resource(L3Passthrough),
     resource(RawFRRConfig),
   ];
@@ -38,46 +46,56 @@ export function edges({ routerNamespace: namespace }: { routerNamespace: string 
 
 type Selecting = KubeObject & { spec: { nodeSelector?: unknown } };
 
-/** A resource works as long as it works somewhere. While no node that it selects has reported it, nobody knows. */
-function overAllNodes(kind: string, { metadata, spec }: Selecting, sight: Sight): Standing[] {
+/** A resource works as long as it works somewhere. It is Unknown until a selected node has reported it. */
+function overAllNodes(kind: string, { metadata, spec }: Selecting, reader: ObjectReader): HealthStatement[] {
   const { name, namespace = "" } = metadata;
-  const thing: Thing = { kind, namespace, name };
-  const reporting = sight.by(byResource, `${kind}/${name}`);
+  const component: Component = { kind, namespace, name };
+  const reporting = reader.by(byResource, `${kind}/${name}`);
   if (reporting.length > 0) {
-    const needs = reporting.map((status): Need => ({ thing: { kind, namespace, name, node: status.metadata.name }, as: "alternative" }));
-    return [{ thing, domain: "router", health: "Healthy", needs, ...refusal(thing, reporting) }];
+    const dependencies = reporting.map((status): Dependency => ({
+      thing: { kind, namespace, name, node: status.metadata.name },
+      as: "alternative",
+    }));
+    return [{ thing: component, domain: "router", health: "Healthy", needs: dependencies, ...rejection(component, reporting) }];
   }
-  const selected = sight.all(Node).filter((node) => isSelected(node, spec));
-  if (selected.length === 0) return [{ thing, domain: "router", health: "Healthy", message: "It selects no node" }];
-  const needs = selected.map((node): Need => ({ thing: statusThing(namespace, node.metadata.name), as: "alternative" }));
-  const message = "No node that it selects has reported what became of it";
-  return [{ thing, domain: "router", health: "Unknown", reason: "NotReported", message, needs }];
+  const selected = reader.all(Node).filter((node) => isSelected(node, spec));
+  if (selected.length === 0) return [{ thing: component, domain: "router", health: "Healthy", message: "Selects no node" }];
+  if (!hasRouters(namespace, reader)) {
+    const message = `${kind} ${name} is not applied: no agent runs the router`;
+    return [
+      { thing: component, domain: "router", health: "Unknown", reason: "NotReported", message, needs: [{ thing: NO_ROUTERS.thing }] },
+      NO_ROUTERS,
+    ];
+  }
+  const dependencies = selected.map((node): Dependency => ({ thing: statusComponent(namespace, node.metadata.name), as: "alternative" }));
+  const message = "No selected node has reported it yet";
+  return [{ thing: component, domain: "router", health: "Unknown", reason: "NotReported", message, needs: dependencies }];
 }
 
-/** An import that no traffic follows: nothing refuses it, and every node calls it applied. */
-function importing(l3vni: L3VNI, sight: Sight): Standing[] {
+/** An import without traffic: nothing rejects it, and every node reports it as applied. */
+function importing(l3vni: L3VNI, reader: ObjectReader): HealthStatement[] {
   const { name, namespace = "" } = l3vni.metadata;
-  const own = <T extends KubeObject>(kind: Kind<T>) => sight.all(kind).filter(({ metadata }) => metadata.namespace === namespace);
+  const own = <T extends KubeObject>(kind: Kind<T>) => reader.all(kind).filter(({ metadata }) => metadata.namespace === namespace);
   const [found] = farImports(l3vni, own(L3VNI), own(Underlay));
   if (!found) return [];
-  const thing: Thing = { kind: "L3VNI", namespace, name };
+  const component: Component = { kind: "L3VNI", namespace, name };
   const { message, field } = found;
-  const remedy = { text: "import only what the same VNI exports", change: { thing, field } };
-  return [{ thing, domain: "router", health: "Degraded", ownFault: true, reason: "ImportsOtherVni", message, remedy }];
+  const fix = { text: "import only route targets that the same VNI exports", change: { thing: component, field } };
+  return [{ thing: component, domain: "router", health: "Degraded", ownFault: true, reason: "ImportsOtherVni", message, remedy: fix }];
 }
 
-/** What several nodes refuse with the same words: then the resource is wrong, and not the nodes. */
-function refusal(thing: Thing, reporting: readonly RouterNodeConfigurationStatus[]): Partial<Standing> {
+/** The same failure on several nodes: then the resource is wrong, not the nodes. */
+function rejection(component: Component, reporting: readonly RouterNodeConfigurationStatus[]): Partial<HealthStatement> {
   const failed = reporting.flatMap(({ status = {} }) =>
     (status.failedResources ?? [])
-      .filter((one) => one.kind === thing.kind && one.name === thing.name && isOwnFault(one))
+      .filter((one) => one.kind === component.kind && one.name === component.name && isOwnFault(one))
       .map((failure) => ({ failure, since: degradedSince(status) })),
   );
-  const shared = [...Map.groupBy(failed, ({ failure }) => wordsOf(failure)).values()].find((same) => same.length > 1);
+  const shared = [...Map.groupBy(failed, ({ failure }) => explainReason(failure)).values()].find((same) => same.length > 1);
   const [first] = shared ?? [];
   if (!shared || !first) return {};
   const since = shared.flatMap((one) => one.since ?? []).sort()[0];
-  const { reason, message = "It is refused", field } = first.failure;
+  const { reason, message = "Rejected", field } = first.failure;
   const where = `on ${shared.length} nodes`;
   return {
     health: "Degraded",
@@ -85,25 +103,32 @@ function refusal(thing: Thing, reporting: readonly RouterNodeConfigurationStatus
     reason,
     message: `${message}, ${where}`,
     ...(since !== undefined && { since }),
-    remedy: remedyOf(thing, field),
+    remedy: fixOf(component, field),
   };
 }
 
-/** A node that should be a router and of which nothing has been heard. */
-function unheard(node: Node, namespace: string, sight: Sight): Standing[] {
+const NO_ROUTERS = noAgentRuns("router", "router", "router resources are not applied");
+
+/** Whether a node has ever reported its router. Before that the missing agents are the one cause, not each node and resource. */
+function hasRouters(namespace: string, reader: ObjectReader): boolean {
+  return reader.all(RouterNodeConfigurationStatus).some(({ metadata }) => metadata.namespace === namespace);
+}
+
+/** A node that an Underlay selects and that has not reported yet. */
+function unheard(node: Node, namespace: string, reader: ObjectReader): HealthStatement[] {
   const { name } = node.metadata;
-  if (sight.get(RouterNodeConfigurationStatus, `${namespace}/${name}`)) return [];
-  const underlay = sight.all(Underlay).find(({ metadata, spec }) => metadata.namespace === namespace && isSelected(node, spec));
+  if (reader.get(RouterNodeConfigurationStatus, `${namespace}/${name}`) || !hasRouters(namespace, reader)) return [];
+  const underlay = reader.all(Underlay).find(({ metadata, spec }) => metadata.namespace === namespace && isSelected(node, spec));
   if (!underlay) return [];
-  const thing = statusThing(namespace, name);
-  const message = `Underlay ${underlay.metadata.name} selects node ${name}, and its agent has not reported yet`;
+  const component = statusComponent(namespace, name);
+  const message = `Underlay ${underlay.metadata.name} selects node ${name}, but its agent has not reported yet`;
   return [
-    { thing: { kind: "Node", name }, domain: "router", health: "Healthy", needs: [{ thing, as: "part" }] },
-    { thing, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: seeToAgent(name) },
+    { thing: { kind: "Node", name }, domain: "router", health: "Healthy", needs: [{ thing: component, as: "part" }] },
+    { thing: component, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: checkAgentFix(name) },
   ];
 }
 
 function isSelected({ metadata }: Pick<Node, "metadata">, { nodeSelector }: Selecting["spec"]): boolean {
   const selector = nodeSelector as LabelSelector | undefined;
-  return selectorComplaints(selector).length === 0 && selects(selector, metadata.labels ?? {});
+  return selectorFieldProblems(selector).length === 0 && selects(selector, metadata.labels ?? {});
 }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { pass, useStage } from "../kube/testing/writer-harness.ts";
+import { pass, useWriterHarness } from "../kube/testing/writer-harness.ts";
 import type { Failure } from "../resilience/failure.ts";
-import { onlyObserved, type Outcome, report, stampUpdate } from "./report.ts";
+import { onlyObserved, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
 
-const good: Outcome = { selected: [], failures: [], live: new Map() };
+const good: PassOutcome = { selected: [], failures: [], live: new Map() };
 const failure: Failure = {
   kind: "L2VNI",
   name: "a",
@@ -14,10 +14,10 @@ const failure: Failure = {
   class: "Permanent",
 };
 
-const stage = useStage();
+const stage = useWriterHarness();
 
 test("a switch that flaps costs a few writes at once and one in ten seconds, and what it ends with is written", async () => {
-  const writer = stage().start({ stamp: stampUpdate, damps: onlyObserved });
+  const writer = stage().start({ stamp: setLastUpdateTime, damps: onlyObserved });
   const publish = (state: string, outcome = good) =>
     writer.set("n1", { create: {}, status: report(outcome, { sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }], vnis: [] }) });
   const writes = () =>
@@ -47,7 +47,7 @@ test("a switch that flaps costs a few writes at once and one in ten seconds, and
 });
 
 test("a session that falls after a quiet time is in the status at once, and so is its return", async () => {
-  const writer = stage().start({ stamp: stampUpdate, damps: onlyObserved });
+  const writer = stage().start({ stamp: setLastUpdateTime, damps: onlyObserved });
   const publish = (state: string) =>
     writer.set("n1", { create: {}, status: report(good, { sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }], vnis: [] }) });
   publish("Established");

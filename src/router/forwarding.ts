@@ -1,4 +1,4 @@
-/** A router forwards, and learns neighbours from what they say of themselves. */
+/** A router forwards, and learns neighbors from what they say of themselves. */
 export const FORWARDING: Readonly<Record<string, string>> = {
   "net/ipv4/conf/all/forwarding": "1",
   "net/ipv6/conf/all/forwarding": "1",

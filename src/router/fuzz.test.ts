@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ConfigLine } from "../frr/fragment.ts";
-import type { WantedLink } from "../hostnet/desired-link.ts";
+import type { DesiredLink } from "../hostnet/desired-link.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterObjects } from "./observed.ts";
 import { plan } from "./plan.ts";
@@ -153,7 +153,7 @@ function strangeLines(lines: readonly ConfigLine[]): string[] {
 const LINK_NAME = new RegExp(`^${name}$`);
 const LINK_TEXT = /^[A-Za-z0-9.:/_-]{1,64}$/;
 
-function isStrange({ name, master = "up", addresses = [], owner }: WantedLink): boolean {
+function isStrange({ name, master = "up", addresses = [], owner }: DesiredLink): boolean {
   return !LINK_NAME.test(name) || ![master, owner, ...addresses].every((text) => LINK_TEXT.test(text));
 }
 
@@ -174,7 +174,7 @@ function put(kind: string, field: string, objects: (value: number) => Objects) {
   return { kind, field, objects };
 }
 
-test("text that means nothing is refused in the name of its field, wherever it stands", { timeout }, () => {
+test("invalid text is rejected with its field, whatever the field", { timeout }, () => {
   fc.assert(
     fc.property(fc.constantFrom(...PLACES), hostile, ([kind, field, put], text) => {
       const { failures, unmeant } = judged(put(text));
@@ -187,7 +187,7 @@ test("text that means nothing is refused in the name of its field, wherever it s
   );
 });
 
-test("whatever stands in a field, nothing reaches FRR or the kernel that was not meant", { timeout }, () => {
+test("no field can inject anything into FRR or the kernel", { timeout }, () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom(...PLACES), any), { minLength: 1, maxLength: 4 }), (drawn) => {
       const objects = drawn.map(([[, , put], text]) => put(text));
@@ -203,7 +203,7 @@ test("whatever stands in a field, nothing reaches FRR or the kernel that was not
   );
 });
 
-test("numbers of every size are taken or refused in the name of their field", { timeout }, () => {
+test("numbers of every size are accepted or rejected with their field", { timeout }, () => {
   const numbers = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, 1, -1, 2 ** 24, 2 ** 32, 2 ** 53, NaN, Infinity));
   const places = fc.constantFrom(
     put("Underlay", "spec.asn", (asn) => inUnderlay({ asn })),

@@ -1,14 +1,14 @@
-import type { WantedLink } from "../hostnet/desired-link.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { DesiredLink } from "../hostnet/desired-link.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 
-type Named = Pick<WantedLink, "place" | "name">;
+type Named = Pick<DesiredLink, "place" | "name">;
 
 /** Which live resources ask for which links. Several may ask for one, as all of a VRF ask for its device. */
-export class Holdings {
+export class LinkOwners {
   readonly #holders = new Map<string, Set<string>>();
   readonly #links = new Map<string, readonly Named[]>();
 
-  constructor(live: ReadonlyMap<string, LastGood>) {
+  constructor(live: ReadonlyMap<string, LastGoodResource>) {
     for (const [owner, { form }] of live) this.hold(owner, form.links);
   }
 
@@ -16,7 +16,7 @@ export class Holdings {
     return (this.#holders.get(keyOfLink(link))?.size ?? 0) > 0;
   }
 
-  /** From now on the owner asks for these. Returns what nobody asks for any more. */
+  /** Sets the links of the owner. Returns links that no owner wants now. */
   hold(owner: string, links: readonly Named[]): Named[] {
     const before = this.#links.get(owner) ?? [];
     this.release(owner);

@@ -1,4 +1,4 @@
-import type { Places } from "../hostnet/namespaces.ts";
+import type { NetworkNamespaces } from "../hostnet/namespaces.ts";
 import { watchLinks } from "../hostnet/watch-links.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import type { Log } from "../kube/log.ts";
@@ -7,13 +7,13 @@ import { routerWatchRestarts } from "./metrics.ts";
 /** Rings when links or addresses change in either namespace. */
 export class LinkWatch implements Runnable {
   readonly name = "link watch";
-  readonly #places: Places;
+  readonly #namespaces: NetworkNamespaces;
   readonly #log: Log;
   readonly #ring: () => void;
   #watching = new AbortController();
 
-  constructor(places: Places, ring: () => void, log: Log) {
-    this.#places = places;
+  constructor(namespaces: NetworkNamespaces, ring: () => void, log: Log) {
+    this.#namespaces = namespaces;
     this.#ring = ring;
     this.#log = log;
   }
@@ -21,9 +21,9 @@ export class LinkWatch implements Runnable {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#watching = new AbortController();
-      await watchLinks(this.#places, this.#ring, AbortSignal.any([signal, this.#watching.signal]), (cause) => {
+      await watchLinks(this.#namespaces, this.#ring, AbortSignal.any([signal, this.#watching.signal]), (cause) => {
         routerWatchRestarts.inc();
-        this.#log.debug({ error: cause }, "the watch over links ended and is started again");
+        this.#log.debug({ error: cause }, "link watch ended, restarting it");
       });
     }
   }

@@ -2,31 +2,28 @@ import { counter, gauge } from "../kube/metrics.ts";
 
 export const routerFailedResources = gauge(
   "router_failed_resources",
-  "Resources that are not live on this node as they are written.",
+  "Resources whose current version is not applied on this node.",
   "kind",
   "reason",
 );
 export const routerChanges = counter(
   "router_changes_total",
-  "What was changed on this node. `what` is links (commands to the kernel) or lines (of FRR); `why` is asked, or drift where someone else had changed what was already applied.",
+  "Changes made on this node. `what` is links (kernel commands) or lines (FRR configuration); `why` is asked (a resource changed) or drift (repair of a change from outside).",
   "what",
   "why",
 );
-export const routerUnavailable = gauge("router_unavailable", "1 while FRR, the router's namespace or the state directory cannot be used.");
+export const routerUnavailable = gauge("router_unavailable", "1 while FRR, the router's namespace or the state directory is unavailable.");
 export const routerSessions = gauge("router_sessions", "BGP sessions of this node's router. `state` is established or down.", "state");
 export const routerVnis = gauge(
   "router_vnis",
-  "VNIs that are applied on this node. `type` is l2 or l3; `state` is up, down, or unknown where the kernel could not be read.",
+  "VNIs applied on this node. `type` is l2 or l3; `state` is up, down, or unknown if the kernel cannot be read.",
   "type",
   "state",
 );
 export const routerPolls = counter(
   "router_polls_total",
-  "Times FRR was asked for its sessions and VNIs. `outcome` is ok or the VtyError code.",
+  "Polls of FRR for its sessions and VNIs. `outcome` is ok or the VtyError code.",
   "outcome",
 );
-export const routerFrrRestarts = counter("router_frr_restarts_total", "Times FRR was found started anew, or not answering any more.");
-export const routerWatchRestarts = counter(
-  "router_link_watch_restarts_total",
-  "Times the watch over the kernel's links ended and was started again.",
-);
+export const routerFrrRestarts = counter("router_frr_restarts_total", "Times FRR restarted or stopped answering.");
+export const routerWatchRestarts = counter("router_link_watch_restarts_total", "Restarts of the watch on kernel links.");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { link, linkAddress } from "../hostnet/testing/fixtures.ts";
-import { observe, rememberNics } from "./observe.ts";
+import { observe, recordNicAddresses } from "./observe.ts";
 import { plan } from "./plan.ts";
 import { observed, underlay } from "./testing/fixtures.ts";
 
@@ -14,7 +14,7 @@ const specs = objects.underlays.map(({ spec }) => spec);
 
 test("the addresses of an Underlay's interface are remembered, wherever it is", () => {
   for (const place of ["host", "router"] as const) {
-    expect(rememberNics(specs, on(place, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
+    expect(recordNicAddresses(specs, on(place, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
       new Map([["eth1", ["192.168.11.4/24", "2001:db8::4/64"]]]),
     );
   }
@@ -22,15 +22,15 @@ test("the addresses of an Underlay's interface are remembered, wherever it is", 
 
 test("what comes and goes by itself is not", () => {
   const passing = [linkAddress("fe80::1/64"), linkAddress("192.168.11.9/24", { dynamic: true })];
-  expect(rememberNics(specs, on("router", ...passing))).toEqual(new Map());
+  expect(recordNicAddresses(specs, on("router", ...passing))).toEqual(new Map());
 });
 
 test("they hold while the interface has none, or is not there, and no longer than it is named", () => {
   const before = new Map([["eth1", ["192.168.11.4/24"]]]);
-  expect(rememberNics(specs, on("router", "fe80::1/64"), before)).toEqual(before);
-  expect(rememberNics(specs, none, before)).toEqual(before);
-  expect(rememberNics(specs, on("host", "192.168.11.5/24"), before)).toEqual(new Map([["eth1", ["192.168.11.5/24"]]]));
-  expect(rememberNics([], none, before)).toEqual(new Map());
+  expect(recordNicAddresses(specs, on("router", "fe80::1/64"), before)).toEqual(before);
+  expect(recordNicAddresses(specs, none, before)).toEqual(before);
+  expect(recordNicAddresses(specs, on("host", "192.168.11.5/24"), before)).toEqual(new Map([["eth1", ["192.168.11.5/24"]]]));
+  expect(recordNicAddresses([], none, before)).toEqual(new Map());
 });
 
 test("the Underlay asks for them on its interface", () => {

@@ -6,7 +6,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
 import { printMembers } from "../kube/members/members.ts";
-import { carriedIndex, nodeIndexWriter } from "./node-index.ts";
+import { nodeIndexOf, nodeIndexWriter } from "./node-index.ts";
 
 const annotation = "openpe.io/nodeindex";
 const node = (name: string, index?: string): Node => ({
@@ -25,11 +25,11 @@ test.each([
   ["seven", undefined],
   ["12345678901234567890", undefined],
 ])("the index of a Node that carries %j is %s", (text, index) => {
-  expect(carriedIndex(node("a", text))).toBe(index);
+  expect(nodeIndexOf(node("a", text))).toBe(index);
 });
 
 test("a Node that carries nothing has no index", () => {
-  expect(carriedIndex(node("a"))).toBeUndefined();
+  expect(nodeIndexOf(node("a"))).toBeUndefined();
 });
 
 const synced = () => Promise.resolve();

@@ -21,12 +21,12 @@ export interface NodeIndexOptions {
 }
 
 /** The index that a Node carries; undefined when it carries none, or something that is none. */
-export function carriedIndex({ metadata }: Node): number | undefined {
+export function nodeIndexOf({ metadata }: Node): number | undefined {
   const text = metadata.annotations?.[INDEX_ANNOTATION] ?? "";
   return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : undefined;
 }
 
-/** Writes each node's index onto its Node, and corrects what someone else wrote there. */
+/** Writes each node's index onto its Node, and corrects foreign values. */
 export function nodeIndexWriter({ client, namespace, nodes, members, log }: NodeIndexOptions): Runnable {
   return controller("node-index", {
     watches: [changesOf(nodes), changesOf(members, () => nodes.list().map(({ metadata }) => metadata.name))],
@@ -35,7 +35,7 @@ export function nodeIndexWriter({ client, namespace, nodes, members, log }: Node
       const node = nodes.get(name);
       const published = members.get(`${namespace}/${membersName}`);
       const index = published && parseMembers(published).indexes[name]?.index;
-      if (!node || index === undefined || carriedIndex(node) === index) return;
+      if (!node || index === undefined || nodeIndexOf(node) === index) return;
 
       const { resourceVersion, annotations } = node.metadata;
       const patch = { metadata: { annotations: { [INDEX_ANNOTATION]: String(index) } } };

@@ -8,32 +8,32 @@ import type { Underlay } from "../api/openpe/underlay.ts";
 import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { AddressModes } from "../hostnet/address-modes.ts";
-import { HostPass } from "../hostnet/apply.ts";
-import { ensureNamespace, namespaceIdentity, raiseLoopback, type Places } from "../hostnet/namespaces.ts";
+import { LinkApplier } from "../hostnet/apply.ts";
+import { ensureNamespace, namespaceIdentity, raiseLoopback, type NetworkNamespaces } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
-import { holdOf } from "../hostnet/ownership.ts";
+import { linkOwnership } from "../hostnet/ownership.ts";
 import { routeTo } from "../hostnet/route-to.ts";
 import type { Link } from "../hostnet/snapshot.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
-import { act, type Change, type Done, keepUp } from "./act.ts";
+import { act, type ResourceChange, type RouterApplyResult, reapply } from "./act.ts";
 import { isThere, replaceFile } from "../resilience/atomic-file.ts";
-import { type Damage, StateError } from "../resilience/state-file.ts";
-import { type Difference, differences } from "./drift.ts";
-import type { Daemons } from "./backends.ts";
+import { type FileDamage, StateError } from "../resilience/state-file.ts";
+import { type PlanDifference, differences } from "./drift.ts";
+import type { FrrBackend } from "./backends.ts";
 import { MissedAddresses } from "./zebra-missed-addresses.ts";
-import { lookAt, observe, rememberNics } from "./observe.ts";
+import { updateSelection, observe, recordNicAddresses } from "./observe.ts";
 import { underlayLinks } from "./underlay-links.ts";
 import { type LiveVni, liveVnis } from "./vnis.ts";
-import type { Observed, RouterObjects } from "./observed.ts";
+import type { ObservedNode, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./render/frr.ts";
-import type { LinkReport, Outcome } from "./report.ts";
+import type { LinkReport, PassOutcome } from "./report.ts";
 import { carryOut } from "./rejected-resources.ts";
-import { type RouterState, StateFile } from "./state.ts";
+import { type RouterState, RouterStateFile } from "./state.ts";
 
 /** What the cluster says about this node's router. */
-export interface ClusterView {
+export interface RouterInputs {
   readonly node: Node;
   /** The node index that this node may use, when it runs with this one. */
   index(running: number | undefined): Promise<number | undefined>;
@@ -42,7 +42,7 @@ export interface ClusterView {
 }
 
 export interface NodeRouterOptions {
-  readonly places: Places;
+  readonly places: NetworkNamespaces;
   readonly stateDirectory: string;
   /** What FRR reads when it starts. */
   readonly bootFile: string;
@@ -50,7 +50,7 @@ export interface NodeRouterOptions {
   readonly apiServer: string;
   readonly frr: {
     /** FRR as it runs now; `applied` is what earlier passes put there. Throws why there is none. */
-    open(applied: readonly Fragment[], signal: AbortSignal): Promise<Daemons>;
+    open(applied: readonly Fragment[], signal: AbortSignal): Promise<FrrBackend>;
     /** All daemons' configuration as it is now. */
     running(signal: AbortSignal): Promise<readonly ConfigLine[]>;
     /** The addresses that zebra knows, by link. */
@@ -64,31 +64,31 @@ export interface NodeRouterOptions {
 export interface PassHooks {
   /** Whether the API server answers within its time, after an interface was moved. */
   apiAnswers(): Promise<boolean>;
-  onRebuild(outcome: Outcome): void;
-  /** The router's namespace is another one than in the last pass: someone deleted it. */
+  onRebuild(outcome: PassOutcome): void;
+  /** The router's namespace was deleted and recreated since the last pass. */
   onNewNamespace(): void;
 }
 
 export interface PassResult {
-  readonly outcome: Outcome;
-  /** Missing where the router could not be spoken to. Its changes include those of earlier passes that failed or were aborted. */
-  readonly done?: Done;
+  readonly outcome: PassOutcome;
+  /** Missing where the router does not answer. Its changes include those of earlier passes that failed or were aborted. */
+  readonly done?: RouterApplyResult;
   /** Why not. */
   readonly error?: unknown;
-  /** The state file was damaged, or of a newer version, when it was loaded; told once. */
-  readonly damage?: Damage;
+  /** The state file was damaged, or of a newer version, when it was loaded; reported once. */
+  readonly damage?: FileDamage;
 }
 
 const LIFE_LINE_MS = 600_000;
 
 /** The router of one node: the kernel's links in two namespaces, FRR in one of them, and what is remembered of both. */
 export class NodeRouter {
-  readonly places: Places;
+  readonly places: NetworkNamespaces;
   readonly #options: NodeRouterOptions;
-  readonly #file: StateFile;
+  readonly #file: RouterStateFile;
   #state: RouterState | undefined;
-  /** Until it has been told. */
-  #damage: Damage | undefined;
+  /** Until it is reported. */
+  #damage: FileDamage | undefined;
   #namespace: string | undefined;
   readonly #modes = new AddressModes();
   #lifeLine: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
@@ -96,21 +96,21 @@ export class NodeRouter {
   #written: Readonly<Record<string, string>> = {};
   readonly #missed = { router: new MissedAddresses(), host: new MissedAddresses() };
   /** What passes changed that then failed or were aborted: a repair must be reported, although the next pass has nothing left to repair. */
-  #unreported: Change[] = [];
+  #unreported: ResourceChange[] = [];
   #links: readonly LinkReport[] = [];
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
 
   constructor(options: NodeRouterOptions) {
     this.places = options.places;
     this.#options = options;
-    this.#file = new StateFile(options.stateDirectory);
+    this.#file = new RouterStateFile(options.stateDirectory);
   }
 
   async #load(): Promise<RouterState> {
     if (this.#state) return this.#state;
     const { state, damage } = await this.#file.load();
     if (damage)
-      this.#options.log.error({ why: damage.message, recovered: damage.recovered }, "router state file is damaged or of a newer version");
+      this.#options.log.error({ why: damage.message, recovered: damage.recovered }, "router state file is damaged or from a newer version");
     this.#damage = damage;
     this.#state = state;
     return state;
@@ -121,23 +121,27 @@ export class NodeRouter {
     return this.#state ? liveVnis(this.#state.lastGood) : [];
   }
 
-  /** Observes, plans and acts once. A router that cannot be spoken to is an outcome too; only an abort is thrown. */
-  async pass(view: ClusterView, hooks: PassHooks, signal: AbortSignal): Promise<PassResult> {
+  /** Observes, plans and acts once. A router that does not answer is an outcome too; only an abort is thrown. */
+  async pass(view: RouterInputs, hooks: PassHooks, signal: AbortSignal): Promise<PassResult> {
     await this.#restoring?.catch(() => {});
     try {
       const state = await this.#load();
       await ensureNamespace(this.places.router, signal);
       await this.#compareNamespace(hooks);
-      await using kernel = await HostPass.open(this.places, signal, this.#modes);
+      await using kernel = await LinkApplier.open(this.places, signal, this.#modes);
       if (!kernel.have.router.get("lo")?.up) await raiseLoopback(this.places.router, signal);
       state.index = await view.index(state.index);
-      state.seen = lookAt(view.objects, state.seen, view.node, new Date());
-      state.nics = rememberNics([...view.objects.underlays.map(({ spec }) => spec), ...liveUnderlays(state)], kernel.have, state.nics);
-      // Before anything is moved: whoever is killed half-way has lost what only the kernel knew.
+      state.seen = updateSelection(view.objects, state.seen, view.node, new Date());
+      state.nics = recordNicAddresses(
+        [...view.objects.underlays.map(({ spec }) => spec), ...liveUnderlays(state)],
+        kernel.have,
+        state.nics,
+      );
+      // Saved before anything is moved: an agent that is killed half-way would lose what only the kernel knew.
       await this.#file.save(state);
       const observed = await this.#observe(view, state, kernel, signal);
       const { planned, done, refusals } = await carryOut(state.refusals ?? new Map(), {
-        plan: (refusals) => (this.#planned = plan({ ...observed, refusals })),
+        plan: (rejections) => (this.#planned = plan({ ...observed, refusals: rejections })),
         act: (planned) => this.#carryOut(planned, state, kernel, hooks, signal),
         live: state.lastGood,
         now: observed.now,
@@ -160,7 +164,7 @@ export class NodeRouter {
   }
 
   /**
-   * Sets up what was live last, without a word from the cluster: for a machine that was started anew while the API server is away. What is there already is
+   * Restores the last good configuration without the cluster: for a machine that reboots while the API server is unreachable. What is there already is
    * not touched. A pass that comes meanwhile waits; if its plan is stopped it does the same.
    */
   async restore(signal: AbortSignal): Promise<void> {
@@ -172,22 +176,22 @@ export class NodeRouter {
     const state = await this.#load();
     if (state.lastGood.size === 0) return;
     await ensureNamespace(this.places.router, signal);
-    await using kernel = await HostPass.open(this.places, signal);
+    await using kernel = await LinkApplier.open(this.places, signal);
     // It was asked when the interface was moved for the first time; now it is away anyway.
     const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => {} };
     const { changes, failures } = await this.#carryOut(undefined, state, kernel, hooks, signal);
     this.#unreported = [];
-    if (changes.length > 0) this.#options.log.warn({ changes, failures }, "the API server is away; what was live last is set up again");
+    if (changes.length > 0) this.#options.log.warn({ changes, failures }, "API server unreachable; restored the last good configuration");
   }
 
   /** Without a plan what was live last is kept up. */
   async #carryOut(
     planned: RouterPlan | undefined,
     state: RouterState,
-    kernel: HostPass,
+    kernel: LinkApplier,
     hooks: Pick<PassHooks, "apiAnswers" | "onRebuild">,
     signal: AbortSignal,
-  ): Promise<Done> {
+  ): Promise<RouterApplyResult> {
     const base = baseFragment();
     const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
     const daemons = await this.#options.frr.open([base, ...applied], signal);
@@ -196,11 +200,11 @@ export class NodeRouter {
       if (planned) hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
     };
     try {
-      const ground = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
+      const backends = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
       this.#unreported = summed(this.#unreported);
       const done = planned
-        ? await act(planned, state.lastGood, ground, this.#unreported)
-        : await keepUp(state.lastGood, ground, this.#unreported);
+        ? await act(planned, state.lastGood, backends, this.#unreported)
+        : await reapply(state.lastGood, backends, this.#unreported);
       await this.#announceMissed(kernel, signal);
       return done;
     } finally {
@@ -218,7 +222,7 @@ export class NodeRouter {
     this.#namespace = identity;
   }
 
-  async #announceMissed(kernel: HostPass, signal: AbortSignal): Promise<void> {
+  async #announceMissed(kernel: LinkApplier, signal: AbortSignal): Promise<void> {
     const { frr, log } = this.#options;
     const { router, host } = kernel.have;
     const missed = [
@@ -228,7 +232,7 @@ export class NodeRouter {
     ] as const;
     for (const { place, addresses } of missed) {
       const announced = addresses.length === 0 ? [] : await kernel.announce(place, addresses);
-      if (announced.length > 0) log.warn({ place, announced }, "addresses that FRR missed were announced again");
+      if (announced.length > 0) log.warn({ place, announced }, "re-announced addresses that FRR missed");
     }
   }
 
@@ -242,18 +246,18 @@ export class NodeRouter {
   }
 
   /** What the next pass would do. Nothing is touched, on the disk either. */
-  async differences(view: ClusterView, signal: AbortSignal): Promise<{ planned: RouterPlan; differences: Difference[] }> {
-    const { state } = await new StateFile(this.#options.stateDirectory).load({ setAside: false });
-    await using kernel = await HostPass.open(this.places, signal);
+  async differences(view: RouterInputs, signal: AbortSignal): Promise<{ planned: RouterPlan; differences: PlanDifference[] }> {
+    const { state } = await new RouterStateFile(this.#options.stateDirectory).load({ setAside: false });
+    await using kernel = await LinkApplier.open(this.places, signal);
     const index = await view.index(state.index);
-    const seen = lookAt(view.objects, state.seen, view.node, new Date());
+    const seen = updateSelection(view.objects, state.seen, view.node, new Date());
     const planned = plan(await this.#observe(view, { ...state, index, seen }, kernel, signal));
     const running = await this.#options.frr.running(signal);
     const found = differences(planned, baseFragment(), { links: kernel.have, running, lastGood: state.lastGood });
     return { planned, differences: found };
   }
 
-  async #observe(view: ClusterView, state: RouterState, kernel: HostPass, signal: AbortSignal): Promise<Observed> {
+  async #observe(view: RouterInputs, state: RouterState, kernel: LinkApplier, signal: AbortSignal): Promise<ObservedNode> {
     const asksForOvs = view.objects.l2vnis.some(({ spec }) => spec.hostmaster?.type === "ovs-bridge");
     const mayMove = view.objects.underlays.some(({ spec }) => spec.nics?.some((nic) => kernel.have.host.has(nic)));
     const [towardsApi, ovs] = await Promise.all([this.#towardsApi(mayMove, signal), asksForOvs && ovsAnswers(signal)]);
@@ -302,7 +306,7 @@ function fragmentsOf({ underlay, steps }: RouterPlan): Fragment[] {
 }
 
 /** One entry per owner, so that passes which fail for hours do not collect more and more. */
-function summed(changes: readonly Change[]): Change[] {
+function summed(changes: readonly ResourceChange[]): ResourceChange[] {
   const groups = Map.groupBy(changes, ({ owner, drift }) => `${owner} ${drift}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
@@ -310,12 +314,12 @@ function summed(changes: readonly Change[]): Change[] {
   });
 }
 
-function sum(changes: readonly Change[], what: "links" | "lines"): number {
+function sum(changes: readonly ResourceChange[], what: "links" | "lines"): number {
   return changes.reduce((total, change) => total + change[what], 0);
 }
 
 /** Without what a pass did, what is live is what was live. */
-function outcomeOf(planned: RouterPlan, state: RouterState | undefined, done?: Done): Outcome {
+function outcomeOf(planned: RouterPlan, state: RouterState | undefined, done?: RouterApplyResult): PassOutcome {
   const stopped = planned.stopped ?? done?.stopped;
   // Those that wait for the Underlay are not tried: of them only what can no longer be kept up is a failure.
   const known = stopped ? planned.failures.filter(({ kind }) => kind === "Underlay") : planned.failures;
@@ -328,5 +332,5 @@ function outcomeOf(planned: RouterPlan, state: RouterState | undefined, done?: D
 }
 
 function isCreated(link: Link): boolean {
-  return holdOf(link) === "created";
+  return linkOwnership(link) === "created";
 }

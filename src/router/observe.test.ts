@@ -4,9 +4,9 @@ import type { Secret } from "../api/core/secret.ts";
 import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Link } from "../hostnet/snapshot.ts";
-import { type Facts, lookAt, observe } from "./observe.ts";
+import { type ObserveInput, updateSelection, observe } from "./observe.ts";
 import type { RouterObjects } from "./observed.ts";
-import type { Seen } from "./state.ts";
+import type { SelectionRecord } from "./state.ts";
 
 const none: RouterObjects = { underlays: [], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] };
 const node: Node = { metadata: { name: "n1", labels: { rack: "a" } }, spec: {} };
@@ -16,8 +16,8 @@ const l2vni = (name: string, nodeSelector?: object) =>
   ({ metadata: { name, uid: `uid-${name}` }, spec: { vni: 1, nodeSelector } }) as unknown as L2VNI;
 const rack = (name: string) => ({ matchLabels: { rack: name } });
 
-const look = (selector: object, seen = new Map<string, Seen>()) =>
-  lookAt({ ...none, l2vnis: [l2vni("red", selector)] }, seen, node, now).get("uid-red");
+const look = (selector: object, seen = new Map<string, SelectionRecord>()) =>
+  updateSelection({ ...none, l2vnis: [l2vni("red", selector)] }, seen, node, now).get("uid-red");
 
 describe("when an object began to select this node", () => {
   test("is not known of one that was never seen before: it goes by its record", () => {
@@ -44,10 +44,10 @@ describe("when an object began to select this node", () => {
 });
 
 test("objects that are gone are forgotten", () => {
-  expect(lookAt(none, new Map([["uid-red", { selects: true }]]), node, now).size).toBe(0);
+  expect(updateSelection(none, new Map([["uid-red", { selects: true }]]), node, now).size).toBe(0);
 });
 
-const facts: Facts = {
+const facts: ObserveInput = {
   node,
   index: 0,
   objects: none,
@@ -79,11 +79,11 @@ test("passwords are read from Secrets, and a missing one says what is missing", 
     good: { password: "s3cret" },
     gone: { problem: "Secret gone not found" },
     empty: { problem: "Secret empty has no key password" },
-    unread: { problem: "Secret unread cannot be read: the API server does not answer or does not let the agent" },
+    unread: { problem: "Secret unread cannot be read: the API server does not answer or denies access" },
   });
 });
 
-test("objects that newly select the node are told with their time", () => {
+test("returns objects that newly select the node with their time", () => {
   const seen = new Map([["uid-red", { selects: true, since: now.toISOString() }]]);
   const { newlySelectedAt } = observe({
     ...facts,

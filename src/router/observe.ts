@@ -4,13 +4,13 @@ import type { Secret } from "../api/core/secret.ts";
 import type { KubeObject } from "../api/kind.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Link, Links, Snapshot } from "../hostnet/snapshot.ts";
-import { guard } from "./protected-interfaces.ts";
-import type { InterfaceSeen, Observed, Password, RouterObjects } from "./observed.ts";
-import { selectorComplaints } from "./validate/selector.ts";
-import type { RouterState, Seen } from "./state.ts";
+import { protectedInterfaces } from "./protected-interfaces.ts";
+import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "./observed.ts";
+import { selectorFieldProblems } from "./validate/selector.ts";
+import type { RouterState, SelectionRecord } from "./state.ts";
 
 /** What was read from the cluster, the kernel and the disk. */
-export interface Facts {
+export interface ObserveInput {
   readonly node: Node;
   readonly index: number | undefined;
   readonly objects: RouterObjects;
@@ -23,7 +23,7 @@ export interface Facts {
   readonly now: Date;
 }
 
-export function observe({ node, index, objects, secret, links, towardsApi, ovs, state, now }: Facts): Observed {
+export function observe({ node, index, objects, secret, links, towardsApi, ovs, state, now }: ObserveInput): ObservedNode {
   const nodeAddresses = (node.status?.addresses ?? []).map(({ address }) => address);
   return {
     node: { name: node.metadata.name, labels: node.metadata.labels ?? {} },
@@ -32,7 +32,7 @@ export function observe({ node, index, objects, secret, links, towardsApi, ovs, 
     passwords: passwordsFor(objects, secret),
     interfaces: { host: interfaces(links.host, state.nics), router: interfaces(links.router, state.nics) },
     ...(state.nics && { nics: state.nics }),
-    guarded: guard(links.host, { nodeAddresses, towardsApi }),
+    guarded: protectedInterfaces(links.host, { nodeAddresses, towardsApi }),
     ovs,
     lastGood: state.lastGood,
     ...(state.refusals && { refusals: state.refusals }),
@@ -42,16 +42,21 @@ export function observe({ node, index, objects, secret, links, towardsApi, ovs, 
 }
 
 /** Which objects select the node now, and since when where the beginning was seen. What is new to us goes by its record. */
-export function lookAt(objects: RouterObjects, seen: ReadonlyMap<string, Seen>, node: Node, now: Date): Map<string, Seen> {
+export function updateSelection(
+  objects: RouterObjects,
+  seen: ReadonlyMap<string, SelectionRecord>,
+  node: Node,
+  now: Date,
+): Map<string, SelectionRecord> {
   const labels = node.metadata.labels ?? {};
   return new Map(
     Object.values(objects)
       .flat()
-      .map((object): [string, Seen] => {
+      .map((object): [string, SelectionRecord] => {
         const { uid = "" } = object.metadata;
         const before = seen.get(uid);
         const selector = object.spec.nodeSelector as LabelSelector | undefined;
-        const here = selectorComplaints(selector).length > 0 ? (before?.selects ?? true) : selects(selector, labels);
+        const here = selectorFieldProblems(selector).length > 0 ? (before?.selects ?? true) : selects(selector, labels);
         if (!here) return [uid, { selects: false }];
         if (before?.selects !== false) return [uid, before ?? { selects: true }];
         return [uid, { selects: true, since: now.toISOString() }];
@@ -59,7 +64,7 @@ export function lookAt(objects: RouterObjects, seen: ReadonlyMap<string, Seen>, 
   );
 }
 
-function newlySelected(objects: RouterObjects, seen: ReadonlyMap<string, Seen>): Map<string, Date> {
+function newlySelected(objects: RouterObjects, seen: ReadonlyMap<string, SelectionRecord>): Map<string, Date> {
   const newly = new Map<string, Date>();
   const kinds: [string, readonly KubeObject[]][] = [
     ["Underlay", objects.underlays],
@@ -82,13 +87,12 @@ export function secretsOf({ underlays }: Pick<RouterObjects, "underlays">): Set<
   return new Set(underlays.flatMap(({ spec }) => (spec.neighbors ?? []).flatMap(({ passwordSecret }) => passwordSecret ?? [])));
 }
 
-function passwordsFor(objects: RouterObjects, secret: Facts["secret"]): Map<string, Password> {
+function passwordsFor(objects: RouterObjects, secret: ObserveInput["secret"]): Map<string, Password> {
   return new Map([...secretsOf(objects)].map((name) => [name, passwordIn(name, secret(name))]));
 }
 
 function passwordIn(name: string, secret: Secret | "unreadable" | undefined): Password {
-  if (secret === "unreadable")
-    return { problem: `Secret ${name} cannot be read: the API server does not answer or does not let the agent` };
+  if (secret === "unreadable") return { problem: `Secret ${name} cannot be read: the API server does not answer or denies access` };
   if (!secret) return { problem: `Secret ${name} not found` };
   const encoded = secret.data?.["password"];
   if (encoded === undefined) return { problem: `Secret ${name} has no key password` };
@@ -96,9 +100,9 @@ function passwordIn(name: string, secret: Secret | "unreadable" | undefined): Pa
 }
 
 /** The addresses of the Underlays' interfaces, to be given back to one that has lost all of its own with the namespace, or to a person. */
-export function rememberNics(
+export function recordNicAddresses(
   underlays: readonly Pick<Underlay["spec"], "nics">[],
-  { host, router }: Facts["links"],
+  { host, router }: ObserveInput["links"],
   before: RouterState["nics"] = new Map(),
 ): Map<string, readonly string[]> {
   const names = new Set(underlays.flatMap(({ nics = [] }) => nics));
@@ -117,7 +121,7 @@ function own(link: Link | undefined): string[] {
   return lasting.map(({ text }) => text);
 }
 
-function interfaces(links: Links, nics?: RouterState["nics"]): InterfaceSeen[] {
+function interfaces(links: Links, nics?: RouterState["nics"]): ObservedInterface[] {
   return [...links.values()].map((link) => {
     const { name, addresses, type } = link;
     const lost = own(link).length === 0 ? (nics?.get(name) ?? []) : [];

@@ -3,11 +3,11 @@ import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
-import type { LastGood } from "./render/rendered.ts";
-import type { Refusals } from "./rejected-resources.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import type { RejectedResources } from "./rejected-resources.ts";
 
 /** Everything that the plan for one node depends on. */
-export interface Observed {
+export interface ObservedNode {
   readonly node: {
     readonly name: string;
     readonly labels: Readonly<Record<string, string>>;
@@ -16,9 +16,9 @@ export interface Observed {
   readonly index: number | undefined;
   /** All of the router's namespace, whether or not they select this node. */
   readonly objects: RouterObjects;
-  /** What became of the Secrets that neighbors name, by the name of the Secret. */
+  /** The passwords of the Secrets that neighbors reference, by the name of the Secret. */
   readonly passwords: ReadonlyMap<string, Password>;
-  readonly interfaces: Readonly<Record<"host" | "router", readonly InterfaceSeen[]>>;
+  readonly interfaces: Readonly<Record<"host" | "router", readonly ObservedInterface[]>>;
   /** The addresses that the interfaces of Underlays had when they last had any, by name. */
   readonly nics?: ReadonlyMap<string, readonly string[]>;
   /** Interfaces that the node itself lives on, and why: `carries the Node address 192.0.2.1`. Masters and their ports included. */
@@ -26,9 +26,9 @@ export interface Observed {
   /** Whether Open vSwitch answers on this node. */
   readonly ovs: boolean;
   /** By owner, `L2VNI/red`. */
-  readonly lastGood: ReadonlyMap<string, LastGood>;
-  /** What has been refused as it is written now, by owner. */
-  readonly refusals?: Refusals;
+  readonly lastGood: ReadonlyMap<string, LastGoodResource>;
+  /** What has been rejected as it is written now, by owner. */
+  readonly refusals?: RejectedResources;
   /** When an object that existed before began to select this node, where the agent saw it happen; by owner. */
   readonly newlySelectedAt: ReadonlyMap<string, Date>;
   readonly now: Date;
@@ -45,7 +45,7 @@ export interface RouterObjects {
 /** A problem says why there is no password: `Secret tor-password not found`. */
 export type Password = { readonly password: string } | { readonly problem: string };
 
-export interface InterfaceSeen {
+export interface ObservedInterface {
   readonly name: string;
   /** With their lengths, in the order of the kernel: `192.0.2.1/24`. */
   readonly addresses: readonly string[];

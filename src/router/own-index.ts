@@ -1,6 +1,6 @@
 import { Node } from "../api/core/node.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { carriedIndex } from "./node-index.ts";
+import { nodeIndexOf } from "./node-index.ts";
 
 /**
  * The index that this node may make its addresses from. One that it runs with already it keeps; a new one only if no other Node carries it, since
@@ -12,9 +12,9 @@ export async function ownIndex(
   client: Pick<KubeClient, "resource">,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const given = carriedIndex(node);
+  const given = nodeIndexOf(node);
   if (given === undefined || given === running) return running;
   const { items } = await client.resource(Node).list({ signal });
   const others = items.filter(({ metadata }) => metadata.name !== node.metadata.name);
-  return others.some((other) => carriedIndex(other) === given) ? running : given;
+  return others.some((other) => nodeIndexOf(other) === given) ? running : given;
 }

@@ -2,36 +2,36 @@ import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import { parseInterfaceAddress } from "../ip/interface-address.ts";
-import { type Claim, meet } from "../resilience/claim.ts";
+import { type Claim, claimsOverlap } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
-import { settle, type Settled } from "../resilience/resolve-conflicts.ts";
+import { resolveConflicts, type EffectiveResource } from "../resilience/resolve-conflicts.ts";
 import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, vrfOf } from "./claims/claims.ts";
-import { type Candidate, failures } from "./candidates.ts";
-import type { Form } from "./render/rendered.ts";
-import { type Fabric, l2vniForm, l3vniForm, passthroughForm } from "./render/resource.ts";
+import { type RouterCandidate, failures } from "./candidates.ts";
+import type { Rendered } from "./render/rendered.ts";
+import { type UnderlayFacts, renderL2VNI, renderL3VNI, renderPassthrough } from "./render/resource.ts";
 import { isDue } from "./rejected-resources.ts";
-import type { Observed } from "./observed.ts";
-import type { Step } from "./step.ts";
-import type { Complaint } from "./validate/field-error.ts";
-import { l2vniComplaints, l3vniComplaints, passthroughComplaints } from "./validate/vni.ts";
+import type { ObservedNode } from "./observed.ts";
+import type { ResourceStep } from "./step.ts";
+import type { FieldProblem } from "./validate/field-error.ts";
+import { l2vniProblems, l3vniProblems, passthroughProblems } from "./validate/vni.ts";
 
 type Spec = L2VNI["spec"] | L3VNI["spec"] | L3Passthrough["spec"];
-type Overlay = Candidate<Spec>;
+type Overlay = RouterCandidate<Spec>;
 
-/** What the node stands on: an Underlay, none, or one that fails, so that everything waits. */
+/** The Underlay of the node: one, none, or one that fails, so that everything waits. */
 interface Root {
-  readonly fabric?: Fabric;
+  readonly fabric?: UnderlayFacts;
   readonly stopped?: Failure;
 }
 
 interface Planned {
-  readonly steps: Step[];
-  readonly ousted: Step[];
+  readonly steps: ResourceStep[];
+  readonly ousted: ResourceStep[];
   readonly failures: Failure[];
 }
 
 /** What the node is asked to be on top of its Underlay: who may have what it asks for, and in which form. */
-export function planOverlay(asked: readonly Overlay[], root: Root, observed: Observed): Planned {
+export function planOverlay(asked: readonly Overlay[], root: Root, observed: ObservedNode): Planned {
   const overlay = new OverlayPlan(root, observed);
   const heldBack = new Map<Overlay, Failure>(overlay.heldBack(asked));
   const without = new Map(heldBack);
@@ -40,7 +40,7 @@ export function planOverlay(asked: readonly Overlay[], root: Root, observed: Obs
     const stranded = overlay.stranded(settled.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
     const found = [...stranded, ...overlay.yielding(asked, settled.effective)].filter(([candidate]) => !without.has(candidate));
     const { effective } = settled;
-    // The one that had it leaves it, for something else than what the refused one has.
+    // The one that had it leaves it, for something else than what the rejected one has.
     const free = [...heldBack].filter((one) => found.length === 0 && !one[0].lastGood && overlay.userOf(...one, effective) === "");
     for (const [candidate] of free) heldBack.delete(candidate);
     for (const [candidate] of free) without.delete(candidate);
@@ -61,18 +61,18 @@ export function planOverlay(asked: readonly Overlay[], root: Root, observed: Obs
 }
 
 class OverlayPlan {
-  readonly #fabric: Fabric | undefined;
+  readonly #fabric: UnderlayFacts | undefined;
   readonly #stopped: boolean;
-  readonly #observed: Observed;
+  readonly #observed: ObservedNode;
 
-  constructor({ fabric, stopped }: Root, observed: Observed) {
+  constructor({ fabric, stopped }: Root, observed: ObservedNode) {
     this.#fabric = fabric;
     this.#stopped = stopped !== undefined;
     this.#observed = observed;
   }
 
   settle(asked: readonly Overlay[], without: ReadonlyMap<Overlay, Failure>) {
-    return settle<Spec, Overlay>(asked, {
+    return resolveConflicts<Spec, Overlay>(asked, {
       check: (spec, candidate) => {
         const failure = without.get(candidate);
         return [...this.#faults(spec, candidate), ...(failure ? [failure] : [])];
@@ -84,7 +84,7 @@ class OverlayPlan {
   }
 
   /** L3VNIs that were edited into a VRF without an L2VNI, and would stand if they stayed in the one they are in. */
-  stranded(effective: readonly Settled<Spec, Overlay>[]): Overlay[] {
+  stranded(effective: readonly EffectiveResource<Spec, Overlay>[]): Overlay[] {
     const vrfs = new Set(
       effective.filter(({ contender }) => contender.kind === "L2VNI").map(({ contender, spec }) => vrf(contender, spec)),
     );
@@ -95,42 +95,42 @@ class OverlayPlan {
       .filter((candidate) => candidate.lastGood !== undefined && stands(candidate, candidate.lastGood.spec));
   }
 
-  /** Those that were refused as they are, where another has what they ask for: it is not put at risk before their time has come. */
+  /** Those that were rejected as they are, where another has what they ask for: it is not put at risk before their time has come. */
   heldBack(asked: readonly Overlay[]): [Overlay, Failure][] {
     return asked.flatMap((candidate): [Overlay, Failure][] => {
-      const refused = this.#refusalOf(candidate);
-      if (!refused || isDue(refused, this.#observed.now) || !this.#isUsed(candidate, asked)) return [];
-      return [[candidate, refused.failure]];
+      const rejected = this.#rejectionOf(candidate);
+      if (!rejected || isDue(rejected, this.#observed.now) || !this.#isUsed(candidate, asked)) return [];
+      return [[candidate, rejected.failure]];
     });
   }
 
-  /** Those that were refused as they are, and keep others from what they ask for and nobody has: these may have it, since the older ones cannot. */
-  yielding(asked: readonly Overlay[], effective: readonly Settled<Spec, Overlay>[]): [Overlay, Failure][] {
-    const refused = effective.flatMap(({ contender, form }) => {
-      const failure = form === "current" && !contender.lastGood ? this.#refusalOf(contender)?.failure : undefined;
+  /** Those that were rejected as they are, and keep others from what they ask for and nobody has: these may have it, since the older ones cannot. */
+  yielding(asked: readonly Overlay[], effective: readonly EffectiveResource<Spec, Overlay>[]): [Overlay, Failure][] {
+    const rejected = effective.flatMap(({ contender, form }) => {
+      const failure = form === "current" && !contender.lastGood ? this.#rejectionOf(contender)?.failure : undefined;
       return failure && !this.#isUsed(contender, asked) ? [[contender, failure] as [Overlay, Failure]] : [];
     });
-    if (refused.length === 0) return [];
+    if (rejected.length === 0) return [];
     const chosen = new Set(effective.filter(({ form }) => form === "current").map(({ contender }) => contender));
-    const waiting = asked.filter((one) => !chosen.has(one) && !this.#refusalOf(one) && this.#faults(one.spec, one).length === 0);
+    const waiting = asked.filter((one) => !chosen.has(one) && !this.#rejectionOf(one) && this.#faults(one.spec, one).length === 0);
     const wanted = waiting.flatMap((one) => this.#claims(one.spec, one));
-    return refused.filter(([one]) => this.#claims(one.spec, one).some((claim) => wanted.some((other) => meet(claim, other))));
+    return rejected.filter(([one]) => this.#claims(one.spec, one).some((claim) => wanted.some((other) => claimsOverlap(claim, other))));
   }
 
-  /** Who has what one that was refused asks for, in words. */
-  userOf(candidate: Overlay, failure: Failure, effective: readonly Settled<Spec, Overlay>[]): string {
-    if (this.#refusalOf(candidate)?.failure !== failure) return "";
+  /** The message that names the owner of a value that a rejected resource asks for. */
+  userOf(candidate: Overlay, failure: Failure, effective: readonly EffectiveResource<Spec, Overlay>[]): string {
+    if (this.#rejectionOf(candidate)?.failure !== failure) return "";
     const asked = this.#claims(candidate.spec, candidate);
     for (const { contender, spec } of effective) {
       const claims = contender === candidate ? [] : this.#claims(spec, contender);
-      const used = asked.find((claim) => claims.some((other) => meet(claim, other)));
+      const used = asked.find((claim) => claims.some((other) => claimsOverlap(claim, other)));
       if (used) return `${used.words} is used by ${contender.kind} ${contender.name} until this can be applied`;
     }
     return "";
   }
 
   /** What is live of one that has lost it. */
-  ousted(candidate: Overlay): Step[] {
+  ousted(candidate: Overlay): ResourceStep[] {
     const { owner, kind, name, namespace, uid, lastGood } = candidate;
     if (!lastGood || !this.#fabric || this.missing(candidate).length > 0) return [];
     const { generation, spec, form } = lastGood;
@@ -143,17 +143,17 @@ class OverlayPlan {
     const claims = this.#claims(candidate.spec, candidate);
     return asked.some((other) => {
       if (other === candidate || !other.lastGood) return false;
-      return this.#claims(other.lastGood.spec, other).some((held) => claims.some((claim) => meet(held, claim)));
+      return this.#claims(other.lastGood.spec, other).some((held) => claims.some((claim) => claimsOverlap(held, claim)));
     });
   }
 
-  #refusalOf({ owner, uid, generation }: Overlay) {
-    const refused = this.#observed.refusals?.get(owner);
-    return refused?.uid === uid && refused.generation === generation ? refused : undefined;
+  #rejectionOf({ owner, uid, generation }: Overlay) {
+    const rejected = this.#observed.refusals?.get(owner);
+    return rejected?.uid === uid && rejected.generation === generation ? rejected : undefined;
   }
 
   #faults(spec: Spec, candidate: Overlay): Failure[] {
-    return failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...this.#complaints(spec, candidate)]);
+    return failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...this.#problems(spec, candidate)]);
   }
 
   /** What a resource misses of the Underlay. */
@@ -161,15 +161,15 @@ class OverlayPlan {
     if (this.#stopped) return [];
     if (!this.#fabric) return [dependency(candidate, "", "No Underlay selects this node")];
     if (this.#fabric.vtep || candidate.kind === "L3Passthrough") return [];
-    return [dependency(candidate, "", `Underlay ${this.#fabric.name} has no evpn`)];
+    return [dependency(candidate, "", `Underlay ${this.#fabric.name} has no spec.evpn`)];
   }
 
-  steps({ contender, spec, form }: Settled<Spec, Overlay>): Step[] {
+  steps({ contender, spec, form }: EffectiveResource<Spec, Overlay>): ResourceStep[] {
     if (!this.#fabric || this.missing(contender).length > 0) return [];
     const { owner, kind, name, namespace, uid, generation, lastGood } = contender;
     const kept = form === "kept" ? lastGood : undefined;
     // What is kept moves along with the Underlay, unless it is its own fault that keeps it from being what it was.
-    const stands = !kept || this.#complaints(spec, contender).length === 0;
+    const stands = !kept || this.#problems(spec, contender).length === 0;
     return [
       {
         owner,
@@ -188,7 +188,7 @@ class OverlayPlan {
     ];
   }
 
-  #presence(spec: Spec, candidate: Overlay): Pick<Step, "vrf" | "subnets" | "claims"> {
+  #presence(spec: Spec, candidate: Overlay): Pick<ResourceStep, "vrf" | "subnets" | "claims"> {
     const { l2gatewayips = [] } = candidate.kind === "L2VNI" ? (spec as L2VNI["spec"]) : {};
     return {
       ...(candidate.kind !== "L3Passthrough" && { vrf: vrf(candidate, spec) }),
@@ -197,10 +197,10 @@ class OverlayPlan {
     };
   }
 
-  #complaints(spec: Spec, { kind, name }: Overlay): Complaint[] {
-    if (kind === "L3Passthrough") return passthroughComplaints(spec as L3Passthrough["spec"], this.#observed, this.#fabric);
-    if (kind === "L2VNI") return l2vniComplaints(spec as L2VNI["spec"], name, this.#observed, this.#fabric);
-    return l3vniComplaints(spec as L3VNI["spec"], this.#observed, this.#fabric);
+  #problems(spec: Spec, { kind, name }: Overlay): FieldProblem[] {
+    if (kind === "L3Passthrough") return passthroughProblems(spec as L3Passthrough["spec"], this.#observed, this.#fabric);
+    if (kind === "L2VNI") return l2vniProblems(spec as L2VNI["spec"], name, this.#observed, this.#fabric);
+    return l3vniProblems(spec as L3VNI["spec"], this.#observed, this.#fabric);
   }
 
   #claims(spec: Spec, { kind, name }: Overlay): Claim[] {
@@ -209,17 +209,17 @@ class OverlayPlan {
     return passthroughClaims(spec as L3Passthrough["spec"]);
   }
 
-  #form(spec: Spec, { kind, owner, name }: Overlay): Form {
-    const fabric = this.#fabric as Fabric;
-    if (kind === "L3Passthrough") return passthroughForm(owner, spec as L3Passthrough["spec"], fabric);
-    const vtep = fabric.vtep as NonNullable<Fabric["vtep"]>;
-    if (kind === "L2VNI") return l2vniForm(owner, name, spec as L2VNI["spec"], vtep);
-    return l3vniForm(owner, spec as L3VNI["spec"], fabric, vtep);
+  #form(spec: Spec, { kind, owner, name }: Overlay): Rendered {
+    const fabric = this.#fabric as UnderlayFacts;
+    if (kind === "L3Passthrough") return renderPassthrough(owner, spec as L3Passthrough["spec"], fabric);
+    const vtep = fabric.vtep as NonNullable<UnderlayFacts["vtep"]>;
+    if (kind === "L2VNI") return renderL2VNI(owner, name, spec as L2VNI["spec"], vtep);
+    return renderL3VNI(owner, spec as L3VNI["spec"], fabric, vtep);
   }
 }
 
-function alsoSaying(failure: Failure, words: string): Failure {
-  return { ...failure, message: `${failure.message}; ${words}` };
+function alsoSaying(failure: Failure, text: string): Failure {
+  return { ...failure, message: `${failure.message}; ${text}` };
 }
 
 function isOfSame(one: Failure, other: Failure): boolean {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { LastGood } from "./render/rendered.ts";
-import type { Observed, RouterObjects } from "./observed.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import type { ObservedNode, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, linkNames, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 
@@ -9,14 +9,14 @@ const failures = ({ failures }: Pick<RouterPlan, "failures">) =>
 const steps = ({ steps }: RouterPlan) => steps.map(({ owner, state }) => (state === "kept" ? `${owner} kept` : owner));
 
 /** The last good forms that a node has once everything of these objects is live on it. */
-function goodOf(objects: Partial<RouterObjects>): Map<string, LastGood> {
+function goodOf(objects: Partial<RouterObjects>): Map<string, LastGoodResource> {
   const { underlay, steps } = plan(observed(objects));
   return new Map(
     [...(underlay ? [underlay] : []), ...steps].map(({ owner, uid, generation, spec, form }) => [owner, { uid, generation, spec, form }]),
   );
 }
 
-function replan(before: Partial<RouterObjects>, after: Partial<RouterObjects>, rest: Partial<Observed> = {}): RouterPlan {
+function replan(before: Partial<RouterObjects>, after: Partial<RouterObjects>, rest: Partial<ObservedNode> = {}): RouterPlan {
   return plan(observed(after, { lastGood: goodOf(before), ...rest }));
 }
 
@@ -69,7 +69,7 @@ test("an Underlay that was good and is edited wrongly stops the plan too", () =>
   expect(planned).toMatchObject({ underlay: undefined, steps: [], stopped: { field: "spec.asn" } });
 });
 
-test("of two Underlays the older goes on, and the other is told who holds the node", () => {
+test("of two Underlays the older stays, and the other one's message names it", () => {
   const planned = plan(
     observed({ underlays: [underlay("b", {}, { hour: 1 }), underlay("a", { asn: 1 }, { hour: 2 })], l2vnis: [l2vni("red", { vni: 1 })] }),
   );
@@ -92,8 +92,8 @@ test("without an Underlay, or with one without EVPN, every VNI names what it mis
   const plain = { ...underlay(), spec };
   const planned = plan(observed({ underlays: [plain], ...vnis, passthroughs: [passthrough("p")] }));
   expect(failures(planned)).toEqual([
-    "L2VNI/a DependencyFailed : Underlay fabric has no evpn",
-    "L3VNI/b DependencyFailed : Underlay fabric has no evpn",
+    "L2VNI/a DependencyFailed : Underlay fabric has no spec.evpn",
+    "L3VNI/b DependencyFailed : Underlay fabric has no spec.evpn",
   ]);
   expect(steps(planned)).toEqual(["L3Passthrough/p"]);
 });
@@ -106,12 +106,12 @@ test("a selector decides who is for this node, and an unusable one costs its own
   );
   expect(steps(planned)).toEqual(["L2VNI/c"]);
   expect(failures(planned)).toEqual([
-    "L2VNI/b ValidationFailed spec.nodeSelector.matchExpressions[0].values: nodeSelector: operator In needs values",
+    "L2VNI/b ValidationFailed spec.nodeSelector.matchExpressions[0].values: nodeSelector: operator In requires values",
   ]);
   expect(planned.selected.map(({ name }) => name)).toEqual(["fabric", "b", "c"]);
 });
 
-test("a resource that is being deleted asks for nothing any more", () => {
+test("a resource that is being deleted claims nothing", () => {
   const going = l2vni("a", { vni: 1 });
   going.metadata.deletionTimestamp = "2026-01-01T12:00:00Z";
   expect(plan(observed({ ...base, l2vnis: [going] })).selected).toHaveLength(1);
@@ -184,7 +184,7 @@ test.each<[string, Partial<RouterObjects>, string]>([
   expect(steps(planned).map((owner) => owner.split("/")[1])).toEqual(["a"]);
 });
 
-test("a subnet in another VRF is nobody's business, and several L2VNIs share a VRF", () => {
+test("a subnet in another VRF is no conflict, and several L2VNIs share a VRF", () => {
   const l2vnis = [
     l2vni("a", { vrf: "red", vni: 1, l2gatewayips: ["10.0.0.1/24"] }),
     l2vni("b", { vrf: "blue", vni: 2, l2gatewayips: ["10.0.0.1/24"] }),
@@ -193,7 +193,7 @@ test("a subnet in another VRF is nobody's business, and several L2VNIs share a V
   expect(failures(plan(observed({ ...base, l2vnis })))).toEqual([]);
 });
 
-test("an old L2VNI edited onto the VNI of a newer one keeps what it had, and the newer one goes on", () => {
+test("an old L2VNI edited onto the VNI of a newer one keeps its own VNI, and the newer one is unaffected", () => {
   const before = { ...base, l2vnis: [l2vni("old", { vni: 1 }), l2vni("new", { vni: 2 }, { hour: 1 })] };
   const recorded = [{ claim: "vni/1", since: "2026-01-01T00:00:00Z" }];
   const edited = { ...l2vni("old", { vni: 2 }, { generation: 2 }), status: { claims: recorded } };
@@ -239,7 +239,7 @@ test("an L3VNI edited into a VRF without an L2VNI stays in the one it is in", ()
   expect(steps(planned)).toEqual(["L3VNI/r kept", "L2VNI/a"]);
 });
 
-test("an object that was deleted and created anew has no last good form", () => {
+test("a recreated object has no last good version", () => {
   const before = { ...base, l2vnis: [l2vni("a", { vni: 1 })] };
   const anew = l2vni("a", { vni: 0 });
   anew.metadata.uid = "another";
@@ -264,8 +264,8 @@ test("what the Underlay takes for itself is not to be had", () => {
     }),
   );
   expect(failures(planned)).toEqual([
-    "L2VNI/a ValidationFailed spec.vrf: VRF name eth1 is taken by an interface of the router",
-    "L3VNI/b ValidationFailed spec.vrf: VRF name eth1 is taken by an interface of the router",
-    "L3Passthrough/p ValidationFailed spec.hostsession.localcidr.ipv4: localcidr.ipv4 192.169.20.0/24 has 192.169.20.2 in it, which is a neighbor of Underlay fabric",
+    "L2VNI/a ValidationFailed spec.vrf: VRF name eth1 is already used by an interface of the router",
+    "L3VNI/b ValidationFailed spec.vrf: VRF name eth1 is already used by an interface of the router",
+    "L3Passthrough/p ValidationFailed spec.hostsession.localcidr.ipv4: localcidr.ipv4 192.169.20.0/24 contains 192.169.20.2, a neighbor of Underlay fabric",
   ]);
 });

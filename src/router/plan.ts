@@ -3,23 +3,23 @@ import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Failure } from "../resilience/failure.ts";
-import { settle } from "../resilience/resolve-conflicts.ts";
+import { resolveConflicts } from "../resilience/resolve-conflicts.ts";
 import { kindOrder, underlayClaims } from "./claims/claims.ts";
-import { type Candidate, candidates, failures } from "./candidates.ts";
-import { type Fabric, fabricOf, underlayForm } from "./render/resource.ts";
-import type { Observed } from "./observed.ts";
+import { type RouterCandidate, candidates, failures } from "./candidates.ts";
+import { type UnderlayFacts, fabricOf, renderUnderlay } from "./render/resource.ts";
+import type { ObservedNode } from "./observed.ts";
 import { planOverlay } from "./plan-overlay.ts";
 import { rawFragment } from "./render/frr.ts";
-import type { RouterKind, Step } from "./step.ts";
-import { underlayComplaints } from "./validate/underlay.ts";
-import { rawConfigComplaints } from "./validate/vni.ts";
+import type { RouterKind, ResourceStep } from "./step.ts";
+import { underlayProblems } from "./validate/underlay.ts";
+import { rawConfigProblems } from "./validate/vni.ts";
 
 export interface RouterPlan {
-  readonly underlay: Step | undefined;
+  readonly underlay: ResourceStep | undefined;
   /** VNIs, passthrough, raw configurations in their order of age; traverse() says which comes when. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly ResourceStep[];
   /** What is live and has to make room for older claims, as soon as those are live. */
-  readonly ousted?: readonly Step[];
+  readonly ousted?: readonly ResourceStep[];
   /** Sorted; a kept resource has its failure here too. Where the plan is stopped, the Underlays' alone. */
   readonly failures: readonly Failure[];
   /** The node's Underlay failed validation: nothing may be changed, and what was live last is kept up. */
@@ -31,7 +31,7 @@ export interface RouterPlan {
 }
 
 /** What this node is asked to be, from everything that is known about it. */
-export function plan(observed: Observed): RouterPlan {
+export function plan(observed: ObservedNode): RouterPlan {
   const { underlays, l2vnis, l3vnis, passthroughs, rawConfigs } = observed.objects;
   const asked = {
     underlays: candidates<Underlay["spec"]>("Underlay", underlays, observed),
@@ -65,16 +65,16 @@ export function plan(observed: Observed): RouterPlan {
 interface Root {
   readonly failures: readonly Failure[];
   readonly stopped?: Failure;
-  readonly step?: Step;
-  readonly fabric?: Fabric;
+  readonly step?: ResourceStep;
+  readonly fabric?: UnderlayFacts;
 }
 
-function planUnderlay(underlays: readonly Candidate<Underlay["spec"]>[], observed: Observed): Root {
-  const settled = settle<Underlay["spec"], Candidate<Underlay["spec"]>>(underlays, {
+function planUnderlay(underlays: readonly RouterCandidate<Underlay["spec"]>[], observed: ObservedNode): Root {
+  const settled = resolveConflicts<Underlay["spec"], RouterCandidate<Underlay["spec"]>>(underlays, {
     check: (spec, candidate) =>
       failures("ValidationFailed", candidate, [
         ...candidate.selectorComplaints,
-        ...underlayComplaints(spec, candidate.annotations, observed),
+        ...underlayProblems(spec, candidate.annotations, observed),
       ]),
     claims: underlayClaims,
     kindOrder,
@@ -90,7 +90,7 @@ function planUnderlay(underlays: readonly Candidate<Underlay["spec"]>[], observe
   const { contender, spec } = own;
   const { owner, name, namespace, uid, generation, lastGood } = contender;
   const fabric = fabricOf(name, spec, observed);
-  const step: Step = {
+  const step: ResourceStep = {
     owner,
     kind: "Underlay",
     name,
@@ -99,20 +99,20 @@ function planUnderlay(underlays: readonly Candidate<Underlay["spec"]>[], observe
     generation,
     spec,
     state: "current",
-    form: underlayForm(owner, spec, fabric, observed),
+    form: renderUnderlay(owner, spec, fabric, observed),
     ...(lastGood && { previous: { lastGood } }),
   };
   return { failures: found, step, fabric };
 }
 
 /** Raw configurations ask for nothing that another could have. They come last, by priority. */
-function planRaw(raw: readonly Candidate<{ rawConfig: string; priority: number }>[]): { steps: Step[]; failures: Failure[] } {
+function planRaw(raw: readonly RouterCandidate<{ rawConfig: string; priority: number }>[]): { steps: ResourceStep[]; failures: Failure[] } {
   const all: Failure[] = [];
   const steps = raw
     .toSorted((a, b) => a.spec.priority - b.spec.priority || compare(a.name, b.name))
-    .flatMap((candidate): Step[] => {
+    .flatMap((candidate): ResourceStep[] => {
       const { owner, kind, name, namespace, uid, generation, spec, lastGood } = candidate;
-      const found = failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...rawConfigComplaints(spec)]);
+      const found = failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...rawConfigProblems(spec)]);
       all.push(...found);
       const previous = lastGood && { previous: { lastGood } };
       const common = { owner, kind, name, namespace, uid, ...previous };

@@ -1,9 +1,9 @@
 import type { Links } from "../hostnet/snapshot.ts";
 
-/** Why an interface is the node's own life line, by its name. */
+/** Why the node needs an interface for its own connectivity, by its name. */
 type Guarded = Map<string, string>;
 
-export interface LifeLine {
+export interface NodeConnectivity {
   /** The addresses of the Node object. */
   readonly nodeAddresses: readonly string[];
   /** Interfaces of the host that lead to the API server. */
@@ -11,7 +11,7 @@ export interface LifeLine {
 }
 
 /** The interfaces of the host without which the node is cut off: those that carry its addresses or lead to the API server, and all that these stand on. */
-export function guard(links: Links, { nodeAddresses, towardsApi }: LifeLine): Guarded {
+export function protectedInterfaces(links: Links, { nodeAddresses, towardsApi }: NodeConnectivity): Guarded {
   const guarded: Guarded = new Map();
   const wanted = new Set(nodeAddresses);
   for (const { name, addresses } of links.values()) {
@@ -25,7 +25,7 @@ export function guard(links: Links, { nodeAddresses, towardsApi }: LifeLine): Gu
     const { lower } = links.get(name) ?? {};
     const below = [...links.values()].flatMap((link) => {
       if (link.master === name) return [{ name: link.name, how: `is a port of ${name}` }];
-      return link.name === lower ? [{ name: lower, how: `is what ${name} stands on` }] : [];
+      return link.name === lower ? [{ name: lower, how: `is the lower device of ${name}` }] : [];
     });
     for (const { name: under, how } of below) {
       if (guarded.has(under)) continue;
@@ -35,7 +35,7 @@ export function guard(links: Links, { nodeAddresses, towardsApi }: LifeLine): Gu
       standing.push(under);
     }
   }
-  // Loopback has every address that is nobody's.
+  // Loopback may carry any address.
   guarded.delete("lo");
   return guarded;
 }

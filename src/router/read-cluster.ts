@@ -7,12 +7,12 @@ import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import type { ClusterView } from "./node-router.ts";
+import type { RouterInputs } from "./node-router.ts";
 import { ownIndex } from "./own-index.ts";
 import { secretsOf } from "./observe.ts";
 
 /** What an agent would know of its node, read once. */
-export async function readCluster(client: KubeClient, name: string, namespace: string, signal: AbortSignal): Promise<ClusterView> {
+export async function readCluster(client: KubeClient, name: string, namespace: string, signal: AbortSignal): Promise<RouterInputs> {
   const options = { namespace, signal };
   const [node, underlays, l2vnis, l3vnis, passthroughs, rawConfigs] = await Promise.all([
     client.resource(Node).get(name, { signal }),

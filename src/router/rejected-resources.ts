@@ -1,40 +1,40 @@
 import type { Failure } from "../resilience/failure.ts";
-import type { Done } from "./act.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { RouterApplyResult } from "./act.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import type { RouterPlan } from "./plan.ts";
 
-/** A form that the kernel or FRR has refused. */
-interface Refused {
+/** A version of a resource that the kernel or FRR rejected. */
+interface Rejected {
   readonly uid: string;
   readonly generation: number;
   readonly failure: Failure;
-  /** When it was refused. */
+  /** When it was rejected. */
   readonly at: string;
   /** How often trying it has changed what others have, or would have. */
   readonly times: number;
 }
 
 /** By owner. Of resources of which nothing is live, and of those that were to be changed together with others. */
-export type Refusals = ReadonlyMap<string, Refused>;
+export type RejectedResources = ReadonlyMap<string, Rejected>;
 
-/** Where the kernel refuses what nobody else has, trying it again costs nobody anything. */
+/** If the kernel rejects a link of its own, a retry affects no other resource. */
 const HARMLESS_MS = 60_000;
 const DISTURBING = { minMs: 600_000, maxMs: 21_600_000 };
 
-/** Whether a refused form may be tried again at the risk of others. */
-export function isDue({ at, times }: Refused, now: Date): boolean {
+/** Whether a rejected version may be retried although that may affect others. */
+export function isDue({ at, times }: Rejected, now: Date): boolean {
   const waitMs = times === 0 ? HARMLESS_MS : Math.min(DISTURBING.minMs * 2 ** (times - 1), DISTURBING.maxMs);
   return now.getTime() >= Date.parse(at) + waitMs;
 }
 
-/** Who has been refused as it is written now. One that was not tried this time stays refused. */
-function refusalsAfter(
-  before: Refusals,
+/** Resources whose current version is rejected. One that was not tried this time stays rejected. */
+function rejectionsAfter(
+  before: RejectedResources,
   { steps, selected }: RouterPlan,
-  { failures, refused }: Done,
-  live: ReadonlyMap<string, LastGood>,
+  { failures, refused }: RouterApplyResult,
+  live: ReadonlyMap<string, LastGoodResource>,
   now: Date,
-): Refusals {
+): RejectedResources {
   const tried = new Set(steps.filter(({ state }) => state === "current").map(({ owner }) => owner));
   const there = new Set(selected.map(({ kind, name }) => `${kind}/${name}`));
   const found = new Map([...before].filter(([owner]) => there.has(owner) && !tried.has(owner)));
@@ -52,9 +52,9 @@ function refusalsAfter(
 }
 
 interface Means {
-  readonly plan: (refusals: Refusals) => RouterPlan;
-  readonly act: (planned: RouterPlan) => Promise<Done>;
-  readonly live: ReadonlyMap<string, LastGood>;
+  readonly plan: (rejections: RejectedResources) => RouterPlan;
+  readonly act: (planned: RouterPlan) => Promise<RouterApplyResult>;
+  readonly live: ReadonlyMap<string, LastGoodResource>;
   readonly now: Date;
 }
 
@@ -63,18 +63,18 @@ interface Means {
  * next pass, and are not said to have lost what they have.
  */
 export async function carryOut(
-  refusals: Refusals,
+  rejections: RejectedResources,
   { plan, act, live, now }: Means,
-): Promise<{ planned: RouterPlan; done: Done; refusals: Refusals }> {
-  const planned = plan(refusals);
+): Promise<{ planned: RouterPlan; done: RouterApplyResult; refusals: RejectedResources }> {
+  const planned = plan(rejections);
   const done = await act(planned);
-  if (done.stopped) return { planned, done, refusals };
-  const known = refusalsAfter(refusals, planned, done, live, now);
+  if (done.stopped) return { planned, done, refusals: rejections };
+  const known = rejectionsAfter(rejections, planned, done, live, now);
   if (![...done.refused.values()].some(({ together }) => together)) return { planned, done, refusals: known };
 
   const again = plan(known);
   const second = await act(again);
-  const after = second.stopped ? known : refusalsAfter(known, again, second, live, now);
+  const after = second.stopped ? known : rejectionsAfter(known, again, second, live, now);
   const foreign = [...done.foreign, ...second.foreign];
   return { planned: again, done: { ...second, foreign }, refusals: after };
 }

@@ -5,14 +5,14 @@ import { validate } from "../api/admission/validation.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { withTransitionTimes } from "../kube/status/conditions.ts";
 import type { Failure } from "../resilience/failure.ts";
-import { type Outcome, report, type Spoken, stampUpdate } from "./report.ts";
+import { type PassOutcome, report, type FrrState, setLastUpdateTime } from "./report.ts";
 import type { RouterKind } from "./step.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 
 const now = "2025-01-15T10:30:00Z";
-const quiet: Spoken = { sessions: [], vnis: [] };
-const good: Outcome = { selected: [], failures: [], live: new Map() };
+const quiet: FrrState = { sessions: [], vnis: [] };
+const good: PassOutcome = { selected: [], failures: [], live: new Map() };
 
 const failing = (owner: string, reason: Failure["reason"], message: string, field = ""): Failure => {
   const [kind = "", name = ""] = owner.split("/");
@@ -26,9 +26,9 @@ const selected = (...owners: string[]) =>
   });
 
 /** As the writer stores it. */
-const written = (outcome: Outcome, spoken: Spoken | undefined = quiet, held?: Status, at = now): Status => {
+const written = (outcome: PassOutcome, spoken: FrrState | undefined = quiet, held?: Status, at = now): Status => {
   const next = report(outcome, spoken);
-  return stampUpdate({ ...next, conditions: withTransitionTimes(next.conditions, held?.conditions ?? [], at) }, held, at);
+  return setLastUpdateTime({ ...next, conditions: withTransitionTimes(next.conditions, held?.conditions ?? [], at) }, held, at);
 };
 
 /** What the spec shows of a status: it leaves out what it does not speak of. */
@@ -62,7 +62,7 @@ test("Degraded is there and False when everything is applied", () => {
 });
 
 test("some resources failed, word for word as in the spec", () => {
-  const outcome: Outcome = {
+  const outcome: PassOutcome = {
     selected: selected("Underlay/u", "L2VNI/tenant-network-a", "L2VNI/tenant-network-b", "L3VNI/tenant-l3", "L3VNI/production-l3"),
     live: new Map([
       ["Underlay/u", 2],
@@ -130,12 +130,12 @@ test("the Underlay failed, word for word as in the spec", () => {
   );
 });
 
-const messages = (outcome: Outcome) =>
+const messages = (outcome: PassOutcome) =>
   report(outcome, quiet)
     .conditions.slice(0, 2)
     .map(({ message }) => message);
 
-test("one failed resource is spoken of in the singular, however many errors it has", () => {
+test("one failed resource is counted once, however many errors it has", () => {
   const failures = [failing("L2VNI/a", "ValidationFailed", "x", "spec.vni"), failing("L2VNI/a", "ValidationFailed", "y", "spec.vrf")];
   expect(messages({ ...good, selected: selected("L2VNI/a", "L2VNI/b"), failures })).toEqual([
     "1 resource failed, other resources applied successfully",
@@ -143,12 +143,12 @@ test("one failed resource is spoken of in the singular, however many errors it h
   ]);
 });
 
-test("where nothing else is configured, nothing else is called applied", () => {
+test("the message does not claim other resources if there are none", () => {
   const failures = [failing("L2VNI/a", "DependencyFailed", "No Underlay selects this node")];
-  expect(messages({ ...good, selected: selected("L2VNI/a"), failures })[0]).toBe("1 resource failed, no other resource is applied");
+  expect(messages({ ...good, selected: selected("L2VNI/a"), failures })[0]).toBe("1 resource failed, no other resource applied");
 });
 
-test("an Underlay that the kernel or FRR refused is said to have failed application", () => {
+test("an Underlay that the kernel or FRR rejected has failed application", () => {
   const stopped = failing("Underlay/u", "ApplicationFailed", "RTNETLINK answers: Operation not supported");
   expect(messages({ ...good, failures: [stopped], stopped })).toEqual([
     "Underlay failed application, existing FRR configuration left as-is",
@@ -172,7 +172,7 @@ test("a router that cannot be reached reports no resource as live", () => {
 });
 
 test("each resource has the state of the generation it has now", () => {
-  const outcome: Outcome = {
+  const outcome: PassOutcome = {
     selected: selected("L3VNI/new", "L2VNI/edited", "L2VNI/live", "L2VNI/refused", "Underlay/u"),
     failures: [
       failing("L2VNI/edited", "ValidationFailed", "VNI 1 conflicts with L2VNI live"),
@@ -219,7 +219,7 @@ const vni = (number: number, state: string, message?: string) => ({
   state,
   ...(message !== undefined && { message }),
 });
-const conditionsOf = (...vnis: Spoken["vnis"]) => report(good, { sessions: [], vnis }).conditions;
+const conditionsOf = (...vnis: FrrState["vnis"]) => report(good, { sessions: [], vnis }).conditions;
 
 test("a VNI that is down makes VNIsUp False and names its cause, and Ready stays as it is", () => {
   const down = vni(110, "Down", "vni110 is not in bridge br-pe-110");
@@ -243,7 +243,7 @@ test("lastUpdateTime stays while only a session changes", () => {
   expect(written(good, { sessions, vnis: [] }, held, later).lastUpdateTime).toBe(now);
 });
 
-test.each<[string, Outcome]>([
+test.each<[string, PassOutcome]>([
   ["a resource fails", { ...good, failures: [failing("L2VNI/a", "ValidationFailed", "x")] }],
   ["a new generation is applied", { ...good, selected: selected("L2VNI/a"), live: new Map([["L2VNI/a", 2]]) }],
   ["the router goes away", { ...good, unavailable: "gone" }],
@@ -252,8 +252,8 @@ test.each<[string, Outcome]>([
 });
 
 test("a message is one line, and never longer than the schema allows", () => {
-  const refused = failing("L2VNI/a", "ApplicationFailed", `% Unknown command\r\n${"🐢".repeat(5000)}`);
-  const [entry] = report({ ...good, failures: [refused] }, quiet).failedResources ?? [];
+  const rejected = failing("L2VNI/a", "ApplicationFailed", `% Unknown command\r\n${"🐢".repeat(5000)}`);
+  const [entry] = report({ ...good, failures: [rejected] }, quiet).failedResources ?? [];
   expect(Array.from(entry?.message ?? "")).toHaveLength(4096);
   expect(entry?.message).toMatch(/^% Unknown command 🐢.*🐢…$/u);
 });
@@ -293,7 +293,7 @@ test("a node where everything fails has a status that can be stored, and says th
   expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(850_000);
   const [ready] = status.conditions;
   const unlisted = 8192 - (status.failedResources?.length ?? 0);
-  expect(ready?.message).toBe(`8192 resources failed, no other resource is applied; ${unlisted} failures are too many to be listed`);
+  expect(ready?.message).toBe(`8192 resources failed, no other resource applied; ${unlisted} failures not listed`);
   expect(status.sessions?.filter(({ state }) => state === "Active")).toHaveLength(95);
 });
 

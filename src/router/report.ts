@@ -1,6 +1,6 @@
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import type { ConditionReport } from "../kube/status/conditions.ts";
-import { cutLine, fitting } from "../kube/status/limits.ts";
+import { truncateLine, truncateList } from "../kube/status/limits.ts";
 import { sameStatus } from "../kube/status/same-status.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterKind } from "./step.ts";
@@ -13,24 +13,24 @@ type FailedResource = NonNullable<Status["failedResources"]>[number];
 type ResourceReport = NonNullable<Status["resources"]>[number];
 export type StatusReport = Omit<Status, "conditions" | "lastUpdateTime"> & { conditions: ConditionReport[] };
 
-/** What became of the router's configuration on this node. */
-export interface Outcome {
+/** The result of applying the router's configuration on this node. */
+export interface PassOutcome {
   readonly selected: readonly { readonly kind: RouterKind; readonly name: string; readonly generation: number }[];
   readonly failures: readonly Failure[];
   /** The generation of each resource that is live, by owner. */
   readonly live: ReadonlyMap<string, number>;
-  /** Being taken down and set up anew, by owner. */
+  /** Being rebuilt, by owner. */
   readonly rebuilding?: ReadonlySet<string>;
   /** The node's own Underlay failed, so that everything else waits. */
   readonly stopped?: Failure;
-  /** Why the router cannot be spoken to at all. */
+  /** Why the router is unavailable. */
   readonly unavailable?: string;
-  /** The interfaces that the Underlay stands on; missing where they could not be looked at. */
+  /** The interfaces of the Underlay; missing if they could not be read. */
   readonly links?: readonly LinkReport[];
 }
 
-/** What FRR and the kernel say of the router; undefined while FRR does not answer. */
-export interface Spoken {
+/** The state of the router in FRR and the kernel; undefined while FRR does not answer. */
+export interface FrrState {
   readonly sessions: readonly SessionReport[];
   readonly vnis: readonly VniReport[];
 }
@@ -43,18 +43,18 @@ const LONGEST = { message: 4096, field: 253, condition: 32_768 };
 const MESSAGES = 400_000;
 
 /** The status as the spec words it. When a condition flipped and when something last changed is added when it is written. */
-export function report(outcome: Outcome, spoken: Spoken | undefined): StatusReport {
-  const failedResources = fitting(failed(outcome.failures), ROOM.failedResources);
+export function report(outcome: PassOutcome, spoken: FrrState | undefined): StatusReport {
+  const failedResources = truncateList(failed(outcome.failures), ROOM.failedResources);
   const failing = new Set(outcome.failures.map(ownerOf));
-  // A router that cannot be spoken to was not looked at.
+  // The resources of an unavailable router are not known.
   const selected = outcome.unavailable === undefined ? outcome.selected : [];
   const resources = selected.map(({ kind, name, generation }) => {
     const state = stateOf({ kind, name, generation }, outcome, failing);
     return { kind, name, generation, state };
   });
-  const listed = fitting(resources.sort(byKindAndName), ROOM.resources, ({ state }) => state !== "Applied");
-  const sessions = fitting(spoken?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
-  const vnis = fitting(spoken?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
+  const listed = truncateList(resources.sort(byKindAndName), ROOM.resources, ({ state }) => state !== "Applied");
+  const sessions = truncateList(spoken?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
+  const vnis = truncateList(spoken?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
   const unlisted = outcome.failures.length - failedResources.length;
   return {
     conditions: [...verdict(outcome, unlisted), sessionsEstablished(outcome, spoken), vnisUp(outcome, spoken)],
@@ -66,14 +66,14 @@ export function report(outcome: Outcome, spoken: Spoken | undefined): StatusRepo
   };
 }
 
-/** lastUpdateTime moves with what became of the configuration, and not with sessions or VNIs. */
-export function stampUpdate(next: Status, held: Status | undefined, now: string): Status {
+/** lastUpdateTime changes with the result of the configuration, not with sessions or VNIs. */
+export function setLastUpdateTime(next: Status, held: Status | undefined, now: string): Status {
   const lastUpdateTime =
     held?.lastUpdateTime !== undefined && sameStatus(configuration(held), configuration(next)) ? held.lastUpdateTime : now;
   return { ...next, lastUpdateTime };
 }
 
-/** Sessions, VNIs and links change while the configuration stays: a switch that flaps makes them go to and fro. */
+/** Sessions, VNIs and links change while the configuration stays: a flapping switch changes them often. */
 export function onlyObserved(held: Status, next: Status): boolean {
   return held.lastUpdateTime !== undefined && held.lastUpdateTime === next.lastUpdateTime;
 }
@@ -82,7 +82,7 @@ function configuration({ conditions = [], failedResources = [], resources = [] }
   return { conditions: conditions.filter(({ type }) => type === "Ready" || type === "Degraded"), failedResources, resources };
 }
 
-function verdict(outcome: Outcome, unlisted: number): ConditionReport[] {
+function verdict(outcome: PassOutcome, unlisted: number): ConditionReport[] {
   const { failures, stopped, unavailable } = outcome;
   if (unavailable !== undefined) return conditions("RouterUnavailable", unavailable, unavailable);
   if (stopped) {
@@ -94,7 +94,7 @@ function verdict(outcome: Outcome, unlisted: number): ConditionReport[] {
     );
   }
   if (outcome.rebuilding && outcome.rebuilding.size > 0) {
-    const message = "The router is being rebuilt for a new AS number";
+    const message = "Rebuilding the router for a new AS number";
     return conditions("Rebuilding", message, message);
   }
   if (failures.length === 0) {
@@ -106,8 +106,8 @@ function verdict(outcome: Outcome, unlisted: number): ConditionReport[] {
   }
   const count = new Set(failures.map(ownerOf)).size;
   const failing = count === 1 ? "1 resource failed" : `${count} resources failed`;
-  const others = outcome.selected.length > count ? "other resources applied successfully" : "no other resource is applied";
-  const more = unlisted > 0 ? `; ${unlisted} failures are too many to be listed` : "";
+  const others = outcome.selected.length > count ? "other resources applied successfully" : "no other resource applied";
+  const more = unlisted > 0 ? `; ${unlisted} failures not listed` : "";
   return conditions(
     "ConfigurationFailed",
     `${failing}, ${others}${more}`,
@@ -117,19 +117,19 @@ function verdict(outcome: Outcome, unlisted: number): ConditionReport[] {
 
 function conditions(reason: string, notReady: string, degraded: string): ConditionReport[] {
   return [
-    { type: "Ready", status: "False", reason, message: cutLine(notReady, LONGEST.condition) },
-    { type: "Degraded", status: "True", reason, message: cutLine(degraded, LONGEST.condition) },
+    { type: "Ready", status: "False", reason, message: truncateLine(notReady, LONGEST.condition) },
+    { type: "Degraded", status: "True", reason, message: truncateLine(degraded, LONGEST.condition) },
   ];
 }
 
-function sessionsEstablished({ unavailable }: Outcome, spoken: Spoken | undefined): ConditionReport {
+function sessionsEstablished({ unavailable }: PassOutcome, spoken: FrrState | undefined): ConditionReport {
   const type = "SessionsEstablished";
   if (!spoken) {
-    const message = cutLine(unavailable ?? "FRR has not said yet which sessions there are", LONGEST.condition);
+    const message = truncateLine(unavailable ?? "Waiting for FRR to report its sessions", LONGEST.condition);
     return { type, status: "Unknown", reason: "RouterUnavailable", message };
   }
   const { sessions } = spoken;
-  if (sessions.length === 0) return { type, status: "True", reason: "NoSessions", message: "No BGP session is configured" };
+  if (sessions.length === 0) return { type, status: "True", reason: "NoSessions", message: "No BGP session configured" };
   const down = sessions.filter(({ state }) => state !== "Established");
   if (down.length === 0) return { type, status: "True", reason: "AllEstablished", message: `${counted(sessions.length)} established` };
   const named = down.slice(0, 5).map(({ vrf, neighbor, state }) => `${neighbor}${vrf === "default" ? "" : ` in VRF ${vrf}`} is ${state}`);
@@ -138,15 +138,15 @@ function sessionsEstablished({ unavailable }: Outcome, spoken: Spoken | undefine
   return { type, status: "False", reason: "SessionsDown", message };
 }
 
-function vnisUp({ unavailable }: Outcome, spoken: Spoken | undefined): ConditionReport {
+function vnisUp({ unavailable }: PassOutcome, spoken: FrrState | undefined): ConditionReport {
   const type = "VNIsUp";
   if (!spoken) {
-    const message = cutLine(unavailable ?? "FRR has not said yet which VNIs it has", LONGEST.condition);
+    const message = truncateLine(unavailable ?? "Waiting for FRR to report its VNIs", LONGEST.condition);
     return { type, status: "Unknown", reason: "RouterUnavailable", message };
   }
   const { vnis } = spoken;
   const all = vnis.length === 1 ? "1 VNI" : `${vnis.length} VNIs`;
-  if (vnis.length === 0) return { type, status: "True", reason: "NoVNIs", message: "No VNI is configured" };
+  if (vnis.length === 0) return { type, status: "True", reason: "NoVNIs", message: "No VNI configured" };
   const bad = vnis.filter(({ state }) => state !== "Up");
   if (bad.length === 0) return { type, status: "True", reason: "AllUp", message: `${all} up` };
   const named = bad.slice(0, 5).map(({ vni, state, message }) => `${vni} is ${state}${message === undefined ? "" : ` (${message})`}`);
@@ -160,7 +160,11 @@ function counted(sessions: number): string {
   return sessions === 1 ? "1 BGP session" : `${sessions} BGP sessions`;
 }
 
-function stateOf(resource: Outcome["selected"][number], { rebuilding, live }: Outcome, failing: Set<string>): ResourceReport["state"] {
+function stateOf(
+  resource: PassOutcome["selected"][number],
+  { rebuilding, live }: PassOutcome,
+  failing: Set<string>,
+): ResourceReport["state"] {
   const owner = ownerOf(resource);
   if (rebuilding?.has(owner)) return "Rebuilding";
   if (!live.has(owner)) return "Failed";
@@ -171,8 +175,8 @@ function failed(failures: readonly Failure[]): FailedResource[] {
   const longest = Math.max(100, Math.min(LONGEST.message, Math.floor(MESSAGES / failures.length)));
   return failures
     .map(({ kind, name, reason, message, field }): FailedResource => {
-      const entry = { kind: kind as RouterKind, name, reason, message: cutLine(message, longest) };
-      return field === "" ? entry : { ...entry, field: cutLine(field, LONGEST.field) };
+      const entry = { kind: kind as RouterKind, name, reason, message: truncateLine(message, longest) };
+      return field === "" ? entry : { ...entry, field: truncateLine(field, LONGEST.field) };
     })
     .sort((a, b) => byKindAndName(a, b) || compare(a.field ?? "", b.field ?? "") || compare(a.message ?? "", b.message ?? ""));
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { routerVnis } from "./metrics.ts";
-import { type Said, SessionWatch } from "./sessions.ts";
+import { type FrrAnswer, RouterSessionPoller } from "./sessions.ts";
 
 beforeEach(() => vi.useFakeTimers({ now: new Date("2026-11-16T02:00:00Z") }));
 afterEach(() => vi.useRealTimers());
@@ -8,13 +8,13 @@ afterEach(() => vi.useRealTimers());
 const established = (sinceMs: number, neighbor = "192.0.2.1") => ({ vrf: "default", neighbor, state: "Established", sinceMs });
 const vni = (macs: number, state = "Up") => ({ vni: 100, type: "L2" as const, vrf: "red", state, macs });
 
-/** A watch on an FRR that says what the test last told it to. */
-function watchOn(first: Partial<Said> | Error) {
+/** A poller of an FRR that answers as the test says. */
+function watchOn(first: Partial<FrrAnswer> | Error) {
   const heard: string[] = [];
   let next = first;
   let asked = 0;
   let askedForVnis = 0;
-  const watch = new SessionWatch({
+  const watch = new RouterSessionPoller({
     ask(question) {
       asked += 1;
       if (question.vnis) askedForVnis += 1;
@@ -32,7 +32,7 @@ function watchOn(first: Partial<Said> | Error) {
     heard,
     asked: () => asked,
     askedForVnis: () => askedForVnis,
-    async say(said: Partial<Said> | Error, ms = 1_200) {
+    async say(said: Partial<FrrAnswer> | Error, ms = 1_200) {
       next = said;
       await vi.advanceTimersByTimeAsync(ms);
     },
@@ -85,7 +85,7 @@ test("the moment a session began does not wander with FRR's clock", async () => 
   await stage.stop();
 });
 
-test("a session that went down and up between two looks has begun anew", async () => {
+test("a session that flapped between two polls has a new start time", async () => {
   const stage = watchOn({ sessions: [established(60_000)] });
   await stage.say({ sessions: [established(0)] });
   expect(stage.watch.spoken?.sessions[0]?.since).toMatch(/^2026-11-16T02:00:0[01]Z$/);
@@ -100,7 +100,7 @@ test("a session that changes before our eyes has changed now", async () => {
   await stage.stop();
 });
 
-test("the moment a session began stands still over a silence of FRR", async () => {
+test("the start time of a session stays while FRR does not answer", async () => {
   const stage = watchOn({ sessions: [established(1_000)] });
   await vi.advanceTimersByTimeAsync(0);
   await stage.say(new Error("gone"), 1_100);
@@ -125,7 +125,7 @@ test("an FRR that does not answer is no longer quoted, asked less and less often
   await stage.stop();
 });
 
-test("a daemon that was started anew is noticed by its identity", async () => {
+test("a restarted daemon is detected by its identity", async () => {
   const stage = watchOn({});
   await stage.say({ identity: "2" });
   expect(stage.heard).toEqual(["change", "restart"]);
@@ -134,7 +134,7 @@ test("a daemon that was started anew is noticed by its identity", async () => {
 
 const trying = (state: string) => ({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }] });
 
-test("a session that goes on trying is in one state", async () => {
+test("a session that keeps trying to connect has one state", async () => {
   const stage = watchOn(trying("Active"));
   for (const state of ["Connect", "OpenSent", "Idle", "Active"]) await stage.say(trying(state));
   expect(stage.heard).toEqual(["change"]);

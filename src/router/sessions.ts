@@ -1,57 +1,57 @@
 import { isDeepStrictEqual } from "node:util";
-import { dated } from "../frr/session-times.ts";
+import { withSessionTimes } from "../frr/session-times.ts";
 import { backoffMs } from "../util/backoff.ts";
-import { pause } from "../util/sleep.ts";
+import { sleep } from "../util/sleep.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import { routerPolls, routerSessions, routerVnis } from "./metrics.ts";
-import type { SessionReport, Spoken, VniReport } from "./report.ts";
+import type { SessionReport, FrrState, VniReport } from "./report.ts";
 
 /** What FRR, and the kernel of its VNIs, say at one moment. */
-export interface Said {
+export interface FrrAnswer {
   readonly sessions: readonly (Omit<SessionReport, "since"> & { readonly sinceMs?: number })[];
   /** Only where they were asked for. */
   readonly vnis?: readonly VniReport[];
-  /** Another one after a daemon was started anew. */
+  /** Changes when a daemon is restarted. */
   readonly identity: string;
 }
 
 /** Whether the VNIs are asked for, too. */
-export interface Question {
+export interface PollScope {
   readonly vnis: boolean;
 }
 
-export interface SessionWatchOptions {
-  ask(question: Question, signal: AbortSignal): Promise<Said>;
+export interface RouterSessionPollerOptions {
+  ask(question: PollScope, signal: AbortSignal): Promise<FrrAnswer>;
   /** The state of a session or VNI has changed, or FRR has stopped or begun to answer. */
   onChange(): void;
-  /** A daemon was started anew, so that it may have forgotten its configuration; or FRR does not answer. */
+  /** A daemon was restarted and may have lost its configuration; or FRR does not answer. */
   onRestart(): void;
 }
 
 const EVERY_MS = 1_000;
 const SILENT = { minMs: 500, maxMs: 5_000 };
 
-/** VNIs are many and seldom change: of each so many questions only one is for them too, unless something has just changed. */
+/** VNIs are many and rarely change: only one of this many polls includes them, unless something has just changed. */
 const VNIS_EVERY = 5;
 const VNIS_AFTER_CHANGE = 10;
 
 /** Asks FRR every second how its sessions are, and its VNIs when something has changed and every five seconds. */
-export class SessionWatch implements Runnable {
+export class RouterSessionPoller implements Runnable {
   readonly name = "router sessions";
-  readonly #options: SessionWatchOptions;
-  #spoken: Spoken | undefined;
+  readonly #options: RouterSessionPollerOptions;
+  #spoken: FrrState | undefined;
   /** Also while FRR does not answer: the moment a session began outlasts a silence. */
-  #sessions: Spoken["sessions"] = [];
+  #sessions: FrrState["sessions"] = [];
   #identity: string | undefined;
   #asked = 0;
   #vnisUntil = VNIS_AFTER_CHANGE;
 
-  constructor(options: SessionWatchOptions) {
+  constructor(options: RouterSessionPollerOptions) {
     this.#options = options;
   }
 
-  /** What FRR last said; undefined while it does not answer. */
-  get spoken(): Spoken | undefined {
+  /** The last answer of FRR; undefined while it does not answer. */
+  get spoken(): FrrState | undefined {
     return this.#spoken;
   }
 
@@ -64,7 +64,7 @@ export class SessionWatch implements Runnable {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        this.#hear(await this.#options.ask(this.#question(), signal), new Date());
+        this.#onChange(await this.#options.ask(this.#question(), signal), new Date());
         routerPolls.inc({ outcome: "ok" });
         failures = 0;
       } catch (error) {
@@ -73,18 +73,18 @@ export class SessionWatch implements Runnable {
         routerPolls.inc({ outcome: codeOf(error) });
         this.#lose();
       }
-      await pause(failures === 0 ? EVERY_MS * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
+      await sleep(failures === 0 ? EVERY_MS * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
     }
   }
 
-  #question(): Question {
+  #question(): PollScope {
     this.#asked += 1;
     return { vnis: !this.#spoken || this.#asked <= this.#vnisUntil || this.#asked % VNIS_EVERY === 0 };
   }
 
-  #hear(said: Said, now: Date): void {
-    this.#sessions = dated(said.sessions, this.#sessions, now);
-    const spoken: Spoken = { sessions: this.#sessions, vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
+  #onChange(said: FrrAnswer, now: Date): void {
+    this.#sessions = withSessionTimes(said.sessions, this.#sessions, now);
+    const spoken: FrrState = { sessions: this.#sessions, vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
     const changed = !this.#spoken || !isDeepStrictEqual(states(this.#spoken), states(spoken));
     const restarted = this.#identity !== undefined && (this.#identity !== said.identity || !this.#spoken);
     this.#spoken = spoken;
@@ -109,11 +109,11 @@ export class SessionWatch implements Runnable {
   }
 }
 
-function states({ sessions, vnis }: Spoken): unknown {
+function states({ sessions, vnis }: FrrState): unknown {
   return [sessions, vnis.map(({ vni, type, vrf, state, message }) => ({ vni, type, vrf, state, message }))];
 }
 
-function count({ sessions, vnis }: Spoken): void {
+function count({ sessions, vnis }: FrrState): void {
   const up = sessions.filter(({ state }) => state === "Established").length;
   routerSessions.set({ state: "established" }, up);
   routerSessions.set({ state: "down" }, sessions.length - up);

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { LastGood } from "./render/rendered.ts";
-import { CheckedFile, StateError } from "../resilience/state-file.ts";
-import { type RouterState, StateFile } from "./state.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import { StateFile, StateError } from "../resilience/state-file.ts";
+import { type RouterState, RouterStateFile } from "./state.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const lastGood = (owner: string, generation = 1): LastGood => ({
+const lastGood = (owner: string, generation = 1): LastGoodResource => ({
   uid: `uid-of-${owner}`,
   generation,
   spec: { vni: 100 },
@@ -39,22 +39,22 @@ const red: RouterState = {
 };
 
 test("a node without a state file begins with nothing", async () => {
-  expect(await new StateFile(join(directory, "none")).load()).toEqual({ state: { lastGood: new Map(), seen: new Map() } });
+  expect(await new RouterStateFile(join(directory, "none")).load()).toEqual({ state: { lastGood: new Map(), seen: new Map() } });
 });
 
 test("what one agent saved, the next one loads", async () => {
-  await new StateFile(directory).save(red);
-  expect(await new StateFile(directory).load()).toEqual({ state: red });
+  await new RouterStateFile(directory).save(red);
+  expect(await new RouterStateFile(directory).load()).toEqual({ state: red });
 });
 
 test("the file is for its owner only, and nothing else is left in the directory", async () => {
-  await new StateFile(directory).save(red);
+  await new RouterStateFile(directory).save(red);
   expect(statSync(join(directory, "router.json")).mode & 0o777).toBe(0o600);
   expect(readdirSync(directory)).toEqual(["router.json"]);
 });
 
 test("the same state again is not written", async () => {
-  const file = new StateFile(directory);
+  const file = new RouterStateFile(directory);
   await file.save(red);
   const { ino } = statSync(file.path);
   await file.save({ ...red, lastGood: new Map(red.lastGood), seen: new Map(red.seen) });
@@ -62,15 +62,15 @@ test("the same state again is not written", async () => {
 });
 
 test("a file that was deleted under us is written again, with its directory", async () => {
-  const file = new StateFile(directory);
+  const file = new RouterStateFile(directory);
   await file.save(red);
   rmSync(directory, { recursive: true });
   await file.save(red);
-  expect(await new StateFile(directory).load()).toEqual({ state: red });
+  expect(await new RouterStateFile(directory).load()).toEqual({ state: red });
 });
 
 test("a file that is damaged anywhere is set aside with a message, and never believed", async () => {
-  const file = new StateFile(directory);
+  const file = new RouterStateFile(directory);
   await file.save(red);
   const good = readFileSync(file.path);
 
@@ -79,9 +79,9 @@ test("a file that is damaged anywhere is set aside with a message, and never bel
       const bad = Buffer.from(good);
       bad[at] = (bad[at] ?? 0) ^ change;
       writeFileSync(file.path, bad);
-      const { state, damage } = await new StateFile(directory).load();
+      const { state, damage } = await new RouterStateFile(directory).load();
       expect(state.lastGood.size).toBe(0);
-      expect(damage?.message).toContain("was set aside as");
+      expect(damage?.message).toContain("was moved to");
       expect(readFileSync(`${file.path}.damaged`)).toEqual(bad);
     }),
     { seed: 3, numRuns: 200 },
@@ -89,19 +89,19 @@ test("a file that is damaged anywhere is set aside with a message, and never bel
 });
 
 test("a file that was cut short is set aside too", async () => {
-  const file = new StateFile(directory);
+  const file = new RouterStateFile(directory);
   await file.save(red);
   truncateSync(file.path, 40);
-  const { damage } = await new StateFile(directory).load();
-  expect(damage?.message).toMatch(/router\.json is damaged \(.*\) and was set aside as .*router\.json\.damaged$/);
+  const { damage } = await new RouterStateFile(directory).load();
+  expect(damage?.message).toMatch(/router\.json is damaged \(.*\) and was moved to .*router\.json\.damaged$/);
 });
 
 test("last good forms survive a damaged file: the previous one is used", async () => {
-  const file = new StateFile(directory);
+  const file = new RouterStateFile(directory);
   await file.save(red);
   await file.save(red);
   truncateSync(file.path, 40);
-  const { state, damage } = await new StateFile(directory).load();
+  const { state, damage } = await new RouterStateFile(directory).load();
   expect(state).toEqual(red);
   expect(damage?.recovered).toBe(true);
 });
@@ -109,11 +109,11 @@ test("last good forms survive a damaged file: the previous one is used", async (
 const same = (content: unknown) => content as object;
 
 test("last good forms survive a downgrade and the upgrade after it", async () => {
-  const newer = new CheckedFile<object>(directory, "router", { versions: [same, same], keepsPrevious: true });
+  const newer = new StateFile<object>(directory, "router", { versions: [same, same], keepsPrevious: true });
   await newer.save({ lastGood: [...red.lastGood], fabrics: ["one"] });
   const written = readFileSync(newer.path, "utf8");
 
-  const older = new StateFile(directory);
+  const older = new RouterStateFile(directory);
   const { state, damage } = await older.load();
   expect(state).toEqual({ lastGood: red.lastGood, seen: new Map() });
   expect(damage?.recovered).toBe(true);
@@ -123,7 +123,7 @@ test("last good forms survive a downgrade and the upgrade after it", async () =>
 });
 
 test("a directory that cannot be written is named with the reason, and the old file holds", async () => {
-  const file = new StateFile(directory);
+  const file = new RouterStateFile(directory);
   await file.save(red);
   // For root too: the name of the new file is taken by a directory.
   mkdirSync(join(directory, "router.json.new", "in-the-way"), { recursive: true });
@@ -131,11 +131,11 @@ test("a directory that cannot be written is named with the reason, and the old f
   expect(error).toBeInstanceOf(StateError);
   expect((error as StateError).code).toBe("Unwritable");
   expect((error as StateError).message).toContain(`${file.path} cannot be written: EISDIR`);
-  expect(await new StateFile(directory).load()).toEqual({ state: red });
+  expect(await new RouterStateFile(directory).load()).toEqual({ state: red });
 });
 
 test("a file that cannot be read is an error with the reason, not an empty state", async () => {
-  const file = new StateFile(join(directory, "not-a-directory"));
+  const file = new RouterStateFile(join(directory, "not-a-directory"));
   writeFileSync(join(directory, "not-a-directory"), "");
   await expect(file.load()).rejects.toMatchObject({ code: "Unreadable" });
 });

@@ -1,40 +1,40 @@
-import { CheckedFile, type Damage } from "../resilience/state-file.ts";
-import type { Refusals } from "./rejected-resources.ts";
-import type { LastGood } from "./render/rendered.ts";
+import { StateFile, type FileDamage } from "../resilience/state-file.ts";
+import type { RejectedResources } from "./rejected-resources.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 
 /** What the router of a node must know after a restart, and cannot find out any other way. */
 export interface RouterState {
   /** By owner, `L2VNI/red`. */
-  lastGood: Map<string, LastGood>;
+  lastGood: Map<string, LastGoodResource>;
   /** The objects of the namespace that were there in the last pass, by uid. */
-  seen: Map<string, Seen>;
+  seen: Map<string, SelectionRecord>;
   /** The addresses of the interfaces that Underlays name, as they were when they last had any: the kernel forgets them when a namespace goes. */
   nics?: ReadonlyMap<string, readonly string[]>;
-  /** What the kernel or FRR has refused. */
-  refusals?: Refusals;
+  /** What the kernel or FRR has rejected. */
+  refusals?: RejectedResources;
   /** The node index that the addresses here are made from. */
   index?: number | undefined;
 }
 
-export interface Seen {
+export interface SelectionRecord {
   readonly selects: boolean;
   /** When it began to select this node, where that was seen to happen. */
   readonly since?: string;
 }
 
 /** `<directory>/router.json`, and `router.json.previous`. */
-export class StateFile {
-  readonly #file: CheckedFile<Stored>;
+export class RouterStateFile {
+  readonly #file: StateFile<Stored>;
 
   constructor(directory: string) {
-    this.#file = new CheckedFile(directory, "router", { versions: [(content) => content as Stored], keepsPrevious: true });
+    this.#file = new StateFile(directory, "router", { versions: [(content) => content as Stored], keepsPrevious: true });
   }
 
   get path(): string {
     return this.#file.path;
   }
 
-  async load(options?: { setAside: boolean }): Promise<{ state: RouterState; damage?: Damage }> {
+  async load(options?: { setAside: boolean }): Promise<{ state: RouterState; damage?: FileDamage }> {
     const { content, damage } = await this.#file.load(options);
     return { state: stateOf(content ?? {}), ...(damage && { damage }) };
   }
@@ -52,10 +52,10 @@ export class StateFile {
 }
 
 interface Stored {
-  lastGood?: [string, LastGood][];
-  seen?: [string, Seen][];
+  lastGood?: [string, LastGoodResource][];
+  seen?: [string, SelectionRecord][];
   nics?: [string, readonly string[]][];
-  refusals?: [string, Refusals extends ReadonlyMap<string, infer T> ? T : never][];
+  refusals?: [string, RejectedResources extends ReadonlyMap<string, infer T> ? T : never][];
   index?: number;
 }
 

@@ -1,11 +1,11 @@
 import type { Claim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { Form, LastGood } from "./render/rendered.ts";
+import type { Rendered, LastGoodResource } from "./render/rendered.ts";
 
 export type RouterKind = "Underlay" | "L2VNI" | "L3VNI" | "L3Passthrough" | "RawFRRConfig";
 
 /** One resource, to be brought into its form. */
-export interface Step extends Presence {
+export interface ResourceStep extends Presence {
   /** `L2VNI/red` */
   readonly owner: string;
   readonly kind: RouterKind;
@@ -17,13 +17,13 @@ export interface Step extends Presence {
   readonly spec: unknown;
   /** kept: the object as it is written now has failed validation, and this is its last good form. */
   readonly state: "current" | "kept";
-  readonly form: Form;
-  /** Present on what stands only where an L2VNI is live in its VRF. */
+  readonly form: Rendered;
+  /** Present on a step that requires a live L2VNI in its VRF. */
   readonly otherwise?: Failure;
   /** It is live, and goes when those that are to have what it has are live. */
   readonly leaves?: true;
   /** What is live on the node until the step succeeds, and again if it fails; missing when nothing of it is. */
-  readonly previous?: Presence & { readonly lastGood: LastGood };
+  readonly previous?: Presence & { readonly lastGood: LastGoodResource };
 }
 
 /** What a resource in one of its forms means to the others on the node. */
@@ -31,9 +31,9 @@ interface Presence {
   readonly vrf?: string;
   /** The subnets that it brings into the VRF, for the L3VNI to announce. */
   readonly subnets?: readonly string[];
-  /** The values that nobody else may have beside it. */
+  /** The values that it claims exclusively. */
   readonly claims?: readonly Claim[];
 }
 
-/** What became of a step: live as it asked, live as it was before, or not live. */
-export type Live = "asked" | "previous" | "no";
+/** The result of a step: live as asked, live as before, or not live. */
+export type StepResult = "asked" | "previous" | "no";

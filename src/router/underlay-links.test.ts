@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { link, snapshot } from "../hostnet/testing/fixtures.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import { underlayLinks } from "./underlay-links.ts";
 
-const lastGood = new Map([["Underlay/fabric", { spec: { nics: ["eth1", "eth2", "eth3"] } } as LastGood]]);
+const lastGood = new Map([["Underlay/fabric", { spec: { nics: ["eth1", "eth2", "eth3"] } } as LastGoodResource]]);
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 
-test("of each interface of the live Underlay it is told how it is, in whichever namespace it stands", () => {
+test("reports the state of each interface of the live Underlay, in either namespace", () => {
   const have = snapshot({
     host: [link("eth2", "", { up: false })],
     router: [link("eth1", "", { noCarrier: true }), link("other", "", { up: false })],
@@ -18,7 +18,7 @@ test("of each interface of the live Underlay it is told how it is, in whichever 
   ]);
 });
 
-test("the moment at which a state began stands still, and moves when it changes", () => {
+test("the start time of a state changes only with the state", () => {
   const up = snapshot({ router: ["eth1", "eth2", "eth3"].map((name) => link(name, "")) });
   const first = underlayLinks(lastGood, up, [], at(0));
   expect(underlayLinks(lastGood, up, first, at(5))).toEqual(first);

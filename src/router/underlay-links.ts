@@ -1,12 +1,12 @@
 import type { Underlay } from "../api/openpe/underlay.ts";
 import { metaTime } from "../api/time.ts";
 import type { Link, Snapshot } from "../hostnet/snapshot.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import type { LinkReport } from "./report.ts";
 
-/** How the interfaces are that the live Underlay stands on. `before` says since when those are that have not changed. */
+/** The state of the live Underlay's interfaces. `before` has the start times of unchanged states. */
 export function underlayLinks(
-  lastGood: ReadonlyMap<string, LastGood>,
+  lastGood: ReadonlyMap<string, LastGoodResource>,
   { host, router }: Pick<Snapshot, "host" | "router">,
   before: readonly LinkReport[],
   now: Date,

@@ -1,26 +1,26 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { KernelError } from "../hostnet/error.ts";
-import { HostPass } from "../hostnet/apply.ts";
-import type { Places } from "../hostnet/namespaces.ts";
-import { holdOf } from "../hostnet/ownership.ts";
+import { LinkApplier } from "../hostnet/apply.ts";
+import type { NetworkNamespaces } from "../hostnet/namespaces.ts";
+import { linkOwnership } from "../hostnet/ownership.ts";
 import type { Removal } from "../hostnet/removal.ts";
 import { ip } from "../hostnet/run.ts";
-import type { Place } from "../hostnet/desired-link.ts";
-import { StateFile } from "./state.ts";
+import type { NetnsRole } from "../hostnet/desired-link.ts";
+import { RouterStateFile } from "./state.ts";
 
 interface Cleaning {
-  readonly places: Places;
+  readonly places: NetworkNamespaces;
   readonly stateDirectory: string;
   readonly frrRunDirectory: string;
   readonly stopFrr: () => Promise<void>;
 }
 
-/** What we keep in the state directory; anything else there is someone else's. */
+/** Our files in the state directory; any other file is foreign. */
 const FILES =
   /^(router\.json(\.previous)?(\.new|\.damaged|\.version-\d+)?|frr\.conf(\.new)?|frr\.candidate\.conf(\.new)?|log|reload-.*|signing-key\.pem(\.new)?)$/;
 
-/** All that there is of us on this machine, in the order in which it can go. */
+/** Everything that Plumbline's router has on this machine, in the order of removal. */
 export async function removals({ places, stateDirectory, frrRunDirectory, stopFrr }: Cleaning, signal: AbortSignal): Promise<Removal[]> {
   const found: Removal[] = [];
   const running = (await readdir(frrRunDirectory).catch(() => [])).some((name) => name.endsWith(".pid"));
@@ -50,30 +50,30 @@ export async function removals({ places, stateDirectory, frrRunDirectory, stopFr
 }
 
 interface OurLink {
-  place: Place;
+  place: NetnsRole;
   name: string;
   moved: boolean;
 }
 
 /** Undefined where there is no namespace of the router. */
 async function linksOf(
-  places: Places,
+  namespaces: NetworkNamespaces,
   stateDirectory: string,
   signal: AbortSignal,
 ): Promise<{ links: OurLink[]; foreign: string[] } | undefined> {
-  const { state } = await new StateFile(stateDirectory).load({ setAside: false });
+  const { state } = await new RouterStateFile(stateDirectory).load({ setAside: false });
   try {
-    await using kernel = await HostPass.open(places, signal);
+    await using kernel = await LinkApplier.open(namespaces, signal);
     const { have } = kernel;
     const links = (["router", "host"] as const).flatMap((place) =>
       [...have[place].values()]
-        .filter((link) => holdOf(link) !== "foreign")
-        .map((link): OurLink => ({ place, name: link.name, moved: holdOf(link) === "moved" })),
+        .filter((link) => linkOwnership(link) !== "foreign")
+        .map((link): OurLink => ({ place, name: link.name, moved: linkOwnership(link) === "moved" })),
     );
     // Bridges of Open vSwitch bear no mark that the kernel shows.
     const known = [...state.lastGood.values()].flatMap(({ form }) => form.links).filter(({ type }) => type === "ovs-bridge");
     const bridges = known.map(({ place, name }): OurLink => ({ place, name, moved: false }));
-    const foreign = [...have.router.values()].filter((link) => link.name !== "lo" && holdOf(link) === "foreign");
+    const foreign = [...have.router.values()].filter((link) => link.name !== "lo" && linkOwnership(link) === "foreign");
     return { links: [...links, ...bridges].sort(lastMadeFirst), foreign: foreign.map(({ name }) => name) };
   } catch (error) {
     if (error instanceof KernelError && error.code === "Unreachable") return undefined;
@@ -81,18 +81,18 @@ async function linksOf(
   }
 }
 
-/** Interfaces go back only when nothing stands on them any more. */
+/** Interfaces move back only when nothing depends on them. */
 function lastMadeFirst(a: OurLink, b: OurLink): number {
   return Number(a.moved) - Number(b.moved);
 }
 
-function where(place: Place, { host, router }: Places): string {
-  const namespace = place === "router" ? router : host;
+function where(role: NetnsRole, { host, router }: NetworkNamespaces): string {
+  const namespace = role === "router" ? router : host;
   return namespace === undefined ? "on the host" : `in network namespace ${namespace}`;
 }
 
-async function removeLinks(places: Places, links: readonly OurLink[], signal: AbortSignal): Promise<void> {
-  await using kernel = await HostPass.open(places, signal);
+async function removeLinks(namespaces: NetworkNamespaces, links: readonly OurLink[], signal: AbortSignal): Promise<void> {
+  await using kernel = await LinkApplier.open(namespaces, signal);
   const { refused } = await kernel.remove(links);
   if (refused) throw refused;
 }

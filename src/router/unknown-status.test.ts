@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
-import { silentRouter } from "./unknown-status.ts";
+import { unknownRouter } from "./unknown-status.ts";
 
 const silence = { node: "worker-1", since: new Date("2026-11-15T10:30:00.123Z") };
 const now = new Date("2026-11-15T10:31:00.456Z");
-const message = "The agent on node worker-1 has been silent since 2026-11-15T10:30:00Z; what else stands here is what it last reported";
+const message = "Agent on node worker-1 has not reported since 2026-11-15T10:30:00Z; the rest of this status is its last report";
 
 const condition = (type: string, status: Condition["status"], reason = "ConfigurationSuccessful"): Condition => ({
   type,
@@ -21,12 +21,12 @@ const report = (...conditions: Condition[]): RouterNodeConfigurationStatus => ({
 });
 
 test("every condition becomes Unknown, says whose agent is silent since when, and lastUpdateTime moves with it", () => {
-  const marked = silentRouter(
+  const marked = unknownRouter(
     report(condition("Ready", "True"), condition("Degraded", "False"), condition("SessionsEstablished", "True")),
     silence,
     now,
   );
-  const unknown = { status: "Unknown", reason: "AgentSilent", message, lastTransitionTime: "2026-11-15T10:31:00Z" };
+  const unknown = { status: "Unknown", reason: "AgentNotReporting", message, lastTransitionTime: "2026-11-15T10:31:00Z" };
   expect(marked).toEqual({
     conditions: [
       { type: "Ready", ...unknown },
@@ -38,20 +38,20 @@ test("every condition becomes Unknown, says whose agent is silent since when, an
 });
 
 test("a report that was never finished is unknown in Ready and Degraded", () => {
-  expect(silentRouter(report(), silence, now)?.conditions.map(({ type, status }) => [type, status])).toEqual([
+  expect(unknownRouter(report(), silence, now)?.conditions.map(({ type, status }) => [type, status])).toEqual([
     ["Ready", "Unknown"],
     ["Degraded", "Unknown"],
   ]);
-  expect(silentRouter({ metadata: { name: "worker-1" } }, silence, now)?.conditions).toHaveLength(2);
+  expect(unknownRouter({ metadata: { name: "worker-1" } }, silence, now)?.conditions).toHaveLength(2);
 });
 
 test("what was Unknown for another reason keeps its time and gets the new reason", () => {
-  const marked = silentRouter(report(condition("Ready", "Unknown", "Starting"), condition("Degraded", "False")), silence, now);
-  expect(marked?.conditions[0]).toMatchObject({ reason: "AgentSilent", lastTransitionTime: "2026-11-15T09:00:00Z" });
+  const marked = unknownRouter(report(condition("Ready", "Unknown", "Starting"), condition("Degraded", "False")), silence, now);
+  expect(marked?.conditions[0]).toMatchObject({ reason: "AgentNotReporting", lastTransitionTime: "2026-11-15T09:00:00Z" });
 });
 
 test("what is already marked is left as it is, whenever that was", () => {
-  const once = silentRouter(report(condition("Ready", "True"), condition("Degraded", "False")), silence, now);
+  const once = unknownRouter(report(condition("Ready", "True"), condition("Degraded", "False")), silence, now);
   const later = { node: "worker-1", since: new Date("2026-11-15T11:00:00Z") };
-  expect(silentRouter(report(...(once?.conditions ?? [])), later, new Date("2026-11-15T12:00:00Z"))).toBeUndefined();
+  expect(unknownRouter(report(...(once?.conditions ?? [])), later, new Date("2026-11-15T12:00:00Z"))).toBeUndefined();
 });

@@ -1,15 +1,15 @@
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { metaTime } from "../api/time.ts";
-import type { Silence } from "../kube/members/agent-watch.ts";
-import { type PartOff, silentConditions } from "../kube/members/unknown-conditions.ts";
+import type { MissedHeartbeats } from "../kube/members/agent-watch.ts";
+import { type PartOff, notReportingConditions } from "../kube/members/unknown-conditions.ts";
 
-/** What a node's router last reported, marked as no longer known: nothing is taken away, but no condition claims to be true or false any more. */
-export function silentRouter(
+/** Marks the last report of a node's router as Unknown: nothing is removed, but no condition is True or False. */
+export function unknownRouter(
   { status }: RouterNodeConfigurationStatus,
-  cause: Silence | PartOff,
+  cause: MissedHeartbeats | PartOff,
   now: Date,
 ): { conditions: Condition[]; lastUpdateTime: string } | undefined {
-  const conditions = silentConditions(status?.conditions, ["Ready", "Degraded"], cause, now);
+  const conditions = notReportingConditions(status?.conditions, ["Ready", "Degraded"], cause, now);
   return conditions && { conditions, lastUpdateTime: metaTime(now) };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Vni } from "../frr/show.ts";
 import type { Link, Links } from "../hostnet/snapshot.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import { plan } from "./plan.ts";
 import { l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 import { liveVnis, vniReports } from "./vnis.ts";
@@ -15,7 +15,7 @@ const planned = plan(
 );
 const steps = planned.underlay ? [planned.underlay, ...planned.steps] : planned.steps;
 const live = liveVnis(
-  new Map(steps.map(({ owner, uid, generation, spec, form }): [string, LastGood] => [owner, { uid, generation, spec, form }])),
+  new Map(steps.map(({ owner, uid, generation, spec, form }): [string, LastGoodResource] => [owner, { uid, generation, spec, form }])),
 );
 
 /** What a kernel has in which everything is as planned, with these links otherwise. */
@@ -64,14 +64,14 @@ test.each<[string, Parameters<typeof kernel>[0], string, string]>([
 
 test("a VNI that FRR does not use is down, and one that FRR has beyond ours is listed", () => {
   expect(states(kernel(), [{ ...up(100, "L3"), state: "Down" }, up(999, "L2")])).toEqual([
-    "100 Down FRR has it down",
-    "110 Down FRR does not have it",
+    "100 Down down in FRR",
+    "110 Down not present in FRR",
     "999 Up",
   ]);
 });
 
-test("a VNI whose links cannot be read is not called up", () => {
-  const unread = "The links of the router's namespace cannot be read";
+test("a VNI whose links cannot be read is not Up", () => {
+  const unread = "Cannot read the links of the router's namespace";
   expect(states(undefined)).toEqual([`100 Unknown ${unread}`, `110 Unknown ${unread}`]);
-  expect(states(undefined, [])).toEqual(["100 Down FRR does not have it", "110 Down FRR does not have it"]);
+  expect(states(undefined, [])).toEqual(["100 Down not present in FRR", "110 Down not present in FRR"]);
 });

@@ -2,8 +2,8 @@ import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { Vni } from "../frr/show.ts";
 import type { Links } from "../hostnet/snapshot.ts";
-import type { WantedLink } from "../hostnet/desired-link.ts";
-import type { LastGood } from "./render/rendered.ts";
+import type { DesiredLink } from "../hostnet/desired-link.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import type { VniReport } from "./report.ts";
 
 /** A VNI that is applied on this node, with the links in the router's namespace that it needs. */
@@ -11,15 +11,15 @@ export interface LiveVni {
   readonly vni: number;
   readonly type: VniReport["type"];
   readonly vrf: string;
-  readonly links: readonly WantedLink[];
+  readonly links: readonly DesiredLink[];
 }
 
-export function liveVnis(lastGood: ReadonlyMap<string, LastGood>): LiveVni[] {
+export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveVni[] {
   return [...lastGood].flatMap(([owner, { spec, form }]): LiveVni[] => {
     const type = owner.startsWith("L2VNI/") ? "L2" : owner.startsWith("L3VNI/") ? "L3" : undefined;
     if (!type) return [];
     const { vni } = spec as (L2VNI | L3VNI)["spec"];
-    // A host session's leg has a session that tells how it is; the VNI carries the traffic of its VRF without it.
+    // The BGP session reports the state of a host session's leg; the VNI carries the traffic of its VRF without it.
     const links = form.links.filter((link) => link.place === "router" && !(type === "L3" && link.type === "veth"));
     return [{ vni, type, vrf: links.find((link) => link.type === "vrf")?.name ?? "default", links }];
   });
@@ -35,11 +35,11 @@ export function vniReports(live: readonly LiveVni[], said: readonly Vni[], links
     const report = { vni, type, vrf, macs, vteps: vteps.length };
     const problem = links && problemIn(one, links);
     if (problem !== undefined) return { ...report, state: "Down", message: problem };
-    if (state === undefined) return { ...report, state: "Down", message: "FRR does not have it" };
-    if (state === "Down") return { ...report, state, message: "FRR has it down" };
-    return links ? { ...report, state } : { ...report, state: "Unknown", message: "The links of the router's namespace cannot be read" };
+    if (state === undefined) return { ...report, state: "Down", message: "not present in FRR" };
+    if (state === "Down") return { ...report, state, message: "down in FRR" };
+    return links ? { ...report, state } : { ...report, state: "Unknown", message: "Cannot read the links of the router's namespace" };
   });
-  // No resource asks for these any more, or their resource failed half-way.
+  // No resource asks for these, or their resource failed half-way.
   const others = [...known.values()].map(({ vni, type, vrf = "default", state, macs, vteps }) => ({
     vni,
     type,
@@ -67,10 +67,10 @@ function problemIn({ links: wanted }: LiveVni, have: Links): string | undefined 
   return without && `${nameOf(without.type, without.name)} has no carrier`;
 }
 
-function nameOf(type: WantedLink["type"], name: string): string {
+function nameOf(type: DesiredLink["type"], name: string): string {
   return type === "bridge" ? `bridge ${name}` : type === "vrf" ? `VRF ${name}` : name;
 }
 
-function inside(type: WantedLink["type"], master: string): string {
+function inside(type: DesiredLink["type"], master: string): string {
   return nameOf(type === "bridge" ? "vrf" : "bridge", master);
 }

@@ -30,7 +30,7 @@ const link = (name: string, texts: readonly string[], fields: Partial<Link> = {}
 
 const known = (addresses: Record<string, string[]>) => new Map(Object.entries(addresses).map(([name, texts]) => [name, new Set(texts)]));
 
-test("an address that the kernel has and zebra does not is told, one that zebra knows is not", () => {
+test("returns an address that zebra does not know, and none that it knows", () => {
   const links = [link("pe-200", ["192.0.2.1/24", "2001:db8::1/64", "fe80::1/64"]), link("br-pe-110", ["10.110.0.1/24"])];
   expect(new MissedAddresses().due(links, known({ "pe-200": ["2001:db8::1/64"], "br-pe-110": ["10.110.0.1/24"] }))).toEqual([
     { link: "pe-200", address: "192.0.2.1/24" },
@@ -48,7 +48,7 @@ test("a link that zebra has not heard of yet, or that is down, has missed nothin
   expect(new MissedAddresses().due(links, known({ down: [] }))).toEqual([]);
 });
 
-test("what is still not heard is told again after a while, not in every pass", () => {
+test("returns an address that is still missing again after a while, not in every pass", () => {
   const missed = new MissedAddresses();
   const look = () => missed.due([link("pe-200", ["192.0.2.1/24"])], known({ "pe-200": [] })).length;
   expect([look(), look()]).toEqual([1, 0]);

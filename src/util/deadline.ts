@@ -6,7 +6,7 @@ export interface Task<R> {
 }
 
 /** What the task comes to, or `late`; throws the signal's reason when that comes first. */
-export function inTime<R>(task: Task<R>, ms: number, signal: AbortSignal): Promise<R | "late"> {
+export function withDeadline<R>(task: Task<R>, ms: number, signal: AbortSignal): Promise<R | "late"> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);

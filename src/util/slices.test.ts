@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { unhurried } from "./slices.ts";
+import { runInSlices } from "./slices.ts";
 
 function* busy(steps: number): Generator<number, string> {
   for (let step = 0; step < steps; step += 1) {
@@ -13,7 +13,7 @@ function* busy(steps: number): Generator<number, string> {
 test("others have their turn while it works", async () => {
   const happened: string[] = [];
   const timer = setInterval(() => happened.push("other"), 1);
-  const result = await unhurried(busy(30), new AbortController().signal, () => happened.push("step"));
+  const result = await runInSlices(busy(30), new AbortController().signal, () => happened.push("step"));
   clearInterval(timer);
   expect(result).toBe("done");
   expect(happened.filter((what) => what === "step")).toHaveLength(30);
@@ -24,7 +24,7 @@ test("others have their turn while it works", async () => {
 test("it ends in the middle when it is told to", async () => {
   const stopping = new AbortController();
   const steps: number[] = [];
-  const work = unhurried(busy(1000), stopping.signal, (step) => {
+  const work = runInSlices(busy(1000), stopping.signal, (step) => {
     steps.push(step);
     if (step === 5) stopping.abort(new Error("stop"));
   });

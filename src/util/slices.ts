@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 const SLICE_MS = 8;
 
 /** Goes through the steps and lets everything else have its turn in between. */
-export async function unhurried<S, T>(steps: Generator<S, T>, signal: AbortSignal, onStep?: (step: S) => void): Promise<T> {
+export async function runInSlices<S, T>(steps: Generator<S, T>, signal: AbortSignal, onStep?: (step: S) => void): Promise<T> {
   let started = performance.now();
   for (;;) {
     const step = steps.next();

@@ -1,5 +1,5 @@
 /** A text of at most so many bytes, its tail included, which is never cut. */
-export function cut(text: string, bytes: number, tail = ""): string {
+export function truncateWithSuffix(text: string, bytes: number, tail = ""): string {
   const room = bytes - Buffer.byteLength(tail);
   if (text.length * 3 <= room || Buffer.byteLength(text) <= room) return tail === "" ? text : text + tail;
   let kept = Buffer.from(text).toString("utf8", 0, room - 3);

@@ -1,16 +1,16 @@
 /** Wakes who waits at it. Rung while nobody waits, it wakes the next at once. */
-export class Doorbell {
-  #rung = false;
+export class WakeSignal {
+  #woken = false;
   #wake: (() => void) | undefined;
 
   ring(): void {
-    this.#rung = true;
+    this.#woken = true;
     this.#wake?.();
   }
 
   /** Whether it rang before the time was up, or it was aborted. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
-    if (!this.#rung && !signal.aborted) {
+    if (!this.#woken && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const wake = () => resolve();
       this.#wake = wake;
@@ -21,8 +21,8 @@ export class Doorbell {
       signal.removeEventListener("abort", wake);
       this.#wake = undefined;
     }
-    const rung = this.#rung;
-    this.#rung = false;
+    const rung = this.#woken;
+    this.#woken = false;
     return rung;
   }
 }

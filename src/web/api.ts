@@ -1,5 +1,5 @@
-import type { Domain, Health, Thing } from "../api/health.ts";
-import type { Answer, Verdict } from "../explain/answer.ts";
+import type { Domain, Health, Component } from "../api/health.ts";
+import type { Answer, ComponentHealth } from "../explain/answer.ts";
 
 /**
  * What the page is made of, as the server sends it and the page draws it. A view is a set of rows, each with a key of its own within the view; a
@@ -10,15 +10,15 @@ export interface Rows {
   router: RouterRow;
   loadbalancer: PoolRow | ServiceRow | SessionsRow;
   failover: PolicyRow;
-  connectivity: CheckRow | BlameRow;
+  connectivity: CheckRow | CommonCausesRow;
   /** Is part of every stream: whether what is shown is what the cluster holds. */
-  sight: SightRow;
+  sight: SyncRow;
 }
 export type ViewName = keyof Rows;
 export const VIEW_NAMES = ["overview", "router", "loadbalancer", "failover", "connectivity", "sight"] as const satisfies ViewName[];
 
 /** `GET /api/views/<view>`, with the revision in its ETag too. */
-export interface Snapshot<V extends ViewName = ViewName> {
+export interface ViewSnapshot<V extends ViewName = ViewName> {
   readonly view: V;
   readonly epoch: string;
   readonly revision: number;
@@ -28,18 +28,18 @@ export interface Snapshot<V extends ViewName = ViewName> {
 /**
  * `GET /api/stream?views=overview,router&thing=ID&why=ID` (thing and why may stand there several times) is an EventSource of these two events. `snapshot`
  * comes first and replaces everything that the page holds; it comes again when the stream could not be resumed or the reader was too slow. The id of
- * each is `<epoch>-<revision>`. `beat` tells nothing but that the stream lives: every 15 seconds of silence, and first when nothing was missed.
+ * each is `<epoch>-<revision>`. `heartbeat` tells nothing but that the stream lives: every 15 seconds of silence, and first when nothing was missed.
  */
 export interface SnapshotEvent {
   readonly views: { readonly [V in ViewName]?: readonly Rows[V][] };
   /** By id, as asked for. */
-  readonly things?: { readonly [id: string]: ThingAnswer };
+  readonly things?: { readonly [id: string]: DetailAnswer };
   readonly whys?: { readonly [id: string]: WhyAnswer };
 }
 
 export interface ChangeEvent {
   readonly views: { readonly [V in ViewName]?: { readonly upsert?: readonly Rows[V][]; readonly remove?: readonly string[] } };
-  readonly things?: { readonly [id: string]: ThingAnswer };
+  readonly things?: { readonly [id: string]: DetailAnswer };
   readonly whys?: { readonly [id: string]: WhyAnswer };
 }
 
@@ -50,7 +50,7 @@ interface Row<Type extends string> {
 
 // ---- sight
 
-export interface SightRow extends Row<"sight"> {
+export interface SyncRow extends Row<"sight"> {
   /** False until everything has been read once: nothing that is missing says anything before that. */
   readonly complete: boolean;
   /** Kinds whose watch is broken, so that what is shown of them is as old as that; one that was never `read` is not shown at all. Empty while all is live. */
@@ -64,14 +64,14 @@ export interface SightRow extends Row<"sight"> {
 // ---- overview
 
 /** How many things are in which health. */
-export type Tally = Readonly<Record<Health, number>>;
+export type HealthCount = Readonly<Record<Health, number>>;
 
 /** One domain on one node. */
-export interface Cell {
+export interface MatrixCellRow {
   readonly health: Health;
   /** Since when it is not well; none when it is. */
   readonly since?: string;
-  readonly tally: Tally;
+  readonly tally: HealthCount;
 }
 
 /** A node across the domains. A domain that has nothing there, or that the viewer may not see, has no cell. */
@@ -80,7 +80,7 @@ export interface NodeRow extends Row<"node"> {
   readonly health: Health;
   readonly since?: string;
   readonly message?: string;
-  readonly cells: { readonly [D in Domain]?: Cell };
+  readonly cells: { readonly [D in Domain]?: MatrixCellRow };
 }
 
 /** A domain over the whole cluster, nodes or not. */
@@ -88,20 +88,20 @@ export interface DomainRow extends Row<"domain"> {
   readonly domain: Domain;
   readonly health: Health;
   readonly since?: string;
-  readonly tally: Tally;
+  readonly tally: HealthCount;
 }
 
 /** Something that is wrong now and that nothing below explains. */
 export interface CauseRow extends Row<"cause"> {
-  /** None where the viewer may not see it: it is then "something you may not see". */
-  readonly verdict?: Verdict;
+  /** None where the viewer may not see it: it is then "something you cannot access". */
+  readonly verdict?: ComponentHealth;
   readonly health: Health;
   readonly since?: string;
-  /** The nearest ones, at most `SYMPTOMS_SHOWN`; `why` of the cause has them all. */
-  readonly symptoms: readonly Pick<Verdict, "id" | "thing" | "domain" | "health" | "since">[];
+  /** The nearest ones, at most `MAX_SYMPTOMS_SHOWN`; `why` of the cause has them all. */
+  readonly symptoms: readonly Pick<ComponentHealth, "id" | "thing" | "domain" | "health" | "since">[];
   readonly symptomCount: number;
 }
-export const SYMPTOMS_SHOWN = 12;
+export const MAX_SYMPTOMS_SHOWN = 12;
 
 // ---- router
 
@@ -135,9 +135,9 @@ export interface TreeNode {
   readonly children: readonly TreeNode[];
 }
 
-export interface RouterThing extends Row<"router"> {
+export interface RouterDetailData extends Row<"router"> {
   readonly row: RouterRow;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly ConditionRow[];
   readonly tree: readonly TreeNode[];
   readonly sessions: readonly {
     readonly id: string;
@@ -160,7 +160,7 @@ export interface RouterThing extends Row<"router"> {
   }[];
 }
 
-export interface Condition {
+export interface ConditionRow {
   readonly type: string;
   readonly status: string;
   readonly reason?: string;
@@ -205,7 +205,7 @@ export interface ServiceRow extends Row<"service"> {
   /** The node that answers on the local network. */
   readonly l2?: { readonly node: string; readonly interfaces: readonly string[] };
 }
-export const NODES_SHOWN = 4;
+export const MAX_NODES_SHOWN = 4;
 
 /** The sessions of one node, one row of the grid peer × node. */
 export interface SessionsRow extends Row<"sessions"> {
@@ -226,9 +226,9 @@ export interface SessionCell {
   readonly since?: string;
 }
 
-export interface ServiceThing extends Row<"service"> {
+export interface ServiceDetailData extends Row<"service"> {
   readonly row: ServiceRow;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly ConditionRow[];
   readonly announcements: readonly {
     readonly node: string;
     readonly protocol: "BGP" | "L2";
@@ -305,9 +305,9 @@ export interface PastTransition extends Transition {
   readonly steps: readonly { readonly name: string; readonly seconds?: number }[];
 }
 
-export interface PolicyThing extends Row<"policy"> {
+export interface PolicyDetailData extends Row<"policy"> {
   readonly row: PolicyRow;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly ConditionRow[];
   readonly resources: readonly {
     readonly kind: string;
     readonly namespace?: string;
@@ -336,17 +336,17 @@ export interface CheckRow extends Row<"check"> {
   readonly since?: string;
   /** Of the last connection that succeeded. */
   readonly latencyMs?: number;
-  /** The latest, newest first, at most `OUTAGES_SHOWN`; one without end lasts. */
+  /** The latest, newest first, at most `MAX_OUTAGES_SHOWN`; one without end lasts. */
   readonly outages: readonly { readonly start: string; readonly end?: string }[];
 }
-export const OUTAGES_SHOWN = 5;
+export const MAX_OUTAGES_SHOWN = 5;
 
 /** What failing checks have in common, in sentences; there is at most one such row. */
-export interface BlameRow extends Row<"blame"> {
+export interface CommonCausesRow extends Row<"blame"> {
   readonly sentences: readonly string[];
 }
 
-export interface CheckThing extends Row<"check"> {
+export interface CheckDetailData extends Row<"check"> {
   readonly row: CheckRow;
   readonly message?: string;
   /** Oldest first, what succeeded and what failed together. */
@@ -370,12 +370,14 @@ export interface CheckThing extends Row<"check"> {
 // ---- things and why
 
 /** Anything else that the cause graph knows: only what it says. */
-export interface PlainThing extends Row<"plain"> {
-  readonly verdict: Verdict;
+export interface ComponentDetail extends Row<"plain"> {
+  readonly verdict: ComponentHealth;
 }
 
-/** `GET /api/things/<id>`: what there is to see of one thing. */
-export type ThingAnswer = { readonly thing: RouterThing | ServiceThing | PolicyThing | CheckThing | PlainThing } | NotThere;
+/** `GET /api/components/<id>`: what there is to see of one thing. */
+export type DetailAnswer =
+  | { readonly thing: RouterDetailData | ServiceDetailData | PolicyDetailData | CheckDetailData | ComponentDetail }
+  | NotThere;
 
 /** `GET /api/why?thing=<id>`. */
 export type WhyAnswer = { readonly answer: Answer } | NotThere;
@@ -386,9 +388,9 @@ interface NotThere {
 }
 
 /** In an Answer, a thing that the viewer may not see has this kind, no namespace, and no words; its name only tells it from others. */
-export const HIDDEN_KIND = "Hidden" satisfies Thing["kind"];
+export const HIDDEN_KIND = "Hidden" satisfies Component["kind"];
 
-/** `GET /api/whoami`; 401 with `Refusal` where a token is needed first (`POST /api/login` with `{ "token": ... }`; `POST /api/logout`). */
+/** `GET /api/whoami`; 401 with `ErrorBody` where a token is needed first (`POST /api/login` with `{ "token": ... }`; `POST /api/logout`). */
 export interface WhoAmI {
   readonly user: string;
   /** Whether there is a login to end. */
@@ -398,6 +400,6 @@ export interface WhoAmI {
 }
 
 /** The body of every answer from 400 on. */
-export interface Refusal {
+export interface ErrorBody {
   readonly error: string;
 }

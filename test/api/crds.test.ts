@@ -14,7 +14,7 @@ import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-
 import type { Schema } from "../../src/api/schema.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { Specimen } from "./fixtures.ts";
+import { SampleKind } from "./fixtures.ts";
 
 const CRDS = join(import.meta.dirname, "../../deploy/crds");
 
@@ -34,8 +34,8 @@ beforeAll(async () => {
   const crds = client.resource(CustomResourceDefinition);
   const files = await Promise.all((await readdir(CRDS)).map((name) => readFile(join(CRDS, name), "utf8")));
   for (const file of files) await crds.create(parse(file) as CustomResourceDefinition, { signal });
-  await crds.create(crdOf(Specimen), { signal });
-  for (const kind of [...CUSTOM_KINDS, Specimen])
+  await crds.create(crdOf(SampleKind), { signal });
+  for (const kind of [...CUSTOM_KINDS, SampleKind])
     await vi.waitFor(() => client.resource(kind).list({ signal }), { timeout: 60_000, interval: 50 });
   for (const name of ["openperouter-system", "metallb-system"]) await kubectl("create", "namespace", name);
 });
@@ -45,7 +45,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-test.each([...CUSTOM_KINDS, Specimen].map((kind) => [kind.kind, kind] as const))(
+test.each([...CUSTOM_KINDS, SampleKind].map((kind) => [kind.kind, kind] as const))(
   "the server takes the schema of %s as it is, and serves it",
   async (_, kind) => {
     const wanted = crdOf(kind);
@@ -58,7 +58,7 @@ test.each([...CUSTOM_KINDS, Specimen].map((kind) => [kind.kind, kind] as const))
   },
 );
 
-test.each([...CUSTOM_KINDS, Specimen].map((kind) => [kind.kind, kind] as const))(
+test.each([...CUSTOM_KINDS, SampleKind].map((kind) => [kind.kind, kind] as const))(
   "what a field of %s means is published with it",
   async (_, kind) => {
     const read = () =>
@@ -170,7 +170,7 @@ test("an old version is served with the same schema, and says that it is old", a
   );
   const { stderr } = await kubectl("create", "--filename", file);
   expect(stderr).toContain("specimen.plumbline.dev/v1 is old; use v2");
-  expect((await client.resource(Specimen).get("old", { namespace: "default", signal })).spec).toEqual({
+  expect((await client.resource(SampleKind).get("old", { namespace: "default", signal })).spec).toEqual({
     name: "ab",
     mode: "on",
     limits: { low: 10, soft: true },

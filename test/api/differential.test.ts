@@ -8,9 +8,9 @@ import { apiVersionOf, type KubeObject } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { battered, edited, fitting } from "./generate.ts";
-import { Specimen } from "./fixtures.ts";
-import { difference, ourVerdict, serversVerdict, type Written } from "./validation-result.ts";
+import { battered, edited, validValue } from "./generate.ts";
+import { SampleKind } from "./fixtures.ts";
+import { difference, ourResult, serverResult, type WrittenObject } from "./validation-result.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 3;
@@ -22,7 +22,7 @@ vi.setConfig({ testTimeout: 120_000 * TIMES });
 const WITH_SPEC = { creates: 200 * TIMES, updates: 150 * TIMES, statuses: 150 * TIMES };
 const WITHOUT_SPEC = { creates: 10, updates: 10, statuses: 480 * TIMES };
 
-const KINDS = [...CUSTOM_KINDS, Specimen];
+const KINDS = [...CUSTOM_KINDS, SampleKind];
 const verdicts: string[] = [];
 const reasons = new Set<string>();
 
@@ -69,14 +69,14 @@ describe.each(KINDS.map((kind) => [kind.kind, kind] as const))("%s", (_, kind) =
 });
 
 test("what an older schema let in is forgiven by both as long as it is not touched", async () => {
-  const Relic: CustomKind = { ...Specimen, kind: "Relic", plural: "relics", shortNames: ["rel"] };
+  const Relic: CustomKind = { ...SampleKind, kind: "Relic", plural: "relics", shortNames: ["rel"] };
   const strict = crdOf(Relic);
   await install(Relic, lenient(strict));
   const names = (await stored(Relic, forgivable(Relic), "relic", 40)).map(({ metadata }) => metadata.name);
   const crds = client.resource(CustomResourceDefinition);
   await crds.patch(strict.metadata, { spec: strict.spec }, { signal });
   await vi.waitFor(
-    async () => expect((await serversVerdict(client, Relic, { object: objectOf(Relic, "bad", {}) }, signal)).errors).not.toEqual([]),
+    async () => expect((await serverResult(client, Relic, { object: objectOf(Relic, "bad", {}) }, signal)).errors).not.toEqual([]),
     { timeout: 60_000 },
   );
 
@@ -99,13 +99,13 @@ test("among the refused objects there was every sort of error", () => {
 });
 
 /** Asks both about each write; the first few that they answer differently. */
-async function differences(kind: CustomKind, writes: readonly Written[]): Promise<object[]> {
+async function differences(kind: CustomKind, writes: readonly WrittenObject[]): Promise<object[]> {
   const found: object[] = [];
   const queue = [...writes];
   const ask = async () => {
     for (let written = queue.pop(); written && found.length < 3; written = queue.pop()) {
-      const theirs = await serversVerdict(client, kind, written, signal);
-      const ours = ourVerdict(kind, written);
+      const theirs = await serverResult(client, kind, written, signal);
+      const ours = ourResult(kind, written);
       if (!isDeepStrictEqual(ours, theirs)) found.push(difference(written, ours, theirs));
       verdicts.push(`${kind.kind} ${theirs.errors.length > 0 ? "refused" : "accepted"}`);
       for (const { reason } of theirs.errors) reasons.add(reason);
@@ -127,7 +127,7 @@ async function stored(kind: CustomKind, parts: fc.Arbitrary<unknown>, name: stri
   );
 }
 
-function updatesOf(kind: CustomKind, olds: readonly KubeObject[]): fc.Arbitrary<Written> {
+function updatesOf(kind: CustomKind, olds: readonly KubeObject[]): fc.Arbitrary<WrittenObject> {
   const edits = olds.map((old) =>
     edited(kind.schema, "spec" in old ? { spec: old.spec } : {}).map((parts) => ({
       object: { ...objectOf(kind, "", parts), metadata: old.metadata },
@@ -137,23 +137,23 @@ function updatesOf(kind: CustomKind, olds: readonly KubeObject[]): fc.Arbitrary<
   return fc.oneof(...edits);
 }
 
-function statusesOf(kind: CustomKind, olds: readonly KubeObject[]): fc.Arbitrary<Written> {
+function statusesOf(kind: CustomKind, olds: readonly KubeObject[]): fc.Arbitrary<WrittenObject> {
   const schema = kind.schema.properties["status"] ?? kind.schema;
   const edits = olds.map((old) => {
     const statuses =
-      "status" in old ? fc.oneof(edited(schema, old.status), battered(schema, fitting(schema))) : battered(schema, fitting(schema));
+      "status" in old ? fc.oneof(edited(schema, old.status), battered(schema, validValue(schema))) : battered(schema, validValue(schema));
     return statuses.map((status = null) => ({ object: { ...old, status }, old, subresource: "status" as const }));
   });
   return fc.oneof(...edits);
 }
 
 function acceptable(kind: CustomKind): fc.Arbitrary<unknown> {
-  return fitting(kind.schema).filter((parts) => admit(kind, objectOf(kind, "any", parts)).errors.length === 0);
+  return validValue(kind.schema).filter((parts) => admit(kind, objectOf(kind, "any", parts)).errors.length === 0);
 }
 
 /** Refused today, but with values of the right type: on others the rules themselves would fail, each side's in its own words. */
 function forgivable(kind: CustomKind): fc.Arbitrary<unknown> {
-  return battered(kind.schema, fitting(kind.schema)).filter((parts) => {
+  return battered(kind.schema, validValue(kind.schema)).filter((parts) => {
     const object = objectOf(kind, "any", parts);
     const reasons = [admit(kind, object), admit(kind, object, { old: {}, subresource: "status" })].flatMap(({ errors }) =>
       errors.map(({ reason }) => reason),

@@ -67,7 +67,7 @@ const choice = s.object(
 );
 
 /** Everything that the builder can say, in one kind. */
-export const Specimen = defineKind({
+export const SampleKind = defineKind({
   group: "specimen.plumbline.dev",
   version: "v2",
   kind: "Specimen",

@@ -3,14 +3,14 @@ import type { Arbitrary } from "fast-check";
 import type { ObjectSchema, Schema, StringSchema } from "../../src/api/schema.ts";
 
 /** A value that fits the schema, rules aside. */
-export function fitting(schema: Schema): Arbitrary<unknown> {
+export function validValue(schema: Schema): Arbitrary<unknown> {
   switch (schema.type) {
     case "object":
       return fittingObject(schema);
     case "map":
-      return fc.dictionary(label, fitting(schema.values), { maxKeys: Math.min(schema.maxProperties, 3) });
+      return fc.dictionary(label, validValue(schema.values), { maxKeys: Math.min(schema.maxProperties, 3) });
     case "list":
-      return fc.uniqueArray(fitting(schema.items), {
+      return fc.uniqueArray(validValue(schema.items), {
         minLength: schema.minItems ?? 0,
         maxLength: Math.min(schema.maxItems, 3),
         selector: (item) => JSON.stringify(schema.keys ? schema.keys.map((key) => withDefault(schema.items, item, key)) : item),
@@ -57,7 +57,7 @@ function fittingObject(schema: ObjectSchema): Arbitrary<unknown> {
 }
 
 function fittingFields(fields: readonly (readonly [string, Schema])[]): Arbitrary<unknown> {
-  return fc.record(Object.fromEntries(fields.map(([name, field]) => [name, fitting(field)])), {
+  return fc.record(Object.fromEntries(fields.map(([name, field]) => [name, validValue(field)])), {
     requiredKeys: fields.filter(([, field]) => field.presence === "required").map(([name]) => name),
     noNullPrototype: true,
   });
@@ -91,7 +91,7 @@ export function battered(schema: Schema, values: Arbitrary<unknown>): Arbitrary<
 
 /** A value with one of its members taken over from another value: what a person makes of an object that is there. */
 export function edited(schema: Schema, value: unknown): Arbitrary<unknown> {
-  const grafted = fc.tuple(fitting(schema), fc.nat(), fc.nat()).map(([other, ...place]) => graft(value, other, place));
+  const grafted = fc.tuple(validValue(schema), fc.nat(), fc.nat()).map(([other, ...place]) => graft(value, other, place));
   return battered(schema, fc.oneof(fc.constant(value), grafted));
 }
 

@@ -1,28 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
 import { admit } from "../../src/api/admission/admit.ts";
 import type { FieldError } from "../../src/api/admission/field-error.ts";
-import type { Write } from "../../src/api/admission/validation.ts";
+import type { WriteContext } from "../../src/api/admission/validation.ts";
 import type { CustomKind } from "../../src/api/define-kind.ts";
 import { apiVersionOf, type KubeObject } from "../../src/api/kind.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { KubeError, isKubeError } from "../../src/kube/client/error.ts";
 
 /** An object that is written, and what it replaces. */
-export type Written = Write & { readonly object: KubeObject };
+export type WrittenObject = WriteContext & { readonly object: KubeObject };
 
 /** What became of an object: refused with these errors, or stored like this. */
-export interface Verdict {
+export interface AdmissionResult {
   errors: FieldError[];
   unknownFields: string[];
   stored?: object;
 }
 
-export function ourVerdict(kind: CustomKind, { object, ...write }: Written): Verdict {
+export function ourResult(kind: CustomKind, { object, ...write }: WrittenObject): AdmissionResult {
   const { object: admitted, errors, unknownFields } = admit(kind, object, write);
   return { errors: sorted(errors), unknownFields: [...unknownFields], ...(errors.length === 0 && { stored: withoutMetadata(admitted) }) };
 }
 
-export async function serversVerdict(client: KubeClient, kind: CustomKind, written: Written, signal: AbortSignal): Promise<Verdict> {
+export async function serverResult(
+  client: KubeClient,
+  kind: CustomKind,
+  written: WrittenObject,
+  signal: AbortSignal,
+): Promise<AdmissionResult> {
   // A strict write names the fields that a lenient one drops; where there are none the two are the same.
   const strict = await answer(client, kind, written, "Strict", signal);
   if (!isKubeError(strict, "BadRequest")) return verdict(strict, []);
@@ -31,8 +36,8 @@ export async function serversVerdict(client: KubeClient, kind: CustomKind, writt
 }
 
 /** What is needed to see where the two differ, and no more. */
-export function difference({ object, old, subresource }: Written, ours: Verdict, theirs: Verdict): object {
-  const only = (verdict: Verdict, other: Verdict) => ({
+export function difference({ object, old, subresource }: WrittenObject, ours: AdmissionResult, theirs: AdmissionResult): object {
+  const only = (verdict: AdmissionResult, other: AdmissionResult) => ({
     errors: verdict.errors.filter((error) => !other.errors.some((same) => isDeepStrictEqual(same, error))),
     ...(!isDeepStrictEqual(verdict.unknownFields, other.unknownFields) && { unknownFields: verdict.unknownFields }),
     ...(!isDeepStrictEqual(verdict.stored, other.stored) && { stored: verdict.stored }),
@@ -45,7 +50,7 @@ export function difference({ object, old, subresource }: Written, ours: Verdict,
 async function answer(
   client: KubeClient,
   kind: CustomKind,
-  { object, old, subresource }: Written,
+  { object, old, subresource }: WrittenObject,
   fieldValidation: string,
   signal: AbortSignal,
 ): Promise<object> {
@@ -59,7 +64,7 @@ async function answer(
   }
 }
 
-function verdict(answer: object, unknownFields: string[]): Verdict {
+function verdict(answer: object, unknownFields: string[]): AdmissionResult {
   if (!(answer instanceof KubeError)) return { errors: [], unknownFields, stored: withoutMetadata(answer) };
   return { errors: sorted((answer.details?.causes ?? []) as FieldError[]), unknownFields };
 }

@@ -65,14 +65,14 @@ test("alerts and the dashboard go by metrics that exist", async () => {
   expect(strangers("rate(plumbline_no_such_total[5m])")).toEqual(["plumbline_no_such_total"]);
 });
 
-test("each alert has its runbook and each runbook its alert, and says what it means, what to run and how to mend it", async () => {
+test("each alert has a runbook and each runbook an alert, with its meaning, commands and fix", async () => {
   for (const { alert, annotations } of rules) expect(annotations["runbook_url"]).toBe(`${RUNBOOKS}/${alert}.md`);
   const files = (await readdir(join(DOCS, "runbooks"))).filter((name) => name !== "README.md");
   expect(files.toSorted()).toEqual(rules.map(({ alert }) => `${alert}.md`).toSorted());
   for (const name of files) {
     const text = await readFile(join(DOCS, "runbooks", name), "utf8");
     const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading);
-    expect([name, ...headings]).toEqual([name, name.replace(".md", ""), "What it means", "What to run", "How to mend it"]);
+    expect([name, ...headings]).toEqual([name, name.replace(".md", ""), "What it means", "What to run", "Fix"]);
     expect(text.split("## What to run")[1]).toMatch(/^\s*```(?:console|sh)\n(?:\$ )?kubectl plumbline why/);
   }
 });

@@ -54,7 +54,7 @@ const copied = (stage: readonly Instruction[]) =>
 const directory = await mkdtemp(join(tmpdir(), "plumbline-image-"));
 afterAll(() => rm(directory, { recursive: true }));
 
-test("what the image is made of is there, and is sent to whoever builds it", async () => {
+test("the files of the image exist and are in the build context", async () => {
   for (const source of [...copied(build), ...copied(image)]) {
     expect(allowed).toContain(source);
     await stat(join(ROOT, source));
@@ -62,13 +62,13 @@ test("what the image is made of is there, and is sent to whoever builds it", asy
   expect(ignored[0]).toBe("*");
 });
 
-test("it runs as nobody unless somebody says otherwise, and has the programs that agents call", async () => {
+test("runs as an unprivileged user by default, and has the programs that agents call", async () => {
   expect(all(image, "USER")).toEqual(["65532:65532"]);
   const installed = / install --yes --no-install-recommends ([a-z0-9 -]+?) *&&/.exec(all(image, "RUN").join("\n"))?.[1]?.split(" ") ?? [];
   expect(installed).toEqual(["frr", "frr-pythontools", "iproute2", "nftables", "python3", "util-linux"]);
 });
 
-test("who may speak to FRR has the number that the chart gives to agents", async () => {
+test("the group with access to FRR has the id that the chart gives to agents", async () => {
   const groups = (await rendered()).flatMap(({ spec }) => groupsOf(spec as Workload | undefined));
   expect(new Set(groups).size).toBe(1);
   expect(all(image, "RUN").join("\n")).toContain(`groupadd --system --gid ${groups[0]} frrvty`);

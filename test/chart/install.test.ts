@@ -98,7 +98,7 @@ test("the identities are those of the release's namespace", async () => {
   expect(await Promise.all(answers)).toEqual(["yes", "yes", "no", "yes"]);
 });
 
-test("kubectl finds its plugin, which speaks to the same cluster", async () => {
+test("kubectl finds its plugin, which uses the same cluster", async () => {
   expect(await kubectl(["plumbline", "get", "namespace", "openperouter-system", "-o", "name"])).toBe("namespace/openperouter-system\n");
   expect(await kubectl(["plugin", "list", "--name-only"])).toContain("kubectl-plumbline");
 });
@@ -158,10 +158,10 @@ test('afterwards "plumbline clean --statuses" removes every report of ours, and 
   const stop = new AbortController();
   const agent = { client, namespace: "edge-system", node: "n1", nodeUid: () => undefined, log: createLog({ level: "silent" }) };
   const beating = heartbeat({ ...agent, durationMs: 1_000, renewMs: 200 }).run(stop.signal);
-  await expect.poll(() => leases()).toEqual(["agent-n1"]);
+  await expect.poll(() => leases(), { timeout: 30_000 }).toEqual(["agent-n1"]);
   const clean = (...flags: string[]) => plumbline(["clean", "--statuses", "--namespace", "edge-system", ...flags], env);
   const refused = await clean();
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("The agent on node n1 runs and would report again")]);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("The agent on node n1 is running and would report again")]);
   stop.abort();
   await beating;
 
@@ -183,7 +183,7 @@ test('afterwards "plumbline clean --statuses" removes every report of ours, and 
   const { status } = await client.resource(Service).get("web", { namespace: "default", signal: soon() });
   expect(status?.conditions?.map(({ type }) => type)).toEqual(["example.com/Theirs"]);
   expect(await leases()).toEqual([]);
-  expect(await clean()).toMatchObject({ code: 0, stdout: "There is no report of Plumbline in this cluster.\n", stderr: "" });
+  expect(await clean()).toMatchObject({ code: 0, stdout: "No Plumbline reports found in this cluster.\n", stderr: "" });
   expect((await plumbline(["clean"], env)).code).toBe(2);
 });
 

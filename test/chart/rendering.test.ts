@@ -14,7 +14,7 @@ describe.each(VARIATIONS)("the chart %s", (_how, values) => {
     expect(said).toContain("1 chart(s) linted, 0 chart(s) failed");
   });
 
-  test("has each object once, and speaks only of namespaces that it was told", async () => {
+  test("has each object once, and uses only the given namespaces", async () => {
     const names = (await objects).map(({ kind, metadata: { name, namespace = "" } }) => `${kind} ${namespace}/${name}`);
     expect(names.toSorted()).toEqual([...new Set(names)].toSorted());
     const known = new Set(["", "plumbline-system", "openperouter-system", "metallb-system", "edge"]);
@@ -134,7 +134,7 @@ function controllerOf(objects: Awaited<ReturnType<typeof rendered>>): readonly s
   return containersOf(objects).get("plumbline-controller/controller")?.args;
 }
 
-test("without failover the controller has no right to switch anything, and is told to leave policies alone", async () => {
+test("without failover the controller has no right to switch anything, and ignores policies", async () => {
   const on = await rendered({ "failover.namespaces": ["platform", "dr"] });
   expect(on.filter(({ metadata }) => metadata.name === "plumbline-failover-controller").map(({ kind }) => kind)).toEqual([
     "ClusterRole",

@@ -99,7 +99,7 @@ async function onMachine(values: Record<string, unknown>, look: string): Promise
   return (await run("unshare", ...namespaces, "env", ...settings, "bash", "-c", MACHINE)).trim().split("\n");
 }
 
-test("with the rights of the chart the agent configures the FRR of another container, which goes on without it", async () => {
+test("with the rights of the chart the agent configures FRR in another container, which keeps running without it", async () => {
   const look = "await router 'router bgp 64514'; await router 'neighbor 192.168.11.2 remote-as 64512'; await lb 'router bgp 64600'";
   expect(await onMachine({}, look)).toEqual([
     "router bgp 64514",

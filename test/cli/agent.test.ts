@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { parseAddress } from "../../src/ip/address.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { SpeakerMemory } from "../../src/loadbalancer/speaker/stored-decisions.ts";
+import { SpeakerStateStore } from "../../src/loadbalancer/speaker/stored-decisions.ts";
 import { LAUNCHER, plumbline } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 
@@ -112,7 +112,7 @@ test("an agent that is refused says so and ends, but on a machine where one has 
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("it is not for you")]);
 
   const held = { address: parseAddress("192.168.50.200"), service: "shop/web", candidates: ["n1"] };
-  await new SpeakerMemory(state, createLog({ level: "silent" })).keep({ addresses: [held] });
+  await new SpeakerStateStore(state, createLog({ level: "silent" })).keep({ addresses: [held] });
   const environment = [`PLUMBLINE=${LAUNCHER}`, `KUBE=${kubeconfig}`, `STATE=${state}`];
   expect(await run("unshare", "-n", "env", ...environment, "bash", "-c", REFUSED)).toBe("192.168.50.200/32\nagent ended with 0\n");
 });
@@ -126,11 +126,11 @@ test("an agent without anyone to speak to says so", async () => {
 test.each([
   [["--router", "maybe"], "Allowed choices are on, off."],
   [["--loadbalancer", "no"], "Allowed choices are on, off."],
-  [["--session-poll-interval", "1"], "It is a duration from 100ms to 60m, such as 1s."],
-  [["--session-poll-interval", "10ms"], "It is a duration from 100ms to 60m, such as 1s."],
-  [["--check-interval", "11m"], "It is a duration from 100ms to 10m, such as 1m."],
-  [["--lb-exempt-ports", "80,x"], "They are ports from 1 to 65535, such as 80,8000-8100."],
-  [["--lb-exempt-ports", "8100-8000"], "They are ports from 1 to 65535, such as 80,8000-8100."],
+  [["--session-poll-interval", "1"], "Must be a duration from 100ms to 60m, such as 1s."],
+  [["--session-poll-interval", "10ms"], "Must be a duration from 100ms to 60m, such as 1s."],
+  [["--check-interval", "11m"], "Must be a duration from 100ms to 10m, such as 1m."],
+  [["--lb-exempt-ports", "80,x"], "Must be ports from 1 to 65535, such as 80,8000-8100."],
+  [["--lb-exempt-ports", "8100-8000"], "Must be ports from 1 to 65535, such as 80,8000-8100."],
 ])("an agent that is told %j says what it takes instead", async (args, remedy) => {
   const { code, stderr } = await plumbline(["agent", ...args]);
   expect(code).toBe(2);

@@ -75,7 +75,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
       stdout: `${LABEL}/good created\n`,
       stderr:
         `plumbline: ${bad}:8: L3VNI openperouter-system/zero: spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1\n` +
-        `plumbline: ${bad}:18: L3VNI openperouter-system/odd: spec.vnii: the kind has no such field\n`,
+        `plumbline: ${bad}:18: L3VNI openperouter-system/odd: spec.vnii: unknown field\n`,
     });
   });
 
@@ -87,7 +87,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(stderr.split("\n")).toEqual([
       `plumbline: ${mixed}:9: ConfigMop a: the server has no kind ConfigMop (Did you mean ConfigMap?)`,
       expect.stringMatching(/mixed\.yaml:1[34]: .*flow sequence/i),
-      `plumbline: ${mixed}:14: L3VNI openperouter-system/x: the server has no L3VNI in apiVersion openpe.openperouter.github.io/v9, but in openpe.openperouter.github.io/v1alpha1`,
+      `plumbline: ${mixed}:14: L3VNI openperouter-system/x: the server has no L3VNI in apiVersion openpe.openperouter.github.io/v9, only in openpe.openperouter.github.io/v1alpha1`,
       "",
     ]);
     expect((await server.plumbline("get", "cm", "never")).code).toBe(1);
@@ -106,17 +106,17 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await server.plumbline("apply", "-f", join(manifests, "missing"))).toEqual({
       code: 2,
       stdout: "",
-      stderr: `plumbline: ${join(manifests, "missing")} does not exist; check -f\n`,
+      stderr: `plumbline: ${join(manifests, "missing")} does not exist: check -f\n`,
     });
     const empty = await file("empty.yaml", "# nothing\n");
     expect(await server.plumbline("apply", "-f", empty)).toMatchObject({
       code: 2,
-      stderr: `plumbline: There is no manifest in ${empty}\n`,
+      stderr: `plumbline: No manifests found in ${empty}\n`,
     });
     const elsewhere = await file("elsewhere.yaml", configMap("a", {}, "kube-system"));
     expect(await server.plumbline("apply", "-n", "default", "-f", elsewhere)).toMatchObject({
       code: 1,
-      stderr: `plumbline: ${elsewhere}:5: ConfigMap kube-system/a: metadata.namespace is kube-system, and -n says default; leave out one of them\n`,
+      stderr: `plumbline: ${elsewhere}:5: ConfigMap kube-system/a: metadata.namespace is kube-system, but -n is default: remove one of them\n`,
     });
   });
 
@@ -126,14 +126,17 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await server.plumbline("delete", "cm", "one", "twoo")).toEqual({
       code: 1,
       stdout: "configmap/one deleted\n",
-      stderr: "plumbline: There is no ConfigMap twoo in namespace default (Did you mean two?)\n",
+      stderr: "plumbline: ConfigMap twoo not found in namespace default (Did you mean two?)\n",
     });
     expect(await server.plumbline("delete", "-f", doomed)).toEqual({
       code: 1,
       stdout: "configmap/three deleted\nconfigmap/two deleted\n",
-      stderr: "plumbline: There is no ConfigMap one in namespace default\n",
+      stderr: "plumbline: ConfigMap one not found in namespace default\n",
     });
-    expect(await server.plumbline("delete", "cm")).toMatchObject({ code: 2, stderr: "plumbline: Say which objects to delete, by name\n" });
+    expect(await server.plumbline("delete", "cm")).toMatchObject({
+      code: 2,
+      stderr: "plumbline: No names given: name the objects to delete\n",
+    });
     expect(await server.plumbline("delete")).toMatchObject({ code: 2 });
   });
 
@@ -141,7 +144,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     const held = await file("held.yaml", configMap("held", {}).replace("  name: held", "  name: held\n  finalizers: [example.com/hold]"));
     await server.plumbline("apply", "-f", held);
     expect((await server.plumbline("delete", "cm", "held")).stdout).toBe(
-      "configmap/held is being deleted; it waits for example.com/hold\n",
+      "configmap/held is being deleted; waiting for finalizers example.com/hold\n",
     );
     await server.client.resource(ConfigMap).patch({ name: "held", namespace: "default" }, { metadata: { finalizers: null } }, { signal });
   });
@@ -163,7 +166,7 @@ describe("what only a cluster has", () => {
     expect(await server.plumbline("apply", "-f", mine)).toEqual({
       code: 1,
       stdout: "",
-      stderr: `plumbline: ${mine}:8: L3VNI openperouter-system/shared: spec.vni was set by someone; take it over with --force-conflicts, or leave it out of the manifest\n`,
+      stderr: `plumbline: ${mine}:8: L3VNI openperouter-system/shared: spec.vni is owned by someone: use --force-conflicts, or remove it from the manifest\n`,
     });
     expect((await server.plumbline("apply", "--force-conflicts", "-f", mine)).stdout).toBe(`${LABEL}/shared configured\n`);
     expect((await server.client.resource(L3VNI).get("shared", { namespace, signal })).spec.vni).toBe(500);
@@ -199,18 +202,18 @@ describe("what only the embedded API has", () => {
     expect(await server.plumbline("delete", "l3vni", "red", "-n", namespace)).toEqual({
       code: 1,
       stdout: "",
-      stderr: `plumbline: l3vnis.openpe.openperouter.github.io "red" is forbidden: it stands in red.yaml:2; remove it there\n`,
+      stderr: `plumbline: l3vnis.openpe.openperouter.github.io "red" is forbidden: it is in red.yaml:2; remove it there\n`,
     });
 
     await writeFile(inDirectory(".other.yaml"), l3vni("red", 101));
     const changed = await server.plumbline("apply", "-f", inDirectory(".other.yaml"));
     expect({ code: changed.code, stdout: changed.stdout }).toEqual({ code: 0, stdout: `${LABEL}/red configured\n` });
-    expect(changed.stderr).toMatch(/^Warning: L3VNI red stands in red\.yaml:2; /);
+    expect(changed.stderr).toMatch(/^Warning: L3VNI red is in red\.yaml:2; /);
     const described = (await server.plumbline("describe", "l3vni", "red", "-n", namespace)).stdout;
     const file = relative(process.cwd(), inDirectory("red.yaml"));
     expect(described).toContain(`File:        ${file}:2\n`);
     expect(described).toContain(
-      `Overrides: not as ${file} says; to go back: plumbline apply --reset -f ${file}\n  FIELD      IN THE FILE   NOW\n  spec.vni   100           101\n`,
+      `Overrides: differs from ${file}; to reset: plumbline apply --reset -f ${file}\n  FIELD      IN THE FILE   NOW\n  spec.vni   100           101\n`,
     );
 
     expect((await server.plumbline("apply", "--reset", "-f", file)).stdout).toBe(`${LABEL}/red reset\n`);

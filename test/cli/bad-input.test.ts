@@ -18,7 +18,7 @@ test("an unknown command is answered with the nearest name", async () => {
     code: 2,
     stdout: "",
     stderr:
-      "error: unknown command 'contoller'\n(Did you mean controller?)\nUsage: plumbline [options] [command]\n--help shows what is possible.\n",
+      "error: unknown command 'contoller'\n(Did you mean controller?)\nUsage: plumbline [options] [command]\nRun with --help for all options.\n",
   });
 });
 
@@ -31,13 +31,13 @@ test("an unknown flag is answered with the nearest name", async () => {
 test("a value that is not possible is refused with those that are", async () => {
   const { code, stderr } = await plumbline(["controller", "--log-level", "loud"]);
   expect(code).toBe(2);
-  expect(stderr).toContain("It is one of error, warn, info, debug.");
+  expect(stderr).toContain("Must be one of error, warn, info, debug.");
 });
 
 test("a kind that does not exist is refused with those that do", async () => {
   expect(await plumbline(["crds", "l4vni"])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("There is no kind l4vni; there are ") as string,
+    stderr: expect.stringContaining('unknown kind "l4vni"; kinds: ') as string,
   });
 });
 

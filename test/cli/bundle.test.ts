@@ -20,3 +20,11 @@ test("the bundled program prints the CRDs as the checkout does", async () => {
 test("the bundled program has no tools of the checkout", async () => {
   await expect(run("bench")).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'bench'") as string });
 });
+
+test("the bundled program has no lab, says so in one sentence, and completes the rest", async () => {
+  const without = { code: 3, stderr: "plumbline: The lab is not part of this build: run ./plumbline in a checkout of Plumbline\n" };
+  await expect(run("lab", "up", "--tors", "2")).rejects.toMatchObject(without);
+  await expect(run("failover", "drill", "web", "-n", "shop")).rejects.toMatchObject(without);
+  expect((await run("lab", "--help")).stdout).toContain("Usage: plumbline lab");
+  expect((await run("__complete", "ver")).stdout).toContain("version\t");
+});

@@ -34,7 +34,7 @@ test("bash completes commands, options, kinds, names and namespaces", async () =
 });
 
 test("without a server our own kinds are offered, and nothing is said", async () => {
-  const nobody = { PLUMBLINE_DIR: `${server.directory}/nowhere`, KUBECONFIG: "" };
-  expect(await offered("plumbline get l3v", nobody)).toEqual(["l3vnis"]);
-  expect(await offered("plumbline get l3vni r", nobody)).toEqual([""]);
+  const none = { PLUMBLINE_DIR: `${server.directory}/nowhere`, KUBECONFIG: "" };
+  expect(await offered("plumbline get l3v", none)).toEqual(["l3vnis"]);
+  expect(await offered("plumbline get l3vni r", none)).toEqual([""]);
 });

@@ -78,7 +78,7 @@ class Controller {
   }
 
   async get(path: string): Promise<{ status: number; body: string }> {
-    const { address = "" } = await this.said("health server listens");
+    const { address = "" } = await this.said("health server listening");
     const response = await fetch(`http://${address}${path}`);
     return { status: response.status, body: await response.text() };
   }
@@ -152,7 +152,7 @@ test("when both replicas are killed an agent marks what they reported Unknown, a
 
 test("every replica answers on the webhook's address with the certificate that they share", async () => {
   const replicas = [new Controller("a", kubeconfig), new Controller("b", kubeconfig)];
-  const ports = await Promise.all(replicas.map(async (replica) => (await replica.said("webhook listens")).port ?? 0));
+  const ports = await Promise.all(replicas.map(async (replica) => (await replica.said("webhook listening")).port ?? 0));
   const served = await Promise.all(ports.map(servedCertificate));
   const { data = {} } = await client.resource(Secret).get("plumbline-webhook-cert", { namespace, signal });
   const stored = Buffer.from(data["tls.crt"] ?? "", "base64").toString();

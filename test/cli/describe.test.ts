@@ -73,7 +73,7 @@ Events:
     expect(await server.plumbline("describe", "l3vni", "rad", "-n", namespace)).toEqual({
       code: 1,
       stdout: "",
-      stderr: "plumbline: There is no L3VNI rad in namespace openperouter-system (Did you mean red?)\n",
+      stderr: "plumbline: L3VNI rad not found in namespace openperouter-system (Did you mean red?)\n",
     });
   });
 

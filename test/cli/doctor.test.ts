@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Finding } from "../../src/cli/doctor/finding.ts";
-import { type Ended, LAUNCHER } from "../support/command-line.ts";
+import type { CheckFinding } from "../../src/cli/doctor/finding.ts";
+import { type CommandResult, LAUNCHER } from "../support/command-line.ts";
 import { realServer } from "../support/servers.ts";
 
 let server: Awaited<ReturnType<typeof realServer>>;
@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const itemsOf = ({ stdout }: Pick<Ended, "stdout">) => (JSON.parse(stdout) as { kind: string; items: Finding[] }).items;
-const about = (findings: readonly Finding[], check: string) => findings.find((finding) => finding.check === check);
+const itemsOf = ({ stdout }: Pick<CommandResult, "stdout">) => (JSON.parse(stdout) as { kind: string; items: CheckFinding[] }).items;
+const about = (findings: readonly CheckFinding[], check: string) => findings.find((finding) => finding.check === check);
 const output = async (program: string, ...args: string[]) => (await promisify(execFile)(program, args)).stdout;
 
 /** What an attempt could leave behind. */
@@ -30,10 +30,10 @@ test("a node is looked at, what the kernel can do is really tried, and nothing i
     () => "fail",
   );
   expect(about(findings, "kernel vrf")?.level).toBe(vrf);
-  expect(about(findings, "kernel vxlan")).toEqual({ check: "kernel vxlan", level: "ok", message: "VXLAN can be made" });
+  expect(about(findings, "kernel vxlan")).toEqual({ check: "kernel vxlan", level: "ok", message: "VXLAN works" });
   expect(about(findings, "nftables arp")?.level).toBe("ok");
   expect(about(findings, "frr")?.message).toMatch(/^FRR \d+\.\d+\S* with .*zebra, bgpd, bfdd, staticd$/);
-  expect(about(findings, "rights")?.message).toMatch(/^This identity may do all that an agent does \(\d+ rights\)$/);
+  expect(about(findings, "rights")?.message).toMatch(/^This identity has all permissions of an agent \(\d+\)$/);
   expect(ended.code).toBe(findings.some(({ level }) => level === "fail") ? 1 : 0);
   expect(await traces()).toEqual([]);
 });
@@ -47,9 +47,9 @@ test("an identity without rights is a no, and the rights that an agent would lac
     await server.api.server.kubeconfig("nobody"),
   );
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^fail +rights +With this identity an agent would lack (\d+) of \1 rights: get nodes; list nodes; /m);
+  expect(stdout).toMatch(/^fail +rights +This identity lacks (\d+) of the \1 permissions of an agent: get nodes; list nodes; /m);
   expect(stdout).not.toContain("kernel vrf");
-  expect(stdout).toMatch(/^\d+ fine, \d+ to think about, \d+ in the way$/m);
+  expect(stdout).toMatch(/^\d+ ok, \d+ warnings, \d+ failed$/m);
 });
 
 test("an API server that does not answer is a no", async () => {
@@ -77,10 +77,10 @@ test("a kubeconfig that cannot be read is a no like any other, and the rest is t
 
 test("without root it reads where it would try, and says so", async () => {
   const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent" };
-  const asNobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", LAUNCHER, "doctor", "-o", "json"];
-  const ended = await promisify(execFile)("setpriv", asNobody, { env }).catch((error: unknown) => error as Ended);
+  const asNone = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", LAUNCHER, "doctor", "-o", "json"];
+  const ended = await promisify(execFile)("setpriv", asNone, { env }).catch((error: unknown) => error as CommandResult);
   const findings = itemsOf(ended);
   expect(about(findings, "permissions")?.level).toBe("warn");
-  expect(about(findings, "kernel vxlan")?.message).toContain("only root may");
-  expect(about(findings, "api")).toMatchObject({ level: "warn", message: "No API server was asked: there is no kubeconfig here" });
+  expect(about(findings, "kernel vxlan")?.message).toContain("not tried without root");
+  expect(about(findings, "api")).toMatchObject({ level: "warn", message: "API server not checked: no kubeconfig found" });
 });

@@ -1,9 +1,52 @@
+import { chown, cp, mkdtemp, readdir, rm } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { plumbline } from "../support/command-line.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { LAUNCHER, plumbline } from "../support/command-line.ts";
 
-test("the examples have no failures, and refer to nothing but an Underlay that is not among them", async () => {
-  const { code, stdout, stderr } = await plumbline(["lint", "-f", join(import.meta.dirname, "../../examples")]);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+ objects, 2 warnings\n$/) as string });
-  expect(stderr.trimEnd().split("\n")).toEqual(["blue", "red"].map((name) => expect.stringContaining(`L3VNI ${name} needs an Underlay`)));
+const EXAMPLES = join(import.meta.dirname, "../../examples");
+const USER = 65_534;
+
+test("lint finds nothing wrong with the examples", async () => {
+  const { code, stdout, stderr } = await plumbline(["lint", "-f", EXAMPLES]);
+  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "11 objects, no problems\n", stderr: "" });
+});
+
+test("a user without root, in a checkout of someone else, sees the page and which agents are missing", async () => {
+  const home = await mkdtemp(join(tmpdir(), "plumbline-examples-"));
+  onTestFinished(() => rm(home, { recursive: true }));
+  const directory = join(home, "examples");
+  await cp(EXAMPLES, directory, { recursive: true, filter: (path) => !path.endsWith(".plumbline") });
+  for (const path of ["", "examples", ...(await readdir(directory, { recursive: true })).map((path) => `examples/${path}`)])
+    await chown(join(home, path), USER, USER);
+
+  const env = { PATH: process.env["PATH"] ?? "", HOME: home, TERM: "dumb" };
+  const command = ["--reuid", `${USER}`, "--regid", `${USER}`, "--clear-groups", "--pdeathsig", "KILL", "--", LAUNCHER];
+  const up = spawn("setpriv", [...command, "up", "--dir", directory], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const exit = once(up, "exit");
+  onTestFinished(async () => {
+    up.kill("SIGTERM");
+    await exit;
+  });
+  let output = "";
+  up.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  await vi.waitFor(() => expect(output).toMatch(/The page: http|There is no page/), { timeout: 60_000 });
+  expect(output).toContain("The page: http://127.0.0.1:");
+  expect(output).toContain("Off: router (--router), load balancer (--loadbalancer). They change this machine's network and need root.");
+
+  const causes = async () => {
+    const { stdout } = await plumbline(["why", "--dir", directory, "-o", "json"]);
+    const { items } = JSON.parse(stdout) as { items: { reason: string; message: string }[] };
+    return items.map(({ reason, message }) => ({ reason, message }));
+  };
+  await vi.waitFor(
+    async () =>
+      expect(await causes()).toEqual([
+        { reason: "NoAgent", message: "No agent runs the router: router resources are not applied" },
+        { reason: "NoAgent", message: "No agent runs the load balancer: Services are not announced" },
+      ]),
+    { timeout: 60_000 },
+  );
 });

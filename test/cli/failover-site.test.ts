@@ -5,7 +5,7 @@ import { Namespace } from "../../src/api/core/namespace.ts";
 import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
 import { CONSENT } from "../../src/failover/consent.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
-import { type Ended, LAUNCHER } from "../support/command-line.ts";
+import { type CommandResult, LAUNCHER } from "../support/command-line.ts";
 import { SERVERS, type CommandLineServer } from "../support/servers.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
@@ -41,6 +41,8 @@ function completed(to: Role, generation: number): FailoverStatus {
   };
 }
 
+const forgotten = (item: object) => ({ apiVersion: "plumbline.dev/cli/v1", kind: "ForgottenPeer", items: [item] });
+
 describe.each(SERVERS)("on %s", (_name, start) => {
   let server: CommandLineServer;
   const stop = new AbortController();
@@ -69,7 +71,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   });
 
   const policies = () => server.client.resource(FailoverPolicy);
-  const failover = (...args: string[]): Promise<Ended> => server.plumbline("failover", ...args);
+  const failover = (...args: string[]): Promise<CommandResult> => server.plumbline("failover", ...args);
 
   interface Made {
     readonly spec?: Partial<FailoverPolicy["spec"]>;
@@ -126,7 +128,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
     const refused = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait");
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("2 of 3 policies are refused, and nothing is changed; --skip-refused switches the others:\n");
+    expect(refused.stderr).toContain("2 of 3 policies are refused; nothing was changed; --skip-refused switches the others:\n");
     expect(refused.stderr).toContain("FailoverPolicy refused/wrong:\n  FailoverPolicy refused/wrong: Invalid: spec.managedResources: ");
     expect(refused.stderr).toContain(
       `Deployment kube-system/coredns: NotPermitted: spec.managedResources[0].namespace: FailoverPolicy refused/far may not switch resources in namespace kube-system. To allow it: kubectl annotate --overwrite namespace kube-system '${CONSENT}=refused/far'`,
@@ -162,10 +164,10 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     const args = ["--to", "secondary", "--wait", "--wave-timeout", "1s", "--timeout", "3s"];
     const ended = await failover("switch", "--all", "-n", namespace, ...args);
     expect(ended.code).toBe(1);
-    expect(ended.stdout).toContain("Wave 1 is not done after 1s; the next one begins\n");
-    expect(ended.stdout).toContain("0 of 2 policies are secondary\nstuck/app is not: no controller has taken it up");
+    expect(ended.stdout).toContain("Wave 1 is not done after 1s; starting the next one\n");
+    expect(ended.stdout).toContain("0 of 2 policies are secondary\nstuck/app is not: no controller has processed it");
     expect(ended.stderr).toContain(
-      "Stopped watching after 3s; what was started goes on. To see it again: plumbline failover switch --all -n stuck --to secondary --wait",
+      "Stopped watching after 3s; started switches continue. Watch again with: plumbline failover switch --all -n stuck --to secondary --wait",
     );
     expect(changes).toEqual(["stuck/app", "stuck/db"]);
   });
@@ -178,14 +180,14 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     const said = { stdout: "", stderr: "" };
     child.stdout.on("data", (text: Buffer) => {
       said.stdout += text.toString();
-      if (said.stdout.includes("stopped/app is asked to be secondary")) setTimeout(() => child.kill("SIGINT"), 300);
+      if (said.stdout.includes("stopped/app: desiredState set to secondary")) setTimeout(() => child.kill("SIGINT"), 300);
     });
     child.stderr.on("data", (text: Buffer) => (said.stderr += text.toString()));
     const [code] = (await once(child, "close")) as [number];
     expect({ code, stderr: said.stderr }).toEqual({
       code: 3,
       stderr: expect.stringContaining(
-        "plumbline: Stopped watching; the switches that were started go on. Not started: stopped/db (wave 0). To go on with all of them: plumbline failover switch --all -n stopped --to secondary --wait\n",
+        "plumbline: Stopped watching; started switches continue. Not started: stopped/db (wave 0). Continue with: plumbline failover switch --all -n stopped --to secondary --wait\n",
       ),
     });
     expect(await desired(namespace)).toEqual({ app: "secondary", db: "primary" });
@@ -213,7 +215,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await failover("switch", "--all", "-A", "-n", namespace, "--to", "primary")).toMatchObject({ code: 2 });
     expect(await failover("switch", "--all", "-n", namespace, "--to", "secondary")).toMatchObject({
       code: 2,
-      stderr: "plumbline: The policies are in several waves (1, 0): give --wait, since each waits for the one before\n",
+      stderr: "plumbline: The policies are in several waves (1, 0): add --wait, because each wave waits for the one before\n",
     });
     expect(await failover("switch", "db", "--to", "primary", "--even-though-it-answers")).toMatchObject({ code: 2 });
     expect(await failover("switch", "--all", "--to", "primary", "--wave-timeout", "0s")).toMatchObject({ code: 2 });
@@ -234,9 +236,9 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     const force = ["switch", "--all", "-n", namespace, "--to", "primary", "--force", "--reason", "site B burns"];
     const refused = await failover(...force);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("FailoverPolicy forced/alive: Refused: spec.force: The other site could not be asked from here: ");
+    expect(refused.stderr).toContain("FailoverPolicy forced/alive: Refused: spec.force: Cannot read the other site from here: ");
     expect(refused.stderr).toContain(
-      "If it is gone, the controller notices within 20s: try again then. To force all the same: --even-though-it-answers",
+      "If it is gone, the controller notices within 20s: retry then. To force anyway: --even-though-it-answers",
     );
     expect(await desired(namespace)).toEqual({ silent: "secondary", alive: "secondary", alone: "secondary" });
 
@@ -285,14 +287,15 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     await site(namespace, {
       held: { spec: { peer }, status: { token: { epoch: 4, state: "Held" } } },
       released: { spec: { desiredState: "secondary", peer }, status: { token: { epoch: 6, state: "Released" } } },
+      json: { spec: { peer }, status: { token: { epoch: 2, state: "Held" } } },
       alone: {},
     });
     const forget = (name: string, ...more: string[]) =>
       failover("forget-peer", name, "-n", namespace, "--reason", "site B is closed", ...more);
-    expect(await forget("alone")).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing to give up") });
+    expect(await forget("alone")).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing to remove") });
     expect(await forget("released")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("If it is known never to write again, add --other-site-is-gone"),
+      stderr: expect.stringContaining("If the other site will never write again, add --other-site-is-gone"),
     });
     const kept = await policies().get("released", { namespace, signal });
     expect([kept.spec.peer, kept.metadata.annotations]).toEqual([peer, undefined]);
@@ -311,6 +314,24 @@ describe.each(SERVERS)("on %s", (_name, start) => {
         reason: "site B is closed",
       });
     }
+    const asJson = async (name: string, code: number) => {
+      const ended = await forget(name, "-o", "json");
+      expect(ended.code).toBe(code);
+      return JSON.parse(ended.stdout) as unknown;
+    };
+    expect(await asJson("json", 0)).toEqual(
+      forgotten({
+        namespace,
+        name: "json",
+        state: "forgotten",
+        reason: "site B is closed",
+        token: { epoch: 2, state: "Held" },
+        peer: { reachable: false, message: expect.any(String), field: expect.any(String) },
+      }),
+    );
+    expect(await asJson("alone", 1)).toEqual(
+      forgotten({ namespace, name: "alone", state: "refused", message: "has neither spec.peer nor a token: nothing to remove" }),
+    );
     expect(await failover("forget-peer", "held", "-n", namespace)).toMatchObject({ code: 2 });
     expect(await failover("forget-peer", "held", "-n", namespace, "--reason", " ")).toMatchObject({ code: 2 });
   });
@@ -328,7 +349,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect({ code, lines: stdout.trimEnd().split("\n") }).toEqual({
       code: 1,
       lines: [
-        "NAME         WAVE   DESIRED     CURRENT   COMPLETE   READY     TOKEN   PEER   COPY   IN THE WAY",
+        "NAME         WAVE   DESIRED     CURRENT   COMPLETE   READY     TOKEN   PEER   COPY   PROBLEM",
         "status/db    5      secondary   unknown   False      Unknown                         NotFound: gone",
         "status/web   0      primary     primary   True       Unknown",
       ],

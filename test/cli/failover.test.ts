@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { Namespace } from "../../src/api/core/namespace.ts";
+import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
 import { managedBy, modeOf } from "../../src/failover/managed.ts";
-import { type Ended, LAUNCHER, plumbline } from "../support/command-line.ts";
+import { type CommandResult, LAUNCHER, plumbline } from "../support/command-line.ts";
 import { SERVERS, type CommandLineServer } from "../support/servers.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
@@ -86,7 +87,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   afterAll(() => server.stop());
 
   const policies = () => server.client.resource(FailoverPolicy);
-  const failover = (...args: string[]): Promise<Ended> => server.plumbline("failover", ...args, "-n", namespace);
+  const failover = (...args: string[]): Promise<CommandResult> => server.plumbline("failover", ...args, "-n", namespace);
   const get = (name: string) => policies().get(name, { namespace, signal });
 
   async function policy(name: string, spec: Partial<FailoverPolicy["spec"]> = {}, status?: FailoverStatus): Promise<FailoverPolicy> {
@@ -119,7 +120,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     "a manifest of Failover-Operator applies unchanged, and what it left in the status is no hindrance: %s",
     async (shape, mode, all) => {
       const file = fileOf(shape);
-      expect(await plumbline(["lint", "-f", file])).toEqual({ code: 0, stdout: "1 object, nothing wrong\n", stderr: "" });
+      expect(await plumbline(["lint", "-f", file])).toEqual({ code: 0, stdout: "1 object, no problems\n", stderr: "" });
       expect(await server.plumbline("apply", "-f", file)).toMatchObject({ code: 0, stderr: "" });
       const stored = await get(shape);
       expect(stored.spec).toEqual((parse(await readFile(file, "utf8")) as FailoverPolicy).spec);
@@ -159,7 +160,7 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
   DemoteVolumes      Done    12s                 =======
 `,
     });
-    expect((await failover("history", "untold")).stdout).toBe("FailoverPolicy shop/untold remembers no switch\n");
+    expect((await failover("history", "untold")).stdout).toBe("FailoverPolicy shop/untold has no recorded switch\n");
     const all = await server.plumbline("failover", "history", "--all");
     expect(all.stdout).toContain("NAMESPACE   POLICY   TO ");
     const { kind, items } = JSON.parse((await failover("history", "--all", "-o", "json")).stdout) as { kind: string; items: object[] };
@@ -171,10 +172,10 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
   });
 
   test("misuse is told from what is not there", async () => {
-    expect(await failover("history")).toMatchObject({ code: 2, stderr: "plumbline: Name a policy, or say --all\n" });
+    expect(await failover("history")).toMatchObject({ code: 2, stderr: "plumbline: Name a policy, or use --all\n" });
     expect(await failover("plan", "tolt")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("There is no FailoverPolicy tolt in namespace shop"),
+      stderr: expect.stringContaining("FailoverPolicy tolt not found in namespace shop"),
     });
     expect(await failover("switch", "told")).toMatchObject({ code: 2, stderr: expect.stringContaining("--to <role>") });
     expect(await failover("switch", "told", "--to", "primary", "--timeout", "long")).toMatchObject({ code: 2 });
@@ -223,18 +224,18 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
       .trimEnd()
       .split("\n");
     expect(lines).toEqual([
-      "FailoverPolicy shop/web is asked to be secondary",
+      "FailoverPolicy shop/web: desiredState set to secondary",
       "ScaleDown done after 2s",
       "AwaitTermination done after 20s",
       "DemoteVolumes done after 12s",
       "FailoverPolicy shop/web is secondary, after 34s; the last copy was 12s old when writes stopped",
-      "Worth knowing:",
+      "Notes:",
       "  Deployment shop/api: Left at 0",
     ]);
     expect(await failover("switch", "web", "--to", "secondary")).toMatchObject({
       code: 0,
-      stdout: `FailoverPolicy shop/web is asked to be secondary already
-To see how it goes: plumbline failover switch web -n shop --to secondary --wait
+      stdout: `FailoverPolicy shop/web: desiredState is already secondary
+Follow it with: plumbline failover switch web -n shop --to secondary --wait
 `,
     });
     expect(await get("web")).toMatchObject({ metadata: { generation: 2 }, spec: { desiredState: "secondary" } });
@@ -245,7 +246,7 @@ To see how it goes: plumbline failover switch web -n shop --to secondary --wait
     expect(await failover("switch", "slow", "--to", "secondary", "--wait", "--timeout", "500ms")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        "plumbline: FailoverPolicy shop/slow is not secondary yet: no controller has taken it up; is plumbline controller running?",
+        "plumbline: FailoverPolicy shop/slow is not secondary yet: no controller has processed it; is plumbline controller running?",
       ),
     });
   });
@@ -258,14 +259,14 @@ To see how it goes: plumbline failover switch web -n shop --to secondary --wait
     child.stdout.on("data", (text: Buffer) => {
       said.stdout += text.toString();
       // It says so a moment before it watches.
-      if (said.stdout.includes("is asked to be secondary")) setTimeout(() => child.kill("SIGINT"), 300);
+      if (said.stdout.includes("desiredState set to secondary")) setTimeout(() => child.kill("SIGINT"), 300);
     });
     child.stderr.on("data", (text: Buffer) => (said.stderr += text.toString()));
     const [code] = (await once(child, "close")) as [number];
     expect({ code, stderr: said.stderr }).toEqual({
       code: 3,
       stderr: expect.stringContaining(
-        "plumbline: Stopped watching; the switch goes on. To see it again: plumbline failover switch watched -n shop --to secondary --wait\n",
+        "plumbline: Stopped watching; the switch continues. Watch again with: plumbline failover switch watched -n shop --to secondary --wait\n",
       ),
     });
     expect((await get("watched")).spec.desiredState).toBe("secondary");
@@ -277,23 +278,30 @@ To see how it goes: plumbline failover switch web -n shop --to secondary --wait
     expect(await failover("switch", "empty", "--to", "secondary")).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: expect.stringContaining("Refused, and nothing is changed:\n  FailoverPolicy shop/empty: Invalid: spec.managedResources: "),
+      stderr: expect.stringContaining("Refused; nothing was changed:\n  FailoverPolicy shop/empty: Invalid: spec.managedResources: "),
     });
     expect(await get("empty")).toEqual(before);
 
-    await policy("late", {}, { observedGeneration: 99, conditions: conditions("Error", "Contested", "held by shop/old") });
+    await policy("late", {}, { observedGeneration: 99, conditions: conditions("Error", "Conflict", "held by shop/old") });
     expect(await failover("switch", "late", "--to", "secondary", "--wait")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("plumbline: FailoverPolicy shop/late is refused: Contested: held by shop/old\n"),
+      stderr: expect.stringContaining("plumbline: FailoverPolicy shop/late is refused: Conflict: held by shop/old\n"),
     });
   });
 
   test("force names the epoch that it is about and its reason, and goes with the next switch", async () => {
     const peer = { kubeconfigSecret: { name: "site-b", key: "kubeconfig" } };
+    const kubeconfig = JSON.stringify({
+      "current-context": "b",
+      contexts: [{ name: "b", context: { cluster: "b" } }],
+      clusters: [{ name: "b", cluster: { server: "https://127.0.0.1:1" } }],
+    });
+    const data = { kubeconfig: Buffer.from(kubeconfig).toString("base64") };
+    await server.client.resource(Secret).create({ metadata: { name: "site-b", namespace }, data }, { signal });
     await policy("pair", { desiredState: "secondary", peer }, { token: { epoch: 4, state: "Released" } });
     expect(await failover("switch", "pair", "--to", "primary", "--force")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--force needs a reason"),
+      stderr: expect.stringContaining("--force requires --reason"),
     });
     expect(await failover("switch", "pair", "--to", "primary", "--force", "--reason", "site B burns")).toMatchObject({ code: 0 });
     expect((await get("pair")).spec).toMatchObject({ desiredState: "primary", force: { reason: "site B burns", epoch: 4 } });

@@ -130,7 +130,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await get("l3vni", "rde", "-n", namespace)).toEqual({
       code: 1,
       stdout: "",
-      stderr: "plumbline: There is no L3VNI rde in namespace openperouter-system (Did you mean red?)\n",
+      stderr: "plumbline: L3VNI rde not found in namespace openperouter-system (Did you mean red?)\n",
     });
   });
 
@@ -140,8 +140,8 @@ describe.each(SERVERS)("on %s", (_name, start) => {
       code: 1,
       items: [],
       stderr:
-        "plumbline: There is no L3VNI red in namespace default, but one in openperouter-system: choose with -n\n" +
-        "plumbline: There is no L3VNI blue in namespace default, but one in openperouter-system: choose with -n\n",
+        "plumbline: L3VNI red not found in namespace default, but in openperouter-system: choose with -n\n" +
+        "plumbline: L3VNI blue not found in namespace default, but in openperouter-system: choose with -n\n",
     });
     expect(withoutAges((await get("ns", "default", "nowhere")).stdout)).toBe("NAME      STATUS   AGE\ndefault   Active   …\n");
   });
@@ -157,10 +157,10 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   test("what makes no sense is misuse", async () => {
     expect(await get("l3vni", "red", "-A")).toMatchObject({
       code: 2,
-      stderr: "plumbline: A name is looked for in one namespace: leave out -A and say which with -n\n",
+      stderr: "plumbline: -A cannot be combined with names: use -n\n",
     });
     expect(await get("l3vni", "red", "-l", "a")).toMatchObject({ code: 2 });
-    expect(await get("l3vni,ns", "-w")).toMatchObject({ code: 2, stderr: "plumbline: --watch follows one kind, or one object of it\n" });
+    expect(await get("l3vni,ns", "-w")).toMatchObject({ code: 2, stderr: "plumbline: --watch takes one kind, or one object\n" });
   });
 
   test("a watch prints what is there, then every change, and marks what is gone", async () => {

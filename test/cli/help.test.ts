@@ -30,12 +30,12 @@ test("the help lists the commands and what exit codes mean", async () => {
     expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, "m"));
   }
   expect(stdout).not.toContain("__complete");
-  expect(stdout).toContain("Exit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.");
+  expect(stdout).toContain("Exit codes: 0 success, 1 failure or problems found, 2 wrong usage, 3 unknown (could not find out).");
 });
 
 test("every command is found under what a person wants to do", () => {
   const groups = Map.groupBy(whole.createHelp().visibleCommands(whole), (command) => command.helpGroup());
-  expect([...groups.keys()]).toEqual(["Try it:", "See how it is:", "Change it:", "Run it:", "Install it:"]);
+  expect([...groups.keys()]).toEqual(["Try:", "Inspect:", "Change:", "Run:", "Install:"]);
 });
 
 test("help COMMAND is the help of that command", async () => {

@@ -24,7 +24,7 @@ afterAll(() => rm(directory, { recursive: true }));
 test("manifests without fault are said to be so", async () => {
   expect(await plumbline(["lint", "-f", join(directory, "good.yaml")])).toEqual({
     code: 0,
-    stdout: "1 object, nothing wrong\n",
+    stdout: "1 object, no problems\n",
     stderr: "",
   });
 });
@@ -34,7 +34,7 @@ test("every fault is said with its line, and the answer is no", async () => {
   expect(await plumbline(["lint", "-f", directory])).toEqual({
     code: 1,
     stdout: [
-      `${bad}:7: IPAddressPool metallb-system/other: spec.autoAsign: IPAddressPool has no such field (Did you mean autoAssign?)`,
+      `${bad}:7: IPAddressPool metallb-system/other: spec.autoAsign: unknown field of IPAddressPool (Did you mean autoAssign?)`,
       `${bad}:8: IPAddressPool metallb-system/other: spec.addresses: Invalid value: "string": spec.addresses in body must be of type array: "string"`,
       "2 objects, 2 failures",
       "",
@@ -60,7 +60,7 @@ test("json has a failure item for each, with class and place", async () => {
         namespace: "metallb-system",
         reason: "UnknownKind",
         field: "kind",
-        message: "There is no kind IPAdressPool (Did you mean IPAddressPool?)",
+        message: "unknown kind IPAdressPool (Did you mean IPAddressPool?)",
         class: "Permanent",
         file: "standard input",
         line: 2,

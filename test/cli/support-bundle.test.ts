@@ -95,7 +95,7 @@ test("commands that look show of a bundle what they show of its server", async (
   const table = await look("get", "bgppeer,rawfrrconfig", "-A");
   expect(table.code).toBe(0);
   expect(withoutAge(table.stdout)).toBe(withoutAge(live.stdout));
-  expect(table.stderr).toMatch(/^As it was at 20\S+Z; the AGE of tables counts from now\n$/);
+  expect(table.stderr).toMatch(/^Support bundle taken at 20\S+Z; AGE columns count from now\n$/);
 
   const described = await look("describe", "bgppeer", "tor", "-n", namespace);
   expect(described).toMatchObject({ code: 0, stdout: expect.stringContaining("password: <masked>") as string });
@@ -125,7 +125,7 @@ test("what a policy of failover speaks of is in it, as far as a switch is planne
   expect(JSON.stringify(deployments)).not.toContain("postgres");
   expect((await manifestIn("policy")).missing).toContainEqual({
     what: "objects/VolumeReplication in default",
-    why: "the server does not have this kind",
+    why: "the server has no such kind",
   });
 });
 
@@ -183,7 +183,7 @@ test("without a server there is what the machine has, if that was asked for, and
 test("what is no bundle is refused in a sentence", async () => {
   expect(await server.plumbline("get", "bgppeer", "--bundle", "package.json")).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining("package.json cannot be read as a bundle: ") as string,
+    stderr: expect.stringContaining("package.json is not a readable bundle: ") as string,
   });
 });
 

@@ -53,7 +53,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   test("tree says that nobody has reported, and then what each node did", async () => {
     expect(await server.plumbline("tree")).toMatchObject({
       code: 1,
-      stderr: `plumbline: No node has reported from namespace ${namespace}; agents say what became of its configuration there\n`,
+      stderr: `plumbline: No node has reported in namespace ${namespace}: check --router-namespace and the agents\n`,
     });
 
     await report("n1", { resources: resources("Applied") });
@@ -79,7 +79,7 @@ n2
     });
     expect(await server.plumbline("tree", "--node", "n9")).toMatchObject({
       code: 1,
-      stderr: "plumbline: There is no node n9 that has reported\n",
+      stderr: "plumbline: Node n9 not found\n",
     });
   });
 });

@@ -95,7 +95,7 @@ test("up --loadbalancer announces Services from its machine, and clean takes all
   expect(output).toContain("servicel2status.metallb.io/web\n");
   expect(output).toContain(`servicebgpstatus.metallb.io/web-${host}\n`);
   expect(output).toContain(`configurationstate.metallb.io/speaker-${host}\n`);
-  expect(output).toMatch(/up ended with 0\nWhat is announced goes on; to take it away: .*loadbalancer clean --yes\n/);
+  expect(output).toMatch(/up ended with 0\nAnnouncements stay. To remove them: .*loadbalancer clean --yes\n/);
   expect(output).toContain("Delete service address 192.168.11.200 on plumbline-vip\nDelete link plumbline-vip\n");
   expect(output).toMatch(/eth1@fabric +UP +192\.168\.11\.3\/24 fe80::\S+ \n\/run\/frr:\n\n\/var\/lib\/plumbline:\n$/);
 });

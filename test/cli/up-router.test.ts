@@ -75,5 +75,5 @@ test("up --router without root says that it needs it", async () => {
   const output = await run("setpriv", "--reuid=65534", "--clear-groups", "--", LAUNCHER, "up", "--dir", directory, "--router").catch(
     String,
   );
-  expect(output).toContain("--router changes this machine's network, so it needs root");
+  expect(output).toContain("--router needs root: it changes this machine's network");
 });

@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { LAUNCHER, plumbline } from "../support/command-line.ts";
 
 let directory: string;
@@ -16,7 +17,13 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "plumbline-up-test-"));
   await mkdir(join(directory, "run"));
   await mkdir(join(directory, "d"));
-  env = { XDG_RUNTIME_DIR: join(directory, "run"), KUBECONFIG: "", PLUMBLINE_DIR: "", HOME: directory };
+  env = {
+    XDG_RUNTIME_DIR: join(directory, "run"),
+    XDG_CACHE_HOME: dirname(cacheDirectory()),
+    KUBECONFIG: "",
+    PLUMBLINE_DIR: "",
+    HOME: directory,
+  };
   running = [];
 });
 afterEach(async () => {
@@ -95,7 +102,7 @@ test("other commands find it by themselves, and Ctrl-C leaves only what programs
     stderr: "",
   });
   expect(await serving.end("SIGINT")).toBe(0);
-  expect(serving.said).toMatch(/Stopped\. What programs wrote is kept in \S+\/d\/\.plumbline\.\n$/);
+  expect(serving.said).toMatch(/Stopped\. State is kept in \S+\/d\/\.plumbline\.\n$/);
   expect(serving.complained).toBe("");
   expect(await readdir(join(directory, "run"))).toEqual([]);
   expect(await readdir(join(directory, "d"))).toEqual([".plumbline"]);
@@ -103,11 +110,11 @@ test("other commands find it by themselves, and Ctrl-C leaves only what programs
   const { code, stderr } = await plumbline(["get", "ns"], env);
   expect({ code, stderr }).toEqual({
     code: 3,
-    stderr: expect.stringMatching(/^plumbline: There is nobody to speak to: no `plumbline up` runs/) as string,
+    stderr: expect.stringMatching(/^plumbline: No API server found: set KUBECONFIG or --dir, or run `plumbline up`/) as string,
   });
   expect(await plumbline(["get", "ns", "--dir", join(directory, "d")], env)).toMatchObject({
     code: 3,
-    stderr: expect.stringMatching(/^plumbline: No `plumbline up` runs on .*start it with: plumbline up --dir/) as string,
+    stderr: expect.stringMatching(/^plumbline: No `plumbline up` is running on .*: run plumbline up --dir/) as string,
   });
 });
 
@@ -128,7 +135,7 @@ test("of two that run one must be chosen", async () => {
   expect(await plumbline(["get", "ns"], env)).toEqual({
     code: 2,
     stdout: "",
-    stderr: `plumbline: Several \`plumbline up\` run, on ${join(directory, "d")} and ${join(directory, "e")}; choose one with --dir or --kubeconfig\n`,
+    stderr: `plumbline: Several \`plumbline up\` are running, on ${join(directory, "d")} and ${join(directory, "e")}: choose one with --dir or --kubeconfig\n`,
   });
   expect(await plumbline(["get", "ns", "default", "-o", "name"], { ...env, PLUMBLINE_DIR: join(directory, "e") })).toMatchObject({
     code: 0,
@@ -167,7 +174,7 @@ test("a directory that is served is not served twice", async () => {
   await up();
   const { code, stdout, stderr } = await plumbline(["up", "--dir", join(directory, "d")], env);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toMatch(/^plumbline: \S+\/d\/\.plumbline is in use by plumbline up \(process \d+\) since \S+; end that first\n$/);
+  expect(stderr).toMatch(/^plumbline: \S+\/d\/\.plumbline is in use by plumbline up \(process \d+\) since \S+; stop it first\n$/);
 });
 
 test("a state directory that others can use is refused with what to do", async () => {
@@ -176,7 +183,7 @@ test("a state directory that others can use is refused with what to do", async (
   await chmod(join(open, ".plumbline"), 0o755);
   const { code, stderr } = await plumbline(["up", "--dir", open], env);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^plumbline: \S+\/\.plumbline has mode 755, so others can use it: .* run: chmod 700 \S+\n$/);
+  expect(stderr).toMatch(/^plumbline: \S+\/\.plumbline has mode 755, so other users can access it: .* run: chmod 700 \S+\n$/);
 });
 
 test("an address that cannot be had is named", async () => {
@@ -186,11 +193,14 @@ test("an address that cannot be had is named", async () => {
   expect(await plumbline(["up", "--dir", join(directory, "d"), "--listen", address], env)).toEqual({
     code: 3,
     stdout: "",
-    stderr: `plumbline: --listen ${address} is not possible: someone listens there already; choose another port\n`,
+    stderr: `plumbline: cannot listen on ${address}: the port is in use; choose another\n`,
   });
   taken.close();
   const { code, stderr } = await plumbline(["up", "--dir", join(directory, "d"), "--listen", "6443"], env);
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("It is an address with a port: 127.0.0.1:6443") as string });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining("Must be an address with a port: 127.0.0.1:6443") as string,
+  });
 });
 
 test("when nobody reads it any more it ends as if told to", async () => {
@@ -207,6 +217,6 @@ test("what is no directory is misuse", async () => {
   expect(await plumbline(["up", "--dir", join(directory, "nowhere")], env)).toEqual({
     code: 2,
     stdout: "",
-    stderr: `plumbline: ${join(directory, "nowhere")} is not a directory; create it, or name another with --dir\n`,
+    stderr: `plumbline: ${join(directory, "nowhere")} is not a directory: create it, or use --dir\n`,
   });
 });

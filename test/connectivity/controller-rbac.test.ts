@@ -6,10 +6,10 @@ import { Event } from "../../src/api/core/event.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
-import { retiredMark } from "../../src/api/annotations.ts";
+import { retiredAnnotation } from "../../src/api/annotations.ts";
 import { sourceLease } from "../../src/connectivity/source-lease.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { refusals } from "../support/errors.ts";
+import { forbiddenRequests } from "../support/errors.ts";
 import { eventually, MeshedCluster } from "./fixtures/meshed-cluster.ts";
 
 const { signal } = new AbortController();
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 test("with the rights of the chart the controller makes, retires and marks checks, and is refused nothing", async () => {
-  const before = await refusals();
+  const before = await forbiddenRequests();
   const controller = cluster.controller({ client: restricted(), silenceMs: 3_000 });
   await cluster.node("n1", "192.0.2.1");
   await cluster.pod("shop", "web", "n1", {});
@@ -40,10 +40,10 @@ test("with the rights of the chart the controller makes, retires and marks check
   });
   await cluster.client.resource(ConnectivityMesh).delete({ name: "all", namespace: "shop" }, { signal });
   await eventually(async () => {
-    const marks = (await cluster.checks("shop")).filter(({ metadata }) => metadata.annotations?.[retiredMark] !== undefined);
+    const marks = (await cluster.checks("shop")).filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] !== undefined);
     expect(marks).toHaveLength(3);
   });
-  expect(await refusals()).toBe(before);
+  expect(await forbiddenRequests()).toBe(before);
   await controller.stop();
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { present } from "../../src/connectivity/history/reduce.ts";
+import { historyState } from "../../src/connectivity/history/reduce.ts";
 import { replay } from "../../src/connectivity/journal/replay.ts";
-import { ChecksLab, type Moment } from "../support/checks-lab.ts";
+import { ChecksLab, type TimeRange } from "../support/checks-lab.ts";
 import { NODES } from "../support/nodes.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
@@ -57,35 +57,35 @@ const BROKEN: readonly Broken[] = [
     failing: INTO_NODE2,
     reason: "ConnectError",
     why: /^Failed connect to [\d.]+:\d+; No route to host$/,
-    blame: /^Nothing gets into node node2: /,
+    blame: /^No connection works into node node2: /,
   },
   {
     fault: "firewall-drops",
     failing: INTO_NODE2,
     reason: "ConnectError",
     why: /^Failed connect to [\d.]+:\d+; Connection timed out$/,
-    blame: /^Nothing gets into node node2: /,
+    blame: /^No connection works into node node2: /,
   },
   {
     fault: "service-cut",
     failing: fromAll("service/default/web"),
     reason: "ConnectError",
     why: /^Failed connect to 10\.96\.0\.80:80; Network is unreachable$/,
-    blame: /^Service default\/web is not reached at its address: .* its endpoints are reached/,
+    blame: /^Service default\/web is unreachable at its address: .* its endpoints are reachable/,
   },
   {
     fault: "dns-silent",
     failing: fromAll(...NAMES),
     reason: "DNSError",
     why: /^Failed to resolve [a-z.]+; the name server did not answer in time$/,
-    blame: /^No name can be looked up: /,
+    blame: /^No name can be resolved: /,
   },
   {
     fault: "dns-lies",
     failing: fromAll("wiki.default.svc.cluster.local:80"),
     reason: "ConnectError",
     why: /^Failed connect to wiki\.default\.svc\.cluster\.local:80; Connection refused$/,
-    blame: /^wiki\.default\.svc\.cluster\.local:80 is not reached: /,
+    blame: /^wiki\.default\.svc\.cluster\.local:80 is unreachable: /,
   },
 ];
 
@@ -98,11 +98,11 @@ test.each(BROKEN)(
     await lab().eventually(`what ${fault} breaks fails, and nothing else`, () => areFailing(failing));
     expect(await lab().blamed()).toEqual([expect.stringMatching(broken.blame)]);
 
-    const mendedAt = await lab().fault(fault, "node2", "mend");
+    const restoredAt = await lab().fault(fault, "node2", "fix");
     await lab().eventually(`without ${fault} all is reached`, () => lab().saying("True").length === lab().names().length);
     expect(await lab().blamed()).toEqual([]);
     for (const name of failing) {
-      const startLogs = outageOf(name, brokenAt, mendedAt).startLogs ?? [];
+      const startLogs = outageOf(name, brokenAt, restoredAt).startLogs ?? [];
       expect(startLogs.at(-1)).toMatchObject({
         success: false,
         reason: broken.reason,
@@ -110,25 +110,25 @@ test.each(BROKEN)(
       });
     }
     expect(countOutages() - outagesBefore).toBe(failing.length);
-    tellFigures(fault, failing, brokenAt, mendedAt);
+    tellFigures(fault, failing, brokenAt, restoredAt);
   },
 );
 
 test("a node whose link is down is not reached, tells later what it did not reach meanwhile, and nothing of it is lost", async () => {
   const brokenAt = await lab().fault("uplink-down", "node2", "break");
   await lab().eventually("node2 is not reached", () => areFailing(INTO_NODE2));
-  expect(await lab().blamed()).toEqual([expect.stringMatching(/^Nothing (gets into|on) node node2\b/)]);
+  expect(await lab().blamed()).toEqual([expect.stringMatching(/^No (connection works into|target on) node node2\b/)]);
   await lab().eventually("node2 has it in its journal that it reaches nobody", async () => {
     const { stdout } = await lab().host("node2").run(["cat", "/var/lib/plumbline/connectivity/journal"]);
     const { checks } = replay(Buffer.from(stdout));
     return OUT_OF_NODE2.every((name) => {
       const known = checks.get(lab().uid(name));
-      const [last] = known ? present(known.history).outages : [];
+      const [last] = known ? historyState(known.history).outages : [];
       return last !== undefined && last.end === undefined;
     });
   });
 
-  const { from } = await lab().fault("uplink-down", "node2", "mend");
+  const { from } = await lab().fault("uplink-down", "node2", "fix");
   // A link that is up carries nothing for a moment.
   await lab().eventually(
     "node2 is reached",
@@ -137,15 +137,15 @@ test("a node whose link is down is not reached, tells later what it did not reac
         .saying("False")
         .some((name) => INTO_NODE2.includes(name)),
   );
-  const mendedAt = { from, by: Date.now() };
+  const restoredAt = { from, by: Date.now() };
   // What node2 could not tell of stands there as it was before.
   const told = () => [...INTO_NODE2, ...OUT_OF_NODE2].every((name) => time(lab().outages(name).at(-1)?.start) + 1_000 > brokenAt.from);
   await lab().eventually("with its link node2 is back", () => told() && lab().saying("True").length === lab().names().length);
   for (const name of [...INTO_NODE2, ...OUT_OF_NODE2]) {
-    const { startLogs = [] } = outageOf(name, brokenAt, mendedAt);
+    const { startLogs = [] } = outageOf(name, brokenAt, restoredAt);
     expect(startLogs.at(-1)?.message).toMatch(/; (No route to host|Connection timed out|the name server did not answer in time)$/);
   }
-  tellFigures("uplink-down", INTO_NODE2, brokenAt, mendedAt);
+  tellFigures("uplink-down", INTO_NODE2, brokenAt, restoredAt);
 });
 
 function areFailing(names: readonly string[]): boolean {
@@ -153,15 +153,15 @@ function areFailing(names: readonly string[]): boolean {
 }
 
 /** The outage between the two moments, which the first attempt after the one opened, and the first after the other closed. */
-function outageOf(name: string, broken: Moment, mended: Moment) {
+function outageOf(name: string, broken: TimeRange, restored: TimeRange) {
   const outage = lab().outages(name).at(-1);
   if (!outage) throw new Error(`${name} has no outage`);
   const { start, startedAfter, end, endedAfter } = outage;
-  // Times are those of the beginning, in whole seconds. What had begun when it was mended may still get through.
-  expect([name, time(start)]).toEqual([name, expect.toSatisfy((at: number) => at + 1_000 > broken.from && at <= mended.by)]);
+  // Times are those of the beginning, in whole seconds. What had begun when it was fixed may still get through.
+  expect([name, time(start)]).toEqual([name, expect.toSatisfy((at: number) => at + 1_000 > broken.from && at <= restored.by)]);
   expect([name, time(startedAfter)]).toEqual([name, expect.toSatisfy((at: number) => at <= broken.by)]);
-  expect([name, time(endedAfter)]).toEqual([name, expect.toSatisfy((at: number) => at <= mended.by)]);
-  expect([name, time(end)]).toEqual([name, expect.toSatisfy((at: number) => at + 1_000 + ATTEMPT_MS > mended.from)]);
+  expect([name, time(endedAfter)]).toEqual([name, expect.toSatisfy((at: number) => at <= restored.by)]);
+  expect([name, time(end)]).toEqual([name, expect.toSatisfy((at: number) => at + 1_000 + ATTEMPT_MS > restored.from)]);
   return outage;
 }
 
@@ -175,7 +175,7 @@ function latest(times: readonly number[], since: number): string {
   return Math.max(0, ...times.map((at) => (at - since) / 1000)).toFixed(1);
 }
 
-function tellFigures(fault: string, failing: readonly string[], broken: Moment, mended: Moment): void {
+function tellFigures(fault: string, failing: readonly string[], broken: TimeRange, restored: TimeRange): void {
   const outages = failing.flatMap((name) => lab().outages(name).at(-1) ?? []);
   const opened = latest(
     outages.map(({ start }) => time(start)),
@@ -183,7 +183,7 @@ function tellFigures(fault: string, failing: readonly string[], broken: Moment, 
   );
   const closed = latest(
     outages.map(({ end }) => time(end)),
-    mended.by,
+    restored.by,
   );
   process.stdout.write(
     `${fault}: ${failing.length} outages, opened within ${opened} s and closed within ${closed} s, tried every ${INTERVAL}\n`,

@@ -3,11 +3,11 @@ import { mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { memoryDirectory } from "../../lab/kube/etcd.ts";
-import { Journal } from "../../src/connectivity/journal/journal.ts";
+import { CheckJournal } from "../../src/connectivity/journal/journal.ts";
 import { HEADER, lineOf, type JournalRecord } from "../../src/connectivity/journal/record.ts";
 import { replay } from "../../src/connectivity/journal/replay.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { BEFORE, COURSE } from "./journal-script.ts";
+import { BEFORE, JOURNAL_STEPS } from "./journal-script.ts";
 
 const WRITER = join(import.meta.dirname, "fixtures/killed-journal.ts");
 const UIDS = ["old", "a", "b", "c"];
@@ -44,14 +44,14 @@ async function run(fatal: number, how: string): Promise<Run> {
 }
 
 async function recoveredFrom(state: string): Promise<Record<string, unknown>> {
-  const { journal, recovered } = await Journal.open(state, { log });
+  const { journal, recovered } = await CheckJournal.open(state, { log });
   await journal.close();
   return Object.fromEntries(recovered);
 }
 
 /** The states in which a check may be of which so many steps were acknowledged: these, and any that were on their way. */
 function possible(uid: string, acknowledged: number): unknown[] {
-  const steps = (uid === "old" ? BEFORE : COURSE.flat()).filter((record) => record.uid === uid);
+  const steps = (uid === "old" ? BEFORE : JOURNAL_STEPS.flat()).filter((record) => record.uid === uid);
   const after = (records: readonly JournalRecord[]) => replay(Buffer.concat([HEADER, ...records.map(lineOf)])).checks.get(uid);
   return steps.map((_, index) => after(steps.slice(0, index + 1))).slice(Math.max(0, acknowledged - 1), acknowledged + 1);
 }
@@ -63,7 +63,7 @@ test.each(["half way through", "right after", "by a power cut after"])(
     const { operations = 0, acknowledged: all } = await run(0, how);
     expect(UIDS.map(all)).toEqual([0, 12, 10, 6]);
     // The recovery, every group, and the rewriting of the file.
-    expect(operations).toBeGreaterThan(4 + 2 * COURSE.length);
+    expect(operations).toBeGreaterThan(4 + 2 * JOURNAL_STEPS.length);
 
     async function check(fatal: number): Promise<void> {
       const { state, acknowledged, operations: end } = await run(fatal, how);

@@ -1,10 +1,10 @@
 import type { Attempt } from "../../src/connectivity/attempt.ts";
-import { begin } from "../../src/connectivity/history/history.ts";
+import { emptyHistory } from "../../src/connectivity/history/history.ts";
 import { failed, namedOk, ok } from "../../src/connectivity/testing/attempts.ts";
 import type { JournalRecord } from "../../src/connectivity/journal/record.ts";
 
 const tried = (uid: string, attempt: Attempt): JournalRecord => ({ uid, attempt });
-const begun = (uid: string): JournalRecord => ({ uid, history: begin(0) });
+const begun = (uid: string): JournalRecord => ({ uid, history: emptyHistory(0) });
 
 const round = (second: number): JournalRecord[] => [
   tried("a", second % 4 === 0 ? failed(second) : ok(second)),
@@ -13,7 +13,7 @@ const round = (second: number): JournalRecord[] => [
 ];
 
 /** What killed-journal.ts says to its journal. Steps of one group are said at the same time. */
-export const COURSE: readonly (readonly JournalRecord[])[] = [
+export const JOURNAL_STEPS: readonly (readonly JournalRecord[])[] = [
   [begun("a")],
   [begun("b"), begun("c")],
   ...[0, 1, 2, 3].map(round),

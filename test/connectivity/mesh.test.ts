@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConnectivityMesh } from "../../src/api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../src/api/core/service.ts";
-import { retiredMark } from "../../src/api/annotations.ts";
+import { retiredAnnotation } from "../../src/api/annotations.ts";
 import { endpointOf, eventually, MeshedCluster, type Running, SYSTEM } from "./fixtures/meshed-cluster.ts";
 
 const { signal } = new AbortController();
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const checks = () => cluster.client.resource(PodNetworkConnectivityCheck);
 const retired = (all: readonly PodNetworkConnectivityCheck[]) =>
-  all.filter(({ metadata }) => metadata.annotations?.[retiredMark] !== undefined);
+  all.filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] !== undefined);
 
 test("the shipped meshes make a check for each pair of the specification's goals 2 to 8, and no other", async () => {
   const masters = [0, 1, 2];
@@ -74,8 +74,8 @@ test("the shipped meshes make a check for each pair of the specification's goals
     expect(await cluster.checks(ETCD)).toEqual([]);
   });
   await eventually(async () => {
-    expect(await cluster.shown("kas-to-etcd", KAS)).toBe("3 3 9 True Complete: Every check that is wanted exists");
-    expect(await cluster.shown("oas-to-kas-service", OAS)).toBe("3 2 6 True Complete: Every check that is wanted exists");
+    expect(await cluster.shown("kas-to-etcd", KAS)).toBe("3 3 9 True Complete: All checks exist");
+    expect(await cluster.shown("oas-to-kas-service", OAS)).toBe("3 2 6 True Complete: All checks exist");
   });
 });
 
@@ -135,14 +135,14 @@ test("checks follow their mesh: made again, moved, given up, taken up, and given
   await cluster.setEndpoints("shop/db", [endpointOf("shop", "db-0", "10.1.0.78")]);
   await eventually(async () => {
     expect(retired(await cluster.checks("shop"))).toEqual([]);
-    expect(await cluster.shown("db", "shop")).toBe("1 3 3 True Complete: Every check that is wanted exists");
+    expect(await cluster.shown("db", "shop")).toBe("1 3 3 True Complete: All checks exist");
   });
 
   await cluster.client.resource(ConnectivityMesh).delete({ name: "db", namespace: "shop" }, { signal });
   await eventually(async () => expect(retired(await cluster.checks("shop"))).toHaveLength(3));
 });
 
-test("a check of somebody's own that has the name is told of and not touched, and so is every other", async () => {
+test("reports a foreign check with the same name and does not change it or any other", async () => {
   const asked = { sources: { pods: { selector: {} } }, targets: [{ host: "example.test:443" }] };
   await cluster.mesh("out", "shop", asked);
   const name = await eventually(async () => {
@@ -158,16 +158,16 @@ test("a check of somebody's own that has the name is told of and not touched, an
   await cluster.mesh("out", "shop", asked);
   await eventually(async () =>
     expect(await cluster.shown("out", "shop")).toBe(
-      `1 1 0 False NameTaken: PodNetworkConnectivityCheck ${name} exists and was not made by a mesh; delete or rename it`,
+      `1 1 0 False NameTaken: PodNetworkConnectivityCheck ${name} exists and does not belong to a mesh; delete or rename it`,
     ),
   );
   const after = await Promise.all([name, "mine"].map((each) => checks().get(each, { namespace: "shop", signal })));
   expect(after).toEqual(before);
   await checks().delete({ name, namespace: "shop" }, { signal });
-  await eventually(async () => expect(await cluster.shown("out", "shop")).toBe("1 1 1 True Complete: Every check that is wanted exists"));
+  await eventually(async () => expect(await cluster.shown("out", "shop")).toBe("1 1 1 True Complete: All checks exist"));
 });
 
-test("a controller that is killed while it makes checks is followed by one that makes the rest, and then nobody writes", async () => {
+test("a new controller creates the remaining checks after the old one is killed, and then writes stop", async () => {
   for (let n = 0; n < 8; n += 1) await cluster.pod("crowd", `pod-${n}`, "worker", {});
   const targets = Array.from({ length: 10 }, (_, n) => ({ host: `host-${n}.test:80` }));
   await cluster.mesh("all", "crowd", { sources: { pods: { selector: {} } }, targets, sourcesPerTarget: "all" });
@@ -176,9 +176,7 @@ test("a controller that is killed while it makes checks is followed by one that 
   const half = await cluster.checks("crowd");
   expect(half.length).toBeLessThan(80);
   controller = cluster.controller();
-  await eventually(async () =>
-    expect(await cluster.shown("all", "crowd")).toBe("8 10 80 True Complete: Every check that is wanted exists"),
-  );
+  await eventually(async () => expect(await cluster.shown("all", "crowd")).toBe("8 10 80 True Complete: All checks exist"));
   const whole = await cluster.checks("crowd");
   const uids = new Set(whole.map(({ metadata }) => metadata.uid));
   expect(half.every(({ metadata }) => uids.has(metadata.uid))).toBe(true);
@@ -200,9 +198,9 @@ test("nodes are sources in Plumbline's own namespace only, three for each target
   await cluster.mesh("nodes", SYSTEM, spec);
   await eventually(async () => {
     expect(await cluster.shown("nodes", "shop")).toBe(
-      "0 5 0 False Incomplete: spec.sources: nodes may be sources only of meshes in namespace plumbline-system",
+      "0 5 0 False Incomplete: spec.sources: node sources are only allowed in namespace plumbline-system",
     );
-    expect(await cluster.shown("nodes", SYSTEM)).toBe("5 5 15 True Complete: Every check that is wanted exists");
+    expect(await cluster.shown("nodes", SYSTEM)).toBe("5 5 15 True Complete: All checks exist");
   });
   const all = await cluster.checks(SYSTEM);
   expect(all.every(({ metadata, spec: { sourcePod } }) => metadata.labels?.["plumbline.dev/node"] === sourcePod)).toBe(true);

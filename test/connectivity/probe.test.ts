@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Attempt } from "../../src/connectivity/attempt.ts";
 import { createNamespaces, ip, type TestNamespaces } from "../support/namespaces.ts";
-import type { Lack } from "./fixtures/probe.ts";
+import type { Shortage } from "./fixtures/probe.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}.ts`, import.meta.url));
 
@@ -65,7 +65,7 @@ async function sysctl(namespace: string, ...settings: string[]): Promise<void> {
 }
 
 /** The attempts of a process at the source, with the far end for its name server. */
-async function attempts(targets: readonly string[], lack: Lack = "nothing", namespace = source): Promise<Attempt[]> {
+async function attempts(targets: readonly string[], lack: Shortage = "nothing", namespace = source): Promise<Attempt[]> {
   const enter = 'mount --bind "$0" /etc/resolv.conf && exec prlimit --nofile=200:200 "$@"';
   const command = ["sh", "-c", enter, join(directory, "resolv.conf"), process.execPath, fixture("probe"), lack, ...targets];
   const { stdout } = await promisify(execFile)("ip", ["netns", "exec", namespace, ...command]);
@@ -126,7 +126,7 @@ test("names: both families tried, no such name, a server that fails, one that is
     ["DNSError: Failed to resolve silent.test; the name server did not answer in time"],
     [
       "DNSDone: rebound.test resolved to 127.0.0.1",
-      "ConnectError: Failed connect to rebound.test:80; 127.0.0.1 is a loopback address, which checks try only with --allow-target 127.0.0.1/32",
+      "ConnectError: Failed connect to rebound.test:80; 127.0.0.1 is a loopback address; allow it with --allow-target 127.0.0.1/32",
     ],
   ]);
 });
@@ -134,13 +134,13 @@ test("names: both families tried, no such name, a server that fails, one that is
 describe("a source in want is at fault itself", () => {
   test("of descriptors", async () => {
     const made = await attempts(["10.9.2.2:80", "10.9.2.2:81", "both.test:80"], "descriptors");
-    expect(made.map(said)).toEqual(made.map(() => ["The source itself is out of file descriptors (EMFILE)"]));
+    expect(made.map(said)).toEqual(made.map(() => ["The checker is out of file descriptors (EMFILE)"]));
   });
 
   test("of local ports", async () => {
     await sysctl(source, "net.ipv4.ip_local_port_range=40000 40001");
     try {
-      expect((await attempts(["10.9.2.2:80"], "ports")).map(said)).toEqual([["The source itself is out of local ports (EADDRNOTAVAIL)"]]);
+      expect((await attempts(["10.9.2.2:80"], "ports")).map(said)).toEqual([["The checker is out of local ports (EADDRNOTAVAIL)"]]);
     } finally {
       await sysctl(source, "net.ipv4.ip_local_port_range=32768 60999");
     }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Event } from "../../src/api/core/event.ts";
-import { leanCheck } from "../../src/connectivity/activity.ts";
+import { stripCheck } from "../../src/connectivity/activity.ts";
 import { Pruner, type PrunerOptions } from "../../src/connectivity/pruner.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -43,7 +43,7 @@ async function prunes({ believes, meanwhile, until = () => Promise.resolve(true)
   const client = new KubeClient(cluster.api.access);
   const request = vi.spyOn(client, "request");
   if (believes) Object.defineProperty(client, "serverTime", { get: () => Date.now() });
-  const cache = new Cache(client, PodNetworkConnectivityCheck, { namespace: "shop", transform: leanCheck });
+  const cache = new Cache(client, PodNetworkConnectivityCheck, { namespace: "shop", transform: stripCheck });
   const events = new EventRecorder({ client, component: "test", instance: "test", log });
   cache.start(stopping.signal);
   await cache.waitForSync(stopping.signal);
@@ -91,7 +91,7 @@ test("on the clock of the server every check is young, whatever the pruner's own
   expect(await names()).toEqual(["young"]);
 });
 
-test("what nobody has a use for goes, with an Event; the rest stays", async () => {
+test("deletes unused checks with an Event and keeps the rest", async () => {
   await check("abandoned");
   await check("renewed");
   await check("living");

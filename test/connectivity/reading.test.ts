@@ -69,7 +69,7 @@ const timeless = (text: string) =>
     .replaceAll(/^.*(?:BROKE|WINDOW).*$/gm, (line) => line.replaceAll(/(?<=\S) {3,}/g, " | "));
 
 test("lint finds nothing wrong with the examples of the spec as they are corrected", async () => {
-  expect(await plumbline(["lint", "-f", ...EXAMPLES])).toEqual({ code: 0, stdout: "2 objects, nothing wrong\n", stderr: "" });
+  expect(await plumbline(["lint", "-f", ...EXAMPLES])).toEqual({ code: 0, stdout: "2 objects, no problems\n", stderr: "" });
 });
 
 let real: Awaited<ReturnType<typeof realServer>>;
@@ -110,7 +110,7 @@ describe.each<[string, () => Promise<CommandLineServer>]>([
     expect(await server.plumbline("connectivity")).toEqual({
       code: 3,
       stdout: "",
-      stderr: "plumbline: There are no checks; a ConnectivityMesh makes them\n",
+      stderr: "plumbline: No checks found: create a ConnectivityMesh\n",
     });
   });
 
@@ -142,7 +142,7 @@ pod openshift-kube-apiserver/kube-apiserver-ip-10-0-135-158.us-west-1.compute.in
 ? no result   empty: not tried
 
 Not known:
-  Pod openshift-apiserver/apiserver-db674d48d-cxj9p and pod openshift-kube-apiserver/kube-apiserver-ip-10-0-135-158.us-west-1.compute.internal tell nothing any more (2 checks): what they reach is not known
+  Pod openshift-apiserver/apiserver-db674d48d-cxj9p and pod openshift-kube-apiserver/kube-apiserver-ip-10-0-135-158.us-west-1.compute.internal no longer report (2 checks): the results are unknown
 `,
     });
   });
@@ -153,13 +153,13 @@ Not known:
   connect   ▁▁x   min 200ms, median 200ms, max 200ms of 2 since 2020-04-20T12:11:18Z
 `);
     expect(stdout.replaceAll(/(?<=\S) {3,}/g, " | ")).toContain(`Outages:
-  BROKE | MENDED | LASTED | WHY | MESSAGE
-  by 2020-04-20T14:11:18Z | not heard of since 2020-04-20T14:11:18Z | at least 0s | ConnectError
+  BROKE | RESTORED | LASTED | WHY | MESSAGE
+  by 2020-04-20T14:11:18Z | no report since 2020-04-20T14:11:18Z | at least 0s | ConnectError
   by 2020-03-20T12:10:00Z | 2020-03-20T12:10:00Z to 12:12:00Z | at least 0s | ConnectError
 `);
   });
 
-  test("a mesh is drawn, and what fails in it is told in one sentence", async () => {
+  test("draws a mesh and describes its failures in one sentence", async () => {
     for (const [name, zone] of [
       ["n1", "a"],
       ["n2", "a"],
@@ -188,10 +188,10 @@ node n3  . X
 . reached   X not reached
 
 Why:
-  Service shop/web is not reached at its address: all 3 checks fail, from 3 sources (Connection timed out), while its endpoints are reached (3 of 3 checks): it is not the pods
+  Service shop/web is unreachable at its address: all 3 checks fail, from 3 sources (Connection timed out), while its endpoints are reachable (3 of 3 checks): the pods work
 
 Outages now:
-  # | BROKE | MENDED | LASTED | WHAT | FROM | WHY | OVERLAPS
+  # | BROKE | RESTORED | LASTED | WHAT | FROM | WHY | OVERLAPS
   1 | WINDOW | still open | LONG so far | 10.96.0.5:80 (Service shop/web) | node n1, node n2 and node n3 | Connection timed out
 `,
     });
@@ -225,21 +225,21 @@ Outages now:
       {
         cause: { scope: "address", names: ["shop/web"], way: "any" },
         checks: ["n1", "n2", "n3"].map((node) => `${own}/${node}-to-10-96-0-5-80`),
-        sentence: expect.stringMatching(/^Service shop\/web is not reached at its address: /) as string,
+        sentence: expect.stringMatching(/^Service shop\/web is unreachable at its address: /) as string,
       },
     ]);
     expect(outages).toMatchObject([{ state: "open", brokenAfter: ago(420), brokenBy: ago(360) }]);
   });
 
-  test("outages are told with the bounds that are known, and as far back as one asks", async () => {
+  test("lists outages with their known bounds, as far back as requested", async () => {
     const { code, stdout, stderr } = await server.plumbline("outages", "-n", own);
     expect({ code, stdout: timeless(stdout), stderr }).toEqual({
       code: 0,
-      stdout: `# | BROKE | MENDED | LASTED | WHAT | FROM | WHY | OVERLAPS
+      stdout: `# | BROKE | RESTORED | LASTED | WHAT | FROM | WHY | OVERLAPS
 1 | WINDOW | still open | LONG so far | 10.96.0.5:80 (Service shop/web) | node n1, node n2 and node n3 | Connection timed out
 
 What the checks say of it:
-  1: Service shop/web is not reached at its address: all 3 checks fail, from 3 sources (Connection timed out); nothing else is tried, so it cannot be told whether it is the target
+  1: Service shop/web is unreachable at its address: all 3 checks fail, from 3 sources (Connection timed out); no other target is checked, so the target may not be the cause
 `,
       stderr: "",
     });
@@ -259,23 +259,23 @@ What the checks say of it:
     expect(await server.plumbline("outages", "--since", "tomorrow")).toEqual({
       code: 2,
       stdout: "",
-      stderr: "plumbline: --since tomorrow is no length of time; write 90m, 24h or 7d\n",
+      stderr: "plumbline: --since tomorrow is not a duration: use 90m, 24h or 7d\n",
     });
   });
 
-  test("a mesh that there is not, and a namespace without checks, are said to be so", async () => {
+  test("reports a mesh that does not exist and a namespace without checks", async () => {
     expect(await server.plumbline("connectivity", "--mesh", "none")).toMatchObject({
       code: 3,
-      stderr: "plumbline: There are no checks of ConnectivityMesh none\n",
+      stderr: "plumbline: No checks found of ConnectivityMesh none\n",
     });
     expect(await server.plumbline("outages", "-n", "default")).toMatchObject({
       code: 3,
-      stderr: "plumbline: There are no checks in namespace default\n",
+      stderr: "plumbline: No checks found in namespace default\n",
     });
   });
 });
 
-test("whoever may see nothing but checks of a namespace is told what they say, and what they may not see is left out", async () => {
+test("shows the checks of a namespace to a user who may read nothing else", async () => {
   const { api, client } = real;
   const rules = [{ apiGroups: ["controlplane.operator.openshift.io"], resources: ["podnetworkconnectivitychecks"], verbs: ["list"] }];
   const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";

@@ -11,10 +11,10 @@ import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import type { ObjectMeta } from "../../src/api/kind.ts";
 import { metaTime } from "../../src/api/time.ts";
-import { CHECKS, ROUTER_PLACE } from "../../src/cli/shared/agent-options.ts";
-import { addAgentParts } from "../../src/cli/shared/agent-components.ts";
+import { CHECKS, ROUTER_HOST_DEFAULTS } from "../../src/cli/shared/agent-options.ts";
+import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
 import { replay } from "../../src/connectivity/journal/replay.ts";
-import { present } from "../../src/connectivity/history/reduce.ts";
+import { historyState } from "../../src/connectivity/history/reduce.ts";
 import { addChecks } from "../../src/connectivity/checker/add-checks.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -189,7 +189,7 @@ test("killed at any moment while the API server is away, a source has lost nothi
     );
   const onDisk = async () => {
     const [only] = replay(await readFile(join(state, "connectivity", namespace, "p2", "journal"))).checks.values();
-    return only ? present(only.history).outages : [];
+    return only ? historyState(only.history).outages : [];
   };
   let child = start();
   let known = 0;
@@ -231,7 +231,7 @@ test("killed at any moment while the API server is away, a source has lost nothi
   await way.stop();
 });
 
-test("an agent that is started while the API server is away goes on with its checks, and none of it is lost", async () => {
+test("an agent that starts without an API server continues its checks and loses no result", async () => {
   const listener = await Listener.start();
   const state = join(directory, "agent");
   await create("of-node", "worker0", listener.target, {
@@ -242,9 +242,9 @@ test("an agent that is started while the API server is away goes on with its che
   const whileAgentRuns = async (work: () => Promise<void>) => {
     const client = new KubeClient(accessAs({ agentOf: "worker0" }, api.access));
     const manager = new Manager({ client, log });
-    const place = { ...ROUTER_PLACE, stateDirectory: state };
+    const place = { ...ROUTER_HOST_DEFAULTS, stateDirectory: state };
     const checks = { ...CHECKS, allowTarget: [parsePrefix("127.0.0.0/8")], checkInterval: 100 };
-    const agent = addAgentParts({ manager, client, log, node: "worker0", namespace: own, place, startFrr: false, checks });
+    const agent = addAgentComponents({ manager, client, log, node: "worker0", namespace: own, place, startFrr: false, checks });
     const stop = new AbortController();
     const ended = agent.run(stop.signal, { restoreAfterMs: 100 });
     try {
@@ -256,7 +256,7 @@ test("an agent that is started while the API server is away goes on with its che
   };
   const onDisk = async () => {
     const [only] = replay(await readFile(join(state, "connectivity", "journal"))).checks.values();
-    return only ? present(only.history).outages : [];
+    return only ? historyState(only.history).outages : [];
   };
   await whileAgentRuns(async () => {
     await eventually(async () => expect((await statusOf("of-node", own))?.conditions?.[0]?.status).toBe("True"));

@@ -13,8 +13,8 @@ import { Node } from "../../src/api/core/node.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
-import { CHECKS, ROUTER_PLACE } from "../../src/cli/shared/agent-options.ts";
-import { addAgentParts } from "../../src/cli/shared/agent-components.ts";
+import { CHECKS, ROUTER_HOST_DEFAULTS } from "../../src/cli/shared/agent-options.ts";
+import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -22,7 +22,7 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { refusals } from "../support/errors.ts";
+import { forbiddenRequests } from "../support/errors.ts";
 import { Listener } from "./fixtures/listener.ts";
 import { P2pncProcess } from "./fixtures/p2pnc-process.ts";
 import { writeKubeconfig } from "./fixtures/kubeconfig.ts";
@@ -123,17 +123,17 @@ describe("an agent", () => {
   test("with the rights of the chart it makes the checks of its node, and is refused nothing", async () => {
     await check("mine", own, "worker0", { node: "worker0" });
     await check("theirs", own, "worker1", { node: "worker1" });
-    const before = await refusals();
+    const before = await forbiddenRequests();
     const client = agentOf("worker0");
     const log = createLog({ level: "silent" });
     const manager = new Manager({ client, log });
-    const agent = addAgentParts({
+    const agent = addAgentComponents({
       manager,
       client,
       log,
       node: "worker0",
       namespace: own,
-      place: { ...ROUTER_PLACE, stateDirectory: directory },
+      place: { ...ROUTER_HOST_DEFAULTS, stateDirectory: directory },
       startFrr: false,
       checks: { ...CHECKS, allowTarget: [allowed], checkInterval: 300 },
     });
@@ -152,7 +152,7 @@ describe("an agent", () => {
     stop.abort();
     await ended;
     expect(await reachable("theirs", own)).toBeUndefined();
-    expect(await refusals()).toBe(before);
+    expect(await forbiddenRequests()).toBe(before);
   });
 
   test("it neither makes nor changes nor removes checks, and writes none of another node", async () => {

@@ -4,7 +4,7 @@ import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-netw
 import { Lease } from "../../src/api/core/lease.ts";
 import { sourceLease } from "../../src/connectivity/source-lease.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { heartbeat, leaseBeat } from "../../src/kube/members/heartbeat.ts";
+import { heartbeat, renewLease } from "../../src/kube/members/heartbeat.ts";
 import { eventually, MeshedCluster, type Running, SYSTEM } from "./fixtures/meshed-cluster.ts";
 
 const { signal } = new AbortController();
@@ -50,7 +50,7 @@ async function reachable(name: string, namespace: string): Promise<string> {
 function beats({ onTestFinished }: TestContext, namespace: string, pod: string): () => Promise<void> {
   const stopping = new AbortController();
   const metadata = () => ({ ...sourceLease(pod), namespace });
-  const beating = leaseBeat({ client: cluster.client, holder: pod, metadata, log, durationMs, renewMs: durationMs / 4 }).run(
+  const beating = renewLease({ client: cluster.client, holder: pod, metadata, log, durationMs, renewMs: durationMs / 4 }).run(
     stopping.signal,
   );
   const stop = () => {
@@ -63,7 +63,7 @@ function beats({ onTestFinished }: TestContext, namespace: string, pod: string):
 
 // Each waits most of the time.
 describe.concurrent("the controller", () => {
-  test("checks of a pod that falls silent are Unknown, with all else that stands in them; those of its namesake and of others are not", async (context) => {
+  test("marks the checks of a pod that stops reporting Unknown and keeps the rest of their status; checks of other pods are unchanged", async (context) => {
     const silence = beats(context, "shop", "web");
     beats(context, "bank", "web");
     beats(context, "shop", "api");
@@ -77,8 +77,7 @@ describe.concurrent("the controller", () => {
 
     await silence();
     await eventually(async () => {
-      const said =
-        /^Unknown Stale: Nothing has been heard of the source web since 20\d\d-\S+Z; what else stands here is what it last reported$/;
+      const said = /^Unknown Stale: Source web has not reported since 20\d\d-\S+Z; the rest of this status is its last report$/;
       for (const name of ["web-1", "web-2"]) expect(await reachable(name, "shop")).toMatch(said);
     });
     const { status: marked } = await checks().get("web-1", { namespace: "shop", signal });
@@ -96,7 +95,7 @@ describe.concurrent("the controller", () => {
     expect(await reachable("web-1", "shop")).toBe("True ConnectDone: Connected to 10.0.0.1:80");
   });
 
-  test("a pod that is gone with its Lease is silent too", async (context) => {
+  test("a pod that is deleted with its Lease counts as not reporting", async (context) => {
     const silence = beats(context, "shop", "gone");
     await check("gone", "shop", "gone");
     await eventually(async () => void (await cluster.client.resource(Lease).get("check-gone", { namespace: "shop", signal })));
@@ -107,7 +106,7 @@ describe.concurrent("the controller", () => {
     await eventually(async () => expect(await reachable("gone", "shop")).toMatch(/^Unknown Stale/));
   });
 
-  test("checks of a node go by the heartbeat of its agent", async () => {
+  test("checks of a node depend on the Lease of its agent", async () => {
     await cluster.node("n1", "192.0.2.1");
     const stopping = new AbortController();
     const beating = heartbeat({
@@ -124,7 +123,7 @@ describe.concurrent("the controller", () => {
     expect(await reachable("n1", SYSTEM)).toMatch(/^True/);
     stopping.abort();
     await beating;
-    await eventually(async () => expect(await reachable("n1", SYSTEM)).toMatch(/^Unknown Stale: Nothing has been heard of the source n1/));
+    await eventually(async () => expect(await reachable("n1", SYSTEM)).toMatch(/^Unknown Stale: Source n1 has not reported since /));
   });
 
   test("a checker without Lease is left in peace", async () => {

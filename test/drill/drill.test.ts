@@ -1,18 +1,18 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { silent } from "../../lab/progress.ts";
 import { drillAll } from "../../lab/cli/drill.ts";
-import type { Exercised } from "../../lab/drill/runner.ts";
-import type { Judgement } from "../../lab/drill/result.ts";
-import { complaintsOf } from "../../lab/drill/report.ts";
+import type { DrillResult } from "../../lab/drill/runner.ts";
+import type { FaultScore } from "../../lab/drill/result.ts";
+import { problemsOf } from "../../lab/drill/report.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
-let exercised: readonly Exercised[];
+let exercised: readonly DrillResult[];
 
 /** What became of those that did not go well, to be read by a person. */
-function those(are: (judgement: Judgement) => boolean): string[] {
-  return exercised.filter(({ judgement }) => are(judgement)).map((one) => `${one.outcome.fault}: ${complaintsOf(one).join("; ")}`);
+function those(are: (score: FaultScore) => boolean): string[] {
+  return exercised.filter(({ judgement }) => are(judgement)).map((one) => `${one.outcome.fault}: ${problemsOf(one).join("; ")}`);
 }
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ test("of at least fifty faults in every domain", () => {
 });
 
 test("none is silent", () => {
-  expect(those((judgement) => judgement.silent)).toEqual([]);
+  expect(those((score) => score.silent)).toEqual([]);
 });
 
 test("none leaves a status that claims health", () => {
@@ -40,7 +40,7 @@ test("of nineteen out of twenty the right cause is named first", () => {
   expect(wrong.slice(Math.floor(asked.length / 20))).toEqual([]);
 });
 
-test("nothing is left of any of them once it is mended", () => {
+test("nothing is left of any of them once it is fixed", () => {
   expect(those(({ cleared }) => !cleared)).toEqual([]);
 });
 

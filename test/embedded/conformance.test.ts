@@ -4,7 +4,7 @@ import { describing } from "./conformance/describing.ts";
 import { misuse } from "./conformance/misuse.ts";
 import { patching } from "./conformance/patching.ts";
 import { reading } from "./conformance/reading.ts";
-import { refusals } from "./conformance/errors.ts";
+import { errorTests } from "./conformance/errors.ts";
 import { startServer, type Conforming, type ServerName } from "./conformance/servers.ts";
 import { watching } from "./conformance/watching.ts";
 import { writing } from "./conformance/writing.ts";
@@ -25,7 +25,7 @@ describe.each<ServerName>(["embedded", "kube-apiserver"])("%s", (name) => {
     patching(server);
   });
   describe("refusals", () => {
-    refusals(server);
+    errorTests(server);
   });
   describe("misuse", () => {
     misuse(server);

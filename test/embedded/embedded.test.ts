@@ -57,7 +57,7 @@ test("a cache follows a collection, whole pages of it and every change", async (
   expect(cache.size).toBe(20);
   await maps.patch({ name: "m3", namespace: "default" }, { data: { a: "b" } }, { signal });
   await maps.delete({ name: "m4", namespace: "default" }, { signal });
-  await vi.waitFor(() => expect([cache.get("default/m3")?.data, cache.size]).toEqual([{ a: "b" }, 19]));
+  await vi.waitFor(() => expect([cache.get("default/m3")?.data, cache.size]).toEqual([{ a: "b" }, 19]), 30_000);
   stopped.abort();
 });
 
@@ -95,7 +95,7 @@ describe("files", () => {
     });
   });
 
-  test("that are wrong are told with their line, as a problem and as an Event, and the last good form stays", async () => {
+  test("with errors are reported with their line, as a problem and as an Event, and the last good version stays", async () => {
     await write(manifest(100));
     await restart();
     await write(manifest(0));
@@ -120,7 +120,7 @@ describe("files", () => {
   test("hold what is in them: a delete names file and line, a change is an override that can be ended", async () => {
     await write(`# ours\n${manifest(100)}`);
     await restart();
-    await expect(client.resource(L3VNI).delete(red, { signal })).rejects.toThrow(/it stands in vnis\.yaml:2; remove it there/);
+    await expect(client.resource(L3VNI).delete(red, { signal })).rejects.toThrow(/it is in vnis\.yaml:2; remove it there/);
     await client.resource(L3VNI).patch(red, { spec: { vni: 7 } }, { signal });
     const query = { resource: "l3vnis.openpe.openperouter.github.io", ...red };
     const declaration = await client.request("GET", "/plumbline/v1/declaration", { query, signal });
@@ -165,7 +165,7 @@ test("what people create through the API is kept in files, and what they delete 
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 
-test("Secrets that people create through the API are in files that nobody else can read, also those of an earlier version", async () => {
+test("Secrets created through the API are in files that only their owner can read, also those of an earlier version", async () => {
   const body = { apiVersion: "v1", kind: "Secret", metadata: { name: "tor" }, stringData: { password: "of-the-fabric" } };
   const create = () =>
     client.request("POST", "/api/v1/namespaces/default/secrets", { body, query: { fieldManager: "kubectl-create" }, signal });
@@ -186,7 +186,7 @@ test("a manifest with a secret that everybody on the machine can read is among t
   const file = join(directory, "secret.yaml");
   await writeFile(file, secret, { mode: 0o644 });
   await eventually(async () => expect(embedded.problems()).toHaveLength(1));
-  const message = "Secret tor holds a secret, and every user of this machine can read the file; run: chmod 600 secret.yaml";
+  const message = "Secret tor contains a secret, and the file is readable by every user; run: chmod 600 secret.yaml";
   expect(embedded.problems()).toMatchObject([{ path: "secret.yaml", line: 1, level: "warning", message }]);
   await chmod(file, 0o600);
   await eventually(async () => expect(embedded.problems()).toEqual([]));
@@ -198,15 +198,15 @@ test("a state directory that others can use, or that is another user's, is refus
   const open = await mkdtemp(join(directory, "open-"));
   await mkdir(join(open, ".plumbline"));
   await chmod(join(open, ".plumbline"), 0o755);
-  await expect(start(open)).rejects.toThrow(/\.plumbline has mode 755, so others can use it/);
+  await expect(start(open)).rejects.toThrow(/\.plumbline has mode 755, so other users can access it/);
   await chmod(join(open, ".plumbline"), 0o700);
   await start(open);
   // Only root can give a directory away, and only to it does another's matter.
   await chown(join(open, ".plumbline"), 65_534, 65_534);
-  await expect(start(open)).rejects.toThrow(/\.plumbline belongs to user 65534 and this is user 0/);
+  await expect(start(open)).rejects.toThrow(/\.plumbline belongs to user 65534 but plumbline runs as user 0/);
 });
 
-test("an object whose file comes back while a finalizer holds it is there anew once it has gone", async () => {
+test("an object whose file returns while a finalizer blocks its deletion is created again afterwards", async () => {
   await write(manifest(100).replace("name: red", "name: red\n  finalizers: [example.com/hold]"));
   await restart();
   const { metadata } = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
@@ -224,7 +224,7 @@ test("an object whose file comes back while a finalizer holds it is there anew o
   });
 });
 
-test("a second one on the same directory is told who holds it, and the first one goes on", async () => {
+test("a second process on the same directory fails with the name of the first, which keeps running", async () => {
   await expect(startEmbedded({ directory, log })).rejects.toThrow(
     new RegExp(`is in use by plumbline up \\(process ${process.pid}\\) since`),
   );
@@ -235,10 +235,10 @@ test("a directory whose socket would have too long a path is refused in words", 
   const deep = join(directory, "x".repeat(60), "y".repeat(60));
   await mkdir(deep, { recursive: true });
   await expect(startEmbedded({ directory: deep, log })).rejects.toThrow(
-    /has \d+ bytes, and 107 are possible; use a directory with a shorter path/,
+    /has \d+ bytes, the limit is 107; use a directory with a shorter path/,
   );
   await expect(startEmbedded({ directory: await mkdtemp(join(tmpdir(), "p-")), listen: "nonsense", log })).rejects.toThrow(
-    "--listen nonsense is not an address with a port; write 127.0.0.1:6443, [::1]:6443 or :6443",
+    "--listen nonsense is not an address with a port; use 127.0.0.1:6443, [::1]:6443 or :6443",
   );
 });
 
@@ -251,7 +251,7 @@ test("a damaged state is among the problems", async () => {
   embedded = await startEmbedded({ directory, log });
   client = new KubeClient(fixedAccess(`unix:${embedded.socket}`));
   expect(embedded.problems()).toMatchObject([
-    { path, message: expect.stringMatching(/^this record \(configmaps default\/m\) cannot be read back and is lost/) as string },
+    { path, message: expect.stringMatching(/^record \(configmaps default\/m\) is damaged and lost/) as string },
   ]);
   expect((await client.resource(ConfigMap).list({ signal })).items).toEqual([]);
 });

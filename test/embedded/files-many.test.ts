@@ -3,23 +3,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ManifestDirectory } from "../../src/embedded/directory/directory.ts";
-import { ObjectsInMemory, thing } from "../../src/embedded/testing/memory-store.ts";
+import { MemoryStore, testManifest } from "../../src/embedded/testing/memory-store.ts";
 import { createLog } from "../../src/kube/log.ts";
 
 const COUNT = 10_000;
 const indexes = Array.from({ length: COUNT }, (_, index) => index);
 
 let root: string;
-let sink: ObjectsInMemory;
+let sink: MemoryStore;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "plumbline-many-"));
-  sink = new ObjectsInMemory();
+  sink = new MemoryStore();
 });
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-const text = (index: number, changed?: number) => thing(`t${index}`, index === changed ? 777_777 : index);
+const text = (index: number, changed?: number) => testManifest(`t${index}`, index === changed ? 777_777 : index);
 
 const layouts: Record<string, (changed?: number) => void> = {
   files(changed) {
@@ -45,7 +45,7 @@ const layouts: Record<string, (changed?: number) => void> = {
   },
 };
 
-test.each(Object.keys(layouts))("10 000 %s are read while everything else goes on, and an edit of one changes one", async (layout) => {
+test.each(Object.keys(layouts))("10 000 %s are read without blocking other work, and an edit of one changes one", async (layout) => {
   layouts[layout]?.();
   const stopping = new AbortController();
   const directory = new ManifestDirectory({ root, sink, log: createLog({ level: "silent" }) });

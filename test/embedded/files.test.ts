@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { thing } from "../../src/embedded/testing/memory-store.ts";
+import { testManifest } from "../../src/embedded/testing/memory-store.ts";
 
 // Root may read everything, so a process of nobody's looks at the directory.
-const NOBODY = 65534;
+const NONE = 65534;
 
 let root: string;
 let follower: ChildProcess;
@@ -17,15 +17,15 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "plumbline-files-"));
   chmodSync(root, 0o755);
   mkdirSync(join(root, "sub"));
-  writeFileSync(join(root, "a.yaml"), thing("a"));
-  writeFileSync(join(root, "b.yaml"), thing("b"));
-  writeFileSync(join(root, "sub/c.yaml"), thing("c"));
+  writeFileSync(join(root, "a.yaml"), testManifest("a"));
+  writeFileSync(join(root, "b.yaml"), testManifest("b"));
+  writeFileSync(join(root, "sub/c.yaml"), testManifest("c"));
   said = { objects: [], problems: [] };
   const fixture = new URL("fixtures/directory-follower.ts", import.meta.url).pathname;
   const isRoot = process.getuid?.() === 0;
   follower = spawn(process.execPath, [fixture, root], {
     stdio: ["ignore", "pipe", "inherit"],
-    ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+    ...(isRoot && { uid: NONE, gid: NONE }),
   });
   if (follower.stdout) createInterface({ input: follower.stdout }).on("line", (line) => (said = JSON.parse(line) as typeof said));
 });
@@ -43,13 +43,13 @@ const objects = ["a.yaml:1 a=1", "b.yaml:1 b=1", "sub/c.yaml:1 c=1"];
 const soon = { timeout: 60_000, interval: 5 };
 const quiet = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test("a file that may not be read keeps its objects, is told, and is read again when it may be", async () => {
+test("an unreadable file keeps its objects, is reported, and is read again once it is readable", async () => {
   await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
   chmodSync(join(root, "a.yaml"), 0);
   await expect
     .poll(() => said, soon)
-    .toMatchObject({ problems: ["a.yaml: cannot be read: permission denied; what stood in it stays as it was"] });
-  writeFileSync(join(root, "a.yaml"), thing("a", 2));
+    .toMatchObject({ problems: ["a.yaml: cannot be read: permission denied; keeping its last known objects"] });
+  writeFileSync(join(root, "a.yaml"), testManifest("a", 2));
   await quiet(1_500);
   await expect.poll(() => said, soon).toMatchObject({ objects });
   chmodSync(join(root, "a.yaml"), 0o644);
@@ -60,13 +60,13 @@ test.each([
   ["listed", 0o311],
   ["entered", 0o644],
   ["read at all", 0],
-])("a directory that may not be %s keeps its objects, is told, and is read again when it may be", async (_, mode) => {
+])("a directory that may not be %s keeps its objects, is reported, and is read again once it may be", async (_, mode) => {
   await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
   chmodSync(join(root, "sub"), mode);
   await expect
     .poll(() => said, soon)
     .toMatchObject({
-      problems: [expect.stringMatching(/^sub(\/c\.yaml)?: cannot be read: permission denied; what stood in it stays as it was$/) as string],
+      problems: [expect.stringMatching(/^sub(\/c\.yaml)?: cannot be read: permission denied; keeping its last known objects$/) as string],
     });
   await quiet(1_500);
   await expect.poll(() => said, soon).toMatchObject({ objects });
@@ -79,7 +79,10 @@ test("the directory itself, when it may not be read, keeps everything", async ()
   chmodSync(root, 0);
   await expect
     .poll(() => said, soon)
-    .toMatchObject({ objects, problems: [`.: ${root} cannot be read: permission denied; its objects stay as they are until it is back`] });
+    .toMatchObject({
+      objects,
+      problems: [`.: ${root} cannot be read: permission denied; keeping its last known objects until it is back`],
+    });
   rmSync(join(root, "b.yaml"));
   await quiet(1_500);
   await expect.poll(() => said, soon).toMatchObject({ objects });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { Journal } from "../../src/embedded/journal.ts";
+import { StateJournal } from "../../src/embedded/journal.ts";
 import { createLog } from "../../src/kube/log.ts";
 
 test("where nothing can be written, writes are refused in words, reads go on, and room is used when there is some again", async () => {
@@ -18,11 +18,11 @@ test("where nothing can be written, writes are refused in words, reads go on, an
     path,
   ]);
   const { refusals, whileFull, afterwards } = JSON.parse(stdout) as { refusals: string[]; whileFull: string[]; afterwards: string[] };
-  expect(new Set(refusals)).toEqual(new Set(["500 InternalError: Internal error occurred: state cannot be written: file too large"]));
+  expect(new Set(refusals)).toEqual(new Set(["500 InternalError: Internal error occurred: cannot write state: file too large"]));
   expect(whileFull.length).toBeGreaterThan(3);
   expect(new Set(afterwards)).toEqual(new Set([...whileFull, "later"]));
 
-  const { journal, restored, damage } = Journal.open(path, { log: createLog({ level: "silent" }), serves: () => true });
+  const { journal, restored, damage } = StateJournal.open(path, { log: createLog({ level: "silent" }), serves: () => true });
   await journal.close();
   expect(damage).toBeUndefined();
   expect(new Set([...restored.objects].map(({ object }) => object.metadata.name))).toEqual(new Set(afterwards));

@@ -3,12 +3,12 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Journal } from "../../src/embedded/journal.ts";
+import { StateJournal } from "../../src/embedded/journal.ts";
 import { CORE_KINDS } from "../../src/embedded/kinds/core-kinds.ts";
 import { textAt } from "../../src/embedded/store/json.ts";
 import { Store } from "../../src/embedded/store/store.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { COURSE, stateAfter } from "./kill-script.ts";
+import { WRITE_STEPS, stateAfter } from "./kill-script.ts";
 
 const WRITER = join(import.meta.dirname, "fixtures/killed-writer.ts");
 const log = createLog({ level: "silent" });
@@ -40,7 +40,7 @@ async function writer(fatalWrite: number, how: string): Promise<Run> {
 
 /** What is there after a restart. */
 async function reopen(state: string): Promise<{ rounds: Record<string, number>; undeclared: string[]; damage: unknown; fresh: boolean }> {
-  const { journal, restored, damage } = Journal.open(join(state, "state.log"), { log, serves: () => true });
+  const { journal, restored, damage } = StateJournal.open(join(state, "state.log"), { log, serves: () => true });
   const store = new Store(CORE_KINDS, { ledger: journal, restored });
   const maps = store.kindOf("v1", "ConfigMap");
   if (!maps) throw new Error("not served");
@@ -60,14 +60,14 @@ async function reopen(state: string): Promise<{ rounds: Record<string, number>; 
 test.each(["half way through", "right after"])("killed %s any write, a process has lost nothing that it had acknowledged", async (when) => {
   const how = when === "right after" ? "after" : "half";
   const { writes = 0, acknowledged: all } = await writer(0, how);
-  expect(all).toBe(COURSE.length);
+  expect(all).toBe(WRITE_STEPS.length);
   // Every step, and the rewriting of the file.
-  expect(writes).toBeGreaterThan(COURSE.length + 3);
+  expect(writes).toBeGreaterThan(WRITE_STEPS.length + 3);
 
   async function check(fatal: number): Promise<void> {
     const { state, acknowledged, writes: end } = await writer(fatal, how);
     // When the file is rewritten is a matter of timing: a run may get to its end before its fatal write.
-    expect({ fatal, complete: end === undefined || acknowledged === COURSE.length }).toEqual({ fatal, complete: true });
+    expect({ fatal, complete: end === undefined || acknowledged === WRITE_STEPS.length }).toEqual({ fatal, complete: true });
     const { rounds, ...rest } = await reopen(state);
     // One step more may have reached the disk than was acknowledged.
     expect([stateAfter(acknowledged), stateAfter(acknowledged + 1)]).toContainEqual(rounds);

@@ -76,7 +76,7 @@ spec:
   ports: [{name: http, port: 80}, {name: https, port: ${vni}}]
 `;
 
-test("the kubeconfig is its owner's alone, and without its certificate nobody gets in", async () => {
+test("only its owner can read the kubeconfig, and a client without its certificate is rejected", async () => {
   const { kubeconfig, url } = embedded.tcp ?? { kubeconfig: "", url: "" };
   expect(((await stat(kubeconfig)).mode & 0o777).toString(8)).toBe("600");
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
@@ -136,7 +136,7 @@ test("apply creates, changes and leaves alone; get shows it", async () => {
   expect((await kubectl("get", "openperouter", "-o", "name")).stdout).toBe("l3vni.openpe.openperouter.github.io/red\n");
 });
 
-test("apply is told every field that is wrong, and that it does not know", async () => {
+test("apply reports every invalid and every unknown field", async () => {
   const wrong = await kubectl("apply", "-f", await file("wrong.yaml", manifest(0).split("---")[0] ?? ""));
   expect(wrong).toEqual({
     code: 1,

@@ -6,7 +6,7 @@ import { createInterface, type Interface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LockError, takeLock, type LockHolder } from "../../src/embedded/lock.ts";
 
-const NOBODY = 65534;
+const NONE = 65534;
 
 interface Holder {
   process: ChildProcess;
@@ -85,7 +85,7 @@ function refusal(act: () => unknown): Pick<LockError, "code" | "message" | "hold
 }
 
 describe("a lock that someone holds", () => {
-  test("is refused to everyone else, who are told by whom, since when and with which command", async () => {
+  test("is denied to other processes, with the holder, its command and since when", async () => {
     const first = holder({ command: "plumbline up --dir /etc/site" });
     expect(await first.says()).toBe("held");
     const written = JSON.parse(readFileSync(path, "utf8")) as LockHolder;
@@ -93,7 +93,7 @@ describe("a lock that someone holds", () => {
     expect(Date.now() - Date.parse(written.since)).toBeLessThan(60_000);
     const told = {
       code: "Held",
-      message: `${join(directory, "state")} is in use by plumbline up --dir /etc/site (process ${first.process.pid}) since ${written.since}; end that first`,
+      message: `${join(directory, "state")} is in use by plumbline up --dir /etc/site (process ${first.process.pid}) since ${written.since}; stop it first`,
       holder: written,
     };
     expect(refusal(() => takeLock(path, "plumbline up"))).toEqual(told);
@@ -101,7 +101,7 @@ describe("a lock that someone holds", () => {
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(written);
   });
 
-  test("is refused to the process itself, too, until it is given back", () => {
+  test("is denied to the same process too, until it is released", () => {
     const lock = takeLock(path, "one");
     expect(refusal(() => takeLock(path, "two"))).toMatchObject({ code: "Held", holder: { pid: process.pid, command: "one" } });
     lock.release();
@@ -109,7 +109,7 @@ describe("a lock that someone holds", () => {
     takeLock(path, "three").release();
   });
 
-  test("is free again in the moment its holder is killed, whatever that has started", async () => {
+  test("is free as soon as its holder is killed, whatever children it has", async () => {
     for (let round = 0; round < 5; round += 1) {
       const dying = holder();
       expect(await dying.says()).toBe("held");
@@ -119,7 +119,7 @@ describe("a lock that someone holds", () => {
     takeLock(path, "next").release();
   });
 
-  test("is free again when it is given back", async () => {
+  test("is free again when it is released", async () => {
     const first = holder();
     expect(await first.says()).toBe("held");
     first.process.stdin?.write("release\n");
@@ -137,27 +137,27 @@ describe("a lock that someone holds", () => {
     expect(child.exitCode).toBe(null);
   });
 
-  test("is had by one of many who want it at once", async () => {
+  test("goes to one of many processes that want it at once", async () => {
     const many = Array.from({ length: 8 }, () => holder());
     const answers = await Promise.all(many.map((one) => one.says()));
     expect(answers.filter((answer) => answer === "held")).toHaveLength(1);
     expect(answers.filter((answer) => answer.includes('"code":"Held"'))).toHaveLength(7);
   });
 
-  test("holds although its holder has not said who it is", async () => {
+  test("is held even when its holder has not written its name", async () => {
     const first = holder();
     expect(await first.says()).toBe("held");
     writeFileSync(path, "garbage");
     expect(refusal(() => takeLock(path, "two"))).toEqual({
       code: "Held",
-      message: `${join(directory, "state")} is in use by another process; end that first`,
+      message: `${join(directory, "state")} is in use by another process; stop it first`,
       holder: undefined,
     });
   });
 });
 
-describe("a directory that cannot be had", () => {
-  test("because nothing can be written there is told so", () => {
+describe("a lock that cannot be taken", () => {
+  test("because the directory is not writable says so", () => {
     expect(refusal(() => takeLock("/proc/self/lock", "one"))).toEqual({
       code: "NotWritable",
       message: "/proc/self/lock cannot be written: no such file or directory",
@@ -170,23 +170,23 @@ describe("a directory that cannot be had", () => {
     expect(refusal(() => takeLock(path, "one")).message).toBe(`${path} cannot be written: not a directory`);
   });
 
-  test("because it belongs to someone else is told to whom", async () => {
+  test("because it belongs to another user names that user", async () => {
     const isRoot = process.getuid?.() === 0;
     const foreign = isRoot ? path : "/usr/lock";
-    const user = isRoot ? NOBODY : process.getuid?.();
+    const user = isRoot ? NONE : process.getuid?.();
     if (isRoot) {
       chmodSync(directory, 0o755);
       mkdirSync(join(directory, "state"), { mode: 0o700 });
     }
-    const answer = JSON.parse(await holder({ path: foreign, ...(isRoot && { uid: NOBODY }) }).says()) as { code: string; message: string };
+    const answer = JSON.parse(await holder({ path: foreign, ...(isRoot && { uid: NONE }) }).says()) as { code: string; message: string };
     expect(answer.code).toBe("NotWritable");
     expect(answer.message).toBe(
-      `${foreign} cannot be written: permission denied; ${dirname(foreign)} belongs to user 0 and this is user ${user}: run it as that user, or give the directory to this one`,
+      `${foreign} cannot be written: permission denied; ${dirname(foreign)} belongs to user 0 but plumbline runs as user ${user}: run it as the owner, or change the owner of the directory`,
     );
   });
 
-  test("because flock is missing is told what to install", async () => {
+  test("because flock is missing says what to install", async () => {
     const answer = JSON.parse(await holder({ env: { PATH: "/nowhere" } }).says()) as { code: string; message: string };
-    expect(answer).toEqual({ code: "NoFlock", message: "flock cannot be run: no such file or directory; install util-linux" });
+    expect(answer).toEqual({ code: "NoFlock", message: "cannot run flock: no such file or directory; install util-linux" });
   });
 });

@@ -20,7 +20,7 @@ import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { comparable, PolicyWatch, TestController, want } from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
-import { refusals } from "../support/errors.ts";
+import { forbiddenRequests } from "../support/errors.ts";
 
 interface ClusterRole extends KubeObject {
   rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
@@ -57,7 +57,7 @@ test("with the rights of the chart a site is switched both ways, and the control
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: "test", log });
   addFailover({ manager, client, log, events, budget: new WriteBudget() });
   manager.add(events, { stage: "writers" });
-  const before = await refusals();
+  const before = await forbiddenRequests();
   const stop = new AbortController();
   const ended = manager.run(stop.signal);
 
@@ -69,7 +69,7 @@ test("with the rights of the chart a site is switched both ways, and the control
   expect(comparable(namespace, await app.read())).toEqual(at);
   stop.abort();
   await ended;
-  expect(await refusals()).toBe(before);
+  expect(await forbiddenRequests()).toBe(before);
   const { items } = await site.client.resource(Event).list({ namespace, fieldSelector: "involvedObject.kind=FailoverPolicy", signal });
   const reasons = items.map(({ reason }) => reason).filter((reason) => reason?.startsWith("Failover"));
   expect(new Set(reasons)).toEqual(new Set(["FailoverStarted", "FailoverCompleted"]));
@@ -115,7 +115,9 @@ test("without the right to read one kind that resource has an error, what depend
   const controller = new TestController({ access: site.access, namespace });
   await app.policy({ desiredState: "secondary" });
   const refused = await policies.until(namespace, (policy) => isForbidden(policy) && controller.changes.length >= 4);
-  expect(errorOf(refused)).toMatch(/^HelmRelease \S+: HelmRelease cannot be read: .*cannot get resource "helmreleases"/);
+  expect(errorOf(refused)).toMatch(
+    /^HelmRelease \S+: spec\.managedResources\[\d+\]: HelmRelease cannot be read: .*cannot get resource "helmreleases"/,
+  );
   expect(controller.changes).toEqual(["Kustomization site", "VirtualService web", "CronJob report", "Job report-1"]);
 
   await restore();
@@ -132,7 +134,7 @@ test("without the right to write one kind nothing is written at all, also if onl
   await app.policy({ desiredState: "secondary" });
   const refused = await policies.until(namespace, isForbidden);
   expect(errorOf(refused)).toMatch(
-    /^VolumeReplication \S+: The controller may not patch volumereplications\.replication\.storage\.openshift\.io in namespace \S+, so it could not demote/,
+    /^VolumeReplication \S+: The controller may not patch volumereplications\.replication\.storage\.openshift\.io in namespace \S+, so it cannot demote/,
   );
   expect(refused.status?.transition).toBeUndefined();
   expect(refused.metadata.finalizers ?? []).toEqual([]);

@@ -30,7 +30,7 @@ const versions = async () => {
   return lists.flatMap(({ items }) => items.map(({ metadata: { name, resourceVersion } }) => `${name} ${resourceVersion}`));
 };
 
-test("a drill copies a policy out of a cluster, moves it there and back, tells how long it took, and leaves the cluster as it was", async () => {
+test("a drill copies a policy from a cluster, switches it there and back, prints the times, and leaves the cluster unchanged", async () => {
   const pod = template("web");
   const running = { ...pod, spec: { ...pod.spec, restartPolicy: "Always" } };
   await create(Deployment, "web", { replicas: 2, selector: { matchLabels: { app: "web" } }, template: running });
@@ -43,7 +43,7 @@ test("a drill copies a policy out of a cluster, moves it there and back, tells h
   const before = await versions();
 
   const { code, stdout, stderr } = await cluster.plumbline("failover", "drill", "web", "-n", namespace, "--timeout", "3m");
-  expect(stderr).toContain("Warning: VirtualService shop/gone is not there, and left out\n");
+  expect(stderr).toContain("Warning: VirtualService shop/gone does not exist; left out\n");
   const table = stdout.slice(stdout.indexOf("\nSITE ") + 1).split("\n");
   expect({ code, table: table.map((line) => line.split(/ {2,}/).slice(0, 2).join(" ")) }).toEqual({
     code: 0,
@@ -51,18 +51,31 @@ test("a drill copies a policy out of a cluster, moves it there and back, tells h
   });
   expect(table[1]).toMatch(/^east +secondary +\d+s +AwaitTermination \d+s +Pod shop\/web-\S+, \d+s$/);
   expect(await versions()).toEqual(before);
+
+  const late = await cluster.plumbline("failover", "drill", "web", "-n", namespace, "--timeout", "1s", "-o", "json");
+  expect({ code: late.code, answer: JSON.parse(late.stdout) as unknown }).toEqual({
+    code: 1,
+    answer: {
+      apiVersion: "plumbline.dev/cli/v1",
+      kind: "FailoverDrillMove",
+      items: [
+        { site: "east", to: "secondary", state: "failed", message: expect.stringMatching(/^AwaitTermination waits: Pod shop\/web-/) },
+      ],
+    },
+  });
+  expect(late.stderr).toContain("plumbline: east is not secondary: AwaitTermination waits: ");
 });
 
-test("a policy that is not there, or of which nothing is there, is not drilled", async () => {
+test("a drill fails for a missing policy and for a policy whose resources do not exist", async () => {
   expect(await cluster.plumbline("failover", "drill", "wbe", "-n", namespace)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("There is no FailoverPolicy wbe in namespace shop"),
+    stderr: expect.stringContaining("FailoverPolicy wbe not found in namespace shop"),
   });
   await create(FailoverPolicy, "hollow", { desiredState: "primary", managedResources: [{ kind: "Deployment", name: "nowhere" }] });
   expect(await cluster.plumbline("failover", "drill", "hollow", "-n", namespace)).toEqual({
     code: 1,
     stdout: "",
     stderr:
-      "Warning: Deployment shop/nowhere is not there, and left out\nplumbline: Nothing of what FailoverPolicy shop/hollow manages is there\n",
+      "Warning: Deployment shop/nowhere does not exist; left out\nplumbline: No object that FailoverPolicy shop/hollow manages exists\n",
   });
 });

@@ -133,14 +133,14 @@ test.concurrent("while a volume does not arrive nothing that needs it comes back
   const failed = await policies.until(namespace, ({ status }) => condition(status, "Error").startsWith("True"));
   expect(condition(failed.status, "Error")).toBe("True VolumeError");
   expect(controller.changes).toHaveLength(4);
-  await site.site.csiAddons.mend(`${namespace}/files`);
+  await site.site.csiAddons.fix(`${namespace}/files`);
   const done = await policies.complete(namespace, generation);
   expect(condition(done, "Error")).toBe("False NoFailure");
   expect(await state()).toEqual(before);
   await controller.stop();
 });
 
-test.concurrent("what a person changes under our hands is kept, and comes back as the person left it", async () => {
+test.concurrent("a change by a person during the switch is kept and restored", async () => {
   let edit: (() => Promise<unknown>) | undefined;
   const onWrite = async ({ kind, name }: SentWrite) => {
     if (kind !== "Deployment" || name !== "web") return;
@@ -175,15 +175,14 @@ test.concurrent("an object that is deleted as it is written is not asked for aga
   remove = () => site.client.resource(Deployment).delete({ name: "cache", namespace }, { signal });
   await site.client.resource(Deployment).patch({ name: "cache", namespace }, { spec: { replicas: 1 } }, { signal });
   await policies.until(namespace, ({ status }) => condition(status, "Error") === "True NotFound");
-  await sleep(2_500);
-  controller.reads.length = 0;
+  await controller.atRest(2_500);
   await site.client.resource(FailoverPolicy).patch({ name: "site", namespace }, { metadata: { annotations: { seen: "" } } }, { signal });
   await sleep(500);
   expect(controller.reads).toEqual([]);
   await controller.stop();
 });
 
-test.concurrent("wanted back half-way, everything comes back, and the history says what was left", async () => {
+test.concurrent("a switch that is reversed halfway restores everything, and the history has it as superseded", async () => {
   const { namespace, controller, before, state } = await atRest({ graceSeconds: 3 });
   await want(site.client, namespace, { desiredState: "secondary" });
   await policies.until(namespace, (policy) => waitsOf(policy, "AwaitTermination") !== undefined);
@@ -213,7 +212,7 @@ test.concurrent("of two policies about one Deployment the younger writes nothing
   const spec = { desiredState: "secondary", managedResources: [{ kind: "Deployment", name: "web" }] } as FailoverPolicy["spec"];
   await resource.create({ metadata: { name: "other", namespace }, spec }, { signal });
   const refused = await policies.until(namespace, ({ status }) => condition(status, "Error").startsWith("True"), undefined, "other");
-  expect(condition(refused.status, "Error")).toBe("True Contested");
+  expect(condition(refused.status, "Error")).toBe("True Conflict");
   expect(refused.status?.conditions?.find(({ type }) => type === "Error")?.message).toContain(`FailoverPolicy ${namespace}/site`);
   expect(controller.changes).toEqual([]);
   await resource.delete({ name: "site", namespace }, { signal });
@@ -240,7 +239,7 @@ test.concurrent("an annotation that is lost is an error with the value that the 
   await controller.stop();
 });
 
-test.concurrent("a volume that somebody demotes at rest is an error and is not promoted again", async () => {
+test.concurrent("a volume that is demoted by others at rest is an error and is not promoted again", async () => {
   const { namespace, controller } = await atRest();
   const volumes = site.client.resource(VolumeReplication);
   await volumes.patch({ name: "files", namespace }, { spec: { replicationState: "secondary" } }, { signal });
@@ -250,7 +249,7 @@ test.concurrent("a volume that somebody demotes at rest is an error and is not p
   await controller.stop();
 });
 
-test.concurrent("what drifts at a secondary at rest is put right again", async () => {
+test.concurrent("drift at a secondary at rest is corrected", async () => {
   const { namespace, controller } = await atRest();
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
   controller.writes.length = 0;

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { CsiAddonsVersion } from "../../lab/sites/csi-addons/binaries.ts";
+import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { Random } from "../fuzz/random.ts";
-import { DyingController, type MoveResult, MovingApplication } from "../support/failover-moves.ts";
-import { type FailoverSite, failoverSites } from "../support/failover-site.ts";
+import { ControllerProcess, DyingController, killProcesses } from "../support/failover-deaths.ts";
+import { type MoveResult, MovingApplication } from "../support/failover-moves.ts";
+import { failoverSites } from "../support/failover-site.ts";
 
 const MOVES = Number(process.env["PLUMBLINE_SOAK_MOVES"] ?? 20);
 const SEED = Number(process.env["PLUMBLINE_SOAK_SEED"] ?? Date.now() % 1_000_000);
@@ -13,15 +14,6 @@ const WITH_FAULTS = process.env["PLUMBLINE_SOAK_FAULTS"] !== "none";
 const APPLICATIONS = 20;
 
 const chance = (n: number) => new Random(SEED * 1_000 + n);
-
-/** csi-addons is killed now and then, and starts again. */
-async function killCsiAddons(sites: readonly FailoverSite[], random: Random, signal: AbortSignal): Promise<number> {
-  for (let kills = 0; ; kills += 1) {
-    await sleep(15_000 + random.int(45_000), undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return kills;
-    await random.pick(sites).site.csiAddons.restart();
-  }
-}
 
 /** Moves each application so often, one after the other. What does not end is named in `stuck`. */
 async function moveAll(applications: readonly MovingApplication[], moves: number): Promise<{ results: MoveResult[]; stuck: string[] }> {
@@ -52,18 +44,21 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
   `with csi-addons %s, %i planned moves there and back lose nothing and never have two primaries (seed ${SEED})`,
   { timeout: 4 * 3_600_000 },
   async ([csiAddonsVersion, moves], { onTestFinished }) => {
-    const sites = await failoverSites(`moves-${csiAddonsVersion}`, { csiAddonsVersion });
+    const sites = await failoverSites(`moves-${csiAddonsVersion}`, { csiAddonsVersion, kinds: CUSTOM_KINDS });
     onTestFinished(async () => void (await Promise.all(sites.map((site) => site.stop()))));
     const [east, west] = sites;
-    const controllers = sites.map((site, n) => new DyingController(site, chance(900 + n), WITH_FAULTS));
+    // One site's controller dies at writes of its own, the other one's is a process that is killed at any moment.
+    const atWrites = new DyingController(east, chance(900), WITH_FAULTS);
+    const atAnyMoment = await ControllerProcess.start(west);
     const names = Array.from({ length: Math.min(APPLICATIONS, Math.ceil(moves / 2)) }, (_, n) => `move-${n}`);
     const applications = await Promise.all(names.map((name, n) => MovingApplication.start(name, { east, west }, chance(n))));
     const ending = new AbortController();
-    const killing = WITH_FAULTS ? killCsiAddons(sites, chance(950), ending.signal) : Promise.resolve(0);
+    const mortals = { sites, controllers: [atAnyMoment], random: chance(950), signal: ending.signal };
+    const killing = WITH_FAULTS ? killProcesses(mortals) : undefined;
 
     const { results, stuck } = await moveAll(applications, moves);
     ending.abort();
-    const kills = await killing;
+    const killed = await killing;
     const damage = await east.site.storage.damage();
     const count = (kind: string) => damage.filter((one) => one.kind === kind).length;
     const seconds = results.map((result) => result.seconds);
@@ -73,15 +68,15 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
       applications: applications.length,
       "seconds, median": Math.round(median(seconds)),
       "seconds, most": Math.round(Math.max(...seconds)),
-      "deaths of the controller": controllers.reduce((sum, { deaths }) => sum + deaths, 0),
-      "deaths of csi-addons": kills,
+      "deaths of a controller at a write": atWrites.deaths,
+      ...Object.fromEntries(Object.entries(killed ?? {}).map(([name, kills]) => [`SIGKILLs of ${name}`, kills])),
       "answers lost, links cut": results.reduce((sum, { faults }) => sum + faults.length, 0),
       "tails lost": count("TailLost"),
       "two primaries": count("SplitBrain"),
       "demoted in use": count("DemotedInUse"),
       stuck: stuck.length,
     });
-    await Promise.all([...applications, ...controllers].map((one) => one.stop()));
+    await Promise.all([...applications, atWrites, atAnyMoment].map((one) => one.stop()));
     const lost = results.filter(({ missing }) => missing !== undefined);
     expect({ lost, damage, stuck }).toEqual({ lost: [], damage: [], stuck: [] });
     expect(results).toHaveLength(moves);

@@ -6,7 +6,7 @@ import { applyCrds } from "../../lab/kube/install-crds.ts";
 import { Application, ApplicationSet, ArgoCd, argoCdCrds } from "../../lab/sites/argo-cd.ts";
 import { Kustomization } from "../../lab/sites/kinds.ts";
 import { createNamespace } from "../../lab/sites/site.ts";
-import { runStandIns } from "../../lab/sites/emulator.ts";
+import { runControllerEmulators } from "../../lab/sites/emulator.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
 import { apiVersionOf, type Kind } from "../../src/api/kind.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
   policies = new PolicyWatch(site.client);
   await applyCrds(site.client, argoCdCrds({ knowsEnabled: true }), signal);
   argo = new ArgoCd({ client: site.client, log: createLog({ level: "silent" }) });
-  endArgo = await runStandIns([argo]);
+  endArgo = await runControllerEmulators([argo]);
 });
 afterAll(async () => {
   await endArgo();
@@ -134,7 +134,7 @@ function annotated(key: string, value: string): object {
   return { metadata: { annotations: { [key]: value } } };
 }
 
-test("the controller's rights to an Application end at what it is about", async () => {
+test("the controller's rights to Applications are limited to the fields that it writes", async () => {
   const { namespace, controller } = await argoApplication({ selfHeal: true });
   await policies.complete(namespace, 1);
   await controller.stop();
@@ -210,15 +210,15 @@ test("a policy that Git applies is switched with its owner suspended, and a reve
 
   // Somebody resumes it, and Git still says primary.
   await fromGit("primary");
-  const held = await policies.until(
+  const stored = await policies.until(
     namespace,
     ({ status }) => status?.conditions?.some(({ type, reason }) => type === "Error" && reason === "RevertedByOwner") === true,
   );
-  expect(held.spec.desiredState).toBe("primary");
-  expect(held.status?.conditions?.find(({ type }) => type === "Error")?.message).toContain(
-    `kustomize-controller (Kustomization ${namespace}/apps) set it to primary after a person had switched this site to secondary`,
+  expect(stored.spec.desiredState).toBe("primary");
+  expect(stored.status?.conditions?.find(({ type }) => type === "Error")?.message).toContain(
+    `kustomize-controller (Kustomization ${namespace}/apps) set it to primary after a person switched this site to secondary`,
   );
-  expect(held.status?.transition?.to).toBe("secondary");
+  expect(stored.status?.transition?.to).toBe("secondary");
   expect(await replicasOf(namespace)).toBe(0);
 
   expect(await switchTo("primary", "--owner-is-changed")).toMatchObject({ code: 0 });

@@ -62,7 +62,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await pair.overlaps()).toEqual([]);
   });
 
-  test("a site that has let go and changes its mind is answered by the other", async (context) => {
+  test("a site that has released and wants to be primary again waits for the release of the other", async (context) => {
     const pair = await twoSites(context);
     await pair.east.want({ desiredState: "secondary" });
     expect(await pair.east.complete()).toMatchObject({ token: { epoch: 2, state: "Released" } });
@@ -81,7 +81,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await pair.overlaps()).toEqual([]);
   });
 
-  test("a site that cannot be reached blocks both modes, until a person says why it may be passed over", async (context) => {
+  test("an unreachable site blocks both modes until a person forces with a reason", async (context) => {
     const pair = await twoSites(context);
     const { east, west } = pair;
     pair.cut = true;
@@ -89,7 +89,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await east.complete()).toMatchObject({ token: { epoch: 2, state: "Released" } });
 
     await west.want({ desiredState: "primary" });
-    const away = /^The other site cannot be asked whether it has released: .* set spec\.force with epoch 1 and the uid of this policy/;
+    const away = /^Cannot read the other site's token: .* set spec\.force with epoch 1 and the uid of this policy/;
     expect(waitsFor(await west.until(isWaiting))).toMatch(away);
     await west.want({ mode: "unsafe" });
     expect(waitsFor(await west.until(isWaiting))).toMatch(away);
@@ -104,7 +104,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect([await pair.damage(), await pair.overlaps()]).toEqual([[], []]);
   });
 
-  test("an old primary that comes back and still wants to be one is made a secondary first of all", async (context) => {
+  test("an old primary that comes back and still wants to be one becomes secondary first", async (context) => {
     const pair = await twoSites(context);
     const { east, west } = pair;
     await east.stopControllers();
@@ -123,7 +123,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
 
     // What it has read outlasts the line.
     pair.cut = true;
-    expect(waitsFor(await east.until(({ status }) => status && /cannot be asked/.test(waitsFor(status))))).toMatch(
+    expect(waitsFor(await east.until(({ status }) => status && waitsFor(status).startsWith("Cannot read the other site's token")))).toMatch(
       /epoch 2 and the uid of this policy$/,
     );
     expect(await east.pods()).toEqual([]);
@@ -188,7 +188,7 @@ async function outcomes(tries: Record<string, () => Promise<unknown>>): Promise<
   for (const [what, attempt] of Object.entries(tries)) {
     came[what] = await attempt().then(
       () => "allowed",
-      (refusal: unknown) => (isKubeError(refusal) ? refusal.code : refusal),
+      (blocker: unknown) => (isKubeError(blocker) ? blocker.code : blocker),
     );
   }
   return came;

@@ -33,7 +33,7 @@ exit
 `),
 });
 
-/** What has nothing to do with the session: other neighbours, VRFs, sessions with hosts, names and logs. */
+/** What has nothing to do with the session: other neighbors, VRFs, sessions with hosts, names and logs. */
 const unrelated = routers
   .filter((fragments) => fragments.some(({ lines }) => lines.some(({ line }) => line === "router bgp 64514")))
   .map((fragments) =>

@@ -34,7 +34,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
     vty.close();
   };
 
-  test("has told FRR all the same, and the next one goes on from there", async () => {
+  test("sends its lines to FRR, and the next pass continues from there", async () => {
     for (const number of [2, 3]) {
       const pass = await asLeft();
       expect(await pass.bring(network(number))).toMatchObject({ sent: 1 });
@@ -63,10 +63,10 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
     expect(await running()).toMatch(/network 10\.0\.0\.1\/32\n {2}network 10\.0\.0\.2\/32\n/);
   });
 
-  test("reads when it could not go on from another: what was there is asked for then, and what belongs to nobody goes", async () => {
+  test("reads the running configuration after an unfinished pass, and removes lines without an owner", async () => {
     const broken = await asLeft();
     await broken.bring(network(5));
-    // It never finished: nobody knows what it has left.
+    // It never finished: what it left is not known.
     let asked = 0;
     const applied = () => {
       asked += 1;

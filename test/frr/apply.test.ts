@@ -77,7 +77,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     expect((await pass.finish()).differed).toEqual([]);
   }
 
-  test("a refusal names the line, the daemon and FRR's words, and the fragments before and after it stand", async () => {
+  test("a rejection has the line, the daemon and FRR's message, and the other fragments stay applied", async () => {
     const pass = await open();
     await pass.bring(underlay());
     await pass.bring(l3vni("red", 100));
@@ -96,7 +96,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     expect(running).toContain("router bgp 64514 vrf green\n");
   });
 
-  test("what was there before a refused edit is there after it, values that were replaced included", async () => {
+  test("a rejected edit restores the previous lines, replaced values included", async () => {
     const red = l3vni("red", 100, { more: " neighbor 10.1.1.2 remote-as 64515\n neighbor 10.1.1.2 timers 3 9\n" });
     await configured(underlay(), red);
     const before = await bgpd();
@@ -109,7 +109,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     expect(await bgpd()).toBe(before);
   });
 
-  test("a password is in no word that is told", async () => {
+  test("no message contains a password", async () => {
     const pass = await open();
     const { refused, lines } = await pass.bring(
       underlay(64514, " neighbor 192.168.11.2 password s3cret\n neighbor 192.168.11.2 password two words\n"),
@@ -163,7 +163,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
   });
 
   describe("another AS of the default instance", () => {
-    test("is not sent, but said to need a rebuild, which sets up what it is given", async () => {
+    test("is not sent, but requires a rebuild", async () => {
       await configured(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
       const pass = await open(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
       expect(await pass.bring(underlay(64520))).toEqual({ sent: 0, lines: [], rebuild: true });
@@ -184,7 +184,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
     });
 
-    test("refused in the rebuild can be taken back by another one", async () => {
+    test("rejected in the rebuild can be reverted by another rebuild", async () => {
       await configured(underlay(), l3vni("red", 100));
       const before = await bgpd();
       const pass = await open(underlay(), l3vni("red", 100));
@@ -198,7 +198,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
   });
 
   describe("what a person typed", () => {
-    test("is removed in the end and told, and what is ours stays", async () => {
+    test("is removed and reported, and our lines stay", async () => {
       await configured(underlay());
       await typed(
         "router bgp 64514",
@@ -221,7 +221,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       expect(await bgpd()).toContain("neighbor 192.168.11.2 timers 3 9\n");
     });
 
-    test("over one of our values gives way to ours, and is told", async () => {
+    test("over one of our values is replaced by ours and reported", async () => {
       await configured(underlay());
       await typed("router bgp 64514", "bgp router-id 10.6.6.6");
       const pass = await open(underlay());
@@ -244,7 +244,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       });
     });
 
-    test("does not make a resource fail that it stands in the way of", async () => {
+    test("does not fail a resource that it conflicts with", async () => {
       await configured(underlay());
       await typed("router bgp 64514", "no neighbor 192.168.11.2 remote-as 64512");
       const pass = await open(underlay());
@@ -280,7 +280,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     expect(await frr.instance.router.runningConfig(kernel, signal)).not.toContain("route-map");
   });
 
-  test("daemons that were started anew are looked at before anything is sent", async () => {
+  test("reads restarted daemons before it sends anything", async () => {
     await configured(underlay());
     const instance = new FrrInstance(frr.options);
     const first = await FrrPass.open(instance, [underlay()], signal);
@@ -294,7 +294,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     instance.router.close();
   });
 
-  test("a line that FRR takes and does not keep is told with its owner, also when its own script cannot help", async () => {
+  test("a line that FRR accepts but does not keep is reported with its owner, also when frr-reload.py cannot repair it", async () => {
     const pass = await open();
     await pass.bring(underlay());
     await pass.bring(fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
@@ -317,7 +317,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       "router bgp 64514\n neighbor 10.5.5.5 remote-as 64700\n neighbor 10.5.5.5 ebgp-multihop\n neighbor 10.5.5.5 timers connect 0005\nexit\nip prefix-list mine permit 10.0.0.0/8\n",
     );
 
-    test("comes in through FRR's own script, and is known again in whatever words FRR has for it", async () => {
+    test("is applied with frr-reload.py and recognized in the form that FRR prints", async () => {
       await configured(underlay());
       const pass = await open(underlay());
       expect((await pass.bringRaw(extra)).sent).toBeGreaterThan(3);
@@ -336,7 +336,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       expect(await reloadDifference(frr.instance, last.configuration, signal)).toEqual([]);
     });
 
-    test("is known again by an agent that starts anew, and one text can go while another stays", async () => {
+    test("is recognized by a restarted agent, and one text can be removed while another stays", async () => {
       const more = raw("more", "ip prefix-list other permit 192.0.2.0/24\n");
       await configured(underlay());
       const pass = await open(underlay());
@@ -359,7 +359,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       anew.router.close();
     });
 
-    test("that FRR refuses is blamed alone, and leaves everything as it was", async () => {
+    test("that FRR rejects fails alone and changes nothing", async () => {
       await configured(underlay(), l3vni("red", 100));
       const before = await bgpd();
       const pass = await open(underlay(), l3vni("red", 100));
@@ -373,17 +373,17 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       expect(await bgpd()).toBe(before);
     });
 
-    test("that takes away what a resource needs is refused for that", async () => {
+    test("that removes lines of a resource is rejected", async () => {
       await configured(underlay());
       const before = await bgpd();
       const pass = await open(underlay());
       const outcome = await pass.bringRaw(raw("bad", "router bgp 64514\n bgp router-id 10.6.6.6\nexit\n"));
-      expect(outcome.refused?.words).toBe("it takes away what others need: router bgp 64514 / bgp router-id 10.0.0.1");
+      expect(outcome.refused?.words).toBe("it removes configuration that other resources need: router bgp 64514 / bgp router-id 10.0.0.1");
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toBe(before);
     });
 
-    test("with a control character is refused before FRR sees any of it", async () => {
+    test("with a control character is rejected before anything is sent to FRR", async () => {
       const pass = await open();
       const smuggled: Fragment = { owner: "RawFRRConfig/bad", lines: [{ line: "hostname a\rrouter bgp 666" }] };
       expect((await pass.bringRaw(smuggled)).refused?.words).toContain("control characters");
@@ -391,7 +391,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     });
   });
 
-  test("a fragment with a newline in one of its lines is refused, and nothing of it is sent", async () => {
+  test("a fragment with a newline in a line is rejected and not sent", async () => {
     const pass = await open();
     const smuggled: Fragment = { owner: "L3VNI/evil", lines: [{ line: "hostname fine" }, { line: "hostname a\nrouter bgp 666" }] };
     expect((await pass.bring(smuggled)).refused?.words).toContain("control characters");

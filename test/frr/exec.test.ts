@@ -2,12 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Jail } from "../../src/frr/exec.ts";
+import { FrrExec } from "../../src/frr/exec.ts";
 
-test("in a file, errors stand between the words that they came between", async () => {
+test("in a file, errors keep their position in the output", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-jail-"));
   const script = "for i in $(seq 500); do echo words $i; echo line $i >&2; done; exit 3";
-  const ended = await new Jail({ directories: [] }).runIntoFile(
+  const ended = await new FrrExec({ directories: [] }).runIntoFile(
     "sh",
     ["-c", script],
     join(directory, "output"),

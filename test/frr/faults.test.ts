@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { daemonsOf } from "../../src/frr/daemons.ts";
 import { FrrInstance } from "../../src/frr/instance.ts";
 import { sessions } from "../../src/frr/show.ts";
@@ -41,7 +41,7 @@ describe.each(FRR_RELEASES)("with FRR %s", (version) => {
   });
   afterAll(() => frr.stop());
 
-  test("a daemon that hangs is a Timeout for whoever asks, and answers again when it goes on", async () => {
+  test("a daemon that hangs causes a Timeout, and answers again when it continues", async () => {
     const { router } = frr.instance;
     const vty = await router.vty("bgpd", signal);
     const pid = await pidOf(frr, "bgpd");
@@ -126,7 +126,18 @@ describe.each(FRR_RELEASES)("supervision of FRR %s", (version) => {
     },
   );
 
-  test("where all are killed at once, zebra is there before those that would miss it", async () => {
+  test("reuses open connections: mgmtd drops a running commit when a session ends", async () => {
+    const { router } = frr.instance;
+    const names = await router.daemons();
+    await Promise.all(names.map((daemon) => router.vty(daemon, signal)));
+    const [asking, connecting] = [vi.spyOn(router, "vty"), vi.spyOn(router, "open")];
+    onTestFinished(() => void vi.restoreAllMocks());
+    const asked = () => new Set(asking.mock.calls.map(([daemon]) => daemon));
+    await vi.waitFor(() => expect([...asked()].toSorted()).toEqual(names), patient);
+    expect(connecting).not.toHaveBeenCalled();
+  });
+
+  test("after all daemons are killed, zebra starts before its clients", async () => {
     restarted.length = 0;
     const daemons = await frr.instance.router.daemons();
     for (const daemon of daemons) process.kill(await pidOf(frr, daemon), "SIGKILL");
@@ -137,7 +148,7 @@ describe.each(FRR_RELEASES)("supervision of FRR %s", (version) => {
     for (const daemon of clients) expect(await startOf(await pidOf(frr, daemon))).toBeGreaterThan(zebra);
   });
 
-  test("a daemon that hangs is ended and started anew by the next who starts", async () => {
+  test("the next start kills and restarts a daemon that hangs", async () => {
     const pid = await pidOf(frr, "bgpd");
     process.kill(pid, "SIGSTOP");
     const next = new FrrInstance({ ...frr.options, deadlineMs: 500 });
@@ -148,7 +159,7 @@ describe.each(FRR_RELEASES)("supervision of FRR %s", (version) => {
   });
 });
 
-test("a machine without FRR is told which package to install", async () => {
+test("without FRR the error names the package to install", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-frr-"));
   const instance = new FrrInstance({
     name: "plt-none",
@@ -165,7 +176,7 @@ test("a machine without FRR is told which package to install", async () => {
   await rm(directory, { recursive: true });
 });
 
-test("a namespace that cannot be entered is told, and leaves nothing running", async () => {
+test("a namespace that cannot be entered is reported, and leaves nothing running", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-frr-"));
   const instance = new FrrInstance({
     name: "plt-nowhere",

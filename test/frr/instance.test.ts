@@ -13,7 +13,7 @@ describe.each(FRR_RELEASES)("an instance of FRR %s", (version) => {
   });
   afterAll(() => frr.stop());
 
-  test("has its daemons answer, and says its version", async () => {
+  test("starts daemons that answer with their version", async () => {
     const { router } = frr.instance;
     expect(await router.daemons()).toEqual(
       version === "10" ? ["bfdd", "bgpd", "mgmtd", "staticd", "zebra"] : ["bfdd", "bgpd", "staticd", "zebra"],

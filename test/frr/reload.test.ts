@@ -18,7 +18,7 @@ describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
   });
   afterAll(() => frr.stop());
 
-  test("says what would change, and changes nothing", async () => {
+  test("reports what would change, and changes nothing", async () => {
     expect(await reloadDifference(frr.instance, WANTED, signal)).toEqual(
       expect.arrayContaining(["router bgp 64512", " neighbor 192.0.2.2 remote-as 64513"]),
     );
@@ -38,7 +38,7 @@ describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
     expect(await readFile(frr.instance.bootFile, "utf8")).toBe(WANTED);
   });
 
-  test("fails with FRR's own words, and leaves no files behind", async () => {
+  test("fails with FRR's message and leaves no files behind", async () => {
     const mistaken = WANTED.replace("192.0.2.2 remote-as", "192.0.2.2 remote-ass");
     await expect(reload(frr.instance, mistaken, signal)).rejects.toMatchObject({
       name: "FrrError",
@@ -53,7 +53,7 @@ describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
   });
 });
 
-test("a missing script is told with the package that brings it", async () => {
+test("a missing script is reported with the package that contains it", async () => {
   const frr = await frrInNamespace({ version: "8.4" });
   const elsewhere = new FrrInstance({ ...frr.options, root: frr.options.stateDirectory });
   await expect(reload(elsewhere, WANTED, signal)).rejects.toMatchObject({

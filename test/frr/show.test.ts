@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { askRouter } from "../../src/cli/shared/router-on-node.ts";
+import { readRouterState } from "../../src/cli/shared/router-on-node.ts";
 import { bfdPeers, knownAddresses, originatedTag, sessions, vnis } from "../../src/frr/show.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 
@@ -69,7 +69,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     }, patient);
   });
 
-  test("tells the sessions of every VRF, with state, age and prefixes by family", async () => {
+  test("reads the sessions of every VRF, with state, age and prefixes by family", async () => {
     await vi.waitFor(async () => {
       const all = await sessions(one.instance.router, signal);
       expect(all).toEqual([
@@ -105,7 +105,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     }, patient);
   });
 
-  test("tells the VNIs: what a device carries with its other ends, and what only waits for its VRF", async () => {
+  test("reads the VNIs: those of a device with their remote VTEPs, and those that wait for their VRF", async () => {
     await vi.waitFor(async () => {
       expect(await vnis(one.instance.router, signal)).toEqual([
         { vni: 100, type: "L2", vrf: "default", state: "Up", device: "vni100", macs: 0, neighbors: 0, vteps: ["198.51.100.2"] },
@@ -114,7 +114,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     }, patient);
   });
 
-  test("tells the tag of what it originates, in every VRF and family, and at once that it no longer does", async () => {
+  test("reads the tag of an originated prefix in every VRF and family, and notices at once when it is withdrawn", async () => {
     const { router } = one.instance;
     const bgpd = await router.open("bgpd", signal);
     const map = ["route-map tagged permit 1", "set tag 4711", "exit"];
@@ -150,7 +150,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     ] as const;
     const router = { places: { router: one.netns }, vnis: [{ vni: 100, type: "L2" as const, vrf: "default", links }] };
     const observed = async () => {
-      const { vnis: seen = [] } = await askRouter(one.instance, router, { vnis: true }, signal);
+      const { vnis: seen = [] } = await readRouterState(one.instance, router, { vnis: true }, signal);
       return seen.flatMap(({ vni, state, message }) => (vni === 100 ? `${state} ${message ?? ""}`.trim() : []));
     };
     const change = (...words: string[]) => run("ip", "-n", one.netns, "link", "set", "vni100", ...words);
@@ -163,7 +163,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     await vi.waitFor(async () => expect(await observed()).toEqual(["Up"]), patient);
   });
 
-  test("tells the BFD peers", async () => {
+  test("reads the BFD peers", async () => {
     await vi.waitFor(async () => {
       expect(await bfdPeers(one.instance.router, signal)).toEqual([
         expect.objectContaining({
@@ -178,7 +178,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     }, patient);
   });
 
-  test("tells that a session is down, and since when", async () => {
+  test("reads since when a session is down", async () => {
     await run("ip", "-n", two.netns, "link", "set", "eth0", "down");
     await vi.waitFor(async () => {
       const [session] = await sessions(one.instance.router, signal);

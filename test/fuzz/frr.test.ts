@@ -8,15 +8,15 @@ import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { describeObject } from "../../src/cli/describe/describe-object.ts";
 import { clusterStatus, drawStatus } from "../../src/cli/why/draw-status.ts";
-import { drawCauses } from "../../src/cli/explaining/draw-why.ts";
+import { drawCauses } from "../../src/cli/why/draw-why.ts";
 import { plain } from "../../src/cli/print/color.ts";
 import { CauseGraph } from "../../src/explain/graph.ts";
 import { explainersOf } from "../../src/explain/explainers.ts";
-import type { Asking } from "../../src/frr/show-json.ts";
+import type { ShowClient } from "../../src/frr/show-json.ts";
 import { VtyError } from "../../src/frr/error.ts";
 import { bfdCounters, bgpNeighbors } from "../../src/frr/neighbors.ts";
-import type { FrrRouter } from "../../src/frr/client.ts";
-import { dated } from "../../src/frr/session-times.ts";
+import type { FrrClient } from "../../src/frr/client.ts";
+import { withSessionTimes } from "../../src/frr/session-times.ts";
 import { bfdPeers, knownAddresses, originatedTag, sessions, vnis } from "../../src/frr/show.ts";
 import { Vty } from "../../src/frr/vty.ts";
 import { registry } from "../../src/kube/metrics.ts";
@@ -24,7 +24,7 @@ import { print } from "../../src/kube/printable.ts";
 import { sessionStatus } from "../../src/loadbalancer/status/bgp-session-status.ts";
 import { countBfd, countSessions } from "../../src/loadbalancer/speaker/bgp/session-metrics.ts";
 import { report } from "../../src/router/report.ts";
-import { node, pictureOf, PLACES } from "../../src/web/testing/fixtures.ts";
+import { node, modelOf, CONFIG_NAMESPACES } from "../../src/web/testing/fixtures.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { fuzz } from "./harness.ts";
 import { type Json, type Random, runs, TIMEOUT_MS } from "./random.ts";
@@ -85,7 +85,7 @@ const ANSWERS: Readonly<Record<string, Json>> = {
 };
 
 /** FRR whose answers have something exchanged; often only a text of a peer. */
-function hostileFrr(random: Random): Asking {
+function hostileFrr(random: Random): ShowClient {
   const run = (line: string) => {
     const answer = ANSWERS[line] ?? {};
     const text = JSON.stringify(random.chance(85) ? random.mutated(random.mutated(answer)) : answer);
@@ -129,8 +129,8 @@ function printed(text: string): string {
   return shown;
 }
 
-const graph = new CauseGraph(explainersOf(PLACES));
-const picture = pictureOf();
+const graph = new CauseGraph(explainersOf(CONFIG_NAMESPACES));
+const picture = modelOf();
 
 test(
   "what peers and FRR say reaches statuses, metrics, the page and the terminal as text, whatever it is",
@@ -138,13 +138,13 @@ test(
     picture.put(Node, node("n1"));
     await fuzz("BGP strings", runs(8_000), 1, async (random, nth) => {
       const frr = hostileFrr(random);
-      const router = frr as unknown as FrrRouter;
+      const router = frr as unknown as FrrClient;
       const neighbors = (await read(bgpNeighbors(frr, never))) ?? [];
       countSessions(neighbors);
       countBfd(neighbors, (await read(bfdCounters(frr, never))) ?? []);
       const now = new Date();
       const spoken = {
-        sessions: dated((await read(sessions(router, never))) ?? [], [], now),
+        sessions: withSessionTimes((await read(sessions(router, never))) ?? [], [], now),
         vnis: ((await read(vnis(router, never))) ?? []).map(({ vni, type, vrf, state, macs, vteps }) => ({
           vni,
           type,
@@ -161,7 +161,7 @@ test(
       const conditions = [
         { type: "Ready", status: "True", reason: "ConfigurationSuccessful", message: "", lastTransitionTime: now.toISOString() },
       ];
-      const metadata = { name: "n1", namespace: PLACES.routerNamespace };
+      const metadata = { name: "n1", namespace: CONFIG_NAMESPACES.routerNamespace };
       const status = { ...report({ selected: [], failures: [], live: new Map() }, spoken), conditions };
       const routerStatus = {
         apiVersion: "openpe.openperouter.github.io/v1alpha1",
@@ -169,7 +169,7 @@ test(
         metadata,
         status,
       } as unknown as RouterNodeConfigurationStatus;
-      const [said] = dated(neighbors, [], now);
+      const [said] = withSessionTimes(neighbors, [], now);
       const words = said
         ? {
             state: said.state,
@@ -183,7 +183,7 @@ test(
       >[0];
       const { status: statusOf } = sessionStatus(peer, { name: "n1", uid: undefined }, words);
       const session = {
-        metadata: { name: "n1-tor", namespace: PLACES.metallbNamespace },
+        metadata: { name: "n1-tor", namespace: CONFIG_NAMESPACES.metallbNamespace },
         status: { ...(typeof statusOf === "function" ? statusOf(undefined) : statusOf), conditions },
       } as unknown as BGPSessionStatus;
       for (const place of [graph, picture]) {

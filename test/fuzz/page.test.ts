@@ -5,10 +5,10 @@ import { Service } from "../../src/api/core/service.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { Pulse } from "../../src/web/model/refresh-timer.ts";
-import { pageApp } from "../../src/web/server/app.ts";
-import { node, pictureOf, PLACES, routerStatus, service } from "../../src/web/testing/fixtures.ts";
-import { TokenDoor } from "../../src/web/access/login.ts";
+import { RefreshTimer } from "../../src/web/model/refresh-timer.ts";
+import { dashboardApp } from "../../src/web/server/app.ts";
+import { node, modelOf, CONFIG_NAMESPACES, routerStatus, service } from "../../src/web/testing/fixtures.ts";
+import { TokenLogin } from "../../src/web/access/login.ts";
 import { fuzz } from "./harness.ts";
 import { type Random, runs, TIMEOUT_MS } from "./random.ts";
 
@@ -30,7 +30,7 @@ const PATHS = [
   "/api/views/overview",
   "/api/views/loadbalancer",
   "/api/views/nothing",
-  "/api/things/Service/shop/web",
+  "/api/components/Service/shop/web",
   "/api/why?thing=Service/shop/web",
   "/api/login",
   "/api/logout",
@@ -65,18 +65,27 @@ function target(random: Random): string {
 test(
   "the page answers whatever it is asked, by whom and with which token, and holds nothing afterwards",
   async () => {
-    const picture = pictureOf();
-    picture.put(Node, node("n1"));
-    picture.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
-    for (let nth = 0; nth < 20; nth += 1) picture.put(Service, service(`ns${nth}`, "web"));
+    const model = modelOf();
+    model.put(Node, node("n1"));
+    model.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
+    for (let nth = 0; nth < 20; nth += 1) model.put(Service, service(`ns${nth}`, "web"));
     const faults: string[] = [];
     const log = createLog({ level: "error", write: (line) => void faults.push(line) });
-    const pulse = new Pulse(picture, log);
-    onTestFinished(() => pulse.stop());
+    const timer = new RefreshTimer(model, log);
+    onTestFinished(() => timer.stop());
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
-    const door = new TokenDoor(client);
-    const app = pageApp({ picture, pulse, places: PLACES, doorkeeper: door, assets: new Map(), version: "0", log, signal: stop.signal });
+    const door = new TokenLogin(client);
+    const app = dashboardApp({
+      picture: model,
+      pulse: timer,
+      places: CONFIG_NAMESPACES,
+      doorkeeper: door,
+      assets: new Map(),
+      version: "0",
+      log,
+      signal: stop.signal,
+    });
     await fuzz("page", runs(25_000), 4, async (random) => {
       const outgoing = Object.assign(new EventEmitter(), { destroyed: false });
       const remoteAddress = random.chance(80)

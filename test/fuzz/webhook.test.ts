@@ -6,8 +6,8 @@ import type { KubeObject } from "../../src/api/kind.ts";
 import type { Cache } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { WebhookServer } from "../../src/kube/webhook/server.ts";
-import { createAuthority, issue, type Identity } from "../../src/kube/x509.ts";
-import { registerLoadBalancer } from "../../src/loadbalancer/webhooks.ts";
+import { createAuthority, issue, type CertificatePair } from "../../src/kube/x509.ts";
+import { registerWebhooks } from "../../src/loadbalancer/webhooks.ts";
 import { fuzz } from "./harness.ts";
 import { type Json, type Random, runs, TIMEOUT_MS } from "./random.ts";
 
@@ -15,7 +15,7 @@ const dates = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Dat
 const authority = createAuthority({ commonName: "CA", ...dates });
 const serving = issue(authority, { commonName: "webhook", names: ["127.0.0.1"], usage: "server", ...dates });
 const certificates = {
-  subscribe(listener: (identity: Identity) => void) {
+  subscribe(listener: (identity: CertificatePair) => void) {
     listener(serving);
     return () => undefined;
   },
@@ -34,7 +34,7 @@ const empty = { list: () => [], waitForSync: () => Promise.resolve() } as unknow
 beforeAll(async () => {
   const names = ["pools", "peers", "bfdProfiles", "bgpAdvertisements", "l2Advertisements", "communities", "nodes"];
   const sources = Object.fromEntries(names.map((name) => [name, empty]));
-  registerLoadBalancer(server, sources as unknown as Parameters<typeof registerLoadBalancer>[1], "metallb-system");
+  registerWebhooks(server, sources as unknown as Parameters<typeof registerWebhooks>[1], "metallb-system");
   running = server.run(stop.signal);
   ({ port } = await server.address);
 });

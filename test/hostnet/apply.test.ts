@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { KernelError } from "../../src/hostnet/error.ts";
-import { HostPass } from "../../src/hostnet/apply.ts";
+import { LinkApplier } from "../../src/hostnet/apply.ts";
 import { AddressModes } from "../../src/hostnet/address-modes.ts";
-import { ensureNamespace, raiseLoopback, type Places } from "../../src/hostnet/namespaces.ts";
+import { ensureNamespace, raiseLoopback, type NetworkNamespaces } from "../../src/hostnet/namespaces.ts";
 import { routeTo } from "../../src/hostnet/route-to.ts";
-import type { WantedLink } from "../../src/hostnet/desired-link.ts";
-import { createNamespaces, ip, shown, type TestNamespaces } from "../support/namespaces.ts";
+import type { DesiredLink } from "../../src/hostnet/desired-link.ts";
+import { createNamespaces, ip, ipJson, type TestNamespaces } from "../support/namespaces.ts";
 
 const signal = AbortSignal.timeout(600_000);
 let namespaces: TestNamespaces;
-let places: Places;
+let places: NetworkNamespaces;
 let host: string;
 let router: string;
 
@@ -26,22 +26,22 @@ beforeEach(() => {
 afterEach(() => namespaces.remove());
 
 const owner = "L2VNI/red";
-const bridge = (name: string, fields: Partial<WantedLink> = {}) =>
-  ({ place: "router", name, type: "bridge", owner, ...fields }) as WantedLink;
-const names = (namespace: string) => (shown(namespace, "link") as { ifname: string }[]).map(({ ifname }) => ifname);
+const bridge = (name: string, fields: Partial<DesiredLink> = {}) =>
+  ({ place: "router", name, type: "bridge", owner, ...fields }) as DesiredLink;
+const names = (namespace: string) => (ipJson(namespace, "link") as { ifname: string }[]).map(({ ifname }) => ifname);
 
 const routes = (namespace: string, ...args: string[]) => execFileSync("ip", ["-n", namespace, ...args], { encoding: "utf8" }).split("\n");
 const state = (namespace: string) => {
-  const [link] = shown(namespace, "addr show dev eth7") as { addr_info: { local: string; prefixlen: number }[] }[];
+  const [link] = ipJson(namespace, "addr show dev eth7") as { addr_info: { local: string; prefixlen: number }[] }[];
   return {
     addresses: link?.addr_info.map(({ local, prefixlen }) => `${local}/${prefixlen}`),
     routes: [...routes(namespace, "route"), ...routes(namespace, "-6", "route", "show", "dev", "eth7")].toSorted(),
   };
 };
 
-describe("a refusal", () => {
-  test("has the kernel's words, names the link, and ends the step there", async () => {
-    await using pass = await HostPass.open(places, signal);
+describe("a rejection", () => {
+  test("has the kernel's message and the link, and ends the step", async () => {
+    await using pass = await LinkApplier.open(places, signal);
     const { refused } = await pass.bring([bridge("b1"), bridge("b2", { mtu: 999_999 }), bridge("b3")]);
     expect(refused).toBeInstanceOf(KernelError);
     expect(refused).toMatchObject({
@@ -57,31 +57,31 @@ describe("a refusal", () => {
   });
 
   test("leaves the pass fit for the next step", async () => {
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     await pass.bring([bridge("b1", { mtu: 999_999 })]);
     expect(await pass.bring([bridge("b1")])).toEqual({ changed: 2 });
     expect(await pass.remove([{ place: "router", name: "b1" }])).toEqual({ changed: 1 });
     expect(names(router)).toEqual(["lo"]);
   });
 
-  test("of a name that somebody else has touches nothing, in either namespace", async () => {
+  test("with a name that is in use changes nothing in either namespace", async () => {
     ip(router, "link add pe-100 type bridge", "addr add 192.0.2.1/24 dev pe-100");
-    const before = shown(router, "addr show dev pe-100");
-    const legs: WantedLink[] = [
+    const before = ipJson(router, "addr show dev pe-100");
+    const legs: DesiredLink[] = [
       { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } },
       { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } },
     ];
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     const { changed, refused } = await pass.bring([bridge("b1"), ...legs]);
     expect(changed).toBe(0);
-    expect(refused?.message).toBe("pe-100: a link of this name is there already, and plumbline has not created it");
+    expect(refused?.message).toBe("pe-100: a link with this name already exists and was not created by plumbline");
     expect(await pass.remove(legs)).toEqual({ changed: 0 });
     expect(names(host)).toEqual(["lo"]);
-    expect(shown(router, "addr show dev pe-100")).toEqual(before);
+    expect(ipJson(router, "addr show dev pe-100")).toEqual(before);
   });
 
   test("comes too late for a link that vanished meanwhile, and the pass knows then", async () => {
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     await pass.bring([bridge("b1")]);
     ip(router, "link del dev b1");
     const { refused } = await pass.bring([bridge("b1", { mtu: 1400 })]);
@@ -92,7 +92,7 @@ describe("a refusal", () => {
 });
 
 describe("an interface of the node", () => {
-  const nic: WantedLink = { place: "router", name: "eth7", type: "nic", owner: "Underlay/u" };
+  const nic: DesiredLink = { place: "router", name: "eth7", type: "nic", owner: "Underlay/u" };
   beforeEach(() => {
     ip(
       host,
@@ -115,7 +115,7 @@ describe("an interface of the node", () => {
   test("moves with its addresses and routes, and back, as it was", async () => {
     const before = state(host);
     {
-      await using pass = await HostPass.open(places, signal);
+      await using pass = await LinkApplier.open(places, signal);
       expect(await pass.bring([nic])).not.toHaveProperty("refused");
       expect(await pass.bring([nic])).toEqual({ changed: 0 });
       expect(pass.have.router.get("eth7")).toMatchObject({ alias: "plumbline:Underlay/u moved was uplink of rack 7", mtu: 1600, up: true });
@@ -124,7 +124,7 @@ describe("an interface of the node", () => {
     expect(state(router)).toEqual(before);
     ip(router, "route add 10.99.0.0/16 via 192.0.2.9 proto bgp");
     {
-      await using pass = await HostPass.open(places, signal);
+      await using pass = await LinkApplier.open(places, signal);
       expect(await pass.bring([nic])).toEqual({ changed: 0 });
       expect(await pass.remove([nic])).not.toHaveProperty("refused");
       expect(pass.have.router.has("eth7")).toBe(false);
@@ -135,7 +135,7 @@ describe("an interface of the node", () => {
 
   test("moves there and back within one pass, as when a step is undone", async () => {
     const before = state(host);
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     await pass.bring([nic]);
     await pass.remove([nic]);
     await pass.bring([nic]);
@@ -144,7 +144,7 @@ describe("an interface of the node", () => {
     expect(state(host)).toEqual(before);
   });
 
-  test("whose routes are refused there goes back with all that it had", async () => {
+  test("whose routes are rejected moves back with its addresses and routes", async () => {
     ip(
       host,
       "addr add 198.51.100.77/32 dev lo",
@@ -152,23 +152,23 @@ describe("an interface of the node", () => {
       "route add 10.11.0.0/16 via 192.0.2.1",
     );
     const before = state(host);
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     const { refused } = await pass.bring([nic]);
     expect(refused).toMatchObject({ link: "eth7", words: expect.stringContaining("nvalid") as string });
     expect(await pass.remove([nic])).not.toHaveProperty("refused");
     expect(state(host)).toEqual(before);
   });
 
-  test("that somebody put into the router's namespace is raised, and stays", async () => {
+  test("that was already in the router's namespace is set up and stays", async () => {
     ip(host, `link set eth7 netns ${router}`);
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     expect(await pass.bring([nic])).toEqual({ changed: 1 });
     expect(await pass.remove([nic])).toEqual({ changed: 0 });
     expect(names(router)).toEqual(["lo", "eth7"]);
   });
 
-  test("that is not there is refused", async () => {
-    await using pass = await HostPass.open(places, signal);
+  test("that does not exist is rejected", async () => {
+    await using pass = await LinkApplier.open(places, signal);
     const { refused } = await pass.bring([{ ...nic, name: "eth8" }]);
     expect(refused?.words).toBe("Interface eth8 not present on node");
   });
@@ -176,11 +176,11 @@ describe("an interface of the node", () => {
 
 describe("our own namespace", () => {
   test("is the host's where none is named", async () => {
-    const own: WantedLink[] = [
+    const own: DesiredLink[] = [
       { place: "host", name: `plt${router.slice(3, 9)}`, type: "veth", owner, peer: { place: "router", name: "pe-1" } },
       { place: "router", name: "pe-1", type: "veth", owner, peer: { place: "host", name: `plt${router.slice(3, 9)}` } },
     ];
-    await using pass = await HostPass.open({ router }, signal);
+    await using pass = await LinkApplier.open({ router }, signal);
     try {
       expect(await pass.bring(own.toReversed())).not.toHaveProperty("refused");
       expect(await pass.bring(own)).toEqual({ changed: 0 });
@@ -197,7 +197,7 @@ describe("a namespace", () => {
     try {
       await Promise.all([ensureNamespace(name, signal), ensureNamespace(name, signal)]);
       await ensureNamespace(name, signal);
-      expect((shown(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
+      expect((ipJson(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
     } finally {
       execFileSync("ip", ["netns", "del", name]);
     }
@@ -207,7 +207,7 @@ describe("a namespace", () => {
     const name = `${router}l`;
     const wanted = { "net/ipv4/conf/all/arp_accept": "1" };
     const settings = async () => {
-      await using pass = await HostPass.open({ host, router: name }, signal);
+      await using pass = await LinkApplier.open({ host, router: name }, signal);
       return (await pass.sysctls(wanted, "router")).changed;
     };
     try {
@@ -216,7 +216,7 @@ describe("a namespace", () => {
         number = await addedAs(name, number);
         await ensureNamespace(name, signal);
         await raiseLoopback(name, signal);
-        expect((shown(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
+        expect((ipJson(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
         expect([await settings(), await settings()]).toEqual([Object.keys(wanted), []]);
         if (round === 1) execFileSync("ip", ["netns", "del", name]);
       }
@@ -225,9 +225,9 @@ describe("a namespace", () => {
     }
   });
 
-  test("that cannot be entered says why", async () => {
+  test("that cannot be entered reports the reason", async () => {
     const missing = `${router}m`;
-    await expect(HostPass.open({ host, router: missing }, signal)).rejects.toMatchObject({
+    await expect(LinkApplier.open({ host, router: missing }, signal)).rejects.toMatchObject({
       code: "Unreachable",
       namespace: missing,
       message: `Cannot open network namespace "${missing}": No such file or directory`,
@@ -235,7 +235,7 @@ describe("a namespace", () => {
     await expect(routeTo("192.0.2.1", missing, signal)).rejects.toMatchObject({ code: "Unreachable" });
   });
 
-  test("that is only a file says that it cannot be entered, and is not created over it", async () => {
+  test("that is only a file is reported as not enterable, and is not replaced", async () => {
     const name = `${router}f`;
     execFileSync("touch", [`/run/netns/${name}`]);
     try {
@@ -249,7 +249,7 @@ describe("a namespace", () => {
   });
 
   test("has its settings written only where they differ, and those that the kernel lacks are named", async () => {
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     const wanted = { "net/ipv4/conf/all/forwarding": "1", "net/ipv4/conf/all/arp_accept": "1", "net/ipv4/conf/all/nosuch": "1" };
     expect(await pass.sysctls(wanted, "router")).toEqual({
       changed: ["net/ipv4/conf/all/forwarding", "net/ipv4/conf/all/arp_accept"],
@@ -266,7 +266,7 @@ describe("a namespace", () => {
 test("how links make their addresses is read again once there is a new link, or we have changed anything", async () => {
   const modes = new AddressModes();
   const modeOf = async (link: string) => {
-    await using pass = await HostPass.open(places, signal, modes);
+    await using pass = await LinkApplier.open(places, signal, modes);
     return pass.have.router.get(link)?.addrGenMode;
   };
   ip(router, "link add br-a type bridge");
@@ -278,24 +278,24 @@ test("how links make their addresses is read again once there is a new link, or 
 
   ip(router, "link set br-a addrgenmode eui64");
   {
-    await using pass = await HostPass.open(places, signal, modes);
+    await using pass = await LinkApplier.open(places, signal, modes);
     expect(pass.have.router.get("br-a")?.addrGenMode).toBe("none");
     await pass.bring([{ type: "bridge", place: "router", name: "br-c", owner: "L2VNI/c" }]);
   }
   expect(await modeOf("br-a")).toBe("eui64");
 });
 
-test("the way to an address is told by the interface that carries it", async () => {
+test("finds the interface of the route to an address", async () => {
   ip(host, "link add up0 type bridge", "addr add 192.0.2.5/24 dev up0", "link set up0 up", "route add 10.0.0.0/8 via 192.0.2.1");
   expect(await routeTo("10.1.2.3", host, signal)).toEqual({ device: "up0", source: "192.0.2.5", gateway: "192.0.2.1" });
   expect(await routeTo("192.0.2.9", host, signal)).toEqual({ device: "up0", source: "192.0.2.5" });
   expect(await routeTo("203.0.113.1", host, signal)).toBeUndefined();
 });
 
-test("addresses are told once more to whoever listens, and stay as they are", async () => {
-  await using pass = await HostPass.open(places, signal);
+test("announces addresses to listeners again without changing them", async () => {
+  await using pass = await LinkApplier.open(places, signal);
   await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "2001:db8::1/64"] })]);
-  const addresses = () => (shown(router, "addr show dev b1") as { addr_info: unknown }[])[0]?.addr_info;
+  const addresses = () => (ipJson(router, "addr show dev b1") as { addr_info: unknown }[])[0]?.addr_info;
   const before = addresses();
 
   const monitor = spawn("ip", ["-n", router, "monitor", "address"]);
@@ -314,15 +314,15 @@ test("addresses are told once more to whoever listens, and stay as they are", as
   expect(addresses()).toEqual(before);
 });
 
-test("an address that someone removed since the links were read is not added by telling of it", async () => {
-  await using pass = await HostPass.open(places, signal);
+test("does not add an address that was removed since the links were read", async () => {
+  await using pass = await LinkApplier.open(places, signal);
   await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "192.0.2.2/24"] })]);
   ip(router, "addr del 192.0.2.2/24 dev b1");
   await pass.announce("router", [
     { link: "b1", address: "192.0.2.1/24" },
     { link: "b1", address: "192.0.2.2/24" },
   ]);
-  const [b1] = shown(router, "addr show dev b1") as { addr_info: { family: string; local: string }[] }[];
+  const [b1] = ipJson(router, "addr show dev b1") as { addr_info: { family: string; local: string }[] }[];
   expect(b1?.addr_info.filter(({ family }) => family === "inet").map(({ local }) => local)).toEqual(["192.0.2.1"]);
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Batch } from "../../src/hostnet/batch.ts";
-import { createNamespaces, shown, type TestNamespaces } from "../support/namespaces.ts";
+import { createNamespaces, ipJson, type TestNamespaces } from "../support/namespaces.ts";
 
 let namespaces: TestNamespaces;
 let namespace: string;
@@ -13,50 +13,50 @@ beforeAll(() => {
 afterAll(() => namespaces.remove());
 
 const never = new AbortController().signal;
-const words = (line: string) => line.split(" ");
-const names = () => (shown(namespace, "link") as { ifname: string }[]).map(({ ifname }) => ifname);
+const args = (line: string) => line.split(" ");
+const names = () => (ipJson(namespace, "link") as { ifname: string }[]).map(({ ifname }) => ifname);
 /** It never ends by itself. */
-const hang = [words("monitor link")];
+const hang = [args("monitor link")];
 
 describe("a batch", () => {
   test("answers the reads that come after the writes, in order", async () => {
     await using batch = new Batch(namespace, never);
     const { replies } = await batch.run(
-      [words("link add name b1 type bridge"), words("link add name b2 type bridge")],
-      [words("addr show dev b2"), words("addr show dev b1")],
+      [args("link add name b1 type bridge"), args("link add name b2 type bridge")],
+      [args("addr show dev b2"), args("addr show dev b1")],
     );
     expect(replies).toMatchObject([[{ ifname: "b2", addr_info: [] }], [{ ifname: "b1" }]]);
-    expect(await batch.run([], [words("addr show dev lo")])).toMatchObject({
+    expect(await batch.run([], [args("addr show dev lo")])).toMatchObject({
       replies: [[{ addr_info: [{ local: "127.0.0.1" }, { local: "::1" }] }]],
     });
   });
 
-  test("stops at the first line that is refused, tells which, and goes on with the next lines", async () => {
+  test("stops at the first rejected line, reports it, and continues with the next lines", async () => {
     await using batch = new Batch(namespace, never);
-    await batch.run([], [words("addr show dev lo")]);
+    await batch.run([], [args("addr show dev lo")]);
     const { failed } = await batch.run(
-      [words("link add name c1 type bridge"), words("link add name lo type bridge"), words("link add name c2 type bridge")],
+      [args("link add name c1 type bridge"), args("link add name lo type bridge"), args("link add name c2 type bridge")],
       [],
     );
     expect(failed).toEqual({ line: 1, words: "RTNETLINK answers: File exists" });
     expect(names()).toContain("c1");
     expect(names()).not.toContain("c2");
-    expect(await batch.run([words("link add name c3 type bridge")], [])).toEqual({ replies: [] });
+    expect(await batch.run([args("link add name c3 type bridge")], [])).toEqual({ replies: [] });
     expect(names()).toContain("c3");
   });
 
-  test("blames the line whose words make no sense to ip", async () => {
+  test("reports the line that ip cannot parse", async () => {
     await using batch = new Batch(namespace, never);
-    const { failed } = await batch.run([words("link add name d1 type bridge"), words("link set dev d1 master nosuch")], []);
+    const { failed } = await batch.run([args("link add name d1 type bridge"), args("link set dev d1 master nosuch")], []);
     expect(failed).toEqual({ line: 1, words: 'Error: argument "nosuch" is wrong: Device does not exist' });
   });
 
-  test("keeps words with blanks, quotes and signs in one piece, on one line", async () => {
+  test("keeps arguments with blanks, quotes and signs intact, on one line", async () => {
     await using batch = new Batch(namespace, never);
     const alias = "rack 7 'left' # \\ \" \n link del dev lo";
     const { replies } = await batch.run(
-      [words("link add name e1 type bridge"), ["link", "set", "dev", "e1", "alias", alias]],
-      [words("addr show dev e1")],
+      [args("link add name e1 type bridge"), ["link", "set", "dev", "e1", "alias", alias]],
+      [args("addr show dev e1")],
     );
     expect(replies).toMatchObject([[{ ifalias: "rack 7 'left' ? ? ? ? link del dev lo" }]]);
   });
@@ -64,7 +64,7 @@ describe("a batch", () => {
   test("that hangs is killed when its time is over", async () => {
     await using batch = new Batch(namespace, never, 200);
     await expect(batch.run(hang, [])).rejects.toMatchObject({ name: "KernelError", code: "Timeout", namespace });
-    expect(await batch.run([], [words("addr show dev lo")])).toMatchObject({ replies: [[{ ifname: "lo" }]] });
+    expect(await batch.run([], [args("addr show dev lo")])).toMatchObject({ replies: [[{ ifname: "lo" }]] });
   });
 
   test("that hangs is killed when it is no longer wanted", async () => {
@@ -74,23 +74,23 @@ describe("a batch", () => {
     const reason = new Error("the agent ends");
     setTimeout(() => stop.abort(reason), 50);
     await expect(running).rejects.toBe(reason);
-    await expect(batch.run([], [words("addr show dev lo")])).rejects.toBe(reason);
+    await expect(batch.run([], [args("addr show dev lo")])).rejects.toBe(reason);
   });
 
   test("cannot be in a namespace that is not there", async () => {
     await using batch = new Batch(`${namespace}x`, never);
-    await expect(batch.run([], [words("addr")])).rejects.toMatchObject({
+    await expect(batch.run([], [args("addr")])).rejects.toMatchObject({
       code: "Unreachable",
       words: `Cannot open network namespace "${namespace}x": No such file or directory`,
     });
   });
 
-  test("learns the new index of a link that others have created anew, once it is retired", async () => {
+  test("uses the new index of a recreated link once the process is retired", async () => {
     await using batch = new Batch(namespace, never);
-    await batch.run([words("link add name f1 type bridge"), words("link set dev f1 up")], []);
+    await batch.run([args("link add name f1 type bridge"), args("link set dev f1 up")], []);
     await using other = new Batch(namespace, never);
-    await other.run([words("link del dev f1"), words("link add name f1 type bridge")], []);
+    await other.run([args("link del dev f1"), args("link add name f1 type bridge")], []);
     batch.retire();
-    expect(await batch.run([words("link set dev f1 mtu 1400")], [words("addr show dev f1")])).toMatchObject({ replies: [[{ mtu: 1400 }]] });
+    expect(await batch.run([args("link set dev f1 mtu 1400")], [args("addr show dev f1")])).toMatchObject({ replies: [[{ mtu: 1400 }]] });
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { changeAll } from "../../src/hostnet/change-all.ts";
 import { nft } from "../../src/hostnet/nft.ts";
-import { createNamespaces, ip, shown, type TestNamespaces } from "../support/namespaces.ts";
+import { createNamespaces, ip, ipJson, type TestNamespaces } from "../support/namespaces.ts";
 
 let namespaces: TestNamespaces;
 let namespace: string;
@@ -15,20 +15,20 @@ beforeAll(() => {
 afterAll(() => namespaces.remove());
 
 const never = new AbortController().signal;
-const words = (line: string) => line.split(" ");
+const args = (line: string) => line.split(" ");
 const addresses = () =>
-  (shown(namespace, "-4 addr show dev b0") as { addr_info?: { local: string }[] }[]).flatMap(({ addr_info: list = [] }) =>
+  (ipJson(namespace, "-4 addr show dev b0") as { addr_info?: { local: string }[] }[]).flatMap(({ addr_info: list = [] }) =>
     list.map(({ local }) => local),
   );
 
-test("a line that is refused costs none of the others, and each refusal has the kernel's words", async () => {
+test("a rejected line does not affect the others, and each rejection has the kernel's message", async () => {
   const lines = [
     "addr add 192.0.2.1/32 dev b0",
     "addr add 192.0.2.2/32 dev b7",
     "addr del 192.0.2.3/32 dev b0",
     "addr add 192.0.2.4/32 dev b0",
   ];
-  expect(await changeAll(lines.map(words), { signal: never, namespace })).toEqual(
+  expect(await changeAll(lines.map(args), { signal: never, namespace })).toEqual(
     new Map([
       [1, 'Cannot find device "b7"'],
       [2, expect.stringMatching(/not found|Cannot assign/) as string],
@@ -38,29 +38,29 @@ test("a line that is refused costs none of the others, and each refusal has the 
 });
 
 test("a thousand lines are one process, and no lines are none", async () => {
-  const lines = Array.from({ length: 1_000 }, (_, at) => words(`addr add 198.18.${at >> 8}.${at & 255}/32 dev b0`));
+  const lines = Array.from({ length: 1_000 }, (_, at) => args(`addr add 198.18.${at >> 8}.${at & 255}/32 dev b0`));
   expect(await changeAll(lines, { signal: never, namespace })).toEqual(new Map());
   expect(addresses().filter((address) => address.startsWith("198.18.")).length).toBe(1_000);
   expect(await changeAll([], { signal: never, namespace: "plt-not-there" })).toEqual(new Map());
 });
 
-test("words that ip does not understand are an error, since what follows them was not tried", async () => {
-  await expect(changeAll([words("addr add 192.0.2.300/32 dev b0")], { signal: never, namespace })).rejects.toMatchObject({
+test("a line that ip cannot parse is an error, since the lines after it were not tried", async () => {
+  await expect(changeAll([args("addr add 192.0.2.300/32 dev b0")], { signal: never, namespace })).rejects.toMatchObject({
     name: "KernelError",
     code: "Refused",
   });
 });
 
-test("a namespace that is not there, a time that is up and an abort are told apart", async () => {
-  const line = [words("addr add 192.0.2.9/32 dev b0")];
+test("distinguishes a missing namespace, a timeout and an abort", async () => {
+  const line = [args("addr add 192.0.2.9/32 dev b0")];
   await expect(changeAll(line, { signal: never, namespace: "plt-not-there" })).rejects.toMatchObject({ code: "Unreachable" });
-  await expect(changeAll([words("monitor link")], { signal: never, namespace, deadlineMs: 100 })).rejects.toMatchObject({
+  await expect(changeAll([args("monitor link")], { signal: never, namespace, deadlineMs: 100 })).rejects.toMatchObject({
     code: "Timeout",
   });
   await expect(changeAll(line, { signal: AbortSignal.abort(new Error("enough")), namespace })).rejects.toThrow("enough");
 });
 
-test("nftables takes a text as a whole or not at all, and says what is wrong with it", async () => {
+test("nftables applies a ruleset as a whole or not at all, and reports the error", async () => {
   await nft("table inet one { chain c { }; }", { signal: never, namespace });
   await expect(nft("table inet two { }\nadd rule inet three c drop\n", { signal: never, namespace })).rejects.toMatchObject({
     code: "Refused",

@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Child } from "../../lab/child.ts";
-import { HostPass } from "../../src/hostnet/apply.ts";
+import { LinkApplier } from "../../src/hostnet/apply.ts";
 import { ovsAnswers } from "../../src/hostnet/ovs.ts";
-import { OVS_MASTER, type WantedLink } from "../../src/hostnet/desired-link.ts";
-import { createNamespaces, shown, type TestNamespaces } from "../support/namespaces.ts";
+import { OVS_MASTER, type DesiredLink } from "../../src/hostnet/desired-link.ts";
+import { createNamespaces, ipJson, type TestNamespaces } from "../support/namespaces.ts";
 
 const signal = AbortSignal.timeout(600_000);
 const owner = "L2VNI/red";
-const near: WantedLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
-const far: WantedLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
-const attached: WantedLink = { ...near, master: `${OVS_MASTER}br-ovs` };
+const near: DesiredLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
+const far: DesiredLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
+const attached: DesiredLink = { ...near, master: `${OVS_MASTER}br-ovs` };
 
 let namespaces: TestNamespaces;
 let places: { host: string; router: string };
@@ -54,9 +54,9 @@ async function startOvs(): Promise<void> {
   vsctl("add-br", "br-ovs", "--", "set", "bridge", "br-ovs", "datapath_type=netdev");
 }
 
-test("without Open vSwitch a leg that needs it is refused by name, and everything else goes on", async () => {
+test("without Open vSwitch a leg that needs it is rejected by name, and everything else is applied", async () => {
   expect(await ovsAnswers(signal)).toBe(false);
-  await using pass = await HostPass.open(places, signal);
+  await using pass = await LinkApplier.open(places, signal);
   const { changed, refused } = await pass.bring([attached, far]);
   expect(changed).toBe(0);
   expect(refused).toMatchObject({
@@ -70,27 +70,27 @@ test("without Open vSwitch a leg that needs it is refused by name, and everythin
 test("a leg becomes a port of a bridge, is put back, and leaves the bridge as it was", async () => {
   await startOvs();
   {
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     expect(await pass.bring([attached, far])).not.toHaveProperty("refused");
     expect(ports()).toBe("host-100");
     expect(await pass.bring([attached, far])).toEqual({ changed: 0 });
   }
   vsctl("del-port", "host-100");
   {
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     expect(await pass.bring([attached, far])).toEqual({ changed: 1 });
     expect(ports()).toBe("host-100");
     // The kernel does not show a port of userspace as one, so somebody who asks for no bridge at all is not looked up there.
     expect(await pass.remove([near, { place: "host", name: "br-ovs" }])).toEqual({ changed: 2 });
   }
   expect(ports()).toBe("");
-  expect((shown(places.host, "link") as { ifname: string }[]).map(({ ifname }) => ifname)).toContain("br-ovs");
+  expect((ipJson(places.host, "link") as { ifname: string }[]).map(({ ifname }) => ifname)).toContain("br-ovs");
 });
 
-test("a bridge of ours is deleted, and one of somebody else's is not", async () => {
+test("deletes our own bridge and no other", async () => {
   vsctl("add-br", "br-hs-100", "--", "set", "bridge", "br-hs-100", "datapath_type=netdev", "external_ids:plumbline=L2VNI/old");
-  const own: WantedLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
-  await using pass = await HostPass.open(places, signal);
+  const own: DesiredLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
+  await using pass = await LinkApplier.open(places, signal);
   expect(await pass.bring([own])).toEqual({ changed: 2 });
   expect(vsctl("br-get-external-id", "br-hs-100", "plumbline")).toBe(owner);
   expect(await pass.bring([own, { ...own, name: "br-ovs" }])).toEqual({ changed: 0 });
@@ -98,8 +98,8 @@ test("a bridge of ours is deleted, and one of somebody else's is not", async () 
   expect(vsctl("list-br")).toBe("br-ovs");
 });
 
-test("what Open vSwitch cannot do is refused in its own words", async () => {
-  await using pass = await HostPass.open(places, signal);
+test("a rejection has the message of Open vSwitch", async () => {
+  await using pass = await LinkApplier.open(places, signal);
   const { refused } = await pass.bring([{ ...near, master: `${OVS_MASTER}br-nosuch` }, far]);
   expect(refused?.message).toBe("host-100: ovs-vsctl: no bridge named br-nosuch");
 });

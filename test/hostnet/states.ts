@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import type { Place, WantedLink } from "../../src/hostnet/desired-link.ts";
+import type { NetnsRole, DesiredLink } from "../../src/hostnet/desired-link.ts";
 
-const PLACES: readonly Place[] = ["host", "router"];
+const PLACES: readonly NetnsRole[] = ["host", "router"];
 const ADDRESSES = ["10.1.0.1/24", "10.1.0.2/24", "10.2.0.1/16", "192.0.2.1/32", "2001:db8:1::1/64", "2001:db8:2::1/64", "fd00::1/128"];
 const OWNERS = ["L2VNI/red", "L2VNI/blue", "L3VNI/red"];
 const BRIDGES = ["br-0", "br-1", "br-2"];
@@ -58,20 +58,24 @@ const wishes = fc.record({
 type Wishes = typeof wishes extends fc.Arbitrary<infer W> ? W : never;
 
 /** Any set of links that the kernel can have at once; VRFs and dummies only where it knows them. */
-export function states({ vrfs }: { vrfs: boolean }): fc.Arbitrary<WantedLink[]> {
+export function states({ vrfs }: { vrfs: boolean }): fc.Arbitrary<DesiredLink[]> {
   return wishes.map((wish) => possible(vrfs ? wish : { ...wish, vrfs: [], dummies: [] }));
 }
 
-function possible({ vrfs, dummies, bridges, vxlans, cables }: Wishes): WantedLink[] {
-  const links = new Map<string, WantedLink>();
-  const typeOf = (at: Place, name = "") => links.get(`${at}/${name}`)?.type;
-  const add = (link: { place: Place; name: string; common: object; master?: string | undefined }, also: object, ...masters: string[]) => {
+function possible({ vrfs, dummies, bridges, vxlans, cables }: Wishes): DesiredLink[] {
+  const links = new Map<string, DesiredLink>();
+  const typeOf = (at: NetnsRole, name = "") => links.get(`${at}/${name}`)?.type;
+  const add = (
+    link: { place: NetnsRole; name: string; common: object; master?: string | undefined },
+    also: object,
+    ...masters: string[]
+  ) => {
     const { common: fields, master, ...own } = link;
     const allowed = masters.includes(typeOf(link.place, master) ?? "") ? master : undefined;
     const whole = Object.entries({ ...own, ...fields, master: allowed, ...also }).filter(([, value]) => value !== undefined);
-    links.set(`${link.place}/${link.name}`, Object.fromEntries(whole) as unknown as WantedLink);
+    links.set(`${link.place}/${link.name}`, Object.fromEntries(whole) as unknown as DesiredLink);
   };
-  const isFree = ({ place: at, name }: { place: Place; name: string }) => typeOf(at, name) === undefined;
+  const isFree = ({ place: at, name }: { place: NetnsRole; name: string }) => typeOf(at, name) === undefined;
 
   for (const link of vrfs) if (isFree(link)) add(link, {});
   for (const link of dummies) if (isFree(link)) add(link, {}, "vrf");

@@ -1,9 +1,9 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import * as fc from "fast-check";
-import { HostPass } from "../../src/hostnet/apply.ts";
-import type { Place, WantedLink } from "../../src/hostnet/desired-link.ts";
-import { ip, shown } from "../support/namespaces.ts";
+import { LinkApplier } from "../../src/hostnet/apply.ts";
+import type { NetnsRole, DesiredLink } from "../../src/hostnet/desired-link.ts";
+import { ip, ipJson } from "../support/namespaces.ts";
 import { meddlings } from "./states.ts";
 
 interface Shown {
@@ -35,11 +35,11 @@ interface Course {
  * From one state to the next, with a person's meddling in between: what the kernel has then is what was wanted, nothing is left to do, and what is not ours
  * is as before.
  */
-export async function checkTransitions(places: Namespaces, states: fc.Arbitrary<WantedLink[]>, course: Course): Promise<void> {
+export async function checkTransitions(places: Namespaces, states: fc.Arbitrary<DesiredLink[]>, course: Course): Promise<void> {
   const signal = new AbortController().signal;
   addForeign(places);
   const untouched = foreign(look(places));
-  let last: WantedLink[] = [];
+  let last: DesiredLink[] = [];
   const property = fc.asyncProperty(states, meddlings, async (want, meddling) => {
     for (const { at, how } of meddling) {
       const link = last[at % Math.max(1, last.length)];
@@ -47,7 +47,7 @@ export async function checkTransitions(places: Namespaces, states: fc.Arbitrary<
       if (link) tryIp(places[link.place], how.replace("NAME", link.name));
     }
     {
-      await using pass = await HostPass.open(places, signal);
+      await using pass = await LinkApplier.open(places, signal);
       const kept = new Set(named(want));
       const removed = await pass.remove(last.filter(({ place, name }) => !kept.has(`${place}/${name}`)));
       equal(removed.refused, undefined);
@@ -59,12 +59,12 @@ export async function checkTransitions(places: Namespaces, states: fc.Arbitrary<
     const kernel = look(places);
     for (const link of want) deepEqual(found(link, kernel), wanted(link));
     deepEqual(ours(kernel).toSorted(), named(want));
-    await using again = await HostPass.open(places, signal);
+    await using again = await LinkApplier.open(places, signal);
     deepEqual(await again.bring(want), { changed: 0 });
   });
   await fc.assert(property, { ...course, endOnFailure: true });
   {
-    await using pass = await HostPass.open(places, signal);
+    await using pass = await LinkApplier.open(places, signal);
     await pass.remove(last);
   }
   deepEqual(ours(look(places)), []);
@@ -88,13 +88,13 @@ function addForeign({ host, router }: Namespaces): void {
   }
 }
 
-type Kernel = Readonly<Record<Place, readonly Shown[]>>;
+type Kernel = Readonly<Record<NetnsRole, readonly Shown[]>>;
 
 /** Everything, by one look at each namespace. */
 function look(places: Namespaces): Kernel {
   const [host = [], router = []] = [places.host, places.router].map((name) => {
-    const modes = new Map((shown(name, "link") as Shown[]).map((link) => [link.ifname, link.inet6_addr_gen_mode]));
-    const links = shown(name, "addr") as Shown[];
+    const modes = new Map((ipJson(name, "link") as Shown[]).map((link) => [link.ifname, link.inet6_addr_gen_mode]));
+    const links = ipJson(name, "addr") as Shown[];
     for (const link of links) link.inet6_addr_gen_mode = modes.get(link.ifname) ?? "";
     return links;
   });
@@ -113,7 +113,7 @@ function foreign({ host, router }: Kernel): unknown {
 }
 
 /** What the kernel has, in the words of what was wanted. */
-function found(want: WantedLink, kernel: Kernel): unknown {
+function found(want: DesiredLink, kernel: Kernel): unknown {
   const link = kernel[want.place].find(({ ifname }) => ifname === want.name);
   if (!link) return undefined;
   const { info_kind: type, info_data = {}, info_slave_data: port } = link.linkinfo ?? {};
@@ -144,9 +144,9 @@ function found(want: WantedLink, kernel: Kernel): unknown {
   };
 }
 
-function peerOf(place: Place, { link, link_index, ifindex }: Shown, kernel: Kernel): { place: Place; name: string } {
-  if (link !== undefined) return { place, name: link };
-  const other = place === "host" ? "router" : "host";
+function peerOf(role: NetnsRole, { link, link_index, ifindex }: Shown, kernel: Kernel): { place: NetnsRole; name: string } {
+  if (link !== undefined) return { place: role, name: link };
+  const other = role === "host" ? "router" : "host";
   const peer = kernel[other].find((candidate) => candidate.ifindex === link_index && candidate.link_index === ifindex);
   return { place: other, name: peer?.ifname ?? "?" };
 }
@@ -160,7 +160,7 @@ function tableOf({ linkinfo }: Shown): unknown {
   return linkinfo?.info_kind === "vrf" ? linkinfo.info_data?.["table"] : undefined;
 }
 
-function wanted(want: WantedLink): unknown {
+function wanted(want: DesiredLink): unknown {
   return {
     ...want,
     up: true,
@@ -176,7 +176,7 @@ function ours(kernel: Kernel): string[] {
   return links.filter(([, link]) => !isForeign(link)).map(([place, { ifname }]) => `${place}/${ifname}`);
 }
 
-const named = (links: readonly WantedLink[]) => links.map(({ place, name }) => `${place}/${name}`).toSorted();
+const named = (links: readonly DesiredLink[]) => links.map(({ place, name }) => `${place}/${name}`).toSorted();
 
 function tryIp(namespace: string, command: string): void {
   try {

@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { KernelError } from "../../src/hostnet/error.ts";
-import { watchLinks } from "../../src/hostnet/watch-links.ts";
+import { watchLinks, watchNamespace } from "../../src/hostnet/watch-links.ts";
 import { createNamespaces, ip, type TestNamespaces } from "../support/namespaces.ts";
 
 let namespaces: TestNamespaces;
@@ -49,10 +52,27 @@ test("the bell rings for links and addresses of either namespace", async () => {
 test("a watch that was killed is started again, and rings for what it may have missed", async () => {
   process.kill(monitorOf(router), "SIGKILL");
   await rung();
-  expect(restarts).toMatchObject([{ code: "Unreachable", namespace: router, words: "ip monitor has ended" }]);
+  expect(restarts).toMatchObject([{ code: "Unreachable", namespace: router, words: "ip monitor ended" }]);
   rings = 0;
   ip(router, "link add b0 type bridge");
   await rung();
+});
+
+test("a watch that is slow to start rings when it listens: what changes after that is never missed", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "plumbline-links-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await writeFile(join(directory, "ip"), `#!/bin/sh\nsleep 1\nexec env PATH='${process.env["PATH"]}' ip "$@"\n`, { mode: 0o755 });
+  vi.stubEnv("PATH", `${directory}:${process.env["PATH"]}`);
+  const ended = new AbortController();
+  let slowRings = 0;
+  const slow = watchNamespace(host, () => (slowRings += 1), ended.signal);
+  vi.unstubAllEnvs();
+  await vi.waitUntil(() => slowRings > 0, { timeout: 60_000 });
+  slowRings = 0;
+  ip(host, "link add b0 type bridge");
+  await vi.waitFor(() => expect(slowRings).toBeGreaterThan(0), { timeout: 60_000 });
+  ended.abort();
+  await slow;
 });
 
 test("the watches end when they are no longer wanted", async () => {
@@ -62,7 +82,7 @@ test("the watches end when they are no longer wanted", async () => {
   for (const pid of monitors) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
 });
 
-test("a namespace that cannot be entered is tried again, with its reason told", async () => {
+test("retries a namespace that cannot be entered, and reports the reason", async () => {
   const ended = new AbortController();
   const reasons: string[] = [];
   const missing = watchLinks(

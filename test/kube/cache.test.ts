@@ -110,7 +110,7 @@ test("a server that does not stream lists is read by pages", async () => {
   await old.stop();
 });
 
-test("cut off, it goes on from where it was; after the server forgot that place, it reads all again", async () => {
+test("resumes the watch after a lost connection, and lists again when the resourceVersion has expired", async () => {
   const proxy = await CuttingProxy.before(api.server.port, 1);
   proxy.calm = true;
   const far = new KubeClient({ ...api.access, server: `https://127.0.0.1:${proxy.port}` });
@@ -148,7 +148,7 @@ test("cut off, it goes on from where it was; after the server forgot that place,
   await proxy.stop();
 });
 
-test("with a token that has expired it keeps trying, and goes on once there is a good one", async () => {
+test("retries with an expired token, and continues once the token is valid", async () => {
   const directory = await mkdtemp(join(tmpdir(), "cache-test-"));
   await writeFile(join(directory, "token"), "expired");
   const config = {

@@ -8,7 +8,7 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { CuttingProxy } from "../support/disconnecting-proxy.ts";
-import { complaints, COPIES, copier, copyCache, createNamespaces, revisions, sourceCache, SOURCES } from "./fixtures/copier.ts";
+import { copyProblems, COPIES, copier, copyCache, createNamespaces, revisions, sourceCache, SOURCES } from "./fixtures/copier.ts";
 
 const CYCLES = 30 * Math.max(1, Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0) / 3);
 const WRITERS = 3;
@@ -163,7 +163,7 @@ test(
 
     stopWriting.abort();
     await Promise.all(writing);
-    await vi.waitFor(async () => expect(await complaints(witness, never)).toEqual([]), { timeout: 60_000, interval: 500 });
+    await vi.waitFor(async () => expect(await copyProblems(witness, never)).toEqual([]), { timeout: 60_000, interval: 500 });
 
     const { items: wanted } = await witness.resource(ConfigMap).list({ namespace: SOURCES, signal: never });
     expect(wanted.length).toBeGreaterThan(CYCLES);

@@ -125,12 +125,12 @@ test("in a pod, a token that rotates is followed as soon as the server refuses t
 });
 
 test("what RBAC forbids is refused in the server's words", async () => {
-  const nobody = await clientWith({ token: api.server.token("nobody") });
-  await expect(nobody.resource(Service).list({ signal })).rejects.toMatchObject({
+  const none = await clientWith({ token: api.server.token("nobody") });
+  await expect(none.resource(Service).list({ signal })).rejects.toMatchObject({
     code: "Forbidden",
     status: 403,
     message:
-      'services is forbidden: User "plumbline:nobody" cannot list resource "services" in API group "" at the cluster scope; ask for a role that allows it',
+      'services is forbidden: User "plumbline:nobody" cannot list resource "services" in API group "" at the cluster scope; a role must allow it',
   });
 });
 

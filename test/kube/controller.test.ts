@@ -9,8 +9,8 @@ import { Cache } from "../../src/kube/cache/cache.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { complaints, COPIES, copier, type CopierOptions, copyCache, createNamespaces, sourceCache, SOURCES } from "./fixtures/copier.ts";
-import type { CopierSettings, CopierWord } from "./fixtures/copier-process.ts";
+import { copyProblems, COPIES, copier, type CopierOptions, copyCache, createNamespaces, sourceCache, SOURCES } from "./fixtures/copier.ts";
+import type { CopierSettings, CopierMessage } from "./fixtures/copier-process.ts";
 
 let api: SuiteApiServer;
 let client: KubeClient;
@@ -70,7 +70,7 @@ const revise = (revision: number) => (name: string) =>
 const remove = (name: string) => client.resource(ConfigMap).delete({ name, namespace: SOURCES }, { signal: never });
 
 async function settles(): Promise<void> {
-  await vi.waitFor(async () => expect(await complaints(client, never)).toEqual([]), { timeout: 60_000, interval: 200 });
+  await vi.waitFor(async () => expect(await copyProblems(client, never)).toEqual([]), { timeout: 60_000, interval: 200 });
 }
 
 test("hundreds of objects reach their wanted state with four workers, those found at start-up and those that come and change later", async () => {
@@ -103,7 +103,7 @@ test("reconciles that fail or want to look again later get there too", async () 
 
 /** The copier in a process of its own. */
 class CopierProcess {
-  readonly words: CopierWord[] = [];
+  readonly words: CopierMessage[] = [];
   readonly errors: string[] = [];
   readonly #process: ChildProcess;
   readonly exit: Promise<unknown[]>;
@@ -115,15 +115,15 @@ class CopierProcess {
     });
     this.exit = once(this.#process, "exit");
     const { stdout, stderr } = this.#process;
-    if (stdout) createInterface(stdout).on("line", (line) => this.words.push(JSON.parse(line) as CopierWord));
+    if (stdout) createInterface(stdout).on("line", (line) => this.words.push(JSON.parse(line) as CopierMessage));
     if (stderr) createInterface(stderr).on("line", (line) => this.errors.push(line));
   }
 
-  said(what: CopierWord["said"]): string[] {
+  said(what: CopierMessage["said"]): string[] {
     return this.words.flatMap((word) => (word.said === what ? ["name" in word ? word.name : ""] : []));
   }
 
-  async hasSaid(what: CopierWord["said"], times: number): Promise<void> {
+  async hasSaid(what: CopierMessage["said"], times: number): Promise<void> {
     const waiting = async () => {
       if (this.said(what).length < times) throw new Error(`said "${what}" ${this.said(what).length} times\n${this.errors.join("\n")}`);
     };

@@ -14,7 +14,7 @@ const SEED = 20_260_803;
 const ROUNDS = 5;
 const CHANGES_PER_ROUND = 220;
 const NAMES = 60;
-const COLOURS = ["red", "green", "blue"];
+const COLORS = ["red", "green", "blue"];
 
 const { signal } = new AbortController();
 
@@ -50,7 +50,7 @@ class Writer {
     const name = `map-${Math.floor(this.#random() * NAMES)}`;
     const ref = { name, namespace: "default" };
     const data = {
-      colour: COLOURS[Math.floor(this.#random() * COLOURS.length)] ?? "",
+      colour: COLORS[Math.floor(this.#random() * COLORS.length)] ?? "",
       change: String(this.changes++),
       filler: "x".repeat(3_000),
     };
@@ -144,9 +144,9 @@ test("over a thousand changes through a network that resets, stalls, truncates a
     const fresh = byKey((await direct.resource(ConfigMap).list({ namespace: "default", signal })).items);
     await vi.waitFor(() => expect(byKey(cache.list())).toEqual(fresh), { timeout: 60_000, interval: 50 });
     expect(byKey(follower.held.values())).toEqual(fresh);
-    for (const colour of COLOURS) {
-      const expected = cache.list().filter(({ data }) => data?.["colour"] === colour);
-      expect(new Set(cache.by("colour", colour))).toEqual(new Set(expected));
+    for (const color of COLORS) {
+      const expected = cache.list().filter(({ data }) => data?.["colour"] === color);
+      expect(new Set(cache.by("colour", color))).toEqual(new Set(expected));
     }
     heap.push(heapAfterCollection());
   }

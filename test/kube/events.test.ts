@@ -88,7 +88,7 @@ test("many messages of one kind end as one combined Event", async () => {
   });
 });
 
-test("an Event that was deleted meanwhile is written anew", async () => {
+test("writes an Event again that was deleted meanwhile", async () => {
   const lamp = await create(ConfigMap, { name: "old-lamp", namespace: "default" });
   const flicker = { type: "Warning", reason: "Flickers", message: "the lamp flickers" } as const;
   recorder.record(lamp, flicker);

@@ -8,8 +8,8 @@ import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { HoldingProxy } from "../support/delaying-proxy.ts";
-import type { ElectorSettings, ElectorWord } from "./fixtures/elector.ts";
+import { DelayingProxy } from "../support/delaying-proxy.ts";
+import type { ElectorSettings, ElectorMessage } from "./fixtures/elector.ts";
 
 const script = join(import.meta.dirname, "fixtures", "elector.ts");
 const namespace = "default";
@@ -47,7 +47,7 @@ afterEach(async () => {
 /** A candidate in a process of its own. */
 class Elector {
   readonly identity: string;
-  readonly words: ElectorWord[] = [];
+  readonly words: ElectorMessage[] = [];
   readonly #process: ChildProcess;
 
   constructor(identity: string, settings: Omit<ElectorSettings, "identity">) {
@@ -57,7 +57,7 @@ class Elector {
       stdio: ["ignore", "pipe", "inherit"],
     });
     if (this.#process.stdout) {
-      createInterface(this.#process.stdout).on("line", (line) => this.words.push(JSON.parse(line) as ElectorWord));
+      createInterface(this.#process.stdout).on("line", (line) => this.words.push(JSON.parse(line) as ElectorMessage));
     }
   }
 
@@ -76,7 +76,7 @@ class Elector {
     return this.words.flatMap((word) => (word.said === "leading" ? [word.takeover] : []));
   }
 
-  count(said: ElectorWord["said"]): number {
+  count(said: ElectorMessage["said"]): number {
     return this.words.filter((word) => word.said === said).length;
   }
 
@@ -206,7 +206,7 @@ test("a leader that was frozen and woken starts no new write, not even a renewal
 });
 
 test("a leader cut off from the API server stops by itself; what was under way when it was cut off is refused when it arrives late", async () => {
-  const proxy = await HoldingProxy.to(api.server.port);
+  const proxy = await DelayingProxy.to(api.server.port);
   try {
     const kubeconfig = join(api.server.directory, "through-proxy.kubeconfig");
     const direct = await readFile(await api.server.kubeconfig("admin"), "utf8");

@@ -38,7 +38,7 @@ async function index(it: Membership, node: string): Promise<number | undefined> 
 
 // Each waits most of the time, with a controller and nodes of its own.
 describe.concurrent("the published members", () => {
-  test("name whoever joins, with an index of its own, and forget a Node that is gone, but not its index", async (context) => {
+  test("list each node that joins with its own index, and drop a deleted Node but keep its index", async (context) => {
     const it = await published(context, ["join-a", "join-b"]);
     await it.client.resource(Node).create({ metadata: { name: "join-c" } }, { signal });
     it.startAgent("join-c");
@@ -57,7 +57,7 @@ describe.concurrent("the published members", () => {
     expect([await index(it, "join-a"), await index(it, "join-c")]).toEqual([a, c]);
   });
 
-  test("have the keys of agents, follow one that is started anew with another, and forget that of one that is replaced by an earlier version", async (context) => {
+  test("have the keys of agents, follow a restarted agent with a new key, and drop the key of one that is downgraded", async (context) => {
     const it = await published(context, ["key-a", "key-b"]);
     const [one, two] = ["A", "B"].map((letter) => `${letter.repeat(43)}=`) as [string, string];
     expect((await it.members())?.keys).toEqual({});
@@ -96,7 +96,7 @@ describe.concurrent("the published members", () => {
     await eventually(async () => expect((await it.members())?.live).toEqual(["next-a", "next-b", "next-c"]));
   });
 
-  test("that were broken while nobody led are left for a person, since assigning anew would renumber every node", async (context) => {
+  test("are not repaired when they were broken without a leader, because new indexes would renumber every node", async (context) => {
     const it = await published(context, ["left-a"]);
     await it.stopController();
     await it.client.resource(ConfigMap).patch({ name, namespace: it.namespace }, { data: { indexes: "[]" } }, { signal });
@@ -106,7 +106,7 @@ describe.concurrent("the published members", () => {
 });
 
 // Alone, because the Nodes of the others come and go.
-test("members are not written again while nobody comes or goes", async (context) => {
+test("members are not written again while no node joins or leaves", async (context) => {
   const it = await published(context, ["rest-a", "rest-b"]);
   const before = await it.stored();
   await throughout(2, async () => expect((await it.stored())?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion));

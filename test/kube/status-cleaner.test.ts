@@ -40,12 +40,12 @@ async function living(
 
 // Each waits most of the time, with a controller and nodes of its own.
 describe.concurrent("the janitor", () => {
-  test("the report of a silent agent is Unknown until the agent is back and repairs it; those of others are not touched", async (context) => {
+  test("marks the report of an agent that does not report Unknown until the agent is back; other reports are unchanged", async (context) => {
     const it = await living(context, ["one-a", "one-b", "one-c"]);
     const before = await it.report("one-b");
     await it.stopAgents("one-a");
     await eventually(async () => {
-      expect(await it.ready("one-a")).toEqual(["Unknown AgentSilent"]);
+      expect(await it.ready("one-a")).toEqual(["Unknown AgentNotReporting"]);
       expect((await it.members())?.live).toEqual(["one-b", "one-c"]);
     });
     const marked = await it.report("one-a");
@@ -53,7 +53,7 @@ describe.concurrent("the janitor", () => {
       ["Ready", "Unknown"],
       ["Degraded", "Unknown"],
     ]);
-    expect(marked?.status?.conditions?.[0]?.message).toMatch(/^The agent on node one-a has been silent since 20\d\d-/);
+    expect(marked?.status?.conditions?.[0]?.message).toMatch(/^Agent on node one-a has not reported since 20\d\d-/);
     expect((await it.report("one-b"))?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
 
     it.startAgent("one-a");
@@ -64,36 +64,38 @@ describe.concurrent("the janitor", () => {
     await throughout(1, async () => expect(await it.ready("one-a")).toEqual(["True"]));
   });
 
-  test("many silent at once: one Event first, then the marks, and no second Event", async (context) => {
+  test("many agents that stop at once: one Event, then the marks, and no second Event", async (context) => {
     const nodes = ["many-a", "many-b", "many-c", "many-d", "many-e"];
     const it = await living(context, nodes);
     const silent = nodes.slice(0, 4);
     await it.stopAgents(...silent);
     await eventually(async () => {
-      expect(await it.ready(...silent)).toEqual(silent.map(() => "Unknown AgentSilent"));
+      expect(await it.ready(...silent)).toEqual(silent.map(() => "Unknown AgentNotReporting"));
       expect((await it.members())?.live).toEqual(["many-e"]);
     });
     // The store numbers all writes in one row.
     const [event, ...more] = await it.events();
-    expect([event?.type, event?.reason, more]).toEqual(["Warning", "AgentsInDoubt", []]);
+    expect([event?.type, event?.reason, more]).toEqual(["Warning", "ManyAgentsNotReporting", []]);
     for (const later of [await it.stored(), ...(await Promise.all(silent.map((node) => it.report(node))))]) {
       expect(Number(later?.metadata.resourceVersion)).toBeGreaterThan(Number(event?.metadata.resourceVersion));
     }
     expect(await it.ready("many-e")).toEqual(["True"]);
-    expect((await it.events()).map(({ reason, count }) => [reason, count])).toEqual([["AgentsInDoubt", 1]]);
+    expect((await it.events()).map(({ reason, count }) => [reason, count])).toEqual([["ManyAgentsNotReporting", 1]]);
   });
 
   test("a report is deleted with its Lease when the Node is gone, and only then", async (context) => {
     const it = await living(context, ["gone-a", "gone-b", "gone-c"]);
     await it.stopAgents("gone-a", "gone-b");
-    await eventually(async () => expect(await it.ready("gone-a", "gone-b")).toEqual(["Unknown AgentSilent", "Unknown AgentSilent"]));
+    await eventually(async () =>
+      expect(await it.ready("gone-a", "gone-b")).toEqual(["Unknown AgentNotReporting", "Unknown AgentNotReporting"]),
+    );
     await it.client.resource(Node).delete({ name: "gone-a" }, { signal });
     await eventually(async () => {
       expect(await it.report("gone-a")).toBeUndefined();
       expect(await it.hasLease("gone-a")).toBe(false);
     });
     await throughout(2, async () => {
-      expect(await it.ready("gone-b")).toEqual(["Unknown AgentSilent"]);
+      expect(await it.ready("gone-b")).toEqual(["Unknown AgentNotReporting"]);
       expect(await it.hasLease("gone-b")).toBe(true);
     });
   });
@@ -135,11 +137,13 @@ describe.concurrent("the janitor", () => {
     for (const node of nodes) await createPod(it, daemonSet, node);
     await settle(it, daemonSet, { scheduled: 3, desired: 3 });
     await it.stopAgents("pods-a", "pods-b");
-    await eventually(async () => expect(await it.ready("pods-a", "pods-b")).toEqual(["Unknown AgentSilent", "Unknown AgentSilent"]));
+    await eventually(async () =>
+      expect(await it.ready("pods-a", "pods-b")).toEqual(["Unknown AgentNotReporting", "Unknown AgentNotReporting"]),
+    );
 
     await settle(it, daemonSet, { scheduled: 2, desired: 3 });
     await removePod(it, "pods-a");
-    await throughout(2, async () => expect(await it.ready("pods-a")).toEqual(["Unknown AgentSilent"]));
+    await throughout(2, async () => expect(await it.ready("pods-a")).toEqual(["Unknown AgentNotReporting"]));
 
     // That the agent of pods-b is not ready is no matter.
     await settle(it, daemonSet, { scheduled: 2, desired: 2 });
@@ -147,11 +151,11 @@ describe.concurrent("the janitor", () => {
       expect(await it.report("pods-a")).toBeUndefined();
       expect(await it.hasLease("pods-a")).toBe(false);
     });
-    await throughout(1, async () => expect(await it.ready("pods-b", "pods-c")).toEqual(["Unknown AgentSilent", "True"]));
+    await throughout(1, async () => expect(await it.ready("pods-b", "pods-c")).toEqual(["Unknown AgentNotReporting", "True"]));
   });
 });
 
-test("an API server that is away for longer than agents may be silent makes nobody silent", async (context) => {
+test("an outage of the API server that is longer than the Lease duration marks no agent", async (context) => {
   const nodes = ["away-a", "away-b", "away-c"];
   const it = await living(context, nodes);
   api.server.pause();

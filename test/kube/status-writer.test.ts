@@ -92,7 +92,7 @@ test("what a foreign hand edits, relabels or deletes is as it was a moment later
   expect(await reports.requests()).toEqual(after);
 });
 
-test("a process that starts anew and sees the same writes nothing, and the transition time stays", async () => {
+test("a restarted process that sees the same state writes nothing and keeps the transition time", async () => {
   const first = reporter("before");
   first.set("restart", ready("True", "same"));
   await eventually(async () => expect(await message("restart")).toBe("same"));
@@ -133,7 +133,7 @@ async function storm(name: string, over: AbortSignal): Promise<void> {
   }
 }
 
-test("while a foreign writer changes the object without pause, every picture of ours gets through, and in the end ours stands", async () => {
+test("every status is written while another writer keeps changing the object, and the last one remains", async () => {
   const reports = reporter("storm");
   reports.set("storm", ready("True", "calm"));
   await eventually(async () => expect(await message("storm")).toBe("calm"));

@@ -69,7 +69,7 @@ test("a write that a validator refuses is refused by the API server in our words
 test("a validator that throws does not stop a write", async () => {
   const { first } = await webhook();
   await expect(configMap("thrown", { throw: "a bug" })).resolves.toMatchObject({ data: { throw: "a bug" } });
-  expect(first.logged.join("\n")).toContain("webhook could not judge a write");
+  expect(first.logged.join("\n")).toContain("webhook could not validate a write");
 });
 
 test("without any webhook running writes go through, unchecked", async () => {
@@ -90,7 +90,7 @@ test("replicas that start together agree on one certificate", async () => {
   expect(replicas.flatMap(({ logged }) => logged).filter((line) => line.includes("reconcile failed"))).toEqual([]);
 });
 
-test("a foreign hand in the caBundle is undone, and a deleted Secret is made anew", async () => {
+test("restores an edited caBundle and a deleted Secret", async () => {
   const { name } = await webhook();
   const { webhooks = [] } = await configurations().get(name, { signal });
   const good = await caBundle(name);

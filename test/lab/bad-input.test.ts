@@ -37,7 +37,7 @@ test.each([
     "a kernel image that is not there",
     "",
     "/nowhere/linux",
-    /^plumbline: There is no kernel image \/nowhere\/linux: give the path of a User-Mode Linux\n$/,
+    /^plumbline: Kernel image \/nowhere\/linux not found: give the path of a User-Mode Linux\n$/,
   ],
   [
     "a kernel image that does not boot",

@@ -50,7 +50,7 @@ test("up prints the kubeconfig of a server that answers, a second up the same on
   expect(items).toHaveLength(1);
   expect(items[0]?.parts.map(({ name }) => name)).toEqual(["kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler"]);
 
-  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The control plane is down.\n" });
+  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The control plane is stopped.\n" });
   expect(items[0]?.parts.filter(({ pid }) => existsSync(`/proc/${pid}`))).toEqual([]);
   expect(existsSync(dirname(dirname(kubeconfig)))).toBe(false);
   expect(await readdir(runtime)).toEqual([]);

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cacheDirectory } from "../../lab/cached-build.ts";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { memoryDirectory } from "../../lab/kube/etcd.ts";
 import { Machine } from "../../lab/machine/machine.ts";
 import { startMachine, type StartedMachine } from "../../lab/machine/start.ts";

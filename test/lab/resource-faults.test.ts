@@ -5,7 +5,7 @@ import { Secret } from "../../src/api/core/secret.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { keyOf, type Kind, type KubeObject } from "../../src/api/kind.ts";
 import { CHECK_RESOURCE_FAULTS } from "../../lab/faults/check-resources.ts";
-import type { FaultGround } from "../../lab/faults/fault.ts";
+import type { FaultContext } from "../../lab/faults/fault.ts";
 import { POLICY_FAULTS } from "../../lab/faults/policies.ts";
 import { ROUTER_RESOURCE_FAULTS } from "../../lab/faults/router-resources.ts";
 import { SERVICE_RESOURCE_FAULTS } from "../../lab/faults/service-resources.ts";
@@ -31,11 +31,11 @@ describe.each(SERVERS)("on %s", (_name, start) => {
 
   test.each(FAULTS)("%s passes admission, and mending restores every object", async (_name, fault) => {
     const { signal } = new AbortController();
-    const ground: FaultGround = { node: "node2", nodes: NODES, client: server.client, host: noHost, signal };
+    const ground: FaultContext = { node: "node2", nodes: NODES, client: server.client, host: noHost, signal };
     const before = await objects(server);
     await fault.break(ground);
     expect(await objects(server)).not.toEqual(before);
-    await fault.mend?.(ground);
+    await fault.fix?.(ground);
     expect(await objects(server)).toEqual(before);
   });
 });

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const lab = (...args: string[]) => plumbline(["lab", ...args], { XDG_RUNTIME_DIR: runtime });
 
-test("up brings tor, nodes and client; commands run there; something breaks, is seen on the page and is mended; down leaves nothing", async () => {
+test("up brings tor, nodes and client; commands run there; something breaks, is seen on the page and is fixed; down leaves nothing", async () => {
   expect(await lab("status")).toMatchObject({ code: 1, stdout: expect.stringContaining("No lab is running") as string });
   const up = await lab("up");
   expect(up).toMatchObject({ code: 0, stderr: expect.stringContaining("Making node1") as string });
@@ -50,14 +50,14 @@ test("up brings tor, nodes and client; commands run there; something breaks, is 
   await cause.getByRole("link").first().click();
   await page.locator(".step.cause").filter({ hasText: "Link eth1 on node2" }).waitFor(PATIENCE);
   await page.goBack();
-  expect(await lab("mend", "link-down", "--node", "node2")).toMatchObject({ code: 0 });
+  expect(await lab("fix", "link-down", "--node", "node2")).toMatchObject({ code: 0 });
   expect(await port()).toContain("state UP");
   await cause.waitFor({ state: "detached", ...PATIENCE });
   expect(await lab("break", "nothing-known")).toMatchObject({ code: 2 });
 
   const status = await lab("status");
   expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining(`KUBECONFIG=${kubeconfig}`) as string });
-  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is down.\n" });
+  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is stopped.\n" });
   expect(existsSync(kubeconfig)).toBe(false);
   expect(await readdir(runtime)).toEqual([]);
 }, 900_000);

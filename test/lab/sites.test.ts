@@ -164,13 +164,13 @@ test.concurrent("a promotion beside a primary is forced without a word, and reco
 test.concurrent.each([
   ["FailedToPromote", "secondary", "primary", "Secondary False/FailedToPromote True/Error False/NotResyncing", PRIMARY],
   ["FailedToDemote", "primary", "secondary", "Primary False/FailedToDemote True/Error False/NotResyncing", IN_SYNC],
-] as const)("%s leaves the state as it was, and passes when the driver is mended", async (fault, from, to, meanwhile, after) => {
+] as const)("%s leaves the state as it was, and passes when the driver is fixed", async (fault, from, to, meanwhile, after) => {
   const { namespace } = await east.application({ role: from });
   if (from === "primary") await scaleDown(namespace);
   await east.site.csiAddons.break(`${namespace}/files`, fault);
   await setRole(east, namespace, "files", to);
   await becomes(east, namespace, "files", meanwhile);
-  await east.site.csiAddons.mend(`${namespace}/files`);
+  await east.site.csiAddons.fix(`${namespace}/files`);
   await vi.waitFor(async () => expect(await volumeState(east, namespace, "files")).toBe(after), PATIENCE);
 });
 
@@ -248,8 +248,9 @@ test.concurrent("a Kustomization puts back what it declares as soon as it is ask
   await kustomizations.patch(site, { spec: { suspend: true } }, { signal });
   await scale(namespace, "api", 0);
   await kustomizations.patch(site, ask("once"), { signal });
-  await vi.waitFor(async () =>
-    expect((await kustomizations.get("site", { namespace, signal })).status?.lastHandledReconcileAt).toBe("once"),
+  await vi.waitFor(
+    async () => expect((await kustomizations.get("site", { namespace, signal })).status?.lastHandledReconcileAt).toBe("once"),
+    PATIENCE,
   );
   expect(await replicas(namespace, "api")).toBe(0);
 

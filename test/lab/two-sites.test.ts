@@ -39,16 +39,16 @@ test("an application moves from one site to the other, once the first has let go
   expect(await sites()).toEqual({ east: "secondary secondary True Released 2", west: "primary primary True Held 3" });
 });
 
-test("while a volume does not arrive the site says so, and goes on when it is mended", async () => {
+test("while a volume does not arrive the site says so, and goes on when it is fixed", async () => {
   expect((await lab("break", "volume-never-arrives", "--site", "west")).stdout).toContain(
-    "plumbline lab mend volume-never-arrives --site west",
+    "plumbline lab fix volume-never-arrives --site west",
   );
   const moving = switchSite("west", "secondary");
   await vi.waitFor(
     async () => expect((await lab("status")).stdout).toContain("AwaitVolumes, waiting for VolumeReplication shop/data-db-0"),
     PATIENCE,
   );
-  expect((await lab("mend", "volume-never-arrives", "--site", "west")).stdout).toBe("west: volume-never-arrives is mended.\n");
+  expect((await lab("fix", "volume-never-arrives", "--site", "west")).stdout).toBe("west: volume-never-arrives is fixed.\n");
   expect(await moving).toMatchObject({ code: 0 });
 });
 
@@ -56,12 +56,12 @@ test("a site that does not reach the other one is not promoted", async () => {
   await lab("break", "peer-unreachable", "--site", "east");
   const moving = switchSite("east", "primary");
   await vi.waitFor(async () => expect((await sites())["east"]).toBe("primary secondary False Released 2"), PATIENCE);
-  await lab("mend", "peer-unreachable", "--site", "east");
+  await lab("fix", "peer-unreachable", "--site", "east");
   expect(await moving).toMatchObject({ code: 0 });
   expect(await sites()).toEqual({ east: "primary primary True Held 4", west: "secondary secondary True Released 3" });
 });
 
-test("a driver that refuses is an error of the policy, and the site goes on when it is mended", async () => {
+test("a driver that refuses is an error of the policy, and the site goes on when it is fixed", async () => {
   await lab("break", "volume-refuses", "--site", "east");
   const moving = switchSite("east", "secondary");
   await vi.waitFor(
@@ -69,7 +69,7 @@ test("a driver that refuses is an error of the policy, and the site goes on when
     PATIENCE,
   );
   expect((await sites())["east"]).toBe("secondary mixed False Held 4");
-  await lab("mend", "volume-refuses", "--site", "east");
+  await lab("fix", "volume-refuses", "--site", "east");
   expect(await moving).toMatchObject({ code: 0, stdout: expect.stringContaining("Error VolumeError: VolumeReplication shop/data-db-0: ") });
   expect((await sites())["east"]).toBe("secondary secondary True Released 4");
 });
@@ -80,13 +80,13 @@ test("a pod that refuses to die is named with its node, and no volume is demoted
   const moving = switchSite("west", "secondary");
   await vi.waitFor(async () => expect((await lab("status")).stdout).toContain("AwaitTermination, waiting for Pod shop/db-0\n"), PATIENCE);
   expect((await sites())["west"]).toMatch(/^secondary (primary|mixed) False Held 5$/);
-  await lab("mend", "pod-refuses-to-die", "--site", "west");
+  await lab("fix", "pod-refuses-to-die", "--site", "west");
   expect(await moving).toMatchObject({ code: 0, stdout: expect.stringContaining("Pod shop/db-0 belongs to StatefulSet db and ") });
   expect((await sites())["west"]).toBe("secondary secondary True Released 5");
 });
 
 test("down leaves nothing of it", async () => {
-  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is down.\n" });
+  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is stopped.\n" });
   expect(existsSync(kubeconfig)).toBe(false);
   expect(await readdir(runtime)).toEqual([]);
   expect(await lab("status")).toMatchObject({ code: 1 });

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Ended, plumbline } from "../support/command-line.ts";
+import { type CommandResult, plumbline } from "../support/command-line.ts";
 
 /** For `expect.poll`: long, because a busy machine is slow. */
 const EVENTUALLY = { timeout: 240_000, interval: 500 };
@@ -140,33 +140,36 @@ test("a lab that runs does not become another", async () => {
   expect(await lab("up", "--tors", "2")).toMatchObject({ code: 0 });
   expect(await lab("up", "--tors", "1")).toMatchObject({
     code: 1,
-    stderr: "plumbline: A lab with 2 nodes and 2 ToRs already runs; stop it first: plumbline lab down\n",
+    stderr: "plumbline: A lab with 2 nodes and 2 ToRs is already running: run plumbline lab down first\n",
   });
 });
 
 test.each<[string[], string]>([
-  [["up", "--nodes", "0"], "option '--nodes <count>' argument '0' is invalid. It is a number from 1 to 9."],
-  [["up", "--nodes", "10"], "option '--nodes <count>' argument '10' is invalid. It is a number from 1 to 9."],
-  [["up", "--tors", "3"], "option '--tors <count>' argument '3' is invalid. It is 1 or 2."],
+  [["up", "--nodes", "0"], "option '--nodes <count>' argument '0' is invalid. Must be a number from 1 to 9."],
+  [["up", "--nodes", "10"], "option '--nodes <count>' argument '10' is invalid. Must be a number from 1 to 9."],
+  [["up", "--tors", "3"], "option '--tors <count>' argument '3' is invalid. Must be 1 or 2."],
   [["up", "--sites", "2", "--tors", "2"], "option '--sites <count>' cannot be used with option '--tors <count>'"],
   [
     ["link", "node1-tor", "--loss", "101%"],
-    "option '--loss <percent>' argument '101%' is invalid. It is a percentage from 0% to 100%, such as 5%.",
+    "option '--loss <percent>' argument '101%' is invalid. Must be a percentage from 0% to 100%, such as 5%.",
   ],
-  [["link", "node1-tor", "--delay", "20"], "option '--delay <time>' argument '20' is invalid. It is a time from 0ms to 10s, such as 20ms."],
-  [["link", "node1-tor", "--mtu", "100"], "option '--mtu <bytes>' argument '100' is invalid. It is a number of bytes from 576 to 9000."],
-  [["link", "node1-tor", "--jitter", "5ms"], "--jitter needs --delay, which it varies"],
-  [["link", "node1-tor", "--reorder", "5%"], "--reorder needs --delay, which reordered packets do not wait for"],
+  [
+    ["link", "node1-tor", "--delay", "20"],
+    "option '--delay <time>' argument '20' is invalid. Must be a duration from 0ms to 10s, such as 20ms.",
+  ],
+  [["link", "node1-tor", "--mtu", "100"], "option '--mtu <bytes>' argument '100' is invalid. Must be a number of bytes from 576 to 9000."],
+  [["link", "node1-tor", "--jitter", "5ms"], "--jitter requires --delay"],
+  [["link", "node1-tor", "--reorder", "5%"], "--reorder requires --delay"],
   [["link", "node1-tor", "--clear", "--mtu", "1280"], "option '--clear' cannot be used with option '--mtu <bytes>'"],
-  [["link", "--clear"], "Which link? List them with: plumbline lab link"],
-  [["link", "node9-tor", "--clear"], "The lab has no link node9-tor; it has node1-mgmt, "],
-  [["break", "link-down", "--node", "node5"], "The lab has no node5; it has node1, node2"],
-])("%j is refused with one sentence", async (args, sentence) => {
-  const { code, stdout, stderr }: Ended = await lab(...args);
+  [["link", "--clear"], "No link given: list them with plumbline lab link"],
+  [["link", "node9-tor", "--clear"], "The lab has no link node9-tor, only node1-mgmt, "],
+  [["break", "link-down", "--node", "node5"], "The lab has no node5, only node1, node2"],
+])("%j is rejected with one sentence", async (args, sentence) => {
+  const { code, stdout, stderr }: CommandResult = await lab(...args);
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(sentence) as string });
 });
 
 test("down leaves nothing", async () => {
-  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is down.\n" });
+  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is stopped.\n" });
   expect(await readdir(runtime)).toEqual([]);
 });

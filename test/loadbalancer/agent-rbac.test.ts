@@ -30,10 +30,10 @@ import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { printMembers } from "../../src/kube/members/members.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { addSpeaker } from "../../src/loadbalancer/speaker/agent.ts";
-import { NOTHING_REFUSED } from "../../src/loadbalancer/speaker/bgp/rejected.ts";
-import { SpeakerMemory } from "../../src/loadbalancer/speaker/stored-decisions.ts";
+import { NOTHING_REJECTED } from "../../src/loadbalancer/speaker/bgp/rejected.ts";
+import { SpeakerStateStore } from "../../src/loadbalancer/speaker/stored-decisions.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { refusals } from "../support/errors.ts";
+import { forbiddenRequests } from "../support/errors.ts";
 
 // The rights of the chart, and the admission policy that keeps an agent to its own node.
 
@@ -92,11 +92,11 @@ async function startAgent(): Promise<void> {
     namespace: metallb,
     systemNamespace: own,
     ignoreExclude: false,
-    memory: new SpeakerMemory(directory, log),
+    memory: new SpeakerStateStore(directory, log),
     drivers: () => ({
       bgp: () => ({
         applied: [],
-        refusals: NOTHING_REFUSED,
+        refusals: NOTHING_REJECTED,
         apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
         settled: () => Promise.resolve(void settled++),
       }),
@@ -126,7 +126,7 @@ const create = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object,
   admin.resource(kind).create({ metadata: { name, namespace }, spec } as never, { signal });
 
 test("with the rights of the chart the agent does all of its work, and is refused nothing", async () => {
-  const before = await refusals();
+  const before = await forbiddenRequests();
   await startAgent();
   const peer = { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.1", passwordSecret: { name: "tor" } };
   await create(BGPPeer, "tor", peer);
@@ -163,10 +163,10 @@ test("with the rights of the chart the agent does all of its work, and is refuse
       expect((await admin.resource(kind as Kind).list({ signal })).items).toEqual([]);
     }
   });
-  expect(await refusals()).toBe(before);
+  expect(await forbiddenRequests()).toBe(before);
 });
 
-test("a right that is missing flips no result, and is told as the reason why the result is old", async () => {
+test("a missing RBAC right keeps the result, and the condition's reason says why it is old", async () => {
   const kind: Kind<KubeObject & { rules: { resources: string[] }[] }> = {
     group: "rbac.authorization.k8s.io",
     version: "v1",
@@ -187,7 +187,7 @@ test("a right that is missing flips no result, and is told as the reason why the
     const { result, conditions, resources } = (await state()) ?? {};
     expect(result).toBe("Valid");
     expect(conditions).toMatchObject([{ type: "Valid", status: "True", reason: "SecretUnreadable" }]);
-    expect(conditions?.[0]?.message).toContain("The API does not let us read Secret other: BGPPeer second is left out; apart from that: ");
+    expect(conditions?.[0]?.message).toContain("Access to Secret other denied: BGPPeer second is not applied; otherwise: ");
     expect(resources?.filter(({ kind }) => kind === "BGPPeer").map(({ name, state }) => `${name} ${state}`)).toEqual([
       "second Failed",
       "third Applied",
@@ -227,7 +227,7 @@ describe("what it may not", () => {
     client.close();
   });
 
-  test("of what agents report, it writes and removes only what is of its own node", async () => {
+  test("an agent writes and deletes only reports of its own node", async () => {
     const [mine, theirs] = [agentOf("worker0"), agentOf("worker1")];
     await theirs.resource(ServiceBGPStatus).create(report("api-worker1", "worker1"), { signal });
     const other = { name: "api-worker1", namespace: "shop" };
@@ -249,7 +249,7 @@ describe("what it may not", () => {
     for (const client of [mine, theirs]) client.close();
   });
 
-  test("a ServiceL2Status changes hands, but only into the hands of who writes it", async () => {
+  test("a ServiceL2Status can move to another node, but only to the node that writes it", async () => {
     const [mine, theirs] = [agentOf("worker0"), agentOf("worker1")];
     const status = { name: "api", namespace: "shop" };
     await theirs.resource(ServiceL2Status).create(report("api", "worker1"), { signal });
@@ -269,7 +269,7 @@ describe("what it may not", () => {
   });
 });
 
-test("an agent that ends waits until what FRR has is on the disk", async () => {
+test("an agent that stops waits until the FRR state is on disk", async () => {
   expect(settled).toBe(0);
   await Promise.all(running.splice(0).map((stop) => stop()));
   expect(settled).toBe(1);

@@ -34,7 +34,7 @@ describe("two Services that share an address", () => {
   const service = (name: string, port: number, more: Partial<Service["spec"]> = {}) =>
     cluster.service(name, { annotations, ports: [{ protocol: "TCP", port }], selector: { app: "web" }, ...more });
 
-  test("share it under policy Local only with the same endpoints, looked at anew when a selector changes", async () => {
+  test("share it under policy Local only with the same endpoints, checked again when a selector changes", async () => {
     await cluster.pool("shared", ["192.0.2.10/32"]);
     await service("one", 80, { externalTrafficPolicy: "Local" });
     await cluster.hasAddresses("one", "192.0.2.10");
@@ -45,7 +45,7 @@ describe("two Services that share an address", () => {
     await cluster.hasAddresses("two", "192.0.2.10");
   });
 
-  test("share it with another policy not at all, looked at anew when the policy changes", async () => {
+  test("do not share it with another policy, checked again when the policy changes", async () => {
     await cluster.pool("shared", ["192.0.2.10/32"]);
     await service("one", 80, { externalTrafficPolicy: "Local" });
     await cluster.hasAddresses("one", "192.0.2.10");
@@ -173,7 +173,7 @@ describe("pools that go", () => {
     expect(await cluster.addresses("web")).toEqual(["192.0.2.10"]);
   });
 
-  test("all of them leave nobody an address, and one that comes gives to all who had one", async () => {
+  test("deleting all pools releases every address, and a new pool serves all Services again", async () => {
     await cluster.pool("a", ["192.0.2.10/32"]);
     await cluster.pool("b", ["192.0.2.20/32"]);
     for (const name of ["one", "two"]) await cluster.service(name);

@@ -72,16 +72,16 @@ async function advertiseBgp(pool: string): Promise<void> {
     .create({ metadata: inMetallb(pool), spec: { ipAddressPools: [pool], peers: [pool] } } as never, { signal });
 }
 
-test.concurrent("a condition has the number of nodes and the reasons, with Events when it turns, and stands beside what others say", async () => {
+test.concurrent("the condition has the number of nodes and the reasons, records Events on change, and leaves other conditions alone", async () => {
   await alone("local", { externalTrafficPolicy: "Local" });
-  const uncovered = "No BGPAdvertisement and no L2Advertisement that is in effect covers pool local";
+  const uncovered = "No active BGPAdvertisement or L2Advertisement covers pool local";
   await eventually(async () =>
     expect(await announced("local")).toMatchObject({ status: "False", reason: "noMatchingAdvertisement", message: uncovered }),
   );
   await endpoints("local", "n2");
   await eventually(async () => expect(await cluster.events("local")).toContain(`NotAnnounced: ${uncovered}`));
   await advertiseBgp("local");
-  const message = "BGP: 1 node announces it, 1 not (noLocalEndpoints), 1 not (speakerSilent)";
+  const message = "BGP: 1 node announces it, 1 not (noLocalEndpoints), 1 not (speakerNotReporting)";
   await eventually(async () => expect(await announced("local")).toMatchObject({ status: "True", reason: "Announced", message }));
   await eventually(async () =>
     expect((await cluster.events("local")).filter((event) => /Announced/.test(event)).sort()).toEqual([
@@ -95,7 +95,7 @@ test.concurrent("a condition has the number of nodes and the reasons, with Event
   await eventually(async () => expect(await conditions("local")).toMatchObject([others, { type: "metallb.io/Announced", message }]));
 });
 
-test.concurrent("a Service whose endpoints come a moment after its address is never said to be not announced", async () => {
+test.concurrent("a Service whose endpoints appear shortly after its address is never reported as not announced", async () => {
   await advertiseL2("settling");
   await alone("settling");
   await eventually(async () => expect((await cluster.readService("settling")).status?.loadBalancer?.ingress).toBeDefined());
@@ -105,10 +105,10 @@ test.concurrent("a Service whose endpoints come a moment after its address is ne
   expect((await cluster.events("settling")).filter((event) => /NotAnnounced/.test(event))).toEqual([]);
 });
 
-test.concurrent("where a node answers on its links it is named, and what changes within ten seconds costs one write", async () => {
+test.concurrent("the node that announces over L2 is named, and changes within ten seconds cause one write", async () => {
   await advertiseL2("web");
   await alone("web");
-  await eventually(async () => expect(await announced("web")).toMatchObject({ message: "L2: no node answers for it (noEndpoints)" }));
+  await eventually(async () => expect(await announced("web")).toMatchObject({ message: "L2: no node announces it (noEndpoints)" }));
   const before = await cluster.writes("controller");
   const slice = await endpoints("web", "n1");
   for (let nth = 0; nth < 10; nth++) {
@@ -118,18 +118,18 @@ test.concurrent("where a node answers on its links it is named, and what changes
   }
   await cluster.client.resource(EndpointSlice).patch(slice.metadata, { endpoints: slice.endpoints }, { signal });
   await eventually(async () =>
-    expect(await announced("web")).toMatchObject({ message: expect.stringMatching(/^L2: n[12] answers for it, 1 more could$/) as string }),
+    expect(await announced("web")).toMatchObject({ message: expect.stringMatching(/^L2: n[12] announces it, 1 on standby$/) as string }),
   );
   const writes = (await cluster.writes("controller")).slice(before.length);
   expect(writes.filter((write) => write.includes("services/web/status"))).toHaveLength(1);
 });
 
-test.concurrent("where the elected node finds the address in use that is said, with an Event, until the address is free", async () => {
+test.concurrent("an address in use is reported with an Event until it is free", async () => {
   await advertiseL2("taken");
   await alone("taken");
   await endpoints("taken", "n1");
   await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
-  const [, elected = ""] = /^L2: (n\d) answers/.exec((await announced("taken"))?.message ?? "") ?? [];
+  const [, elected = ""] = /^L2: (n\d) announces/.exec((await announced("taken"))?.message ?? "") ?? [];
   const statuses = cluster.client.resource(ServiceL2Status);
   const place = { name: "taken", namespace: "shop" };
   await statuses.create({ metadata: { ...place, annotations: { [nodeAnnotation]: elected } } }, { signal });
@@ -144,23 +144,23 @@ test.concurrent("where the elected node finds the address in use that is said, w
     return statuses.patchStatus(place, { status: { conditions: [condition] } }, { signal });
   };
   await say("False", "AddressInUse");
-  const message = `L2: ${elected} does not answer for it: 02:00:00:00:00:07 has it`;
+  const message = `L2: ${elected} does not announce it: 02:00:00:00:00:07 has it`;
   await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "False", reason: "addressInUse", message }));
   await eventually(async () => expect(await cluster.events("taken")).toContain(`NotAnnounced: ${message}`));
   await say("True", "Announcing");
   await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
 });
 
-test.concurrent("where another than the elected node answers it is named as soon as it says so, and no longer than it does", async () => {
+test.concurrent("another node than the elected one is named while its ServiceL2Status says that it announces", async () => {
   await advertiseL2("stood-in");
   await alone("stood-in");
   await endpoints("stood-in", "n1");
   const named = (node: string) =>
     eventually(async () =>
-      expect(await announced("stood-in")).toMatchObject({ status: "True", message: `L2: ${node} answers for it, 1 more could` }),
+      expect(await announced("stood-in")).toMatchObject({ status: "True", message: `L2: ${node} announces it, 1 on standby` }),
     );
   await eventually(async () => expect(await announced("stood-in")).toMatchObject({ status: "True" }));
-  const [, elected = ""] = /^L2: (n\d) answers/.exec((await announced("stood-in"))?.message ?? "") ?? [];
+  const [, elected = ""] = /^L2: (n\d) announces/.exec((await announced("stood-in"))?.message ?? "") ?? [];
   const other = elected === "n1" ? "n2" : "n1";
   const statuses = cluster.client.resource(ServiceL2Status);
   const place = { name: "stood-in", namespace: "shop" };
@@ -174,7 +174,11 @@ test.concurrent("where another than the elected node answers it is named as soon
   await statuses.create({ metadata: { ...place, annotations: { [nodeAnnotation]: other } } }, { signal });
   await statuses.patchStatus(place, { status: { conditions: [condition] } }, { signal });
   await named(other);
-  await statuses.patchStatus(place, { status: { conditions: [{ ...condition, status: "Unknown", reason: "AgentSilent" }] } }, { signal });
+  await statuses.patchStatus(
+    place,
+    { status: { conditions: [{ ...condition, status: "Unknown", reason: "AgentNotReporting" }] } },
+    { signal },
+  );
   await named(elected);
 });
 
@@ -199,12 +203,12 @@ async function speaks(node: string, result: "Valid" | "Invalid", service?: strin
   await cluster.client.resource(ServiceBGPStatus).patchStatus(report, { status: { service, node, bgpPeers: ["kept"] } }, { signal });
 }
 
-test("what nodes keep of before counts, also for a controller that never saw it; a peer that they cannot use does not", async () => {
+test("last good versions on nodes count, also for a new controller; a peer that they cannot use does not", async () => {
   await advertiseBgp("kept");
   await cluster.pool("kept", ["203.0.113.0/24"]);
   await cluster.service("kept");
   await endpoints("kept", "n1");
-  const both = "BGP: 2 nodes announce it, 1 not (speakerSilent)";
+  const both = "BGP: 2 nodes announce it, 1 not (speakerNotReporting)";
   await eventually(async () => expect(await announced("kept")).toMatchObject({ status: "True", message: both }));
 
   // The advertisement names a community that nobody has defined; both nodes go on without it.
@@ -215,7 +219,7 @@ test("what nodes keep of before counts, also for a controller that never saw it;
   controller = cluster.controller("anew", { silenceMs: 600_000 });
   await cluster.service("never-announced");
   await endpoints("never-announced", "n1");
-  const uncovered = "No BGPAdvertisement and no L2Advertisement that is in effect covers pool kept";
+  const uncovered = "No active BGPAdvertisement or L2Advertisement covers pool kept";
   await eventually(async () => expect(await announced("never-announced")).toMatchObject({ status: "False", message: uncovered }));
   expect((await cluster.readService("kept")).metadata.resourceVersion).toBe(resourceVersion);
 
@@ -223,7 +227,7 @@ test("what nodes keep of before counts, also for a controller that never saw it;
   await cluster.client.resource(BGPAdvertisement).patch(inMetallb("kept"), { spec: { communities: null } }, { signal });
   await speaks("n1", "Valid");
   await cluster.client.resource(ServiceBGPStatus).delete({ name: "kept-n2", namespace: "shop" }, { signal });
-  const one = "BGP: 1 node announces it, 1 not (configurationInvalid), 1 not (speakerSilent)";
+  const one = "BGP: 1 node announces it, 1 not (configurationInvalid), 1 not (speakerNotReporting)";
   for (const name of ["kept", "never-announced"]) {
     await eventually(async () => expect(await announced(name)).toMatchObject({ status: "True", message: one }));
   }

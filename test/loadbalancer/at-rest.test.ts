@@ -105,7 +105,7 @@ test("there is something of every kind to write about", async () => {
     expect((await cluster.get(IPAddressPool, "segment"))?.status).toMatchObject({ assignedIPV4: 1, availableIPV4: 0 });
     // Each waits up to ten seconds for its turn.
     expect(await conditionsOf("web")).toMatchObject([{ status: "True", message: "BGP: 2 nodes announce it" }]);
-    expect(await conditionsOf("near")).toMatchObject([{ status: "True", message: expect.stringContaining("1 more could") as string }]);
+    expect(await conditionsOf("near")).toMatchObject([{ status: "True", message: expect.stringContaining("1 on standby") as string }]);
     expect(await conditionsOf("late")).toMatchObject([{ status: "False" }]);
   });
   await cluster.atRest();
@@ -217,7 +217,7 @@ describe("not one of them is written when", () => {
   });
 });
 
-test("what does change is written once by each who has to say something else", async () => {
+test("a change is written once by each component whose report differs", async () => {
   const change = () => cluster.remove(BGPPeer, "nobody");
   const writes = await cluster.writesDuring(change, 3_000, 6);
   const each = [0, 1].flatMap((index) => [

@@ -6,7 +6,7 @@ import { parsePrefix } from "../../src/ip/prefix.ts";
 import type { Advertised } from "../../src/loadbalancer/announcement/decision.ts";
 import { config, peer, profile } from "../../src/loadbalancer/testing/announcement-fixtures.ts";
 import type { Peer } from "../../src/loadbalancer/config/config.ts";
-import { SessionPoll } from "../../src/loadbalancer/speaker/bgp/sessions.ts";
+import { SessionPoller } from "../../src/loadbalancer/speaker/bgp/sessions.ts";
 import { speakerOn, type SpeakerOnFrr } from "../support/bgp-speaker.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrInNamespace, run } from "../support/frr.ts";
 import { ip } from "../support/namespaces.ts";
@@ -88,7 +88,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
   let near: FrrInNamespace;
   let far: FrrInNamespace;
   let stage: SpeakerOnFrr;
-  let poll: SessionPoll;
+  let poll: SessionPoller;
   const stop = new AbortController();
   let rung: string[] = [];
   let applied: Awaited<ReturnType<SpeakerOnFrr["speaker"]["apply"]>>;
@@ -112,7 +112,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
       ip(netns, ...lines);
     }
     stage = speakerOn(near);
-    poll = new SessionPoll({
+    poll = new SessionPoller({
       router: near.instance.router,
       everyMs: 100,
       onChange: () => rung.push("change"),

@@ -41,7 +41,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     }
   });
 
-  test("daemons that start anew have from their boot file what they had", { timeout }, async () => {
+  test("restarted daemons get the same configuration from their boot file", { timeout }, async () => {
     const wanted = fc
       .sample(speakers, { seed: SEED + 2, numRuns: 40 })
       .reduce((a, b) => (a.services.size * a.config.peers.size >= b.services.size * b.config.peers.size ? a : b));

@@ -35,7 +35,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
         reason: "ApplicationFailed",
         field: "",
         message: expect.stringMatching(
-          /^bgpd refused "router bgp 64500 \/ neighbor 192\.168\.11\.3 password \*\*\*": .*Unknown command/,
+          /^bgpd rejected "router bgp 64500 \/ neighbor 192\.168\.11\.3 password \*\*\*": .*Unknown command/,
         ) as string,
         class: "Permanent",
       },
@@ -61,7 +61,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
   test.each(["a\nrouter bgp 666", "tail ", "\u0007"])("a password that is more than a word never reaches it: %j", async (password) => {
     const { failures } = await stage()(config({ peers: [bad(password), GOOD] }));
     expect(failures).toMatchObject([
-      { kind: "BGPPeer", name: "bad", message: expect.stringMatching(/^FRR refused it: a line for FRR/) as string },
+      { kind: "BGPPeer", name: "bad", message: expect.stringMatching(/^FRR rejected it: a line for FRR/) as string },
     ]);
     expect(failures[0]?.message).not.toContain("666");
     expect(await running()).not.toMatch(/666|neighbor 192\.168\.11\.3/);

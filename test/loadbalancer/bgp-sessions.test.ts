@@ -8,7 +8,7 @@ import { parsePrefix } from "../../src/ip/prefix.ts";
 import type { Advertised } from "../../src/loadbalancer/announcement/decision.ts";
 import { config, peer } from "../../src/loadbalancer/testing/announcement-fixtures.ts";
 import { speakers } from "../../src/loadbalancer/testing/bgp-generators.ts";
-import type { BgpWanted } from "../../src/loadbalancer/speaker/bgp/apply.ts";
+import type { DesiredBgp } from "../../src/loadbalancer/speaker/bgp/apply.ts";
 import { speakerOn, type SpeakerOnFrr } from "../support/bgp-speaker.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 
@@ -47,7 +47,7 @@ describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
   let far: FrrInNamespace;
   let stage: SpeakerOnFrr;
   const services = new Map<string, readonly Advertised[]>();
-  const steadily = (more: Partial<BgpWanted> = {}): BgpWanted => ({
+  const steadily = (more: Partial<DesiredBgp> = {}): DesiredBgp => ({
     config: config({ peers: [STEADY] }),
     node: { name: "node-a", internalIPv4: NEAR },
     services,
@@ -114,7 +114,7 @@ exit
     });
   });
 
-  test("a Service whose communities change is told anew", async () => {
+  test("a Service whose communities change is announced again", async () => {
     await withoutReset(async () => {
       services.set("shop/web-1", [offer(prefixOf(1), { advertisement: "other", communities: ["64512:2"] })]);
       await stage.speaker.apply(steadily(), signal);
@@ -136,7 +136,7 @@ exit
     });
   });
 
-  test("what a peer may not hear it does not hear", async () => {
+  test("a peer gets no prefix that is not for it", async () => {
     const hidden = new Map([
       ["shop/web", [offer("172.16.0.1/32")]],
       ["shop/secret", [offer("172.16.0.2/32", { peers: new Set(["someone-else"]) })]],

@@ -20,7 +20,7 @@ afterAll(async () => {
 const NAMES = Array.from({ length: 6 }, (_, nth) => `web-${nth}`);
 const all = () => Promise.all(NAMES.map((name) => cluster.addresses(name)));
 
-test("an API server that is away, or away and back with old news, costs no Service its address and causes no write", async () => {
+test("an API server outage, also one that returns with old data, changes no address and causes no write", async () => {
   await cluster.pool("steady", ["192.0.2.0/24"]);
   for (const name of NAMES) await cluster.service(name);
   await eventually(async () => {

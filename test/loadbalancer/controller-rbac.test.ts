@@ -15,7 +15,7 @@ import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB } from "./fixtures/balanced-cluster.ts";
-import { refusals } from "../support/errors.ts";
+import { forbiddenRequests } from "../support/errors.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 test("with the rights of the chart the controller does all of its work, and is refused nothing", async () => {
-  const before = await refusals();
+  const before = await forbiddenRequests();
   const admin = cluster.client;
   await admin.resource(Node).create({ metadata: { name: "mute" } }, { signal });
   for (const [name, node] of Object.entries({ "web-mute": "mute", "web-gone": "gone" })) {
@@ -52,7 +52,9 @@ test("with the rights of the chart the controller does all of its work, and is r
     const { status } = await admin.resource(ConfigurationStatus).get("config-status", { namespace: METALLB, signal });
     expect(status?.components).toEqual({ valid: 1, invalid: 0, unknown: 1 });
     const { items: reports } = await admin.resource(ServiceBGPStatus).list({ signal });
-    expect(reports.map(({ metadata, status }) => [metadata.name, status?.conditions?.[0]?.reason])).toEqual([["web-mute", "AgentSilent"]]);
+    expect(reports.map(({ metadata, status }) => [metadata.name, status?.conditions?.[0]?.reason])).toEqual([
+      ["web-mute", "AgentNotReporting"],
+    ]);
     expect((await cluster.readService("web")).status?.conditions).toMatchObject([{ type: "metallb.io/Announced", status: "False" }]);
     // Nobody looks for configuration there, and whoever wrote it is told so.
     const told = (await admin.resource(Event).list({ namespace: "shop", signal })).items.filter(({ reason }) => reason === "Ineffective");
@@ -61,11 +63,11 @@ test("with the rights of the chart the controller does all of its work, and is r
         "Warning",
         "IPAddressPool",
         "stray",
-        "IPAddressPool stray is in namespace shop and has no effect there: the load balancer's configuration is in namespace metallb-system",
+        "IPAddressPool stray in namespace shop has no effect: the load balancer reads only namespace metallb-system",
       ],
     ]);
   });
-  expect(await refusals()).toBe(before);
+  expect(await forbiddenRequests()).toBe(before);
   await controller.stop();
 });
 
@@ -86,7 +88,7 @@ const report = (name: string, namespace: string, node: string) => ({
   metadata: { name, namespace, annotations: { [nodeAnnotation]: node } },
 });
 
-test("a report that has the name of another node's is deleted and told of, so that the other one can make its own", async () => {
+test("a report with another node's name is deleted with an Event, so that the other node can create its own", async () => {
   const admin = cluster.client;
   for (const name of ["worker", "worker-1", "1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
   const peer = { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.1" };
@@ -109,8 +111,8 @@ test("a report that has the name of another node's is deleted and told of, so th
   await eventually(async () => {
     const told = (await admin.resource(Event).list({ signal })).items.filter(({ reason }) => reason === "ReportMisnamed");
     expect(told.map(({ message }) => String(message)).sort()).toEqual([
-      "BGPSessionStatus worker-1-tor was made by the agent of node worker, but this is the name of the report of node worker-1 about BGPPeer tor; it is deleted",
-      "ServiceBGPStatus web-worker-1 was made by the agent of node 1, but this is the name of the report of node worker-1 about Service web; it is deleted",
+      "BGPSessionStatus worker-1-tor was created by the agent of node worker, but the name belongs to the report of node worker-1 about BGPPeer tor: deleted",
+      "ServiceBGPStatus web-worker-1 was created by the agent of node 1, but the name belongs to the report of node worker-1 about Service web: deleted",
     ]);
   });
   const names = async (kind: Kind) => (await admin.resource(kind).list({ signal })).items.map(({ metadata }) => metadata.name);

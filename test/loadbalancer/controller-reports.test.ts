@@ -48,7 +48,7 @@ const report = async (node: string, status: object) => {
 const failure = (message: string) => ({ kind: "BGPPeer", name: "p", reason: "ValidationFailed", message, class: "Permanent" });
 
 describe("IPAddressPool.status", () => {
-  test("counts both families as Services come and go, follows the pool, and is put right when someone edits it", async () => {
+  test("counts both families as Services come and go, follows the pool, and reverts edits by others", async () => {
     await cluster.pool("dual", ["192.0.2.0/30", "2001:db8::/64"]);
     await counted("dual", { assignedIPV4: 0, assignedIPV6: 0, availableIPV4: 4, availableIPV6: Number.MAX_SAFE_INTEGER, services: 0 });
     await cluster.service("one", { ipFamilyPolicy: "RequireDualStack" });
@@ -69,7 +69,7 @@ describe("IPAddressPool.status", () => {
     ]);
   });
 
-  test("says when nothing is left, and counts a shared address once", async () => {
+  test("reports exhaustion, and counts a shared address once", async () => {
     await cluster.pool("tight", ["192.0.2.10/32"]);
     const annotations = { "metallb.io/allow-shared-ip": "together" };
     await cluster.service("http", { annotations });
@@ -120,7 +120,7 @@ describe("ConfigurationState controller", () => {
     await eventually(async () => expect(await aggregate()).toMatchObject({ validConfig: true, lastError: "" }));
   });
 
-  test("comes back as it was when someone deletes or edits it", async () => {
+  test("is restored after deletion or edits by others", async () => {
     await cluster.pool("broken", ["nonsense"]);
     await eventually(async () => expect((await state("controller")).status?.result).toBe("Invalid"));
     const { status } = await state("controller");
@@ -136,7 +136,7 @@ describe("ConfigurationState controller", () => {
     );
   });
 
-  test("a range that shrinks and grows keeps the age of what it had, and what was left for good is released", async () => {
+  test("a range that shrinks and grows keeps the claim age of its old part, and a range that is given up is released", async () => {
     await cluster.pool("growing", ["192.0.2.0-192.0.2.9"]);
     await eventually(async () => expect(Object.keys(await claims("growing"))).toEqual(["range/192.0.2.0-192.0.2.9"]));
     const since = (await claims("growing"))["range/192.0.2.0-192.0.2.9"];
@@ -151,7 +151,7 @@ describe("ConfigurationState controller", () => {
 });
 
 describe("ConfigurationStatus config-status", () => {
-  test("adds up what all components say, each error once, and is Unknown while one is silent", async () => {
+  test("summarizes all components, each error once, and is Unknown while one does not report", async () => {
     await says("Valid", "");
     const message = "peer peer1 referencing non existing bfd profile my-bfd-profile";
     for (const node of ["n1", "n2"]) await report(node, { result: "Invalid", lastError: message, failedResources: [failure(message)] });
@@ -184,7 +184,7 @@ describe("ConfigurationStatus config-status", () => {
   });
 });
 
-test("not one write while nothing changes, whatever else happens in the cluster, nor when the controller starts anew", async () => {
+test("writes nothing while nothing relevant changes, nor after a restart of the controller", async () => {
   await cluster.pool("rest", ["192.0.2.0/28", "2001:db8::/120"]);
   await cluster.pool("wrong", ["nonsense"]);
   for (let nth = 0; nth < 5; nth++) await cluster.service(`web-${nth}`, { ipFamilyPolicy: "PreferDualStack" });

@@ -45,7 +45,7 @@ describe("addresses", () => {
     expect(patches).toEqual(["patch services/web/status 200", "patch services/web/status 200"]);
   });
 
-  test("what is free again goes to the one who waits for it, who was told which pools were tried", async () => {
+  test("a freed address goes to the waiting Service, whose Event named the pools that were tried", async () => {
     await cluster.pool("one", ["192.0.2.20/32"]);
     await cluster.service("first");
     await cluster.hasAddresses("first", "192.0.2.20");
@@ -56,7 +56,7 @@ describe("addresses", () => {
     await cluster.hasAddresses("second", "192.0.2.20");
   });
 
-  test("a controller that starts anew leaves every Service its address before it gives anything", async () => {
+  test("a restarted controller keeps every Service's address before it allocates new ones", async () => {
     await cluster.pool("few", ["192.0.2.30-192.0.2.31"]);
     for (const name of ["a", "b"]) await cluster.service(name);
     await cluster.hasAddresses("a", "192.0.2.30");
@@ -70,7 +70,7 @@ describe("addresses", () => {
     expect(await cluster.addresses("b")).toEqual(["192.0.2.31"]);
   });
 
-  test("of two Services that carry the same address the younger one gets another, and is told", async () => {
+  test("of two Services with the same address the younger gets another one and an Event", async () => {
     await controller.stop();
     await cluster.pool("double", ["192.0.2.40-192.0.2.41"]);
     await cluster.service("older");
@@ -84,7 +84,7 @@ describe("addresses", () => {
     await told("a-younger", /ClearAssignment: .*192.0.2.40/);
   });
 
-  test("what a foreign hand takes away or puts there is as it was a moment later", async () => {
+  test("addresses removed or added by others are reverted", async () => {
     await cluster.pool("edited", ["192.0.2.50-192.0.2.59"]);
     await cluster.service("web");
     await cluster.hasAddresses("web", "192.0.2.50");
@@ -96,7 +96,7 @@ describe("addresses", () => {
     await eventually(async () => expect(await poolOf("web")).toBe("edited"));
   });
 
-  test("somebody who writes over it again and again is named, meets ever fewer writes, and has not the last word", async () => {
+  test("another writer that keeps overwriting the address is named in an Event, is answered with backoff, and does not win", async () => {
     await cluster.pool("contested", ["192.0.2.62/32"]);
     await cluster.service("web");
     await cluster.hasAddresses("web", "192.0.2.62");
@@ -108,7 +108,7 @@ describe("addresses", () => {
       await rival.resource(Service).patchStatus({ name: "web", namespace: "shop" }, theirs, { signal });
     }
     rival.close();
-    await told("web", /AddressContested: cloud-thing keeps writing 203.0.113.7 into the Service's status, where 192.0.2.62 belongs/);
+    await told("web", /AddressConflict: cloud-thing overwrites the Service's address \(203.0.113.7 instead of 192.0.2.62\)/);
     expect((await sent()) - before).toBeLessThan(12);
     await cluster.hasAddresses("web", "192.0.2.62");
   });
@@ -125,7 +125,7 @@ describe("addresses", () => {
     expect(await poolOf("requires")).toBe("dual");
   });
 
-  test("an address that is asked for is given, with either prefix of the annotation; one that nobody understands is told to its Service alone", async () => {
+  test("a requested address is assigned with either annotation prefix, and an invalid request fails only its own Service", async () => {
     await cluster.pool("asked", ["192.0.2.70-192.0.2.79"]);
     await cluster.service("new", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.75" } });
     await cluster.service("old", { annotations: { "metallb.universe.tf/loadBalancerIPs": "192.0.2.76" } });
@@ -141,7 +141,7 @@ describe("addresses", () => {
     await cluster.hasAddresses("after", "192.0.2.70");
   });
 
-  test("a Service that asks for something else gets it, and keeps what it has where that cannot be had", async () => {
+  test("a Service that changes its request gets the new address, or keeps the old one if the request cannot be met", async () => {
     await cluster.pool("first", ["192.0.2.80-192.0.2.81"]);
     await cluster.pool("second", ["192.0.2.90/32"], { autoAssign: false });
     await cluster.service("mover");
@@ -149,14 +149,14 @@ describe("addresses", () => {
     await cluster.hasAddresses("mover", "192.0.2.80");
     await cluster.hasAddresses("holder", "192.0.2.90");
     await cluster.annotate("mover", { "metallb.io/address-pool": "second" });
-    await told("mover", /AllocationFailed: .*second.*keeps 192.0.2.80/);
+    await told("mover", /AllocationFailed: .*second.*keeping 192.0.2.80/);
     expect(await cluster.addresses("mover")).toEqual(["192.0.2.80"]);
     await cluster.removeService("holder");
     await cluster.hasAddresses("mover", "192.0.2.90");
     expect(await poolOf("mover")).toBe("second");
   });
 
-  test("one address is shared as long as key, ports and backend allow it, and who may not any more gets another", async () => {
+  test("an address is shared while key, ports and backend allow it, and a Service that no longer may share gets another", async () => {
     await cluster.pool("shared", ["192.0.2.110-192.0.2.112"]);
     const annotations = { "metallb.io/allow-shared-ip": "together" };
     await cluster.service("http", { annotations, ...on(80) });
@@ -167,11 +167,11 @@ describe("addresses", () => {
     await cluster.hasAddresses("http-too", "192.0.2.111");
     await cluster.editService("https", { spec: { externalTrafficPolicy: "Local" } });
     await cluster.hasAddresses("https", "192.0.2.112");
-    await told("https", /ClearAssignment: 192.0.2.110/);
+    await told("https", /ClearAssignment: Released 192.0.2.110/);
     expect(await cluster.addresses("http")).toEqual(["192.0.2.110"]);
   });
 
-  test("a Service that is none of ours any more gives its address back", async () => {
+  test("a Service that is no longer ours releases its address", async () => {
     await cluster.pool("back", ["192.0.2.100/32"]);
     await cluster.service("web");
     await cluster.hasAddresses("web", "192.0.2.100");
@@ -244,7 +244,7 @@ describe("pools that change", () => {
   });
 });
 
-test("where there is no pool, the addresses that someone else gave a Service stay", async () => {
+test("without pools, addresses from another controller stay", async () => {
   await cluster.service("cloud");
   await cluster.editService("cloud", { status: { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] } } }, "status");
   await quiet();
@@ -259,7 +259,7 @@ describe("with two controllers of different classes on the same pools", () => {
   afterEach(() => other.stop());
   const edge = { loadBalancerClass: "example.com/edge" };
 
-  test("each serves its own, and what one has given the other leaves alone", async () => {
+  test("each controller serves its own class and leaves the other's addresses alone", async () => {
     await cluster.pool("classes", ["192.0.2.150-192.0.2.152"]);
     await cluster.service("theirs", { loadBalancerClass: "example.com/other" });
     await cluster.service("classy", edge);
@@ -283,7 +283,7 @@ describe("with two controllers of different classes on the same pools", () => {
     expect(await writes()).toHaveLength(before);
   });
 
-  test("of what both gave in the same moment the older Service keeps it, and the younger gets another", async () => {
+  test("an address that both assign at the same time stays with the older Service, and the younger gets another", async () => {
     await Promise.all([controller.stop(), other.stop()]);
     await cluster.pool("both", ["192.0.2.160-192.0.2.161"]);
     await cluster.service("plain");

@@ -95,7 +95,7 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
     await expect.poll(heard("inside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromInside, localPref: 100, ...words }]);
   });
 
-  test("what is meant for it alone, and the sum of what several advertisements say", async () => {
+  test("a peer gets what is advertised to it alone, and the union of communities of several advertisements", async () => {
     const ads = [
       bgpAd("all", { communities: ["64512:1"] }),
       bgpAd("narrow", { communities: ["64512:2"], peers: new Set(["outside"]) }),

@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject, randomBytes, sign } from "node:crypto";
 import { expect, test, vi } from "vitest";
-import { seal, type Heartbeat } from "../../src/loadbalancer/speaker/l2/heartbeat.ts";
-import { type L2Node, Segment, within } from "../support/l2-segment.ts";
+import { signHeartbeat, type Heartbeat } from "../../src/loadbalancer/speaker/l2/heartbeat.ts";
+import { type L2Node, Segment, runInNamespace } from "../support/l2-segment.ts";
 
 // What comes in at the heartbeat port of a real announcer, from machines of its segment.
 
@@ -50,28 +50,28 @@ test.concurrent("nothing that is signed and wrong ends the agent, or keeps it fr
   await sender.send([{ ...from, bytes: signed(JSON.stringify(beat(1, { started: 9, sent: Date.now() + 59_000 })), key) }]);
   await a.until(() => counted(a, "heard") === 1);
   for (let number = 1; number <= 5; number++) {
-    await sender.send([{ ...from, bytes: seal(beat(number), key, undefined) }]);
+    await sender.send([{ ...from, bytes: signHeartbeat(beat(number), key, undefined) }]);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
   await a.until(() => total(a, "heard", "returned") === 6);
   expect([counted(a, "stale"), a.word.alive["b"]]).toEqual([0, true]);
   // A MAC that nobody has told of.
-  within(b, "ip", "link", "set", "eth0", "address", "02:00:00:00:00:99");
-  within(b, "ip", "addr", "add", `${VIP}/32`, "dev", "eth0");
-  within(b, "ip", "link", "set", "eth0", "up");
-  within(b, "arping", "-U", "-c", "2", "-I", "eth0", VIP);
+  runInNamespace(b, "ip", "link", "set", "eth0", "address", "02:00:00:00:00:99");
+  runInNamespace(b, "ip", "addr", "add", `${VIP}/32`, "dev", "eth0");
+  runInNamespace(b, "ip", "link", "set", "eth0", "up");
+  runInNamespace(b, "arping", "-U", "-c", "2", "-I", "eth0", VIP);
   await a.until(({ states }) => JSON.stringify(states).includes("02:00:00:00:00:99"));
   expect(a.isRunning).toBe(true);
 });
 
-test.concurrent("a heartbeat is heard from the address of its node alone, and what comes from no node costs the agent nothing", async () => {
+test.concurrent("a heartbeat counts only from an address of its node, and a flood of datagrams is dropped before the agent", async () => {
   await using segment = new Segment(["a", "b", "c"]);
   const [a, b, c] = [segment.start("a"), segment.station("b"), segment.station("c")];
   const to = a.station.ipv4;
   const [client, other, real] = [segment.client, c, b].map((station) => segment.sender(station));
   a.want({ address: VIP, candidates: ["a", "b", "c"] });
   await a.is(VIP, "holding");
-  const bytes = () => seal(beat(1), keyOf(segment, "b"), undefined);
+  const bytes = () => signHeartbeat(beat(1), keyOf(segment, "b"), undefined);
   await client?.send(Array.from({ length: 5_000 }, () => ({ from: segment.client.ipv4, to, bytes: bytes() })));
   await a.until(() => counted(a, "dropped") >= 5_000);
   await other?.send([{ from: c.ipv4, to, bytes: bytes() }]);
@@ -93,8 +93,8 @@ test.concurrent.each(["ipv4", "ipv6"] as const)("over %s agents hear each other,
   // Its Node names an address of b that the kernel would not choose.
   const second = { ipv4: "192.0.2.33", ipv6: "2001:db8::33" };
   const b = segment.station("b");
-  within(b, "ip", "addr", "add", `${second.ipv4}/24`, "dev", "eth0");
-  within(b, "ip", "addr", "add", `${second.ipv6}/64`, "dev", "eth0", "nodad", "preferred_lft", "0");
+  runInNamespace(b, "ip", "addr", "add", `${second.ipv4}/24`, "dev", "eth0");
+  runInNamespace(b, "ip", "addr", "add", `${second.ipv6}/64`, "dev", "eth0", "nodad", "preferred_lft", "0");
   const peers = {
     ...Object.fromEntries(segment.stations.map((station) => [station.name, [station[family]]])),
     b: ["b.example.com", second[family]],
@@ -165,7 +165,7 @@ test(
     const b = segment.station("b");
     // So many that what one address may send in a second is no limit.
     const sources = Array.from({ length: 1_000 }, (_, at) => `198.18.${at >> 8}.${at & 255}`);
-    within(b, "sh", "-c", `for i in ${sources.join(" ")}; do echo addr add $i/32 dev eth0; done | ip -batch -`);
+    runInNamespace(b, "sh", "-c", `for i in ${sources.join(" ")}; do echo addr add $i/32 dev eth0; done | ip -batch -`);
     const a = segment.start("a", { peers: { a: [segment.station("a").ipv4], b: sources }, memory: true });
     a.want({ address: VIP, candidates: ["a", "b"] });
     await a.is(VIP, "holding");
@@ -176,7 +176,7 @@ test(
     const key = keyOf(segment, "b");
     const to = a.station.ipv4;
     for (let sent = 0; sent < COUNT; sent += BATCH) {
-      const valid = seal(beat(1, { started: 2 + sent }), key, undefined);
+      const valid = signHeartbeat(beat(1, { started: 2 + sent }), key, undefined);
       const next = Array.from({ length: BATCH }, () => ({
         from: sources[random(sources.length)] as string,
         to,
@@ -195,7 +195,7 @@ test(
     const heard = counted(a, "heard") + counted(a, "returned");
     await vi.waitFor(
       async () => {
-        await sender.send([{ from: sources[0] as string, to, bytes: seal(beat(2e9, { started: Date.now() }), key, undefined) }]);
+        await sender.send([{ from: sources[0] as string, to, bytes: signHeartbeat(beat(2e9, { started: Date.now() }), key, undefined) }]);
         await a.until(() => true);
         expect(counted(a, "heard") + counted(a, "returned")).toBeGreaterThan(heard);
       },

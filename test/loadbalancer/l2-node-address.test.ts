@@ -3,8 +3,8 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { nodeAddressBinary } from "../../lab/node-address/binary.ts";
 import { progressOn } from "../../lab/progress.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { groundOf } from "../../src/loadbalancer/speaker/l2/backends.ts";
-import { addressesOf, addressOf, Segment, within, type Answers, type Station } from "../support/l2-segment.ts";
+import { l2BackendsOf } from "../../src/loadbalancer/speaker/l2/backends.ts";
+import { addressesOf, addressOf, Segment, runInNamespace, type Answers, type Station } from "../support/l2-segment.ts";
 import { ip } from "../support/namespaces.ts";
 
 const VIP = "192.0.2.100";
@@ -36,7 +36,7 @@ const ownOf = ({ ipv4, ipv6 }: Station) =>
   ]);
 
 const ignoreArp = (station: Station, value: number) =>
-  void within(station, "sh", "-c", `echo ${value} >/proc/sys/net/ipv4/conf/all/arp_ignore`);
+  void runInNamespace(station, "sh", "-c", `echo ${value} >/proc/sys/net/ipv4/conf/all/arp_ignore`);
 
 /** As versions before this one left them on a restart. */
 function leaveOldForm({ netns }: Station): void {
@@ -97,7 +97,7 @@ test.concurrent.each([0, 1])(
     await new Promise((resolve) => setTimeout(resolve, 3 * ROUND_S * 1_000));
     for (const one of answers) expect(one.rounds.slice(one.rounds.findIndex((macs) => macs.length > 0))).toEqual([[mac]]);
     expect(b.word.states).toMatchObject({ [VIP]: { is: "standby" }, [VIP6]: { is: "standby" } });
-    expect(within({ ...a.station, netns }, "ip", "-br", "addr", "show", "dev", "eth0")).not.toMatch(/100\/(?:32|128)/);
+    expect(runInNamespace({ ...a.station, netns }, "ip", "-br", "addr", "show", "dev", "eth0")).not.toMatch(/100\/(?:32|128)/);
   },
 );
 
@@ -113,7 +113,7 @@ test.concurrent("an address that an earlier version left is taken off the interf
   for (const vip of VIPS) expect([addressOf(a.station, vip), addressOf(a.station, vip, "eth0")]).toEqual([undefined, undefined]);
 });
 
-test.concurrent("strict ARP that is switched on and off under an address costs no answer, and other interfaces stay silent", async () => {
+test.concurrent("toggling strict ARP under an address loses no ARP reply, and other interfaces do not answer", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   const other = segment.addLink(a.station, "eth1");
@@ -129,7 +129,7 @@ test.concurrent("strict ARP that is switched on and off under an address costs n
   expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
 });
 
-test.concurrent("a node that was stopped with all its processes asks first when it wakes, for what its kernel does not answer for", async () => {
+test.concurrent("a node whose processes were all stopped probes on resume for addresses that its kernel does not answer", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   for (const { station } of [a, b]) ignoreArp(station, 1);
@@ -152,7 +152,7 @@ test.concurrent("a node that was stopped with all its processes asks first when 
   }
 });
 
-test.concurrent("an agent that is restarted leaves what its kernel does not answer for to the next, and gets it back", async () => {
+test.concurrent("a restarted agent leaves addresses that its kernel does not answer to the next candidate, and gets them back", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   const answers = segment.watch(VIP6, ROUND_S);
@@ -167,7 +167,7 @@ test.concurrent("an agent that is restarted leaves what its kernel does not answ
   expect(answers.owners).toEqual([a.station.mac, b.station.mac, a.station.mac]);
 });
 
-test.concurrent("when the process for frames dies what it answered for is asked for again, and the kernel goes on with the rest", async () => {
+test.concurrent("when the packet socket process dies, its addresses are probed again, and the kernel keeps answering for the rest", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   const [four, six] = both(segment);
@@ -182,7 +182,7 @@ test.concurrent("when the process for frames dies what it answered for is asked 
   expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
 });
 
-test.concurrent("the link of service addresses is made again when somebody removes it, and goes when an agent ends that holds none", async () => {
+test.concurrent("the link of service addresses is recreated after deletion, and removed when an agent without addresses stops", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   a.want(...VIPS.map((address) => ({ address, candidates: ["a"] })));
@@ -192,17 +192,18 @@ test.concurrent("the link of service addresses is made again when somebody remov
   a.want();
   await vi.waitUntil(() => addressesOf(a.station).length === 0, patience);
   await a.stop();
-  expect(within(a.station, "ip", "-br", "link")).not.toContain("plumbline-vip");
+  expect(runInNamespace(a.station, "ip", "-br", "link")).not.toContain("plumbline-vip");
 });
 
-test.concurrent("a service address whose local route somebody removes is added again", async () => {
+test.concurrent("a service address is added again when its local route is deleted", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   a.want(...VIPS.map((address) => ({ address, candidates: ["a"] })));
   for (const vip of VIPS) await a.is(vip, "holding");
-  const routes = () => VIPS.map((vip) => within(a.station, "ip", vip.includes(":") ? "-6" : "-4", "route", "show", "table", "local", vip));
+  const routes = () =>
+    VIPS.map((vip) => runInNamespace(a.station, "ip", vip.includes(":") ? "-6" : "-4", "route", "show", "table", "local", vip));
   for (const route of routes()) expect(route).toContain("plumbline-vip");
-  for (const vip of VIPS) within(a.station, "ip", vip.includes(":") ? "-6" : "-4", "route", "del", "local", vip, "table", "local");
+  for (const vip of VIPS) runInNamespace(a.station, "ip", vip.includes(":") ? "-6" : "-4", "route", "del", "local", vip, "table", "local");
   await vi.waitUntil(() => routes().every((route) => route.includes("plumbline-vip")), patience);
 });
 
@@ -212,9 +213,9 @@ test.concurrent("an agent that is restarted knows from the rules on which interf
   segment.addLink(a.station, "eth1");
   a.want({ address: VIP, interfaces: ["eth1"], candidates: ["a"] });
   await a.is(VIP, "holding");
-  const ground = groundOf(a.station.netns, 7947, createLog({ level: "silent" }));
+  const ground = l2BackendsOf(a.station.netns, 7947, createLog({ level: "silent" }));
   expect(await ground.selected(AbortSignal.timeout(60_000))).toEqual(new Set([`${VIP} eth1`]));
-  within(a.station, "nft", "delete", "table", "arp", "plumbline");
+  runInNamespace(a.station, "nft", "delete", "table", "arp", "plumbline");
   expect(await ground.selected(AbortSignal.timeout(60_000))).toBeUndefined();
 });
 
@@ -225,7 +226,7 @@ test.concurrent("thousands of IPv6 addresses are answered for", async () => {
   a.want(...many.map((address) => ({ address, candidates: ["a"] })));
   await a.until(({ states }) => many.every((address) => states[address]?.is === "holding"));
   // A switch that looks into multicast passes on what the node has asked for; one socket takes a few hundred groups.
-  const groups = within(a.station, "ip", "-6", "maddr", "show", "dev", "eth0").match(/ff02::1:ff01:\w+/g) ?? [];
+  const groups = runInNamespace(a.station, "ip", "-6", "maddr", "show", "dev", "eth0").match(/ff02::1:ff01:\w+/g) ?? [];
   expect(new Set(groups).size).toBe(2_000);
   const last = segment.watch(many.at(-1) ?? "", ROUND_S);
   await last.from(a.station.mac);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { addressOf, Segment, within, type Station } from "../support/l2-segment.ts";
+import { addressOf, Segment, runInNamespace, type Station } from "../support/l2-segment.ts";
 import { ip } from "../support/namespaces.ts";
 
 const VIP = "192.0.2.100";
@@ -19,7 +19,7 @@ test.concurrent("of two interfaces on a segment only the selected one answers", 
   await answers.from(other);
   expect(answers.owners).toEqual([other]);
   // Without the rule the kernel answers on both, and the watcher sees it.
-  within(a.station, "nft", "delete", "table", "arp", "plumbline");
+  runInNamespace(a.station, "nft", "delete", "table", "arp", "plumbline");
   await vi.waitUntil(() => answers.doubles.length > 0, { timeout: 60_000 });
   expect(answers.now).toEqual([a.station.mac, other].toSorted());
 });
@@ -38,24 +38,24 @@ test.concurrent("an interface that is selected later is asked on before it answe
   expect(addressOf(a.station, VIP6)).toBeDefined();
 });
 
-test.concurrent("where no selected interface is there, the state says so, until it comes", async () => {
+test.concurrent("a missing selected interface is reported until it appears", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   a.want({ address: VIP, interfaces: ["eth7"], candidates: ["a"] });
   expect(await a.is(VIP, "refused")).toEqual({
     is: "refused",
-    words: "no selected interface (eth7) is on the node, up and without a master",
+    words: "no usable interface among eth7: it must exist, be up and have no master",
   });
   segment.addLink(a.station, "eth7");
   expect(await a.is(VIP, "holding")).toMatchObject({ interfaces: ["eth7"] });
 });
 
-test.concurrent("an address that somebody else has put on the interface is left alone", async () => {
+test.concurrent("an address that another program put on the interface is left alone", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
-  within(a.station, "ip", "addr", "add", `${VIP}/32`, "dev", "eth0");
+  runInNamespace(a.station, "ip", "addr", "add", `${VIP}/32`, "dev", "eth0");
   a.want({ address: VIP, candidates: ["a"] });
-  expect(await a.is(VIP, "refused")).toEqual({ is: "refused", words: `${VIP} is on eth0 already, put there by somebody else` });
+  expect(await a.is(VIP, "refused")).toEqual({ is: "refused", words: `${VIP} is on eth0; Plumbline did not put it there` });
   a.want();
   await a.until(({ states }) => states[VIP] === undefined);
   expect(addressOf(a.station, VIP, "eth0")).toMatchObject({ valid_life_time: 4_294_967_295 });
@@ -94,14 +94,14 @@ test.concurrent("the node's own services cannot be reached under a service addre
     expect(await segment.reaches(own, 22)).toBe(true);
     expect(await segment.reaches(vip, 22)).toBe(false);
     expect(await Promise.all([80, 8081, 9005].map((port) => segment.reaches(vip, port)))).toEqual([true, true, true]);
-    within(segment.client, "ping", "-c", "1", "-W", "5", vip);
+    runInNamespace(segment.client, "ping", "-c", "1", "-W", "5", vip);
   }
   // It is the rule that keeps them out.
-  within(a.station, "nft", "delete", "table", "inet", "plumbline");
+  runInNamespace(a.station, "nft", "delete", "table", "inet", "plumbline");
   expect(await segment.reaches(VIP, 22)).toBe(true);
 });
 
-test.concurrent("packets to an address that IPVS serves pass, and the protection says so", async () => {
+test.concurrent("packets to an address that IPVS serves pass, and HostProtected reports it", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a", { exemptPorts: [] });
   await segment.listen(a.station, 22);
@@ -109,14 +109,14 @@ test.concurrent("packets to an address that IPVS serves pass, and the protection
   const other = "192.0.2.101";
   a.want({ address: VIP, candidates: ["a"] }, { address: other, candidates: ["a"] });
   await Promise.all([a.is(VIP, "holding"), a.is(other, "holding")]);
-  expect(a.word.protection).toEqual({ is: "off", why: `${VIP} on kube-ipvs0: IPVS serves it, packets to it pass` });
+  expect(a.word.protection).toEqual({ is: "off", why: `${VIP} on kube-ipvs0 is served by IPVS and not filtered` });
   expect(await Promise.all([VIP, other].map((vip) => segment.reaches(vip, 22)))).toEqual([true, false]);
   ip(a.station.netns, `addr del ${VIP}/32 dev kube-ipvs0`);
   await a.until(({ protection }) => protection.is === "on");
   expect(await segment.reaches(VIP, 22)).toBe(false);
 });
 
-test.concurrent("where nftables cannot be had the addresses are announced all the same, and the protection says why", async ({
+test.concurrent("without nftables addresses are still announced, and HostProtected says why they are not filtered", async ({
   onTestFinished,
 }) => {
   await using segment = new Segment(["a"]);
@@ -130,12 +130,12 @@ test.concurrent("where nftables cannot be had the addresses are announced all th
   expect(a.word.protection).toEqual({
     is: "off",
     why: expect.stringMatching(
-      /^nftables family inet: nft cannot be run: .*; the node's own services can be reached under service addresses\. nftables family arp: /,
+      /^nftables family inet: cannot run nft: .*; the node's own services are reachable at service addresses\. nftables family arp: /,
     ) as string,
   });
 });
 
 function sourceTowards(station: Station, address: string): string {
-  const [route] = JSON.parse(within(station, "ip", "-j", "route", "get", address)) as { prefsrc: string }[];
+  const [route] = JSON.parse(runInNamespace(station, "ip", "-j", "route", "get", address)) as { prefsrc: string }[];
   return route?.prefsrc ?? "";
 }

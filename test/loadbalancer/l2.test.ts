@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { addressesOf, addressOf, deafen, Segment, within, type L2Node } from "../support/l2-segment.ts";
+import { addressesOf, addressOf, deafen, Segment, runInNamespace, type L2Node } from "../support/l2-segment.ts";
 
 const VIP = "192.0.2.100";
 const VIP6 = "2001:db8::100";
@@ -21,14 +21,14 @@ test.concurrent.each([VIP, VIP6])(
   },
 );
 
-test.concurrent.each([VIP, VIP6])("who knows another node for %s, and does not ask, is told of the new one", async (vip) => {
+test.concurrent.each([VIP, VIP6])("a client with a cached neighbor entry for %s learns the new node without asking", async (vip) => {
   await using segment = new Segment(["a"]);
-  within(segment.client, "ip", "neigh", "replace", vip, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "reachable");
+  runInNamespace(segment.client, "ip", "neigh", "replace", vip, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "reachable");
   const a = segment.start("a");
   a.want({ address: vip, candidates: ["a"] });
   await a.is(vip, "holding");
-  await vi.waitUntil(() => within(segment.client, "ip", "neigh", "show", vip).includes(a.station.mac), { timeout: 60_000 });
-  expect(within(segment.client, "ip", "neigh", "show", vip)).not.toContain("02:00:00:00:00:99");
+  await vi.waitUntil(() => runInNamespace(segment.client, "ip", "neigh", "show", vip).includes(a.station.mac), { timeout: 60_000 });
+  expect(runInNamespace(segment.client, "ip", "neigh", "show", vip)).not.toContain("02:00:00:00:00:99");
 });
 
 test.concurrent("a node that dies is followed by the next in election order", async () => {
@@ -65,7 +65,7 @@ test.concurrent("an agent that is stopped longer than its addresses live asks fi
   expect(answers.owners).toEqual([a.station.mac, b.station.mac, a.station.mac]);
 });
 
-test.concurrent("an agent that is stopped with all its processes for less time than its addresses live goes on, and nobody takes them", async () => {
+test.concurrent("an agent whose processes are stopped for less than the address lifetime keeps its addresses", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   const answers = segment.watch(VIP);
@@ -200,12 +200,12 @@ test.concurrent.each([VIP, VIP6])("two that ask for %s at the same moment do not
 test.concurrent.each([VIP, VIP6])("while a foreign machine has %s it is reported in use, and taken when that one goes", async (vip) => {
   await using segment = new Segment(["a", "foreign"]);
   const foreign = segment.station("foreign");
-  within(foreign, "ip", "addr", "add", vip, "dev", "eth0", ...(vip === VIP6 ? ["nodad"] : []));
+  runInNamespace(foreign, "ip", "addr", "add", vip, "dev", "eth0", ...(vip === VIP6 ? ["nodad"] : []));
   const answers = segment.watch(vip);
   const a = segment.start("a", { peers: { a: ["192.0.2.2"] } });
   a.want({ address: vip, candidates: ["a"] });
   expect(await a.is(vip, "in-use")).toEqual({ is: "in-use", mac: foreign.mac, interface: "eth0" });
-  within(foreign, "ip", "addr", "del", vip, "dev", "eth0");
+  runInNamespace(foreign, "ip", "addr", "del", vip, "dev", "eth0");
   await a.is(vip, "holding");
   await answers.from(a.station.mac);
   expect(answers.doubles).toEqual([]);
@@ -217,8 +217,8 @@ test.concurrent("an agent that is restarted finds its address again, and no conn
   const [a, b] = [segment.start("a", settings), segment.start("b", settings)];
   const answers = segment.watch(VIP);
   await segment.listen(a.station, 8080);
-  const wish = { address: VIP, candidates: ["a", "b"] };
-  for (const node of [a, b]) node.want(wish);
+  const request = { address: VIP, candidates: ["a", "b"] };
+  for (const node of [a, b]) node.want(request);
   await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby"), b.hearsAll()]);
   const attempts = segment.connectAlways(VIP, 8080);
   await attempts.until(5);
@@ -226,7 +226,7 @@ test.concurrent("an agent that is restarted finds its address again, and no conn
   expect(addressOf(a.station, VIP)).toMatchObject({ valid_life_time: expect.toSatisfy((seconds: number) => seconds > 110) as number });
   await b.is(VIP, "in-use");
   const again = segment.start("a", settings);
-  again.want(wish);
+  again.want(request);
   await again.is(VIP, "holding");
   await b.is(VIP, "standby");
   await attempts.until(attempts.made + 5);
@@ -235,7 +235,7 @@ test.concurrent("an agent that is restarted finds its address again, and no conn
   expect(answers.rounds.length).toBeLessThanOrEqual(2);
 });
 
-test.concurrent("what an agent left behind stays until its successor knows that another is elected", async () => {
+test.concurrent("addresses of a stopped agent stay until its successor knows that another node is elected", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   a.want({ address: VIP, candidates: ["a"] });
@@ -274,13 +274,13 @@ test.concurrent("the namespace may be another than the agent's own", async () =>
   expect(answers.doubles).toEqual([]);
 });
 
-test.concurrent("when the process that sends and hears frames hangs it is replaced, and silence before that is not believed", async () => {
+test.concurrent("a packet socket process that hangs is replaced, and probes sent before that do not count", async () => {
   await using segment = new Segment(["a", "foreign"]);
   const a = segment.start("a", { peers: { a: ["192.0.2.2"] } });
   const other = "192.0.2.101";
   a.want({ address: other, candidates: ["a"] });
   await a.is(other, "holding");
-  within(segment.station("foreign"), "ip", "addr", "add", VIP, "dev", "eth0");
+  runInNamespace(segment.station("foreign"), "ip", "addr", "add", VIP, "dev", "eth0");
   a.signalWire("SIGSTOP");
   a.want({ address: other, candidates: ["a"] }, { address: VIP, candidates: ["a"] });
   expect(await a.is(VIP, "in-use")).toMatchObject({ mac: segment.station("foreign").mac });

@@ -2,14 +2,14 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { expect, test, vi } from "vitest";
 import { parseAddress } from "../../src/ip/address.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { Wire, type WireEvents } from "../../src/loadbalancer/speaker/l2/packet-socket.ts";
-import { l2WireErrors } from "../../src/loadbalancer/metrics.ts";
+import { PacketSocket, type PacketSocketEvents } from "../../src/loadbalancer/speaker/l2/packet-socket.ts";
+import { l2PacketErrors } from "../../src/loadbalancer/metrics.ts";
 import { createNamespaces, ip } from "../support/namespaces.ts";
 
 const nothing = () => {};
 const VIPS = ["192.0.2.100", "2001:db8::100"];
 
-function wireIn(netns: string, events: Partial<WireEvents>): Wire {
+function wireIn(netns: string, events: Partial<PacketSocketEvents>): PacketSocket {
   const deaf = {
     onStart: nothing,
     onEnd: nothing,
@@ -19,10 +19,10 @@ function wireIn(netns: string, events: Partial<WireEvents>): Wire {
     onFailed: nothing,
     onAsked: nothing,
   };
-  return new Wire({ netns, port: 7947, log: createLog({ level: "silent" }), ...deaf, ...events });
+  return new PacketSocket({ netns, port: 7947, log: createLog({ level: "silent" }), ...deaf, ...events });
 }
 
-test("who asks for an address that is looked at is counted, by interface and in both families, and who asks for another is not", async () => {
+test("requests for a watched address are counted by interface in both families, others are not", async () => {
   const namespaces = createNamespaces(2);
   const [node = "", client = ""] = namespaces.names;
   ip(node, `link add eth0 type veth peer name eth0 netns ${client}`, "link set eth0 up");
@@ -87,9 +87,9 @@ test("frames of a link that is no Ethernet, however short, do not end the proces
   }
 });
 
-const errors = async () => (await l2WireErrors.get()).values[0]?.value ?? 0;
+const errors = async () => (await l2PacketErrors.get()).values[0]?.value ?? 0;
 
-test("an error in what is made of a line reaches nobody, and is counted", async () => {
+test("an error while handling a line is caught and counted", async () => {
   const namespaces = createNamespaces(1);
   const [node = ""] = namespaces.names;
   const before = await errors();

@@ -35,7 +35,7 @@ const announced = async () => (await cluster.show("bgp ipv4 unicast")).includes(
 const goesOn = () => eventually(async () => expect([await announced(), await holds("192.168.50.200")]).toEqual([true, true]));
 const session = async () => (await cluster.get(BGPSessionStatus, "worker0-tor"))?.status?.bgpStatus;
 
-test("what was live last goes on until all can be read, and then what stands in the cluster counts, without a session lost", async () => {
+test("the last live state stays until everything can be read, then the cluster's state applies without a session reset", async () => {
   await goesOn();
   await eventually(async () => expect(await session()).toBe("Established"));
   await node().stopAgent();

@@ -46,7 +46,7 @@ test("both are announced", async () => {
   await eventually(async () => expect(await session()).toBe("Established"));
 });
 
-test("an agent that is told to end leaves sessions as they are, and addresses for two minutes", async () => {
+test("an agent that gets SIGTERM leaves sessions as they are, and addresses for two minutes", async () => {
   const since = (await cluster.get(BGPSessionStatus, "worker0-tor"))?.status?.since;
   await node().stopAgent();
   await goesOn();
@@ -57,7 +57,7 @@ test("an agent that is told to end leaves sessions as they are, and addresses fo
   expect((await cluster.get(BGPSessionStatus, "worker0-tor"))?.status?.since).toBe(since);
 });
 
-test("an agent that is told to end the moment it has announced something leaves it for daemons that are started anew", async () => {
+test("an agent stopped right after an announcement leaves it in the boot file for restarted daemons", async () => {
   await cluster.service("last", { ip: "10.20.0.2" });
   await eventually(async () => expect(await node().vtysh("show running-config")).toContain("network 10.20.0.2/32"));
   await node().stopAgent();
@@ -65,26 +65,26 @@ test("an agent that is told to end the moment it has announced something leaves 
   node().startAgent();
 });
 
-test("a disk that cannot be written costs nothing that is announced, and is told of until it can be", async () => {
+test("a state directory that cannot be written affects no announcement, and is reported until it can be", async () => {
   const condition = async () => (await cluster.get(ConfigurationState, "speaker-worker0"))?.status?.conditions?.[0];
   const told = async () => {
     const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
-    return items.filter(({ reason = "" }) => /^State(Unu|U)sable$/.test(reason)).map(({ reason, count = 1 }) => `${count} ${reason}`);
+    return items.filter(({ reason = "" }) => /^State(FileError|Usable)$/.test(reason)).map(({ reason, count = 1 }) => `${count} ${reason}`);
   };
   await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
   // A root user may write wherever a file can be.
   const inTheWay = join(node().place.stateDirectory, "loadbalancer.json.new");
   await mkdir(join(inTheWay, "something"), { recursive: true });
   await cluster.service("nearer", { ip: "192.168.50.201" });
-  await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "StateUnusable" }));
+  await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "StateFileError" }));
   expect((await condition())?.message).toContain("loadbalancer.json cannot be written");
-  await eventually(async () => expect([await holds("192.168.50.201"), await told()]).toEqual([true, ["1 StateUnusable"]]));
+  await eventually(async () => expect([await holds("192.168.50.201"), await told()]).toEqual([true, ["1 StateFileError"]]));
   await rm(inTheWay, { recursive: true });
   await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
-  await eventually(async () => expect((await told()).sort()).toEqual(["1 StateUnusable", "1 StateUsable"]));
+  await eventually(async () => expect((await told()).sort()).toEqual(["1 StateFileError", "1 StateUsable"]));
 });
 
-test("a machine that is started anew while the API server is away announces what it last did", async () => {
+test("a rebooted machine announces its last state while the API server is away", async () => {
   await node().stopAgent();
   await node().frr.stop();
   await node().ip("addr", "del", "192.168.50.200/32", "dev", "plumbline-vip");
@@ -99,7 +99,7 @@ test("a machine that is started anew while the API server is away announces what
   expect(writes.filter((write) => write.includes("service"))).toEqual([]);
 });
 
-test("daemons that are killed come back with what they had", async () => {
+test("killed daemons come back with their configuration", async () => {
   for (const daemon of ["bgpd", "zebra"]) {
     const pid = (await node().frrPid(daemon)) ?? 0;
     process.kill(pid, "SIGKILL");
@@ -109,7 +109,7 @@ test("daemons that are killed come back with what they had", async () => {
   }
 });
 
-test("what a person types into FRR is taken back", async () => {
+test("manual changes in FRR are reverted", async () => {
   await node().vtysh("configure terminal", "router bgp 64513", "address-family ipv4 unicast", "network 10.66.0.0/24");
   await node().vtysh("configure terminal", "router bgp 64513", "address-family ipv4 unicast", "no network 10.20.0.1/32");
   // The next pass looks at all of it.
@@ -122,7 +122,7 @@ test("what a person types into FRR is taken back", async () => {
   await goesOn();
 });
 
-test("an API server that is away for a while changes nothing, and is told afterwards what happened meanwhile", async () => {
+test("an API server outage changes nothing, and reports are updated afterwards", async () => {
   await eventually(async () => expect(await session()).toBe("Established"));
   await cluster.api.server.kill();
   await cluster.say("router bgp 64512", "neighbor 192.168.50.10 shutdown");
@@ -135,7 +135,7 @@ test("an API server that is away for a while changes nothing, and is told afterw
   await eventually(async () => expect(await session()).toBe("Established"));
 });
 
-test("what a silent agent last said becomes Unknown, and true again when it is back", async () => {
+test("reports of an agent that stopped become Unknown, and current again when it is back", async () => {
   const reports: Reference[] = [
     [ConfigurationState, "speaker-worker0", METALLB],
     [BGPSessionStatus, "worker0-tor", METALLB],
@@ -145,7 +145,7 @@ test("what a silent agent last said becomes Unknown, and true again when it is b
   const statusOf = async ([kind, name, namespace]: Reference) => (await cluster.get<Reported>(kind, name, namespace))?.status ?? {};
   const isUnknown = async (report: Reference) => {
     const { conditions = [] } = await statusOf(report);
-    return conditions.length > 0 && conditions.every(({ status, reason }) => status === "Unknown" && reason === "AgentSilent");
+    return conditions.length > 0 && conditions.every(({ status, reason }) => status === "Unknown" && reason === "AgentNotReporting");
   };
   // Soon worried about agents that renew their Lease every ten seconds.
   await using controller = startController(accessAs("controller", cluster.api.access), { silenceMs: 13_000 });

@@ -73,7 +73,7 @@ test("a peer edited to an unknown profile is kept in its last good form", async 
   await bothSay("Valid", "Valid");
 });
 
-test("an agent that is started anew keeps what was good before", async () => {
+test("a restarted agent keeps the last good version", async () => {
   await cluster.patch(BGPPeer, "peer1", { spec: { bfdProfile: "gone" } });
   const error = "peer peer1 referencing non existing bfd profile gone";
   await bothSay(error, error);
@@ -130,7 +130,7 @@ test("an unknown community alias is an error of the speakers until it is there",
   await bothSay("Valid", "Valid");
 });
 
-test("of two bad peers both are told at once, and each until it is put right", async () => {
+test("two invalid peers are both reported, each until it is fixed", async () => {
   await cluster.create(BGPPeer, "bad1", peer({ peerAddress: "192.168.50.3", bfdProfile: "none" }));
   await cluster.create(BGPPeer, "bad2", peer({ peerAddress: "192.168.50.4", passwordSecret: { name: "none" } }));
   const first = "peer bad1 referencing non existing bfd profile none";
@@ -143,7 +143,7 @@ test("of two bad peers both are told at once, and each until it is put right", a
   await eventually(async () => expect(await said()).toEqual(["Valid", "Valid"]));
 });
 
-test("a name that no Secret can have is that of one that is not there, and costs no other peer anything", async () => {
+test("an invalid Secret name counts as a missing Secret and affects no other peer", async () => {
   await cluster.create(BGPPeer, "odd", peer({ peerAddress: "192.168.50.77", passwordSecret: { name: "a,b" } }));
   const notFound = 'secret ref not found for peer config "metallb-system"/"odd"\nfailed to parse peer odd password secret';
   await eventually(async () => expect((await stateOf(0))?.status?.lastError).toContain(notFound));
@@ -189,7 +189,7 @@ test("a ConfigurationState that is deleted or edited is there again as it was", 
   await bothSay("Valid", "Valid");
 });
 
-test("what FRR refuses is the resource's failure, with FRR's words, and the rest is applied", async () => {
+test("a line that FRR rejects fails its resource with FRR's message, and the rest is applied", async () => {
   const extras = {
     metadata: { name: "bgpextras", namespace: METALLB },
     data: { extras: "router bgp 64513\n neighbor nobody frobnicate\n" },
@@ -206,7 +206,7 @@ test("what FRR refuses is the resource's failure, with FRR's words, and the rest
   await bothSay("Valid", "Valid");
 });
 
-test("nothing is written for what changes nothing: heartbeats of nodes, statuses of pools, other Secrets and namespaces", async () => {
+test("irrelevant changes cause no write: heartbeats of nodes, statuses of pools, other Secrets and namespaces", async () => {
   await bothSay("Valid", "Valid");
   // Sessions are told of a moment after FRR has them.
   await cluster.atRest();
@@ -241,7 +241,7 @@ test("the statuses of a Node that is gone go with it, and are not made again", a
   expect([await stateOf(1), await cluster.get(BGPSessionStatus, "worker1-peer1")]).toEqual([undefined, undefined]);
 });
 
-test("no Event is told twice", async () => {
+test("no Event is recorded twice", async () => {
   const { items } = await cluster.client.resource(Event).list({ signal });
   // An API server that is slow to hear of its own allocations tells of repairs.
   expect(items.filter(({ count = 1, reason = "" }) => count > 1 && !reason.startsWith("ClusterIP"))).toEqual([]);

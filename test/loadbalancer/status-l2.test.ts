@@ -54,14 +54,14 @@ const label = (node: string, labels: Record<string, string | null>) =>
 /** Which nodes have told that others are not heard, and how often. */
 const unheard = async () => {
   const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
-  const events = items.filter(({ reason }) => reason === "CandidateUnheard");
+  const events = items.filter(({ reason }) => reason === "HeartbeatsMissing");
   return events.map(({ type, involvedObject, count = 1 }) => `${type} ${involvedObject.kind}/${involvedObject.name} ${count}`).sort();
 };
 const heard = async () => (await l2Heartbeats.get()).values.find(({ labels }) => labels.outcome === "heard")?.value ?? 0;
 const nft = (netns: string, ...words: string[]) => run("ip", "netns", "exec", netns, "nft", ...words);
 let elected: string;
 
-test("one node has the address, and says so in the object of the Service, with who would take over", async () => {
+test("one node has the address and reports it in the ServiceL2Status, with the failover order", async () => {
   await cluster.service("web", { ip: "192.168.50.200", on: ["worker0", "worker1"] });
   elected = await isHeld("web", "192.168.50.200");
   const { metadata, status } = (await cluster.get(ServiceL2Status, "web", "shop")) as ServiceL2Status;
@@ -85,7 +85,7 @@ test("nothing is written while it stays so, whatever else happens", async () => 
   expect(await cluster.writesDuring(churn, 4_000)).toEqual([]);
 });
 
-test("candidates of whom no heartbeat arrives are told in an Event of each node, once", async () => {
+test("each node records one Event for candidates without heartbeats", async () => {
   // Nobody has made a key.
   const both = ["Warning ConfigurationState/speaker-worker0 1", "Warning ConfigurationState/speaker-worker1 1"];
   await eventually(async () => expect(await unheard()).toEqual(both));
@@ -103,7 +103,7 @@ test("an advertisement for some interfaces lists them, in one order, and one for
   await eventually(async () => expect(await statusOf("web")).not.toHaveProperty("interfaces"));
 });
 
-test("interfaces that the node does not have are told, as a failure and as an Event", async () => {
+test("missing interfaces are reported in the status and as an Event", async () => {
   await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: ["eth7"] } });
   await eventually(async () => expect(await condition("web")).toMatchObject({ status: "False", reason: "Refused" }));
   expect(await holder("192.168.50.200")).toEqual([]);
@@ -143,7 +143,7 @@ test("the agent of the elected node is gone: the other takes the address and the
   await isHeld("web", "192.168.50.200", elected);
 });
 
-test("an address that another machine has is not taken, and its MAC is told until it is free", async () => {
+test("an address in use by another machine is not acquired, and the status has its MAC until it is free", async () => {
   await cluster.torIp("addr", "add", "192.168.50.201/32", "dev", "br0");
   await cluster.service("taken", { ip: "192.168.50.201", on: ["worker0", "worker1"] });
   const { address } = (JSON.parse(await cluster.torIp("-j", "link", "show", "br0")) as { address: string }[])[0] as { address: string };
@@ -157,20 +157,20 @@ test("an address that another machine has is not taken, and its MAC is told unti
   await isHeld("taken", "192.168.50.201");
 });
 
-test("a machine that takes an address which a node keeps is told with its MAC, for as long as it answers", async () => {
+test("a machine that takes an address which a node keeps is reported with its MAC while it answers", async () => {
   await cluster.torIp("addr", "add", "192.168.50.201/32", "dev", "br0");
   const { address } = (JSON.parse(await cluster.torIp("-j", "link", "show", "br0")) as { address: string }[])[0] as { address: string };
   await eventually(async () => {
-    const said = await condition("taken", "Contested");
+    const said = await condition("taken", "Conflict");
     expect(said).toMatchObject({ status: "True", reason: "AddressInUse" });
     expect(said?.message).toContain(address);
   });
   expect(await condition("taken")).toMatchObject({ status: "True" });
   await cluster.torIp("addr", "del", "192.168.50.201/32", "dev", "br0");
-  await eventually(async () => expect(await condition("taken", "Contested")).toBeUndefined());
+  await eventually(async () => expect(await condition("taken", "Conflict")).toBeUndefined());
 });
 
-test("what a foreign hand edits or deletes is as it was a moment later", async () => {
+test("edits and deletions by others are reverted", async () => {
   const one = { name: "web", namespace: "shop" };
   await cluster.client.resource(ServiceL2Status).patchStatus(one, { status: { node: "nowhere", eligibleNodes: [] } }, { signal });
   await isHeld("web", "192.168.50.200", elected);
@@ -182,7 +182,7 @@ test("what a foreign hand edits or deletes is as it was a moment later", async (
   );
 });
 
-test("an agent that is started anew goes on as before, and writes nothing", async () => {
+test("a restarted agent continues and writes nothing", async () => {
   const node = cluster.nodes.find(({ name }) => name === elected);
   const restart = async () => {
     await node?.stopAgent();
@@ -194,7 +194,7 @@ test("an agent that is started anew goes on as before, and writes nothing", asyn
   await isHeld("web", "192.168.50.200", elected);
 });
 
-test("a members object that a person breaks or deletes costs nobody an address, also over a restart", async () => {
+test("a broken or deleted members object removes no address, also across a restart", async () => {
   const node = cluster.nodes.find(({ name }) => name === elected);
   const spoil = async () => {
     await cluster.client.resource(ConfigMap).patch({ name: membersName, namespace: OWN }, { data: { live: "[" } }, { signal });
@@ -234,7 +234,7 @@ test("agents hear each other by the shared key of earlier versions, and by their
   expect(await cluster.requestsSince(restarted, "secrets", OWN)).toEqual([]);
 });
 
-test("heartbeats are cut between two that live: who answers says so, and the other leaves address and object alone", async () => {
+test("when heartbeats between two live nodes are cut, the one that announces reports it, and the other leaves address and object alone", async () => {
   const rules =
     "add table inet deaf; add chain inet deaf input { type filter hook input priority -10; }; add rule inet deaf input udp dport 7947 drop";
   const cut = async () => {

@@ -33,7 +33,7 @@ const peersOf = async (service: string) =>
   Promise.all([0, 1].map(async (index) => ((await status(service, index))?.bgpPeers ?? []).toSorted().join(" ")));
 const goTo = (service: string, ...expected: string[]) => eventually(async () => expect(await peersOf(service)).toEqual(expected));
 
-test("a Service goes to all peers from every node, and each says so in an object of the Service", async () => {
+test("a Service is announced to all peers from every node, and each node reports it", async () => {
   await cluster.service("web", { ip: "10.20.0.1", on: ["worker0"] });
   await goTo("web", "silent tor", "silent tor");
   const { metadata } = (await cluster.get(ServiceBGPStatus, "web-worker1", "shop")) as ServiceBGPStatus;
@@ -77,7 +77,7 @@ test("a peer that FRR refuses hears nothing, and hears it once FRR takes it", as
   await goTo("web", "silent tor", "silent tor");
 });
 
-test("nothing is written for what changes nothing: endpoints that end, conditions of others, sessions that fall", async () => {
+test("irrelevant changes cause no write: endpoints that end, conditions of others, sessions that go down", async () => {
   const churn = async () => {
     await cluster.endpoints("web", ["worker1"], { ready: false, serving: true, terminating: true });
     const condition = { type: "Ready", status: "True", lastTransitionTime: "2026-11-16T05:00:00Z", reason: "x", message: "" };
@@ -102,7 +102,7 @@ test("the peers honour the address family", async () => {
   await cluster.remove(Service, "six", "shop");
 });
 
-test("a node that the advertisement does not select, or without endpoints under policy Local, says nothing", async () => {
+test("a node that the advertisement does not select, or without endpoints under policy Local, writes no report", async () => {
   await cluster.client.resource(Node).patch({ name: "worker1" }, { metadata: { labels: { edge: "yes" } } }, { signal });
   await cluster.patch(BGPAdvertisement, "ad", { spec: { nodeSelectors: [{ matchLabels: { edge: "yes" } }] } });
   await goTo("web", "", "silent tor");
@@ -147,7 +147,7 @@ test("a deleted peer leaves the lists, and with the last one the objects go", as
   await goTo("web", "tor", "tor");
 });
 
-test("what a foreign hand edits or deletes is as it was a moment later", async () => {
+test("edits and deletions by others are reverted", async () => {
   const one = { name: "web-worker0", namespace: "shop" };
   await cluster.client.resource(ServiceBGPStatus).patchStatus(one, { status: { bgpPeers: ["made-up"], conditions: null } }, { signal });
   await goTo("web", "tor", "tor");
@@ -165,7 +165,7 @@ test("what a foreign hand edits or deletes is as it was a moment later", async (
   });
 });
 
-test("what an agent left behind that died is put right by the next one", async () => {
+test("stale reports of a killed agent are fixed by the next one", async () => {
   await cluster.node(1).stopAgent();
   await cluster.service("late", { ip: "10.20.0.2", on: ["worker0"] });
   await goTo("late", "tor", "");
@@ -190,7 +190,7 @@ test("a Service that is gone leaves nothing, in the cluster, at the peer or in t
   expect((await speakerAnnounced.get()).values.filter(({ labels }) => labels.service === "shop/late")).toEqual([]);
 });
 
-test("each beginning was told once, and a restart told nothing anew", async () => {
+test("each announcement has one Event, and a restart records none", async () => {
   await cluster.service("told", { ip: "10.20.0.3", on: ["worker0"] });
   await goTo("told", "tor", "tor");
   await cluster.node(0).stopAgent();
@@ -207,7 +207,7 @@ test("each beginning was told once, and a restart told nothing anew", async () =
   });
 });
 
-test("a Node that is gone has no objects, however often they are taken away, and resets no session; what went meanwhile is not announced when it is back", async () => {
+test("a deleted Node loses its reports and resets no session; a Service deleted meanwhile is not announced when the Node is back", async () => {
   await cluster.service("short", { ip: "10.20.0.4", on: ["worker0"] });
   await goTo("short", "tor", "tor");
   const routerId = async () => /bgp router-id .*/.exec(await cluster.node(1).vtysh("show running-config"))?.[0];

@@ -28,7 +28,7 @@ const allUp = async (bfd = "N/A") => {
   for (const index of cluster.nodes.keys()) await says(index, `Established ${bfd}`);
 };
 
-test("a peer that does not answer is told in FRR's word for it, without BFD as N/A, and then no more", async () => {
+test("a peer that does not answer is reported with FRR's state and BFD N/A, and its status goes with the BGPPeer", async () => {
   await cluster.create(BGPPeer, "nobody", peer({ peerAddress: "192.168.50.99" }));
   for (const index of [0, 1]) await says(index, /^(Idle|Connect|Active) N\/A$/, "nobody");
   // FRR goes round through its states once a second.
@@ -108,7 +108,7 @@ test("an FRR that does not answer makes the state Unknown, and one that is back 
   await allUp();
 });
 
-test("what a foreign hand edits or deletes is as it was a moment later", async () => {
+test("edits and deletions by others are reverted", async () => {
   await cluster.client
     .resource(BGPSessionStatus)
     .patchStatus({ name: "worker0-tor", namespace: METALLB }, { status: { bgpStatus: "Idle", conditions: null } }, { signal });
@@ -119,7 +119,7 @@ test("what a foreign hand edits or deletes is as it was a moment later", async (
   await eventually(async () => expect((await session(0))?.metadata.labels?.["metallb.io/peer"]).toBe("tor"));
 });
 
-test("an agent that is away leaves what it said; one that is back says what has changed", async () => {
+test("a stopped agent leaves its reports, and a restarted one updates them", async () => {
   await cluster.node(0).stopAgent();
   expect(await words(0)).toBe("Established N/A");
   await cluster.say("router bgp 64512", "neighbor 192.168.50.10 shutdown");

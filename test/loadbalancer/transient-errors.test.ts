@@ -14,7 +14,7 @@ import { startController } from "../support/controller.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 import { configureWebhooks, type RunningWebhook, startWebhook } from "../support/webhook.ts";
 
-// With the webhooks of deploy/ on, the controller and two speakers: what only another object can mend is admitted, told by the speakers while
+// With the webhooks of deploy/ on, the controller and two speakers: what only another object can fix is admitted, told by the speakers while
 // it lasts, and gone when that object comes.
 
 const { signal } = new AbortController();
@@ -57,7 +57,7 @@ afterEach(async () => {
   await noSessions();
 });
 
-/** What the webhook says to a pool that no one can mend; undefined while it says nothing. */
+/** What the webhook says to a pool that no one can fix; undefined while it says nothing. */
 async function refused(): Promise<string | undefined> {
   try {
     await cluster.create(IPAddressPool, "nonsense", { addresses: ["nonsense"] });
@@ -99,7 +99,7 @@ const noProfile = "peer first referencing non existing bfd profile later";
 const noSecret =
   'parsing peer first secret ref not found for peer config "metallb-system"/"first"\nfailed to parse peer first password secret';
 
-test("the webhook refuses what is wrong by itself", async () => {
+test("the webhook rejects objects that are invalid by themselves", async () => {
   expect(await refused()).toContain('invalid CIDR "nonsense" in pool "nonsense"');
   await expect(cluster.create(BGPPeer, "zero", peer({ myASN: 0 }))).rejects.toThrow("parsing peer zero missing local ASN");
   await allValid();
@@ -128,7 +128,7 @@ test("a peer that is edited to a profile that is not there keeps its session mea
   await allValid();
 });
 
-test("a Secret may come later, be of the wrong type, be without a password, and is told as what it is each time", async () => {
+test("a Secret that is missing, of the wrong type or without a password is reported as such", async () => {
   await cluster.say("router bgp 64512", "neighbor 192.168.50.10 password s3cret", "neighbor 192.168.50.11 password s3cret");
   await cluster.create(BGPPeer, "first", peer({ passwordSecret: { name: "later" } }));
   await bothSay(noSecret);
@@ -168,7 +168,7 @@ test("an alias of a community may come after the advertisement that uses it", as
   await eventually(async () => expect(await cluster.show("bgp ipv4 unicast 10.20.0.0/32")).toContain("Community: 64512:7"));
 });
 
-test("all that is missing is told at once, and each until it comes", async () => {
+test("all missing objects are reported at once, each until it exists", async () => {
   await cluster.create(BGPPeer, "first", peer({ passwordSecret: { name: "later" } }));
   await cluster.create(BGPPeer, "another", peer({ peerAddress: "192.168.50.2", bfdProfile: "later" }));
   const profile = "peer another referencing non existing bfd profile later";
@@ -201,7 +201,7 @@ async function deleteStates(): Promise<void> {
   });
 }
 
-test("states that someone deletes come back as they were, while something is missing and after it", async () => {
+test("deleted ConfigurationStates are restored, while an object is missing and afterwards", async () => {
   await cluster.create(BGPPeer, "first", peer({ bfdProfile: "later" }));
   await bothSay(noProfile);
   await deleteStates();

@@ -11,9 +11,9 @@ import { Community } from "../../src/api/metallb/community.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { webhookConfiguration, type Watched } from "../../src/kube/webhook/configuration.ts";
+import { webhookConfiguration, type WebhookRule } from "../../src/kube/webhook/configuration.ts";
 import { bgpAd, community, l2Ad, peer, pool, profile } from "../../src/loadbalancer/testing/config-fixtures.ts";
-import { registerLoadBalancer, type ReviewSources } from "../../src/loadbalancer/webhooks.ts";
+import { registerWebhooks, type ReviewSources } from "../../src/loadbalancer/webhooks.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { configureWebhooks, deployedWebhooks, type RunningWebhook, startWebhook } from "../support/webhook.ts";
 
@@ -105,7 +105,7 @@ describe("a write is refused in the words of the documents", () => {
 
   test("a pool that an advertisement is too wide for, whichever comes last", async () => {
     await create(BGPAdvertisement, bgpAd("wide", { aggregationLength: 24 }));
-    expect(await refusal(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("BGPAdvertisement wide could not stay");
+    expect(await refusal(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("the change makes BGPAdvertisement wide invalid");
   });
 
   test("anything in another namespace", async () => {
@@ -138,16 +138,16 @@ describe("a write is refused in the words of the documents", () => {
   });
 });
 
-test("what is transient goes through: the Secret, the profile and the alias may come later", async () => {
+test("transient errors pass: the Secret, the profile and the alias may be created later", async () => {
   await create(BGPPeer, peer("p", { bfdProfile: "later", passwordSecret: { name: "later" } }));
   await create(BGPAdvertisement, bgpAd("ad", { communities: ["later"] }));
   expect((await client.resource(BGPPeer).list({ namespace, signal })).items).toHaveLength(1);
 });
 
-test("what deploy/ has is what there are validators for, and never blocks for want of an answer", async () => {
-  const watched: Watched[] = [];
-  const server = { register: (kind: Kind, _: unknown, operations: Watched["operations"] = []) => watched.push({ kind, operations }) };
-  registerLoadBalancer(server as never, {} as ReviewSources, namespace);
+test("deploy/ has a webhook for each validator, and none blocks writes when no answer comes", async () => {
+  const watched: WebhookRule[] = [];
+  const server = { register: (kind: Kind, _: unknown, operations: WebhookRule["operations"] = []) => watched.push({ kind, operations }) };
+  registerWebhooks(server as never, {} as ReviewSources, namespace);
   const reach = { service: { namespace: "plumbline-system", name: "plumbline-webhook" } };
   expect(await deployedWebhooks()).toEqual(webhookConfiguration("plumbline-webhook", watched, reach));
   expect(new Set(watched.map(({ kind }) => kind))).toEqual(new Set(KINDS));

@@ -22,7 +22,7 @@ import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { parseMembers } from "../../src/kube/members/members.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";
-import { fitting } from "../api/generate.ts";
+import { validValue } from "../api/generate.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { startController } from "../support/controller.ts";
 
@@ -70,7 +70,7 @@ function someOf(kind: CustomKind): KubeObject[] {
     kind: kind.kind,
     metadata: { name, namespace: "stored" },
   });
-  const valid = fitting(kind.schema).filter(
+  const valid = validValue(kind.schema).filter(
     (parts) => !NEWER.test(JSON.stringify(parts)) && admit(kind, objectOf("any", parts)).errors.length === 0,
   );
   return fc.sample(valid, { seed: SEED, numRuns: EACH }).map((parts, at) => objectOf(`made-up-${at}`, parts));

@@ -2,17 +2,17 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { browser } from "../support/page/browser.ts";
 import { PageServer } from "../support/page/server.ts";
-import { specimen } from "../support/page/fixtures.ts";
+import { pageFixture } from "../support/page/fixtures.ts";
 
-const BROKEN = specimen({ nodes: 12, services: 20, every: 6 });
-const WELL = specimen({ nodes: 12, services: 20 });
+const BROKEN = pageFixture({ nodes: 12, services: 20, every: 6 });
+const WELL = pageFixture({ nodes: 12, services: 20 });
 const ROUTER = "RouterNodeConfigurationStatus/openperouter-system/node2";
 
 let chromium: Browser;
 let server: PageServer;
 let context: BrowserContext;
 let page: Page;
-const complaints: string[] = [];
+const problems: string[] = [];
 const strangers: string[] = [];
 
 beforeAll(async () => {
@@ -29,10 +29,10 @@ beforeEach(async () => {
   server.resumes = false;
   context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light" });
   page = await context.newPage();
-  complaints.length = 0;
+  problems.length = 0;
   strangers.length = 0;
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   page.on("request", (request) => !request.url().startsWith(server.address) && strangers.push(request.url()));
 });
 afterEach(async () => {
@@ -48,7 +48,7 @@ const settled = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_
 
 test("each view shows what the server tells, and nothing is asked of anyone else", async () => {
   await open();
-  await page.getByText("2 things are wrong").waitFor();
+  await page.getByText("2 problems").waitFor();
   await page.locator(".card").first().getByText("Interface eth1 has no carrier").waitFor();
   await page.getByRole("row", { name: "node2" }).getByText("down 2/6").waitFor();
 
@@ -79,24 +79,24 @@ test("each view shows what the server tells, and nothing is asked of anyone else
   await page.getByRole("button", { name: "Copy the command plumbline describe rncs node2" }).waitFor();
 
   expect(strangers).toEqual([]);
-  expect(complaints).toEqual([]);
+  expect(problems).toEqual([]);
 });
 
-test("what changes is seen without asking, and what is mended is gone", async () => {
+test("what changes is seen without asking, and what is fixed is gone", async () => {
   await open();
-  await page.getByText("2 things are wrong").waitFor();
+  await page.getByText("2 problems").waitFor();
   const causes = BROKEN.rows.overview.filter(({ type }) => type === "cause").map(({ key }) => key);
   const nodes = WELL.rows.overview.filter(({ type }) => type === "node");
   server.tell({ views: { overview: { upsert: nodes, remove: causes.slice(0, 1) } } });
-  await page.getByText("One thing is wrong").waitFor();
+  await page.getByText("1 problem").waitFor();
   server.tell({ views: { overview: { upsert: WELL.rows.overview, remove: causes } } });
   await page.getByText("Everything works").waitFor();
-  await page.getByText("Nothing is wrong").waitFor();
+  await page.getByText("No problems found").waitFor();
   expect(await count(".mark.Down")).toBe(0);
 });
 
 test("with 500 nodes and 100 services at most 200 rows are drawn, the worst on top, wherever one scrolls", async () => {
-  server.specimen = specimen({ nodes: 500, services: 100, every: 25 });
+  server.specimen = pageFixture({ nodes: 500, services: 100, every: 25 });
   for (const [hash, scrolled] of [
     ["", ".nodes .table"],
     ["", ".cards"],
@@ -219,26 +219,26 @@ test("while the server is away the page says since when and loses its colours, a
   await page.getByText("do not see: secrets").waitFor();
   await away[Symbol.asyncDispose]();
   await page.getByText(/reconnecting since \d\d:\d\d:\d\d/).waitFor();
-  await page.getByText("Nothing was wrong when last heard").waitFor();
+  await page.getByText("No problems when last updated").waitFor();
   await page.getByText(/No word from the server since/).waitFor();
   expect(await page.evaluate(green)).not.toBe(before);
 
   await using back = await PageServer.start(BROKEN, port);
-  await page.getByText("2 things are wrong").waitFor();
+  await page.getByText("2 problems").waitFor();
   await page.getByText("live", { exact: true }).waitFor();
   expect(back.asked[0]?.resumed).toBe("specimen-2");
 });
 
 test("a stream that was cut and has missed nothing is live again without a word of news", async () => {
   await open();
-  await page.getByText("2 things are wrong").waitFor();
+  await page.getByText("2 problems").waitFor();
   server.resumes = true;
   server.asked.length = 0;
   server.cut();
   await page.getByText(/reconnecting since/).waitFor();
   await page.getByText("live", { exact: true }).waitFor();
   expect(server.asked[0]?.resumed).toMatch(/^specimen-/);
-  expect(await page.getByText("2 things are wrong").count()).toBe(1);
+  expect(await page.getByText("2 problems").count()).toBe(1);
 });
 
 test("what is not read yet, not live or not shown is told", async () => {
@@ -252,17 +252,17 @@ test("what is not read yet, not live or not shown is told", async () => {
     hidden: ["services in bank"],
   };
   server.tell({ views: { sight: { upsert: [sight] } } });
-  await page.getByText("The cluster is being read.").waitFor();
+  await page.getByText("Reading the cluster.").waitFor();
   await page.getByText(/BGPPeer \(as of \d\d:\d\d:\d\d\)/).waitFor();
   expect(await page.getByRole("alert").textContent()).toContain("You may not list, and so do not see: services in bank");
-  expect(await page.getByText("2 things are wrong").count()).toBe(1);
+  expect(await page.getByText("2 problems").count()).toBe(1);
   server.tell({ views: { sight: { upsert: [{ ...sight, lost: [{ kind: "BGPPeer", since, read: true }] }] } } });
-  await page.getByText("2 causes when last heard").waitFor();
+  await page.getByText("2 causes when last updated").waitFor();
   expect(await count(":root[data-old]")).toBe(1);
 });
 
 test("on paper there is everything, and nothing to press", async () => {
-  server.specimen = specimen({ nodes: 120, services: 3, every: 6 });
+  server.specimen = pageFixture({ nodes: 120, services: 3, every: 6 });
   await open("#/router");
   await page.emulateMedia({ media: "print" });
   await settled(async () => expect(await count("[role=row]")).toBe(121));
@@ -280,7 +280,7 @@ test("who must log in is asked for a token, told why one is refused, and then se
   await page.getByText("The cluster does not know this token").waitFor();
   await page.getByLabel("Token").fill("letmein");
   await page.getByRole("button", { name: "Log in" }).click();
-  await page.getByText("2 things are wrong").waitFor();
+  await page.getByText("2 problems").waitFor();
   expect(await page.getByLabel("Token").count()).toBe(0);
 });
 
@@ -316,7 +316,7 @@ test("where nothing is configured it says what to do first", async () => {
   server.specimen = { ...WELL, rows: { ...WELL.rows, overview: [], router: [], loadbalancer: [], failover: [], connectivity: [] } };
   for (const [hash, words] of [
     ["", "plumbline lab up"],
-    ["#/router", "No router reports"],
+    ["#/router", "No router has reported"],
     ["#/loadbalancer", "plumbline apply -f examples/pools"],
     ["#/failover", "plumbline failover plan"],
     ["#/connectivity", "A ConnectivityMesh makes checks"],

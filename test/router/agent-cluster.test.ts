@@ -41,7 +41,7 @@ test("the agent's Lease is there, and belongs to the Node", async () => {
   expect(lease.metadata.ownerReferences).toMatchObject([{ kind: "Node", name: "n1" }]);
 });
 
-test("a neighbour's password is awaited, and applied when its Secret comes", async () => {
+test("a neighbor's password is awaited, and applied when its Secret comes", async () => {
   await create(Underlay, "fabric", { asn: 64514, nics: ["eth1"], neighbors: [neighbor] });
   await eventually(async () => expect(await failed()).toEqual([expect.stringContaining("Secret tor not found")]));
   expect((await ready())?.reason).toBe("UnderlayFailed");
@@ -85,7 +85,7 @@ test("another AS number is a rebuild, and everything is back afterwards", async 
   await eventually(async () => expect(await states()).toEqual({ "Underlay/fabric": "Applied", "L3Passthrough/pt": "Applied" }));
 });
 
-test("a status that someone deletes is there again", async () => {
+test("recreates a deleted status", async () => {
   const { uid } = (await node.status()).metadata;
   await node.client.resource(RouterNodeConfigurationStatus).delete({ name: "n1", namespace: NAMESPACE }, { signal });
   await eventually(async () => {
@@ -95,7 +95,7 @@ test("a status that someone deletes is there again", async () => {
   });
 });
 
-test("with its Node the status goes and stays away, and with a new Node it is back; the router goes on all the while", async () => {
+test("removes the status with its Node and recreates it with a new Node, while the router keeps running", async () => {
   await node.client.resource(Node).delete({ name: "n1" }, { signal });
   const isGone = () =>
     node.status().then(

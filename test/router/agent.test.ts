@@ -8,7 +8,7 @@ import { L2VNI } from "../../src/api/openpe/l2vni.ts";
 import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
-import { CheckedFile } from "../../src/resilience/state-file.ts";
+import { StateFile } from "../../src/resilience/state-file.ts";
 import { plumbline } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 import { RouterNode } from "../support/router-node.ts";
@@ -50,7 +50,7 @@ const same = (content: unknown) => content as object;
 const underlay = { asn: 64514, nics: ["eth1"], neighbors: [{ asn: 64512, address: "192.168.11.2" }] };
 const passthrough = { hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.169.20.0/24" } } };
 
-test("a node that nothing is asked of is Ready, and its status belongs to the Node", async () => {
+test("a node without configuration is Ready, and its status is owned by the Node", async () => {
   await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
   expect(await condition("Degraded")).toBe("False ConfigurationSuccessful");
   const { metadata: of } = await node.status();
@@ -82,7 +82,7 @@ test("sessions are in the status, and the condition names those that are down", 
   });
 });
 
-test("the boot file has what is live, and is for its owner's eyes only", async () => {
+test("the boot file has the live configuration and is readable by its owner only", async () => {
   expect(await readFile(join(node.place.stateDirectory, "frr.conf"), "utf8")).toContain("neighbor 192.168.11.2 remote-as 64512");
 });
 
@@ -101,7 +101,7 @@ test("passes that find nothing to do write nothing, to FRR, to the kernel or to 
   const resourceVersion = await settledVersion();
   const state = await readFile(join(node.place.stateDirectory, "router.json"), "utf8");
   const index = await node.router("-j", "link", "show", "dev", "pt-ns");
-  // A label nobody selects by wakes the agent.
+  // A label that no selector uses wakes the agent.
   for (const nth of ["1", "2", "3"]) {
     await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth } } }, { signal });
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -112,7 +112,7 @@ test("passes that find nothing to do write nothing, to FRR, to the kernel or to 
 });
 
 describe("what fails", () => {
-  test("lines that FRR does not know fail their own resource, in FRR's words", async () => {
+  test("lines that FRR does not know fail their own resource with FRR's message", async () => {
     await create(RawFRRConfig, "bad", { rawConfig: "this is not for FRR" });
     await eventually(async () => expect((await failed())[0]).toMatch(/^RawFRRConfig\/bad ApplicationFailed: .*this is not for FRR/));
     expect(await states()).toMatchObject({
@@ -127,15 +127,15 @@ describe("what fails", () => {
     await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
   });
 
-  test("a VNI on an Underlay without EVPN misses what it stands on", async () => {
+  test("a VNI on an Underlay without EVPN fails with DependencyFailed", async () => {
     await create(L2VNI, "red", { vni: 100 });
     await eventually(async () => expect((await failed())[0]).toMatch(/^L2VNI\/red DependencyFailed: /));
     await remove(L2VNI, "red");
     await eventually(async () => expect(await failed()).toEqual([]));
   });
 
-  test("an Underlay that the kernel refuses leaves everything as it was", async () => {
-    // The name of the VTEP's device is taken by someone else's.
+  test("an Underlay that the kernel rejects changes nothing", async () => {
+    // A foreign link has the name of the VTEP's device.
     await node.router("link", "add", "lound", "type", "bridge");
     await change(Underlay, "fabric", { evpn: { vtepcidr: "100.65.0.0/24" } });
     await eventually(async () => expect((await failed())[0]).toMatch(/^Underlay\/fabric ApplicationFailed: lound: /));
@@ -165,13 +165,13 @@ describe("what fails", () => {
 });
 
 describe("drift", () => {
-  test("a link that a person deletes comes back, and it is said", async () => {
+  test("restores a deleted link and records an Event", async () => {
     await node.router("link", "del", "pt-ns");
     await eventually(async () => expect(await links("host")).toContain("pt-host"));
     await eventually(async () => expect(await events()).toContain("DriftRepaired"));
   });
 
-  test("an address that a person flushes comes back, and it is said", async () => {
+  test("restores a flushed address and records an Event", async () => {
     const repairs = async () => {
       const { items } = await node.client.resource(Event).list({ namespace: NAMESPACE, signal });
       return items.filter(({ reason }) => reason === "DriftRepaired").reduce((sum, { count = 1 }) => sum + count, 0);
@@ -219,7 +219,7 @@ test("an interface that a person flushes has its addresses again, also after the
   await eventually(async () => expect(await node.router("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24"));
 });
 
-test("an agent whose state file is damaged uses the previous one, and without both takes over what is there", async () => {
+test("uses the previous state file if one is damaged, and adopts the running state if both are", async () => {
   const links = await node.router("-j", "link", "show", "dev", "pt-ns");
   const damaged = async (...files: string[]) => {
     await node.stopAgent();
@@ -234,13 +234,13 @@ test("an agent whose state file is damaged uses the previous one, and without bo
   expect(await node.router("-j", "link", "show", "dev", "pt-ns")).toEqual(links);
 });
 
-test("an older agent keeps the state file of a newer one, and takes over what is there", async () => {
+test("an older agent keeps the state file of a newer one and adopts the running state", async () => {
   const links = await node.router("-j", "link", "show", "dev", "pt-ns");
   await node.stopAgent();
   const { stateDirectory } = node.place;
   const path = join(stateDirectory, "router.json");
   const { router } = JSON.parse(await readFile(path, "utf8")) as { router: object };
-  const newer = new CheckedFile<object>(stateDirectory, "router", { versions: [same, same], keepsPrevious: true });
+  const newer = new StateFile<object>(stateDirectory, "router", { versions: [same, same], keepsPrevious: true });
   await newer.save({ ...router, unknown: true });
   const written = await readFile(path, "utf8");
   node.startAgent();
@@ -249,7 +249,7 @@ test("an older agent keeps the state file of a newer one, and takes over what is
   expect(await node.router("-j", "link", "show", "dev", "pt-ns")).toEqual(links);
 });
 
-test("a machine that was started anew sets up its last good router without the API server", async () => {
+test("restores the last good router after a reboot without the API server", async () => {
   await node.stopAgent();
   await node.frr.stop();
   await run("ip", "netns", "del", node.place.routerNetns);
@@ -280,7 +280,7 @@ describe("while the Underlay is invalid", () => {
     expect(await node.vtysh("show running-config")).toContain("ip prefix-list person");
   });
 
-  test("a machine that is started anew has its last good router again", async () => {
+  test("restores the last good router after a reboot", async () => {
     await node.stopAgent();
     await node.frr.stop();
     await rm(join(node.place.stateDirectory, "frr.conf"));
@@ -299,7 +299,7 @@ describe("while the Underlay is invalid", () => {
 });
 
 describe("a router that cannot be used", () => {
-  test("because its directory cannot be written says so, and goes on when it can", async () => {
+  test("because its directory cannot be written reports it, and recovers", async () => {
     const inTheWay = join(node.place.stateDirectory, "frr.candidate.conf.new", "x");
     await mkdir(inTheWay, { recursive: true });
     await create(RawFRRConfig, "late", { rawConfig: "ip prefix-list late seq 5 permit 198.51.100.0/24" });
@@ -309,7 +309,7 @@ describe("a router that cannot be used", () => {
     await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/late": "Applied" }));
   });
 
-  test("because the disk is full says so, and loses nothing", async () => {
+  test("because the disk is full reports it, and loses nothing", async () => {
     const { stateDirectory } = node.place;
     await node.stopAgent();
     const aside = await mkdtemp(join(tmpdir(), "plumbline-aside-"));
@@ -335,7 +335,7 @@ describe("a router that cannot be used", () => {
     }
   });
 
-  test("because its namespace cannot be entered says so", async () => {
+  test("because its namespace cannot be entered reports it", async () => {
     const { routerNetns, frrRunDirectory } = node.place;
     await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
     const zebra = Number(await readFile(join(frrRunDirectory, "zebra.pid"), "utf8"));
@@ -347,7 +347,7 @@ describe("a router that cannot be used", () => {
     await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
   });
 
-  test("because its namespace was deleted is set up anew, with FRR in it", async () => {
+  test("because its namespace was deleted is set up again, with FRR in it", async () => {
     await run("ip", "netns", "del", node.place.routerNetns);
     await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "6" } } }, { signal });
     // A veth dies with its namespace; hardware would be back on the host.
@@ -359,7 +359,7 @@ describe("a router that cannot be used", () => {
     });
   });
 
-  test("because FRR is not installed says so", async () => {
+  test("because FRR is not installed reports it", async () => {
     await node.stopAgent();
     const frrRoot = await mkdtemp(join(tmpdir(), "plumbline-no-frr-"));
     node.startAgent({ frrRoot });
@@ -382,8 +382,8 @@ const place = () => {
 const diff = () => plumbline(["diff", "--dir", join(node.directory, "site"), "--node", "n1", ...place()]);
 
 describe("from the command line", () => {
-  test("diff finds nothing while the agent is content, and says what it would do while it is away", async () => {
-    expect(await diff()).toEqual({ code: 0, stdout: "Nothing differs.\n", stderr: "" });
+  test("diff is empty while the agent runs, and lists what it would do while it is stopped", async () => {
+    expect(await diff()).toEqual({ code: 0, stdout: "No differences.\n", stderr: "" });
     await node.stopAgent();
     await remove(L3Passthrough, "pt");
     await node.host("link", "set", "pt-host", "down");
@@ -393,7 +393,7 @@ describe("from the command line", () => {
     expect(stdout).toMatch(/- router bgp 64514 \/ .*no neighbor 192\.169\.20\./);
   });
 
-  test("router clean says what it would do, and then leaves nothing", async () => {
+  test("router clean lists what it would do, and then leaves nothing", async () => {
     const dry = await plumbline(["router", "clean", ...place()]);
     expect(dry.stdout).toContain("Move interface eth1 back to the host");
     expect(await links("router")).toContain("eth1");
@@ -401,6 +401,8 @@ describe("from the command line", () => {
     expect(done).toMatchObject({ code: 0, stderr: "" });
     expect(await links("host")).toEqual(["eth1"]);
     expect(await node.host("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24");
-    expect(await plumbline(["router", "clean", ...place()])).toMatchObject({ stdout: "There is nothing of the router on this machine.\n" });
+    expect(await plumbline(["router", "clean", ...place()])).toMatchObject({
+      stdout: "Nothing to remove: the router left nothing on this machine.\n",
+    });
   });
 });

@@ -11,11 +11,11 @@ import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../src/api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { settle } from "../../src/resilience/resolve-conflicts.ts";
+import { resolveConflicts } from "../../src/resilience/resolve-conflicts.ts";
 import { kindOrder, l2vniClaims } from "../../src/router/claims/claims.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 
@@ -52,7 +52,7 @@ function startController(): () => Promise<void> {
   const stopping = new AbortController();
   const client = new KubeClient(accessAs("controller", api.access), { userAgent: "controller" });
   const manager = new Manager({ client, log });
-  addControllerParts({
+  addControllerComponents({
     manager,
     client,
     log,
@@ -106,7 +106,7 @@ async function decided(running: Record<string, { vni: number; generation: number
       lastGood: lastGood && { spec: { ...spec, vni: lastGood.vni }, generation: lastGood.generation },
     };
   });
-  const { effective } = settle<L2VNI["spec"], (typeof contenders)[number]>(contenders, {
+  const { effective } = resolveConflicts<L2VNI["spec"], (typeof contenders)[number]>(contenders, {
     check: () => [],
     claims: (spec, { name }) => l2vniClaims(name, spec),
     kindOrder,

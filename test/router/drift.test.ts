@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../src/kube/log.ts";
-import { GroundInMemory } from "../../src/router/testing/memory-backends.ts";
-import { type ClusterView, NodeRouter, type PassResult } from "../../src/router/node-router.ts";
+import { MemoryBackends } from "../../src/router/testing/memory-backends.ts";
+import { type RouterInputs, NodeRouter, type PassResult } from "../../src/router/node-router.ts";
 import { createNamespaces, type TestNamespaces } from "../support/namespaces.ts";
 
 // The kernel is real, FRR is not: a test decides what zebra knows, and what happens while it is asked.
@@ -26,7 +26,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "plumbline-drift-"));
   const [host = "", netns = ""] = namespaces.names;
   ip("-n", host, "link", "add", "eth1", "type", "veth", "peer", "name", "tor");
-  const ground = new GroundInMemory();
+  const ground = new MemoryBackends();
   router = new NodeRouter({
     places: { host, router: netns },
     stateDirectory: directory,
@@ -86,7 +86,7 @@ const view = {
     rawConfigs: [],
   },
   secret: () => undefined,
-} as unknown as ClusterView;
+} as unknown as RouterInputs;
 
 function pass(): Promise<PassResult> {
   const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined, onNewNamespace: () => undefined };

@@ -17,7 +17,7 @@ const PAIR = ["node1", "node2"] as const;
 const signal = new AbortController().signal;
 
 let lab: TestLab;
-/** Of resources that nobody edits. */
+/** Of resources that the test does not edit. */
 let traffic: Traffic[] = [];
 let lostBefore: number[] = [];
 
@@ -173,7 +173,7 @@ test("a passthrough peers with a plain FRR on the node, the fabric reaches what 
 
 const raw = (text: string) => object("RawFRRConfig", "extra", `rawConfig: ${JSON.stringify(text)}, ${only("node1")}`);
 
-test("raw FRR configuration is applied, refused in FRR's words while the last good text stays, put right and deleted", async () => {
+test("applies raw FRR configuration, keeps the last good text while FRR rejects an edit, then applies the fix and the deletion", async () => {
   await lab.apply(raw("ip prefix-list extra seq 5 permit 10.99.0.0/16"));
   await expectStates("node1", { "RawFRRConfig extra": "Applied" });
   expect(await at("node1").runningConfig()).toContain("ip prefix-list extra seq 5 permit 10.99.0.0/16");
@@ -279,7 +279,7 @@ ovs-vswitchd --pidfile --detach >/dev/null 2>&1`;
 
 const aliasIn = (text: string) => /alias .*/.exec(text)?.[0];
 
-test("what a person made is left alone whatever it is called, and what a person takes our mark off is ours again", async () => {
+test("leaves links of other owners alone, whatever their name, and marks its own links again", async () => {
   await at("node1").do("ip", "-n", "perouter", "link", "add", "br-pe-777", "type", "bridge");
   const before = await at("node1").links();
   for (const [name, vni] of [
@@ -288,7 +288,7 @@ test("what a person made is left alone whatever it is called, and what a person 
   ] as const) {
     await lab.apply(object("L2VNI", name, `vni: ${vni}, ${AUTO_CREATE}, ${only("node1")}`));
   }
-  const taken = "a link of this name is there already, and plumbline has not created it";
+  const taken = "a link with this name already exists and was not created by plumbline";
   await eventually(() => at("node1").failures()).toEqual([
     expect.stringMatching(`^L2VNI taken-host ApplicationFailed: .*br-hs-666.*${taken}`),
     expect.stringMatching(`^L2VNI taken-router ApplicationFailed: .*br-pe-777.*${taken}`),
@@ -331,7 +331,7 @@ test("the AS number changes and changes back: FRR is rebuilt, and everything is 
   }
 });
 
-test("an Underlay that is deleted gives its interface back, and created anew it brings everything back", async () => {
+test("a deleted Underlay returns its interface, and a recreated one restores everything", async () => {
   await lab.delete("Underlay", "underlay");
   for (const node of NODES) await expectStates(node, { "L2VNI shop": "Failed", "L3VNI red": "Failed" });
   await eventually(() => at("node1").linkNames()).toEqual(expect.arrayContaining(["eth1"]));
@@ -343,7 +343,7 @@ test("an Underlay that is deleted gives its interface back, and created anew it 
   }
 });
 
-test("a status that a person deletes is written anew, and one whose Node is deleted goes until the Node is back", async () => {
+test("recreates a deleted status, and removes the status of a deleted Node until the Node is back", async () => {
   const statuses = lab.client.resource(RouterNodeConfigurationStatus);
   const uid = async (node: NodeName) =>
     (await statuses.get(node, { namespace: ROUTER_NAMESPACE, signal }).catch(() => undefined))?.metadata.uid;

@@ -4,7 +4,7 @@ import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
@@ -34,7 +34,7 @@ function startController(): () => Promise<void> {
   const client = new KubeClient(accessAs("controller", api.access));
   const manager = new Manager({ client, log });
   const namespaces = { namespace: "plumbline-system", routerNamespace: "openperouter-system" };
-  addControllerParts({ manager, client, log, ...namespaces, settle: () => Promise.resolve() });
+  addControllerComponents({ manager, client, log, ...namespaces, settle: () => Promise.resolve() });
   const ended = manager.run(stopping.signal);
   return () => {
     stopping.abort();
@@ -66,7 +66,7 @@ test("every Node carries an index of its own: what it brought, what was correcte
   await eventually(async () => expect(await indexes()).toEqual({ brought: "4", clash: "0", garbage: "1", plain: "2", late: "3" }));
 });
 
-test("the Nodes keep their indexes when the record of them is lost and nobody remembers it", async () => {
+test("the Nodes keep their indexes when the record of them is lost", async () => {
   const before = (await indexes()) as Record<string, string>;
   await stopController?.();
   await client.resource(ConfigMap).delete({ name: "plumbline-members", namespace: "plumbline-system" }, { signal });

@@ -12,9 +12,9 @@ import { L2VNI } from "../../src/api/openpe/l2vni.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
-import { ROUTER_PLACE } from "../../src/cli/shared/agent-options.ts";
-import { addAgentParts } from "../../src/cli/shared/agent-components.ts";
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import { ROUTER_HOST_DEFAULTS } from "../../src/cli/shared/agent-options.ts";
+import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import { readGraph } from "../../src/cli/why/read-graph.ts";
 import { addWebhooks } from "../../src/cli/shared/webhooks.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -24,11 +24,11 @@ import { LeaderElector } from "../../src/kube/leader/leader.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
-import { addRouter } from "../../src/router/agent.ts";
+import { addRouterAgent } from "../../src/router/agent.ts";
 import type { NodeRouter } from "../../src/router/node-router.ts";
 import { secretsOf } from "../../src/router/observe.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { refusals } from "../support/errors.ts";
+import { forbiddenRequests } from "../support/errors.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -102,7 +102,7 @@ async function startAgent(): Promise<void> {
     },
   };
   manager.add(heartbeat({ client, namespace: own, node, nodeUid: () => nodes.get(node)?.metadata.uid, log, renewMs: 500 }));
-  addRouter({
+  addRouterAgent({
     manager,
     client,
     log,
@@ -124,7 +124,7 @@ async function startController(): Promise<void> {
   const leader = new LeaderElector({ client, namespace: own, name: "plumbline-controller", identity: "test", log });
   const manager = new Manager({ client, log, leader });
   addWebhooks({ manager, client, log, namespace: own, metallbNamespace: metallb, host: "127.0.0.1", port: 0 });
-  addControllerParts({
+  addControllerComponents({
     manager,
     client: client.fenced(() => leader.assertLeading()),
     log,
@@ -169,8 +169,8 @@ async function nameSecrets(...names: string[]): Promise<void> {
 const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 const statuses = () => admin.resource(RouterNodeConfigurationStatus);
 
-test("with the rights of the chart, agent and controller do all of their work, and are refused nothing", async () => {
-  const before = await refusals();
+test("agent and controller need no more rights than the chart grants", async () => {
+  const before = await forbiddenRequests();
   await startController();
   await startAgent();
   await admin.resource(L2VNI).create({ metadata: { name: "web", namespace: routers }, spec: { vni: 110, vxlanport: 4789 } }, { signal });
@@ -200,11 +200,11 @@ test("with the rights of the chart, agent and controller do all of their work, a
     const { items } = await statuses().list({ namespace: routers, signal });
     const reasons = items.map(({ metadata, status }) => [metadata.name, status?.conditions?.[0]?.reason]);
     expect(reasons).toEqual([
-      ["mute", "AgentSilent"],
+      ["mute", "AgentNotReporting"],
       ["worker-1", "ConfigurationFailed"],
     ]);
   });
-  expect(await refusals()).toBe(before);
+  expect(await forbiddenRequests()).toBe(before);
 });
 
 test("a Secret that cannot be read costs nothing else: what it held counts on, and a new one is unreadable, not missing", async () => {
@@ -236,7 +236,15 @@ test("an agent that may not read what it needs says in its Lease what it waits f
   await admin.resource(Node).create({ metadata: { name: "worker-2" } }, { signal });
   const client = clientOf({ agentOf: "worker-2" });
   const manager = new Manager({ client, log });
-  const agent = addAgentParts({ manager, client, log, node: "worker-2", namespace: own, place: ROUTER_PLACE, startFrr: false });
+  const agent = addAgentComponents({
+    manager,
+    client,
+    log,
+    node: "worker-2",
+    namespace: own,
+    place: ROUTER_HOST_DEFAULTS,
+    startFrr: false,
+  });
   const stopping = new AbortController();
   const ended = agent.run(stopping.signal);
   running.push(() => {

@@ -6,7 +6,7 @@ import { merge, parse } from "../../src/frr/config.ts";
 import type { ConfigLine } from "../../src/frr/fragment.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
 import { reloadDifference } from "../../src/frr/reload.ts";
-import { rendering } from "../../src/router/render/preview.ts";
+import { previewNode } from "../../src/router/render/preview.ts";
 import { CASES } from "../../src/router/testing/golden-cases.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrRelease, run } from "../support/frr.ts";
 
@@ -39,7 +39,7 @@ function asPrintedBy(version: FrrRelease, lines: readonly string[]): string[] {
 
 describe.each(FRR_RELEASES)("FRR %s", (version) => {
   test.each(Object.entries(CASES))("prints the configuration of the router %s as it was rendered, line by line", async (_, observed) => {
-    const { frr: text } = rendering(observed);
+    const { frr: text } = previewNode(observed);
     const stateDirectory = await mkdtemp(join(tmpdir(), "plumbline-render-"));
     await writeFile(join(stateDirectory, "frr.conf"), text);
     const frr = await frrInNamespace({ version, stateDirectory });

@@ -16,7 +16,7 @@ import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";
 import type { Failure } from "../../src/resilience/failure.ts";
-import { type Outcome, report, stampUpdate } from "../../src/router/report.ts";
+import { type PassOutcome, report, setLastUpdateTime } from "../../src/router/report.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 
 const NAMESPACE = "openperouter-system";
@@ -33,11 +33,11 @@ const failing = (owner: string, reason: Failure["reason"], message: string): Fai
   return { kind, name, namespace: NAMESPACE, reason, field: "", message, class: "Permanent" };
 };
 
-const fine: Outcome = { selected: [], failures: [], live: new Map() };
+const fine: PassOutcome = { selected: [], failures: [], live: new Map() };
 const underlayFailed = failing("Underlay/production-underlay", "ValidationFailed", "Interface eth0 not present on node");
 
 /** The nodes of the spec's examples, and one more that is fine. */
-const outcomes: Record<string, Outcome> = {
+const outcomes: Record<string, PassOutcome> = {
   "worker-1": fine,
   "worker-2": {
     ...fine,
@@ -86,7 +86,7 @@ async function reportAll(): Promise<void> {
     kind: RouterNodeConfigurationStatus,
     budget: new WriteBudget(),
     log,
-    stamp: stampUpdate,
+    stamp: setLastUpdateTime,
   });
   const ended = writer.run(stop.signal);
   for (const [name, outcome] of Object.entries(outcomes)) {

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrrPass } from "../../src/frr/apply.ts";
 import type { Fragment } from "../../src/frr/fragment.ts";
 import { act } from "../../src/router/act.ts";
-import type { Daemons } from "../../src/router/backends.ts";
-import { GroundInMemory } from "../../src/router/testing/memory-backends.ts";
-import type { LastGood } from "../../src/router/render/rendered.ts";
+import type { FrrBackend } from "../../src/router/backends.ts";
+import { MemoryBackends } from "../../src/router/testing/memory-backends.ts";
+import type { LastGoodResource } from "../../src/router/render/rendered.ts";
 import { baseFragment } from "../../src/router/render/frr.ts";
 import type { RouterObjects } from "../../src/router/observed.ts";
 import { plan } from "../../src/router/plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "../../src/router/testing/fixtures.ts";
-import type { Step } from "../../src/router/step.ts";
-import { traverse } from "../../src/router/apply-order.ts";
+import type { ResourceStep } from "../../src/router/step.ts";
+import { applyOrder } from "../../src/router/apply-order.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
@@ -73,7 +73,7 @@ type Router = typeof routers extends fc.Arbitrary<infer T> ? T : never;
 function observedOf(
   { underlay: { asn, neighbors, evpn }, index, l2vnis, l3vnis, passthrough: host }: Router,
   generation: number,
-  lastGood: Map<string, LastGood>,
+  lastGood: Map<string, LastGoodResource>,
 ) {
   const root = underlay("fabric", { asn, neighbors }, { generation });
   if (!evpn) delete root.spec.evpn;
@@ -107,10 +107,10 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
   afterAll(() => frr.stop());
 
   const base = baseFragment();
-  const applied = new Map<string, Step>();
+  const applied = new Map<string, ResourceStep>();
   const live = (): Fragment[] => [base, ...[...applied.values()].map(({ form }) => form.fragment)];
 
-  /** Brings the router to a plan, as an agent would whom nothing is refused. */
+  /** Brings the router to a plan without rejections. */
   async function apply(router: Router, generation: number): Promise<{ sent: number; wrong: unknown[] }> {
     const lastGood = new Map([...applied].map(([owner, { uid, spec, form, generation }]) => [owner, { uid, spec, form, generation }]));
     const planned = plan(observedOf(router, generation, lastGood));
@@ -123,7 +123,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
       sent += done.sent;
       if (done.refused) wrong.push({ fragment, ...done.refused });
     };
-    const walk = traverse(planned);
+    const walk = applyOrder(planned);
     const wanted = new Set([planned.underlay, ...planned.steps].map((step) => step?.owner));
     let next = walk.next();
     await bring(base);
@@ -155,12 +155,12 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
 
   const configuration = () => Promise.all(["zebra", "bgpd"].map((daemon) => frr.instance.router.runningConfig(daemon, signal)));
 
-  test("has two L3VNIs that swap their VRFs as they were when it refuses one of them", { timeout }, async () => {
-    const { kernel } = new GroundInMemory();
-    const lastGood = new Map<string, LastGood>();
+  test("keeps two L3VNIs that swap their VRFs unchanged when it rejects one of them", { timeout }, async () => {
+    const { kernel } = new MemoryBackends();
+    const lastGood = new Map<string, LastGoodResource>();
     const carryOut = async (objects: Partial<RouterObjects>) => {
       const pass = await FrrPass.open(frr.instance, [base, ...[...lastGood.values()].map(({ form }) => form.fragment)], signal);
-      const daemons: Daemons = {
+      const daemons: FrrBackend = {
         bring: (fragment) =>
           pass.bring(refuses(fragment) ? { ...fragment, lines: [...fragment.lines, { line: "this is not for FRR" }] } : fragment),
         bringRaw: (fragment) => pass.bringRaw(fragment),

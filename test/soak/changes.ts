@@ -8,14 +8,14 @@ import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { AGENT_PROCESS } from "../../lab/cli/agents.ts";
 import { METALLB_NAMESPACE } from "../../lab/cli/api.ts";
-import type { FaultGround } from "../../lab/faults/fault.ts";
+import type { FaultContext } from "../../lab/faults/fault.ts";
 
 const NAMESPACE = "default";
 
 /** What operators do on any day: it costs nobody a connection, and is taken back in the end. */
 export interface Change {
-  make(ground: FaultGround): Promise<void>;
-  takeBack(ground: FaultGround): Promise<void>;
+  make(ground: FaultContext): Promise<void>;
+  takeBack(ground: FaultContext): Promise<void>;
 }
 
 export const CHANGES: Readonly<Record<string, Change>> = {
@@ -68,6 +68,6 @@ function edit(kind: Kind, name: string, namespace: string, change: object, back:
   };
 }
 
-async function label(client: FaultGround["client"], node: NodeName, soak: string | null, signal: AbortSignal): Promise<void> {
+async function label(client: FaultContext["client"], node: NodeName, soak: string | null, signal: AbortSignal): Promise<void> {
   await client.resource(Node).patch({ name: node }, { metadata: { labels: { soak } } }, { signal });
 }

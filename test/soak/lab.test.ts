@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { course, MINUTES, type Move, moveText, SEED } from "./scenario.ts";
+import { soakMoves, MINUTES, type Move, moveText, SEED } from "./scenario.ts";
 import { shortest } from "./minimize.ts";
 import { SoakLab } from "./soak-lab.ts";
 
@@ -22,7 +22,7 @@ interface Broken {
 
 async function soak(until: number): Promise<Broken | undefined> {
   const history: Move[] = [];
-  for (const move of course()) {
+  for (const move of soakMoves()) {
     if (performance.now() > until) break;
     history.push(move);
     const violations = await lab.make(move);

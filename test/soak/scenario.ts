@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { NodeName } from "../../lab/net/topology.ts";
-import { FAULTS } from "../../src/cli/lab/faults.ts";
-import { type Expectation, type Fault, WITHIN_MS } from "../../lab/faults/fault.ts";
+import { FAULTS } from "../../lab/faults/faults.ts";
+import { type Expectation, type Fault, DETECTION_LIMIT_MS } from "../../lab/faults/fault.ts";
 import { CHANGES } from "./changes.ts";
 import { NODES } from "../support/nodes.ts";
 
@@ -12,7 +12,7 @@ export const SEED = Number(
   process.env["PLUMBLINE_SOAK_SEED"] ?? (process.env["PLUMBLINE_SOAK_MINUTES"] === undefined ? 9 : Date.now() % 1_000_000),
 );
 
-/** Something that breaks on a node, and is mended again when it was told of; and what somebody changes meanwhile, if anything. */
+/** Something that breaks on a node, and is fixed again when it was told of; and what somebody changes meanwhile, if anything. */
 export interface Move {
   readonly fault: string;
   readonly node: NodeName;
@@ -37,7 +37,7 @@ function sessionLost(node: NodeName): Expectation {
   return {
     says: new RegExp(`${status} session (?!Established)`),
     untrue: new RegExp(`${status} session Established`),
-    withinMs: WITHIN_MS.session,
+    withinMs: DETECTION_LIMIT_MS.session,
     interrupts: ["web"],
   };
 }
@@ -47,7 +47,7 @@ function silent(node: NodeName): Expectation {
   return {
     says: new RegExp(`${statuses} .*Unknown`),
     untrue: new RegExp(`${statuses} (Valid=True|Reported=True)`),
-    withinMs: WITHIN_MS.silence,
+    withinMs: DETECTION_LIMIT_MS.silence,
   };
 }
 
@@ -67,7 +67,7 @@ const move: fc.Arbitrary<Move> = fc.record({
 });
 
 /** More than there is time for. */
-export function course(): readonly Move[] {
+export function soakMoves(): readonly Move[] {
   return fc.sample(move, { seed: SEED, numRuns: 60 * MINUTES });
 }
 

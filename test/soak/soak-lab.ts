@@ -4,10 +4,10 @@ import { keyOf } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { AGENT_PROCESS } from "../../lab/cli/agents.ts";
 import type { AnnouncedService } from "../../lab/cli/announced-services.ts";
-import { findingOf, isOver, type Sample } from "../../lab/drill/samples.ts";
-import { Sight } from "../../lab/drill/status-reader.ts";
-import { identityOf, newsIn } from "../../lab/drill/statements.ts";
-import type { Expectation, FaultGround } from "../../lab/faults/fault.ts";
+import { observationOf, isOver, type Sample } from "../../lab/drill/samples.ts";
+import { StatusReader } from "../../lab/drill/status-reader.ts";
+import { identityOf, newStatements } from "../../lab/drill/statements.ts";
+import type { Expectation, FaultContext } from "../../lab/faults/fault.ts";
 import { ServiceLab } from "../support/service-lab.ts";
 import { CHANGES } from "./changes.ts";
 import { BREAKABLE, type Move } from "./scenario.ts";
@@ -41,7 +41,7 @@ interface Interruption {
 /** The lab on a real API server, and everything in it that must never be. */
 export class SoakLab {
   readonly #lab: ServiceLab;
-  readonly #sight: Sight;
+  readonly #sight: StatusReader;
   readonly #stop = new AbortController();
   readonly #interruptions: Interruption[] = [];
   readonly #residents = new Map<string, Resident[]>();
@@ -53,7 +53,7 @@ export class SoakLab {
 
   private constructor(lab: ServiceLab) {
     this.#lab = lab;
-    this.#sight = new Sight(lab.lab.api.client);
+    this.#sight = new StatusReader(lab.lab.api.client);
   }
 
   static async start(): Promise<SoakLab> {
@@ -88,7 +88,7 @@ export class SoakLab {
     const fault = BREAKABLE[move.fault];
     if (!fault) throw new TypeError(`there is no fault ${move.fault}`);
     const change = move.change === undefined ? undefined : CHANGES[move.change];
-    const ground: FaultGround = {
+    const ground: FaultContext = {
       node: move.node,
       nodes: NODES,
       client: this.#lab.lab.api.client,
@@ -104,8 +104,8 @@ export class SoakLab {
     await change?.make(ground);
     if (expected) await this.#follow(rest, expected);
     await change?.takeBack(ground);
-    await fault.mend?.(ground);
-    for (const left of await this.#untilWell(rest)) this.#found.add(`still so after it was mended: ${left}`);
+    await fault.fix?.(ground);
+    for (const left of await this.#untilWell(rest)) this.#found.add(`still reported after the fix: ${left}`);
     interruption.until = Date.now();
     await this.#measure();
     return this.violations();
@@ -161,11 +161,11 @@ export class SoakLab {
     const samples: Sample[] = [];
     do {
       if (samples.length > 0) await sleep(LOOK_EVERY_MS);
-      const words = newsIn(this.#sight.words(), rest);
+      const words = newStatements(this.#sight.words(), rest);
       samples.push({ atMs: performance.now() - began, words, causes: [] });
     } while (!isOver(samples, expected));
-    const finding = findingOf(samples, expected);
-    if (finding.toldMs === undefined) this.#found.add(`no status says it within ${withinMs / 1000} s: ${says.source}`);
+    const finding = observationOf(samples, expected);
+    if (finding.toldMs === undefined) this.#found.add(`no status reports it within ${withinMs / 1000} s: ${says.source}`);
     for (const text of finding.untrue) this.#found.add(`claims health: ${text}`);
   }
 

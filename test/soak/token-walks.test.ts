@@ -1,6 +1,16 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ask, crashed, flipped, moves, PROTOCOL, shown, type Site, siteAtRest, spoken } from "../../src/failover/testing/token-model/site.ts";
+import {
+  readPeer,
+  afterCrash,
+  withDesiredState,
+  nextStates,
+  PROTOCOL,
+  stateText,
+  type ModelSite,
+  siteAtRest,
+  tokenText,
+} from "../../src/failover/testing/token-model/site.ts";
 import { decideToken } from "../../src/failover/token/token.ts";
 import { MINUTES, SEED } from "./scenario.ts";
 
@@ -8,7 +18,7 @@ import { MINUTES, SEED } from "./scenario.ts";
 const WALKS = 150 * MINUTES;
 const STEPS = 400;
 
-type Pair = readonly [Site, Site];
+type Pair = readonly [ModelSite, ModelSite];
 
 interface Step {
   readonly of: 0 | 1;
@@ -29,13 +39,13 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 const begin = fc.record({ modes: fc.tuple(mode(), mode()), running: fc.boolean() });
 
-function mode(): fc.Arbitrary<Site["mode"]> {
+function mode(): fc.Arbitrary<ModelSite["mode"]> {
   return fc.constantFrom("safe", "unsafe");
 }
 
 /** The first moment in which both write, or both have their volumes primary; nothing where there is none. */
 function bothWriting(
-  { modes, running }: { modes: readonly [Site["mode"], Site["mode"]]; running: boolean },
+  { modes, running }: { modes: readonly [ModelSite["mode"], ModelSite["mode"]]; running: boolean },
   steps: readonly Step[],
   protocol = PROTOCOL,
 ): string | undefined {
@@ -45,17 +55,18 @@ function bothWriting(
     const site = pair[of];
     const other = pair[of === 0 ? 1 : 0];
     if (what === "cut") cut = !cut;
-    const next = what === "flip" ? flipped(site, protocol) : what === "crash" ? crashed(site) : worked(site, other, choice, cut, protocol);
+    const next =
+      what === "flip" ? withDesiredState(site, protocol) : what === "crash" ? afterCrash(site) : worked(site, other, choice, cut, protocol);
     pair = of === 0 ? [next, pair[1]] : [pair[0], next];
     const primaries = pair.every(({ mode, volumes }) => mode === "safe" && volumes.on);
-    if (primaries || pair.every(({ workloads }) => workloads.on)) return pair.map(shown).join(" | ");
+    if (primaries || pair.every(({ workloads }) => workloads.on)) return pair.map(stateText).join(" | ");
   }
   return undefined;
 }
 
-function worked(site: Site, other: Site, choice: number, cut: boolean, protocol: typeof PROTOCOL): Site {
-  const asked = ask(site, cut ? { reachable: false, message: "no answer" } : spoken(other), protocol);
-  const possible = [...moves(site, protocol), ...(asked ? [asked] : [])];
+function worked(site: ModelSite, other: ModelSite, choice: number, cut: boolean, protocol: typeof PROTOCOL): ModelSite {
+  const asked = readPeer(site, cut ? { reachable: false, message: "no answer" } : tokenText(other), protocol);
+  const possible = [...nextStates(site, protocol), ...(asked ? [asked] : [])];
   return possible[choice % Math.max(1, possible.length)] ?? site;
 }
 

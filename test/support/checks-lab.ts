@@ -5,7 +5,7 @@ import type { NodeName } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import { type OutageEntry, PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../src/api/core/service.ts";
-import { FAULTS } from "../../src/cli/lab/faults.ts";
+import { FAULTS } from "../../lab/faults/faults.ts";
 import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../lab/cli/router-lab.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
@@ -18,7 +18,7 @@ const MANIFESTS = ["loadbalancer/services.yaml", "../kube/manifests/pods.yaml", 
 const SERVICES = ["web", "wiki"];
 
 /** From just before until just after something was done, in milliseconds of the clock on the wall. */
-export interface Moment {
+export interface TimeRange {
   readonly from: number;
   readonly by: number;
 }
@@ -82,13 +82,13 @@ export class ChecksLab {
     return this.#named(name)?.metadata.uid ?? "";
   }
 
-  /** Breaks or mends something as `lab break` does. */
-  async fault(name: string, node: NodeName, how: "break" | "mend"): Promise<Moment> {
+  /** Breaks or fixes something as `lab break` does. */
+  async fault(name: string, node: NodeName, how: "break" | "fix"): Promise<TimeRange> {
     const fault = FAULTS[name];
-    if (!fault?.mend) throw new TypeError(`there is no fault ${name} that can be mended`);
+    if (!fault?.fix) throw new TypeError(`there is no fault ${name} that can be fixed`);
     const ground = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#stop.signal };
     const from = Date.now();
-    await (how === "break" ? fault.break(ground) : fault.mend(ground));
+    await (how === "break" ? fault.break(ground) : fault.fix(ground));
     return { from, by: Date.now() };
   }
 

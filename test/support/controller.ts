@@ -1,4 +1,4 @@
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
@@ -9,7 +9,7 @@ export function startController(access: ClusterAccess, options: { silenceMs?: nu
   const log = createLog({ level: "silent" });
   const client = new KubeClient(access, { userAgent: "controller" });
   const manager = new Manager({ client, log });
-  addControllerParts({
+  addControllerComponents({
     manager,
     client,
     log,

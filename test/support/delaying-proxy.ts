@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 /** A TCP proxy that can hold back everything that passes through it, as a broken network does, and deliver it late. */
-export class HoldingProxy {
+export class DelayingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #held: (() => void)[] | undefined;
@@ -11,8 +11,8 @@ export class HoldingProxy {
     this.#server = createServer((client) => this.#join(client, connect(port, "127.0.0.1")));
   }
 
-  static async to(port: number): Promise<HoldingProxy> {
-    const proxy = new HoldingProxy(port);
+  static async to(port: number): Promise<DelayingProxy> {
+    const proxy = new DelayingProxy(port);
     proxy.#server.listen(0, "127.0.0.1");
     await once(proxy.#server, "listening");
     return proxy;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { accessAs } from "../../lab/kube/identities.ts";
 import type { ReadObject } from "../../lab/sites/application.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
@@ -61,7 +62,7 @@ export class TestController {
     const policies = new Cache(client, FailoverPolicy, { ...(options.namespace !== undefined && { namespace: options.namespace }), log });
     const writer = new StatusWriter<FailoverPolicy>({ kind: FailoverPolicy, client, cache: policies, budget, log });
     const events = { record: (_object: KubeObject, text: EventText) => void this.events.push(text) };
-    const peers = new Peers(client);
+    const peers = new Peers(client, { mustRead: true, uidOf: (key) => policies.get(key)?.metadata.uid });
     const { absentMs, everywhere } = options;
     const switching = new PolicyController({
       client,
@@ -93,6 +94,17 @@ export class TestController {
     this.#stop.abort();
     await this.#ended;
     this.#client.close();
+  }
+
+  /** Until it has asked and written nothing for so long, and forgets what it did before. */
+  async atRest(quietMs: number): Promise<void> {
+    const requests = () => this.reads.length + this.writes.length;
+    for (let before = -1; before !== requests();) {
+      before = requests();
+      await sleep(quietMs);
+    }
+    this.reads.length = 0;
+    this.writes.length = 0;
   }
 
   /** It dies when so many further writes have arrived, before it hears of the last one. */

@@ -13,10 +13,10 @@ import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
 import type { Kind } from "../../src/api/kind.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 import type { Random } from "../fuzz/random.ts";
 import { CuttingProxy } from "./disconnecting-proxy.ts";
-import { TestController } from "./failover-controller.ts";
 import type { FailoverSite } from "./failover-site.ts";
 
 const { signal } = new AbortController();
@@ -161,7 +161,8 @@ export class MovingApplication {
 
   async #want(site: SiteName, desiredState: Role): Promise<void> {
     const ref = { name: "site", namespace: this.namespace };
-    await this.#sites[site].client.resource(FailoverPolicy).patch(ref, { spec: { desiredState } }, { signal });
+    const policies = this.#sites[site].client.resource(FailoverPolicy);
+    await patiently(() => policies.patch(ref, { spec: { desiredState } }, { signal }));
   }
 
   /** Begins some; `healed` resolves when nothing is left of them. */
@@ -209,7 +210,7 @@ export class MovingApplication {
       const role = site === this.#primary ? "primary" : "secondary";
       let summary = "";
       const isSo = async () => {
-        const { metadata, status } = await policies.get("site", { namespace: this.namespace, signal });
+        const { metadata, status } = await patiently(() => policies.get("site", { namespace: this.namespace, signal }));
         summary = status?.summary ?? "";
         const complete = status?.conditions?.find(({ type }) => type === "Complete")?.status === "True";
         if (complete && status?.currentState === role && status.observedGeneration === metadata.generation) return true;
@@ -245,39 +246,14 @@ async function lineTo({ site }: FailoverSite): Promise<CuttingProxy> {
   return line;
 }
 
-/** A site's failover controller that dies between two writes, again and again, and is replaced at once. */
-export class DyingController {
-  deaths = 0;
-  readonly #site: FailoverSite;
-  readonly #random: Random;
-  #controller: TestController;
-  #isMortal: boolean;
-
-  constructor(site: FailoverSite, random: Random, isMortal: boolean) {
-    this.#site = site;
-    this.#random = random;
-    this.#isMortal = isMortal;
-    this.#controller = this.#start();
-  }
-
-  /** From now on it stays. */
-  spare(): void {
-    this.#isMortal = false;
-    this.#controller.dieAfter(Infinity);
-  }
-
-  async stop(): Promise<void> {
-    this.spare();
-    await this.#controller.stop();
-  }
-
-  #start(): TestController {
-    const controller = new TestController({ access: this.#site.access });
-    if (this.#isMortal) controller.dieAfter(3 + this.#random.int(60));
-    void controller.death.then(() => {
-      this.deaths += 1;
-      this.#controller = this.#start();
-    });
-    return controller;
+/** An API server that was killed is back within a minute. */
+async function patiently<T>(request: () => Promise<T>): Promise<T> {
+  for (const deadline = performance.now() + 60_000; ; await sleep(500)) {
+    try {
+      return await request();
+    } catch (error) {
+      // While it starts it also refuses, and does not know kinds.
+      if (performance.now() > deadline || !isKubeError(error)) throw error;
+    }
   }
 }

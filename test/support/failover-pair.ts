@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { vi } from "vitest";
 import { allowPeerSecret } from "../../lab/kube/identities.ts";
 import { peerKubeconfig } from "../../lab/sites/peer-access.ts";
-import type { Damage } from "../../lab/sites/storage-control.ts";
+import type { VolumeDamage } from "../../lab/sites/storage-control.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
@@ -43,7 +43,7 @@ export class FailoverPair {
     return pair;
   }
 
-  /** Cuts both ways, or mends them. */
+  /** Cuts both ways, or fixes them. */
   set cut(isCut: boolean) {
     for (const { line } of [this.east, this.west]) {
       if (!line) continue;
@@ -58,7 +58,7 @@ export class FailoverPair {
     return this.#overlaps;
   }
 
-  damage(): Promise<readonly Damage[]> {
+  damage(): Promise<readonly VolumeDamage[]> {
     return this.east.site.site.storage.damage(this.east.namespace);
   }
 

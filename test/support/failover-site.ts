@@ -12,7 +12,7 @@ import { apiServer } from "./api-server.ts";
 
 const { signal } = new AbortController();
 
-type Options = Partial<Pick<SiteOptions, "storage" | "inspects" | "csiAddonsVersion">> & { name?: string; audit?: boolean };
+type Options = Partial<Pick<SiteOptions, "storage" | "inspects" | "csiAddonsVersion" | "kinds">> & { name?: string; audit?: boolean };
 
 /** A site for one suite: a real control plane, kwok, csi-addons, and the stand-ins of lab/sites. Most of a test's life is in a namespace of its own. */
 export class FailoverSite {

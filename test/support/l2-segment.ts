@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { vi } from "vitest";
 import { DEVICE } from "../../src/loadbalancer/speaker/l2/ip-address-commands.ts";
-import type { NodeSettings, NodeWish, NodeWord } from "../loadbalancer/fixtures/l2-node.ts";
+import type { NodeSettings, NodeRequest, NodeMessage } from "../loadbalancer/fixtures/l2-node.ts";
 import { createNamespaces, ip, type TestNamespaces } from "./namespaces.ts";
 
 const NODE_PROGRAM = fileURLToPath(new URL("../loadbalancer/fixtures/l2-node.ts", import.meta.url));
@@ -168,18 +168,18 @@ export class Segment implements AsyncDisposable {
 export class L2Node {
   readonly station: Station;
   readonly #process: Process;
-  #word: NodeWord | undefined;
+  #word: NodeMessage | undefined;
 
   constructor(station: Station, child: Process) {
     this.station = station;
     this.#process = child;
     // The last word of one that is killed may be cut off.
     createInterface(child.stdout).on("line", (line) => {
-      if (line.endsWith(END)) this.#word = JSON.parse(line.slice(0, -END.length)) as NodeWord;
+      if (line.endsWith(END)) this.#word = JSON.parse(line.slice(0, -END.length)) as NodeMessage;
     });
   }
 
-  get word(): NodeWord {
+  get word(): NodeMessage {
     return (
       this.#word ?? { states: {}, alive: {}, unheard: [], pulses: [], protection: { is: "on" }, heartbeats: {}, stallMs: 0, memoryMiB: 0 }
     );
@@ -194,7 +194,7 @@ export class L2Node {
     await vi.waitUntil(() => this.#word !== undefined, patience);
   }
 
-  want(...wanted: NodeWish["wanted"]): void {
+  want(...wanted: NodeRequest["wanted"]): void {
     this.#process.stdin.write(`${JSON.stringify({ wanted })}\n`);
   }
 
@@ -219,7 +219,7 @@ export class L2Node {
     await ended;
   }
 
-  async is(address: string, state: NodeWord["states"][string]["is"]): Promise<NodeWord["states"][string]> {
+  async is(address: string, state: NodeMessage["states"][string]["is"]): Promise<NodeMessage["states"][string]> {
     return vi.waitFor(() => {
       const now = this.word.states[address];
       if (now?.is !== state) throw new Error(`${this.station.name} is ${JSON.stringify(now)} for ${address}, not ${state}`);
@@ -232,7 +232,7 @@ export class L2Node {
     await this.until(({ states, unheard }) => Object.keys(states).length > 0 && unheard.length === 0);
   }
 
-  async until(holds: (word: NodeWord) => boolean): Promise<void> {
+  async until(holds: (word: NodeMessage) => boolean): Promise<void> {
     await vi.waitUntil(() => holds(this.word), patience);
   }
 }
@@ -311,7 +311,7 @@ async function kill(child: Process): Promise<void> {
 }
 
 /** What a command prints in a station's namespace; what it says when it fails is the error. */
-export function within({ netns }: Station, ...command: string[]): string {
+export function runInNamespace({ netns }: Station, ...command: string[]): string {
   return execFileSync("ip", ["netns", "exec", netns, ...command], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
@@ -322,7 +322,7 @@ export interface LinkAddress {
 
 /** What is on a link: that of service addresses, if no other is named. */
 export function addressesOf(station: Station, device = DEVICE): LinkAddress[] {
-  const links = JSON.parse(within(station, "ip", "-j", "addr")) as { ifname: string; addr_info: LinkAddress[] }[];
+  const links = JSON.parse(runInNamespace(station, "ip", "-j", "addr")) as { ifname: string; addr_info: LinkAddress[] }[];
   return links.find(({ ifname }) => ifname === device)?.addr_info ?? [];
 }
 

@@ -39,6 +39,6 @@ export function ip(namespace: string, ...lines: string[]): void {
 }
 
 /** What `ip -d -j` shows. */
-export function shown(namespace: string, command: string): unknown {
+export function ipJson(namespace: string, command: string): unknown {
   return JSON.parse(execFileSync("ip", ["-n", namespace, "-d", "-j", ...command.split(" ")], { encoding: "utf8" })) as unknown;
 }

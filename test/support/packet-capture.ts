@@ -18,14 +18,14 @@ while True:
         print(int(time.time() * 1000), frame[:60].hex(), flush=True)
 `;
 
-export interface Beat {
+export interface ObservedHeartbeat {
   readonly at: number;
   /** Addresses of nodes. */
   readonly from: string;
   readonly to: string;
 }
 
-export interface SaidOnWire {
+export interface ObservedFrame {
   readonly at: number;
   readonly what: "claim" | "probe";
   readonly address: string;
@@ -33,9 +33,9 @@ export interface SaidOnWire {
 }
 
 /** What nodes say to each other and on the client's segment, in the order in which it was said. */
-export class WireTap {
-  readonly beats: Beat[] = [];
-  readonly said: SaidOnWire[] = [];
+export class PacketCapture {
+  readonly beats: ObservedHeartbeat[] = [];
+  readonly said: ObservedFrame[] = [];
   readonly #taps: RemoteProcess[];
 
   constructor(lab: RouterLab) {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
-import type { Outcome } from "../../lab/machine/machine.ts";
+import type { ExecOutcome } from "../../lab/machine/machine.ts";
 import type { LabHost } from "../../lab/net/lab-host.ts";
 import { hostAddress, type NodeName, type Segment } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
@@ -10,7 +10,7 @@ import type { KubeObject } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { ROUTER_NAMESPACE } from "../../lab/cli/api.ts";
-import { FAULTS } from "../../src/cli/lab/faults.ts";
+import { FAULTS } from "../../lab/faults/faults.ts";
 import type { Fault } from "../../lab/faults/fault.ts";
 import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../lab/cli/router-lab.ts";
 import { Traffic } from "../../lab/cli/traffic.ts";
@@ -58,7 +58,7 @@ export class TestLab {
   }
 
   /** On a host of the lab, whatever the exit code. */
-  exec(host: string, ...command: string[]): Promise<Outcome> {
+  exec(host: string, ...command: string[]): Promise<ExecOutcome> {
     return this.host(host).run(command);
   }
 
@@ -201,12 +201,12 @@ export class TestLab {
     return traffic.map(({ lost }) => lost);
   }
 
-  /** Breaks or mends something as `lab break` does. */
-  async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
+  /** Breaks or fixes something as `lab break` does. */
+  async fault(name: string, node: NodeName, how: "break" | "fix" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
     const ground = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
-    await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
+    await (how === "break" ? fault.break(ground) : fault.fix?.(ground));
   }
 }
 

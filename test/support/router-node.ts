@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Node } from "../../src/api/core/node.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
-import type { RouterPlaceOptions } from "../../src/cli/shared/agent-options.ts";
-import { addAgentParts } from "../../src/cli/shared/agent-components.ts";
-import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
+import type { RouterHostOptions } from "../../src/cli/shared/agent-options.ts";
+import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
+import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
 import { frrOf } from "../../src/cli/shared/router-on-node.ts";
 import { startEmbedded, type Embedded } from "../../src/embedded/embedded.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 /** A machine made of two network namespaces, `eth1` in one of them leading to a neighbour, and an embedded API that its agent serves. */
 export class RouterNode {
   readonly name = "n1";
-  readonly place: RouterPlaceOptions & { hostNetns: string };
+  readonly place: RouterHostOptions & { hostNetns: string };
   readonly neighbour: string;
   readonly client: KubeClient;
   readonly frr: FrrInstance;
@@ -87,14 +87,14 @@ export class RouterNode {
   }
 
   /** The agent, and the controller with it, in this process; or one that finds no API server. */
-  startAgent(place: Partial<RouterPlaceOptions> = {}, { away } = { away: false }): void {
+  startAgent(place: Partial<RouterHostOptions> = {}, { away } = { away: false }): void {
     const stop = new AbortController();
     const log = createLog({ level: "silent" });
     const client = new KubeClient(fixedAccess(`unix:${away ? join(this.directory, "nobody.sock") : this.#embedded.socket}`));
     const manager = new Manager({ client, log });
     const shared = { manager, client, log, namespace: "plumbline-system", routerNamespace: NAMESPACE };
-    addControllerParts({ ...shared, settle: () => Promise.resolve() });
-    const agent = addAgentParts({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
+    addControllerComponents({ ...shared, settle: () => Promise.resolve() });
+    const agent = addAgentComponents({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
     this.#agent = { stop, ended: agent.run(stop.signal, away ? { restoreAfterMs: 0 } : {}) };
   }
 

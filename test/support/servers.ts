@@ -9,7 +9,7 @@ import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "./api-server.ts";
-import { plumbline, type Ended } from "./command-line.ts";
+import { plumbline, type CommandResult } from "./command-line.ts";
 
 /** An API server with our kinds, and the command line speaking to it. */
 export interface CommandLineServer {
@@ -18,7 +18,7 @@ export interface CommandLineServer {
   readonly env: Record<string, string>;
   /** A directory that is gone with the server; the embedded API serves it. */
   readonly directory: string;
-  plumbline(...args: string[]): Promise<Ended>;
+  plumbline(...args: string[]): Promise<CommandResult>;
   stop(): Promise<void>;
 }
 

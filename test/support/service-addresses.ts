@@ -15,7 +15,7 @@ interface Turn {
 }
 
 /** Who has addresses of the client's segment, as the kernels of the nodes and the wire tell it, from the beginning. */
-export class HeldAddresses {
+export class AddressHistory {
   /** Every time that a node got an address or lost it. */
   readonly turns: Turn[] = [];
   readonly #lab: RouterLab;

@@ -5,7 +5,7 @@ import { type Document, parseAllDocuments } from "yaml";
 import type { LabHost } from "../../lab/net/lab-host.ts";
 import { ACCESS_LINK, type NodeName, underlayAddress } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
-import type { Attempt } from "../../lab/services/connect.ts";
+import type { ConnectAttempt } from "../../lab/services/connect.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Service } from "../../src/api/core/service.ts";
@@ -15,12 +15,12 @@ import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import { type AnnouncedService, targetsOf } from "../../lab/cli/announced-services.ts";
 import { METALLB_NAMESPACE } from "../../lab/cli/api.ts";
 import { Connections } from "../../lab/cli/connections.ts";
-import { FAULTS } from "../../src/cli/lab/faults.ts";
+import { FAULTS } from "../../lab/faults/faults.ts";
 import type { Fault } from "../../lab/faults/fault.ts";
 import { labManifests, type RouterLab, startRouterLab } from "../../lab/cli/router-lab.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { HeldAddresses } from "./service-addresses.ts";
+import { AddressHistory } from "./service-addresses.ts";
 import { NODES } from "./nodes.ts";
 
 const PATIENCE_MS = 120_000;
@@ -34,7 +34,7 @@ const WITH_CHECKS = { checkInterval: "3s", heartbeat: "2s", silenceMs: 8_000 };
 const SETTLE_MS = 3_000;
 
 /** Where a node is found: its own address, and its MAC on the client's segment. */
-export interface Place {
+export interface NodeAddresses {
   readonly ip: string;
   readonly mac: string;
 }
@@ -43,16 +43,16 @@ export interface Place {
 export class ServiceLab {
   readonly lab: RouterLab;
   readonly signal = new AbortController().signal;
-  readonly attempts: Attempt[] = [];
-  readonly held: HeldAddresses;
+  readonly attempts: ConnectAttempt[] = [];
+  readonly held: AddressHistory;
   readonly #connections: Connections;
   /** What the lab itself had to say. */
-  readonly #told: readonly string[];
+  readonly #reported: readonly string[];
 
   private constructor(told: readonly string[], lab: RouterLab) {
-    this.#told = told;
+    this.#reported = told;
     this.lab = lab;
-    this.held = new HeldAddresses(lab);
+    this.held = new AddressHistory(lab);
     this.#connections = new Connections({
       host: lab.host("client"),
       everyMs: CONNECT_EVERY_MS,
@@ -148,14 +148,14 @@ export class ServiceLab {
     );
   }
 
-  async placeOf(node: NodeName): Promise<Place> {
+  async placeOf(node: NodeName): Promise<NodeAddresses> {
     const { status } = await this.lab.api.client.resource(Node).get(node, { signal: this.signal });
     const [link] = JSON.parse(await this.host(node).do(["ip", "-j", "link", "show", ACCESS_LINK])) as [{ address: string }];
     return { ip: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "", mac: link.address };
   }
 
   /** What became of the attempts to these services that began since then, once all of those are over. */
-  async since(moment: number, ...names: string[]): Promise<{ ok: Attempt[]; failed: Attempt[]; late: Attempt[] }> {
+  async since(moment: number, ...names: string[]): Promise<{ ok: ConnectAttempt[]; failed: ConnectAttempt[]; late: ConnectAttempt[] }> {
     const until = Date.now();
     await sleep(SETTLE_MS);
     const keys = new Set(names.map((name) => `default/${name}`));
@@ -204,12 +204,12 @@ export class ServiceLab {
       .toSorted();
   }
 
-  /** Breaks or mends something as `lab break` does. */
-  async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
+  /** Breaks or fixes something as `lab break` does. */
+  async fault(name: string, node: NodeName, how: "break" | "fix" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
     const ground = { node, nodes: NODES, client: this.lab.api.client, host: (host: string) => this.host(host), signal: this.signal };
-    await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
+    await (how === "break" ? fault.break(ground) : fault.fix?.(ground));
   }
 
   async #picture(): Promise<string> {
@@ -221,7 +221,9 @@ export class ServiceLab {
     const pods = (await this.lab.api.client.resource(Pod).list({ namespace: "default", signal: this.signal })).items.map(
       ({ metadata, spec, status }) => `${metadata.name} on ${spec.nodeName} ${status?.phase} ${status?.podIP}`,
     );
-    return [...services, ...pods, ...(await this.configurationStates()), ...(await Promise.all(logs)), ...this.#told.slice(-8)].join("\n");
+    return [...services, ...pods, ...(await this.configurationStates()), ...(await Promise.all(logs)), ...this.#reported.slice(-8)].join(
+      "\n",
+    );
   }
 }
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { accessAs } from "../../lab/kube/identities.ts";
 import { Node } from "../../src/api/core/node.ts";
-import { LOAD_BALANCER, type LoadBalancerOptions, type RouterPlaceOptions } from "../../src/cli/shared/agent-options.ts";
-import { addAgentParts } from "../../src/cli/shared/agent-components.ts";
+import { LOAD_BALANCER, type LoadBalancerHostOptions, type RouterHostOptions } from "../../src/cli/shared/agent-options.ts";
+import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
 import { loadBalancerFrr } from "../../src/cli/shared/loadbalancer-on-node.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
 import { fixedAccess, type ClusterAccess } from "../../src/kube/client/access.ts";
@@ -16,7 +16,7 @@ import { run, removeFrrWhenGone } from "./frr.ts";
 
 const { signal } = new AbortController();
 
-interface AgentStart extends Partial<LoadBalancerOptions> {
+interface AgentStart extends Partial<LoadBalancerHostOptions> {
   away?: boolean;
   as?: ClusterAccess;
   restoreAfterMs?: number;
@@ -28,8 +28,8 @@ export class SpeakerNode {
   readonly netns: string;
   readonly frr: FrrInstance;
   readonly directory: string;
-  readonly place: RouterPlaceOptions & { hostNetns: string };
-  readonly loadbalancer: LoadBalancerOptions;
+  readonly place: RouterHostOptions & { hostNetns: string };
+  readonly loadbalancer: LoadBalancerHostOptions;
   readonly #access: ClusterAccess;
   readonly #sweep: () => Promise<void>;
   #agent: { stop: AbortController; ended: Promise<void> } | undefined;
@@ -94,7 +94,7 @@ export class SpeakerNode {
     const access = away ? fixedAccess(`unix:${join(this.directory, "nobody.sock")}`) : as;
     const client = new KubeClient(access, { userAgent: `agent-of-${this.name}` });
     const manager = new Manager({ client, log });
-    const agent = addAgentParts({
+    const agent = addAgentComponents({
       manager,
       client,
       log,

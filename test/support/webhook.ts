@@ -22,7 +22,7 @@ export async function startWebhook(access: ClusterAccess): Promise<RunningWebhoo
   const log = createLog({
     write: (line) => {
       const { msg, port } = JSON.parse(line) as { msg: string; port?: number };
-      if (msg === "webhook listens" && port !== undefined) ports.push(port);
+      if (msg === "webhook listening" && port !== undefined) ports.push(port);
     },
   });
   const client = new KubeClient(accessAs("controller", access));

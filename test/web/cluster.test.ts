@@ -130,13 +130,16 @@ test("with the rights of the chart the page reads all that it shows, and each vi
 });
 
 test("who may list the Services of one namespace sees these, and not a word of another's", async () => {
-  await vi.waitFor(async () => expect(keysOf(await ask("/api/views/loadbalancer", as(shopkeeper)))).toEqual(["service/shop/web-of-shop"]));
+  await vi.waitFor(
+    async () => expect(keysOf(await ask("/api/views/loadbalancer", as(shopkeeper)))).toEqual(["service/shop/web-of-shop"]),
+    30_000,
+  );
   for (const view of ["overview", "router", "loadbalancer", "failover", "connectivity"]) {
     expect((await ask(`/api/views/${view}`, as(shopkeeper))).text).not.toMatch(/vault|n1/);
   }
-  expect((await ask("/api/things/Service/shop/web-of-shop", as(shopkeeper))).status).toBe(200);
-  const hidden = await ask("/api/things/Service/vault/web-of-vault", as(shopkeeper));
-  const nothing = await ask("/api/things/Service/vault/web-of-none", as(shopkeeper));
+  expect((await ask("/api/components/Service/shop/web-of-shop", as(shopkeeper))).status).toBe(200);
+  const hidden = await ask("/api/components/Service/vault/web-of-vault", as(shopkeeper));
+  const nothing = await ask("/api/components/Service/vault/web-of-none", as(shopkeeper));
   expect([hidden.status, nothing.status]).toEqual([404, 404]);
   expect(hidden.text.replaceAll("web-of-vault", "")).toBe(nothing.text.replaceAll("web-of-none", ""));
   expect((await ask("/api/why?thing=Service/vault/web-of-vault", as(shopkeeper))).status).toBe(404);
@@ -195,10 +198,10 @@ test("the leader renews its Lease while a thousand requests wait for slow review
 test("who shows no token or a wrong one is told so, and who tries many has to wait, while others go on", async () => {
   const without = await ask("/api/views/overview");
   expect([without.status, without.headers["www-authenticate"]]).toEqual([401, 'Bearer realm="plumbline"']);
-  expect(JSON.parse(without.text)).toEqual({ error: "Log in with a token of the cluster: kubectl create token NAME -n NAMESPACE" });
+  expect(JSON.parse(without.text)).toEqual({ error: "Log in with a cluster token: kubectl create token NAME -n NAMESPACE" });
   for (let number = 0; number < 10; number += 1) {
     const wrong = await ask("/api/whoami", as(`wrong-${number}`));
-    expect([wrong.status, wrong.text]).toEqual([401, '{"error":"The API server does not know this token, or it has expired"}']);
+    expect([wrong.status, wrong.text]).toEqual([401, '{"error":"Invalid or expired token"}']);
   }
   expect((await ask("/api/whoami", as("wrong-again"))).status).toBe(429);
   expect((await ask("/api/whoami", as(shopkeeper))).status).toBe(200);

@@ -6,15 +6,15 @@ import { Service } from "../../src/api/core/service.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { node, pool, routerStatus, service } from "../../src/web/testing/fixtures.ts";
-import { atThisMachine } from "../../src/web/access/loopback.ts";
-import { anyone, type Viewer } from "../../src/web/access/viewer.ts";
-import type { Snapshot } from "../../src/web/api.ts";
+import { loopbackViewer } from "../../src/web/access/loopback.ts";
+import { unrestrictedViewer, type Viewer } from "../../src/web/access/viewer.ts";
+import type { ViewSnapshot } from "../../src/web/api.ts";
 import { EventReader } from "./fixtures/event-reader.ts";
-import { servePicture, type ServedPicture } from "./fixtures/dashboard-server.ts";
+import { serveModel, type ServedModel } from "./fixtures/dashboard-server.ts";
 
-let served: ServedPicture;
+let served: ServedModel;
 beforeEach(async () => {
-  served = await servePicture();
+  served = await serveModel();
   served.picture.put(Service, service("shop", "web"));
 });
 afterEach(() => served.stop());
@@ -54,7 +54,7 @@ test("who comes back is told what he has missed, and only that", async () => {
   const missed = await again.next("change");
   expect(changed(missed)).toEqual({ upsert: ["service/shop/mail"], remove: ["service/shop/web"] });
   again.close();
-  expect(await follow("views=loadbalancer", missed.id).next("beat")).toMatchObject({ data: {} });
+  expect(await follow("views=loadbalancer", missed.id).next("heartbeat")).toMatchObject({ data: {} });
 });
 
 test("who has missed too much, or knows another server's picture, is told everything", async () => {
@@ -122,9 +122,9 @@ test("a thing and the answer to why come with the stream, and again when they ar
 });
 
 test("no more streams are open than are bearable, of one user and of all, and one that is closed makes room", async () => {
-  const crowded = await servePicture({
-    ...atThisMachine,
-    viewerOf: ({ authorization = "" }) => Promise.resolve({ ...anyone, user: authorization }),
+  const crowded = await serveModel({
+    ...loopbackViewer,
+    viewerOf: ({ authorization = "" }) => Promise.resolve({ ...unrestrictedViewer, user: authorization }),
   });
   onTestFinished(() => crowded.stop());
   crowded.picture.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
@@ -140,20 +140,24 @@ test("no more streams are open than are bearable, of one user and of all, and on
   };
   const readers = Array.from({ length: 8 }, () => followAs("user0"));
   await Promise.all(readers.map((reader) => reader.next("snapshot")));
-  expect(await refusal("user0")).toEqual([503, { error: expect.stringContaining("8 browsers of user0 follow") as string }]);
+  expect(await refusal("user0")).toEqual([503, { error: expect.stringContaining("8 browsers of user0 are connected already") as string }]);
   for (let nth = 8; nth < 64; nth += 1) readers.push(followAs(`user${nth >> 3}`));
   await Promise.all(readers.slice(8).map((reader) => reader.next("snapshot")));
-  expect(await refusal("user9")).toEqual([503, { error: expect.stringContaining("64 browsers follow") as string }]);
+  expect(await refusal("user9")).toEqual([503, { error: expect.stringContaining("64 browsers are connected already") as string }]);
   readers[0]?.close();
   await vi.waitFor(() => followAs("user9").next("snapshot"), { timeout: 10_000 });
 });
 
 test("requests of one user beyond eight are refused while his others are unanswered, and others are served", async () => {
   const learned = Promise.withResolvers<void>();
-  const crowded = await servePicture({
-    ...atThisMachine,
+  const crowded = await serveModel({
+    ...loopbackViewer,
     viewerOf: ({ authorization = "" }) =>
-      Promise.resolve({ ...anyone, user: authorization, learn: () => (authorization === "slow" ? learned.promise : Promise.resolve()) }),
+      Promise.resolve({
+        ...unrestrictedViewer,
+        user: authorization,
+        learn: () => (authorization === "slow" ? learned.promise : Promise.resolve()),
+      }),
   });
   onTestFinished(() => crowded.stop());
   const ask = async (user: string) => {
@@ -162,7 +166,7 @@ test("requests of one user beyond eight are refused while his others are unanswe
     return answer.status;
   };
   const asking = Array.from({ length: 8 }, () => ask("slow"));
-  await vi.waitFor(async () => expect(await ask("slow")).toBe(429));
+  await vi.waitFor(async () => expect(await ask("slow")).toBe(429), 30_000);
   expect(await ask("quick")).toBe(200);
   learned.resolve();
   expect(await Promise.all(asking)).toEqual(Array(8).fill(200));
@@ -172,8 +176,8 @@ test("requests of one user beyond eight are refused while his others are unanswe
 test("who goes away while it is found out who he is takes up no room", async () => {
   const asked = new EventEmitter();
   const known = Promise.withResolvers<Viewer>();
-  const slow = await servePicture({
-    ...atThisMachine,
+  const slow = await serveModel({
+    ...loopbackViewer,
     viewerOf: () => {
       asked.emit("asked");
       return known.promise;
@@ -186,8 +190,8 @@ test("who goes away while it is found out who he is takes up no room", async () 
     await arrived;
     reader.close();
   }
-  await vi.waitFor(async () => expect(await slow.connections()).toBe(0));
-  known.resolve(anyone);
+  await vi.waitFor(async () => expect(await slow.connections()).toBe(0), 30_000);
+  known.resolve(unrestrictedViewer);
   const reader = new EventReader(`${slow.url}/api/stream?views=sight`);
   onTestFinished(() => reader.close());
   await reader.next("snapshot");
@@ -199,12 +203,12 @@ test("when the server ends every stream ends, and no connection is left", async 
   await served.stop();
   await Promise.all(readers.map((reader) => reader.untilEnded()));
   expect(await served.connections().catch(() => 0)).toBe(0);
-  served = await servePicture();
+  served = await serveModel();
 });
 
 test("a view can be had alone, and who has it already is told so", async () => {
   const first = await fetch(`${served.url}/api/views/loadbalancer`);
-  expect((await first.json()) as Snapshot<"loadbalancer">).toMatchObject({
+  expect((await first.json()) as ViewSnapshot<"loadbalancer">).toMatchObject({
     view: "loadbalancer",
     epoch: served.picture.rows.epoch,
     rows: [{ key: "service/shop/web" }],
@@ -212,9 +216,9 @@ test("a view can be had alone, and who has it already is told so", async () => {
   const etag = first.headers.get("etag") ?? "";
   expect((await fetch(`${served.url}/api/views/loadbalancer`, { headers: { "If-None-Match": etag } })).status).toBe(304);
   expect((await fetch(`${served.url}/api/views/attic`)).status).toBe(404);
-  const thing = await fetch(`${served.url}/api/things/Service/shop/web`);
-  expect(await thing.json()).toMatchObject({ thing: { type: "service", row: { name: "web" } } });
-  expect((await fetch(`${served.url}/api/things/Service/shop/none`)).status).toBe(404);
+  const component = await fetch(`${served.url}/api/components/Service/shop/web`);
+  expect(await component.json()).toMatchObject({ thing: { type: "service", row: { name: "web" } } });
+  expect((await fetch(`${served.url}/api/components/Service/shop/none`)).status).toBe(404);
   expect(await (await fetch(`${served.url}/api/why?thing=Service/shop/web`)).json()).toMatchObject({
     answer: { path: { id: "Service/shop/web" } },
   });
@@ -236,7 +240,7 @@ test("a name that was made to lead to this machine is refused", async () => {
 
 test("nothing can be changed through the page, and it may load nothing from elsewhere", async () => {
   for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-    for (const path of ["/", "/api/views/overview", "/api/things/Service/shop/web", "/api/login"]) {
+    for (const path of ["/", "/api/views/overview", "/api/components/Service/shop/web", "/api/login"]) {
       expect((await fetch(`${served.url}${path}`, { method })).status).toBe(404);
     }
   }

@@ -39,7 +39,7 @@ test("the page is served on this machine alone where it has no login, and an add
   const directory = await temporary();
   const env = { XDG_RUNTIME_DIR: directory, KUBECONFIG: "", PLUMBLINE_DIR: "" };
   const open = await plumbline(["up", "--dir", directory, "--page-address", "0.0.0.0:8480"], env);
-  expect([open.code, open.stderr]).toEqual([2, expect.stringContaining("The page has no login here")]);
+  expect([open.code, open.stderr]).toEqual([2, expect.stringContaining("the page has no login here")]);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void other.close());

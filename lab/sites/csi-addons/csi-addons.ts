@@ -81,7 +81,7 @@ export class CsiAddons {
     await breakVolume(this.#storage, this.#site, key, fault);
   }
 
-  async mend(key: string): Promise<void> {
+  async fix(key: string): Promise<void> {
     await this.#storage.removeFault({ site: this.#site, volume: key });
   }
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitting } from "../../../test/api/generate.ts";
+import { validValue } from "../../../test/api/generate.ts";
 import { CUSTOM_KINDS } from "../kinds.ts";
 import { IPAddressPool } from "../metallb/ip-address-pool.ts";
 import { L3VNI } from "../openpe/l3vni.ts";
@@ -43,7 +43,7 @@ test("a write of the status changes the status and nothing else", () => {
 
 test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("a %s that was admitted is admitted again as it is", (_, kind) => {
   fc.assert(
-    fc.property(fitting(kind.schema), (parts) => {
+    fc.property(validValue(kind.schema), (parts) => {
       const { object, errors } = admit(kind, parts as object);
       fc.pre(errors.length === 0);
       expect(admit(kind, object, { old: object })).toEqual({ object, errors: [], unknownFields: [] });

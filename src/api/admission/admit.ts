@@ -2,7 +2,7 @@ import type { CustomKind, Stored } from "../define-kind.ts";
 import { applyDefaults } from "./defaulting.ts";
 import type { FieldError } from "./field-error.ts";
 import { prune, unknownFields } from "./pruning.ts";
-import { validate, type Write } from "./validation.ts";
+import { validate, type WriteContext } from "./validation.ts";
 
 export interface Admission<T> {
   /** What would be stored, were there no errors. */
@@ -13,14 +13,14 @@ export interface Admission<T> {
 }
 
 /** What the API server makes of an object that is written: defaults filled, unknown fields dropped, the other half kept, and judged. */
-export function admit<K extends CustomKind>(kind: K, written: object, write: Write = {}): Admission<Stored<K>> {
+export function admit<K extends CustomKind>(kind: K, written: object, write: WriteContext = {}): Admission<Stored<K>> {
   const whole = prune(kind, applyDefaults(kind, written));
   const object = kind.schema.properties["status"] ? onlyTheirHalf(whole, write) : whole;
   return { object: object as Stored<K>, errors: validate(kind, object, write), unknownFields: unknownFields(kind, written) };
 }
 
 /** A write of the main resource cannot change the status, and one of the status can change nothing else. */
-function onlyTheirHalf(object: object, { old = {}, subresource }: Write): object {
+function onlyTheirHalf(object: object, { old = {}, subresource }: WriteContext): object {
   const [base, statusFrom] = subresource === "status" ? [old, object] : [object, old];
   const rest = Object.fromEntries(Object.entries(base).filter(([name]) => name !== "status"));
   return "status" in statusFrom ? { ...rest, status: statusFrom.status } : rest;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitting } from "../../../test/api/generate.ts";
+import { validValue } from "../../../test/api/generate.ts";
 import { defineKind } from "../define-kind.ts";
 import { CUSTOM_KINDS } from "../kinds.ts";
 import { s } from "../schema.ts";
@@ -68,7 +68,7 @@ test("the object that is given is left as it was", () => {
 
 test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("a defaulted %s is not defaulted further", (_, kind) => {
   fc.assert(
-    fc.property(fitting(kind.schema), (parts) => {
+    fc.property(validValue(kind.schema), (parts) => {
       const once = applyDefaults(kind, parts as object);
       expect(applyDefaults(kind, once)).toEqual(once);
     }),

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { battered, fitting } from "../../../test/api/generate.ts";
+import { battered, validValue } from "../../../test/api/generate.ts";
 import { defineKind } from "../define-kind.ts";
 import { CUSTOM_KINDS } from "../kinds.ts";
 import { s } from "../schema.ts";
@@ -85,7 +85,7 @@ test("a field called __proto__ is dropped and harms nobody", () => {
 
 test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("a pruned %s has nothing left to prune", (_, kind) => {
   fc.assert(
-    fc.property(battered(kind.schema, fitting(kind.schema)), (parts) => {
+    fc.property(battered(kind.schema, validValue(kind.schema)), (parts) => {
       const once = prune(kind, { ...(parts as object) });
       expect(unknownFields(kind, once)).toEqual([]);
       expect(prune(kind, once)).toEqual(once);
@@ -96,7 +96,7 @@ test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("a pruned %s h
 
 test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("pruning takes nothing from a %s that fits", (_, kind) => {
   fc.assert(
-    fc.property(fitting(kind.schema), (parts) => {
+    fc.property(validValue(kind.schema), (parts) => {
       expect(prune(kind, parts as object)).toEqual(parts);
     }),
     { seed: 3, numRuns: 100 },

@@ -24,7 +24,7 @@ export function brokenRules(schema: Schema, value: unknown, old: unknown, correl
 
 function broken(schema: Schema, value: unknown, old: unknown, path: string, ratchet: Ratchet): FieldError[] {
   if (value === undefined || value === null) return [];
-  const own = (schema.rules ?? []).filter((rule) => !holds(rule, value, old, ratchet)).map((rule) => complaint(rule, value, path));
+  const own = (schema.rules ?? []).filter((rule) => !holds(rule, value, old, ratchet)).map((rule) => problem(rule, value, path));
   return [...own, ...brokenBelow(schema, value, old, path, ratchet)];
 }
 
@@ -56,7 +56,7 @@ function succeeds(predicate: () => boolean): boolean {
   }
 }
 
-function complaint(rule: Rule, value: unknown, path: string): FieldError {
+function problem(rule: Rule, value: unknown, path: string): FieldError {
   const field = rule.fieldPath ? child(path, rule.fieldPath.replace(/^\./, "")) : path;
   const shown = typeof value === "object" ? omitted : value;
   switch (rule.reason) {

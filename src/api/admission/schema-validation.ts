@@ -112,8 +112,8 @@ export class SchemaValidation {
     });
   }
 
-  #invalid(path: string, value: unknown, complaint: string): FieldError {
-    return invalid(this.#field(path), value, `${path} in body ${complaint}`);
+  #invalid(path: string, value: unknown, problem: string): FieldError {
+    return invalid(this.#field(path), value, `${path} in body ${problem}`);
   }
 
   #wrongType(path: string, wanted: string, found: string): FieldError {

@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
-import { Specimen } from "../../../test/api/fixtures.ts";
+import { SampleKind } from "../../../test/api/fixtures.ts";
 import { defineKind, type CustomKind } from "../define-kind.ts";
 import { L3VNI } from "../openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../openpe/router-node-configuration-status.ts";
 import { rule } from "../rule.ts";
 import { s } from "../schema.ts";
 import { admit } from "./admit.ts";
-import type { Write } from "./validation.ts";
+import type { WriteContext } from "./validation.ts";
 
 /** The errors as a person reads them. */
-function complaints(kind: CustomKind, parts: object, write: Write = {}): string[] {
+function problems(kind: CustomKind, parts: object, write: WriteContext = {}): string[] {
   const { errors } = admit(kind, { metadata: { name: "a" }, ...parts }, write);
   return errors.map(({ field, message }) => `${field}: ${message}`);
 }
 
 const unchecked =
   "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
-const immutable = "spec.hostsession.localcidr: Invalid value: localcidr is immutable; delete the object and create it anew to change it";
+const immutable = "spec.hostsession.localcidr: Invalid value: localcidr is immutable; delete and recreate the object to change it";
 const vni = { vrf: "red", vni: 100 };
 const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.0.2.0/24" } };
 
@@ -24,9 +24,9 @@ test.each<[CustomKind, object]>([
   [L3VNI, { ...vni, hostsession }],
   [L3VNI, { vrf: "abcdefghijklmno", vni: 16_777_215, vxlanport: 65_535 }],
   [L3VNI, { vrf: "a", vni: 1, vxlanport: 1, hostsession: { ...hostsession, asn: 1, hostasn: 4_294_967_295 } }],
-  [Specimen, { name: "éééééééé", labels: { a: "", b: "", c: "" }, tags: ["a", "b", "c"] }],
+  [SampleKind, { name: "éééééééé", labels: { a: "", b: "", c: "" }, tags: ["a", "b", "c"] }],
 ])("an object in order has no errors, at the bounds too: %o %j", (kind, spec) => {
-  expect(complaints(kind, { spec })).toEqual([]);
+  expect(problems(kind, { spec })).toEqual([]);
 });
 
 test.each<[object, string[]]>([
@@ -70,17 +70,17 @@ test.each<[object, string[]]>([
     ],
   ],
 ])("L3VNI spec %j is refused in the server's words", (spec, expected) => {
-  expect(complaints(L3VNI, { spec })).toEqual(expected);
+  expect(problems(L3VNI, { spec })).toEqual(expected);
 });
 
 test("a rule about a change is asked only when there is something to compare with", () => {
   const other = { ...hostsession, localcidr: { ipv4: "198.51.100.0/24" } };
   const old = { spec: { ...vni, hostsession } };
-  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } })).toEqual([]);
-  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } }, { old: { spec: vni } })).toEqual([]);
-  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } }, { old })).toEqual([immutable]);
+  expect(problems(L3VNI, { spec: { ...vni, hostsession: other } })).toEqual([]);
+  expect(problems(L3VNI, { spec: { ...vni, hostsession: other } }, { old: { spec: vni } })).toEqual([]);
+  expect(problems(L3VNI, { spec: { ...vni, hostsession: other } }, { old })).toEqual([immutable]);
   const wider = { ...hostsession, localcidr: { ...hostsession.localcidr, ipv6: "2001:db8::/64" } };
-  expect(complaints(L3VNI, { spec: { ...vni, hostsession: wider } }, { old })).toEqual([immutable]);
+  expect(problems(L3VNI, { spec: { ...vni, hostsession: wider } }, { old })).toEqual([immutable]);
 });
 
 const ready = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T10:30:00Z" };
@@ -110,7 +110,7 @@ test.each<[object, string[]]>([
   ],
   [{ failedResources: [{ kind: "L3VNI", name: "a" }] }, ["status.failedResources[0].reason: Required value"]],
 ])("status %j is refused in the server's words", (status, expected) => {
-  expect(complaints(RouterNodeConfigurationStatus, { status }, { old: { metadata: {} }, subresource: "status" })).toEqual(expected);
+  expect(problems(RouterNodeConfigurationStatus, { status }, { old: { metadata: {} }, subresource: "status" })).toEqual(expected);
 });
 
 test.each<[object, string[]]>([
@@ -125,22 +125,22 @@ test.each<[object, string[]]>([
   [{ labels: { a: "", b: "", c: "", d: "" } }, ["spec.labels: Too many: 4: must have at most 3 items", unchecked]],
   [{ hold: "soon" }, [expect.stringMatching(/^spec.hold: Invalid value: "soon": spec.hold in body should match /) as string]],
 ])("a broken rule or bound names its field: %j", (part, expected) => {
-  expect(complaints(Specimen, { spec: { name: "ab", ...part } })).toEqual(expected);
+  expect(problems(SampleKind, { spec: { name: "ab", ...part } })).toEqual(expected);
 });
 
 test.each(["0", "1h30m", "-1.5s", ".5ms", "+2us", "3µs"])("%s is a duration", (hold) => {
-  expect(complaints(Specimen, { spec: { name: "ab", hold } })).toEqual([]);
+  expect(problems(SampleKind, { spec: { name: "ab", hold } })).toEqual([]);
 });
 
 test.each(["", "1", "1d", "h", "1h 30m", "1m-1s", "."])("%j is no duration", (hold) => {
-  expect(complaints(Specimen, { spec: { name: "ab", hold } })).toHaveLength(1);
+  expect(problems(SampleKind, { spec: { name: "ab", hold } })).toHaveLength(1);
 });
 
 const port = (name: string, weight: number, protocol = "TCP") => ({ name, number: 1, weight, protocol });
 
 test("an item is compared with the old one of the same keys, wherever it stood", () => {
   const old = { spec: { name: "ab", ports: [port("a", 1), port("b", 5)] } };
-  const update = (...ports: object[]) => complaints(Specimen, { spec: { name: "ab", ports } }, { old });
+  const update = (...ports: object[]) => problems(SampleKind, { spec: { name: "ab", ports } }, { old });
   expect(update(port("b", 5), port("a", 1))).toEqual([]);
   expect(update(port("b", 6), port("a", 1))).toEqual(["spec.ports[0]: Invalid value: weight only falls"]);
   expect(update(port("b", 6, "UDP"))).toEqual([]);
@@ -148,7 +148,7 @@ test("an item is compared with the old one of the same keys, wherever it stood",
 
 test("an update is not blamed for faults that it leaves alone, and is for those it touches", () => {
   const old = { metadata: {}, spec: { name: "ab", count: 9, tags: ["toolong"], labels: { a: "toolong", b: "x" } } };
-  const update = (part: object) => complaints(Specimen, { spec: { ...old.spec, ...part } }, { old });
+  const update = (part: object) => problems(SampleKind, { spec: { ...old.spec, ...part } }, { old });
   expect(update({ mode: "off" })).toEqual([]);
   expect(update({ count: 8 })).toEqual(["spec.count: Invalid value: 8: spec.count in body should be less than or equal to 5"]);
   expect(update({ labels: { a: "toolong", b: "y" } })).toEqual([]);
@@ -158,14 +158,14 @@ test("an update is not blamed for faults that it leaves alone, and is for those 
 test("a list from which something was taken is not the one that was forgiven, nor is such an object", () => {
   const ports = ["a", "b", "c", "d", "e", "f"].map((name) => port(name, 1));
   const old = { metadata: {}, spec: { name: "ab", ports, choice: { a: true, b: true } } };
-  const update = (part: object) => complaints(Specimen, { spec: { ...old.spec, ...part } }, { old });
+  const update = (part: object) => problems(SampleKind, { spec: { ...old.spec, ...part } }, { old });
   expect(update({ ports: ports.slice(1) })).toEqual(["spec.ports: Too many: 5: must have at most 4 items", unchecked]);
   expect(update({ choice: { a: true } })).toEqual(["spec.choice.type: Required value", unchecked]);
 });
 
 test("a rule that was broken before is forgiven as long as what it is about stays", () => {
   const old = { metadata: {}, spec: { name: "ab", count: 4, buckets: { b: { size: 3 } }, matrix: [[4]] } };
-  const update = (part: object) => complaints(Specimen, { spec: { ...old.spec, ...part } }, { old });
+  const update = (part: object) => problems(SampleKind, { spec: { ...old.spec, ...part } }, { old });
   expect(update({ mode: "off" })).toEqual([]);
   expect(update({ buckets: { b: { size: 3 }, c: { size: 4 } } })).toEqual([]);
   expect(update({ buckets: { b: { size: 5 } } })).toEqual(["spec.buckets[b].size: Invalid value: size must be even"]);
@@ -173,12 +173,12 @@ test("a rule that was broken before is forgiven as long as what it is about stay
 });
 
 test("a list in the place of a time is let through, as the server lets it", () => {
-  expect(complaints(Specimen, { status: { seen: [] } }, { old: { spec: { name: "ab" } }, subresource: "status" })).toEqual([]);
+  expect(problems(SampleKind, { status: { seen: [] } }, { old: { spec: { name: "ab" } }, subresource: "status" })).toEqual([]);
 });
 
 test("duplicates that were there before are forgiven", () => {
   const old = { metadata: {}, spec: { name: "ab", tags: ["a", "a"] } };
-  expect(complaints(Specimen, { spec: { name: "ab", tags: ["a", "a", "b"] } }, { old })).toEqual([]);
+  expect(problems(SampleKind, { spec: { name: "ab", tags: ["a", "a", "b"] } }, { old })).toEqual([]);
 });
 
 test("a rule that trips over a forgiven fault says no instead of throwing", () => {
@@ -197,7 +197,7 @@ test("a rule that trips over a forgiven fault says no instead of throwing", () =
   );
   const spec = s.object({ pair, lit: s.optional(s.bool({ doc: "Lit?" })) }, { doc: "What is wanted." });
   const Pair = defineKind({ group: "x.example", version: "v1", kind: "Pair", plural: "pairs", scope: "Cluster", doc: "A pair.", spec });
-  expect(complaints(Pair, { spec: { pair: {}, lit: true } }, { old: { spec: { pair: {} } } })).toEqual([
+  expect(problems(Pair, { spec: { pair: {}, lit: true } }, { old: { spec: { pair: {} } } })).toEqual([
     "spec.pair: Invalid value: size only grows",
   ]);
 });

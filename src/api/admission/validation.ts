@@ -5,7 +5,7 @@ import { brokenRules, hasRules } from "./rules.ts";
 import { SchemaValidation } from "./schema-validation.ts";
 import { duplicates } from "./uniqueness.ts";
 
-export interface Write {
+export interface WriteContext {
   /** The object that is there already; an object that is created has none. */
   readonly old?: object;
   /** A write of `/status` is judged on the status, and on the rules of the whole. */
@@ -22,7 +22,7 @@ const blocking: ReadonlySet<FieldErrorReason> = new Set<FieldErrorReason>([
 ]);
 
 /** Everything that is wrong with an object whose defaults are filled and whose unknown fields are gone. */
-export function validate(kind: CustomKind, object: object, { old, subresource }: Write = {}): FieldError[] {
+export function validate(kind: CustomKind, object: object, { old, subresource }: WriteContext = {}): FieldError[] {
   const { schema } = kind;
   const correlation = old && new Correlation(object, old, schema);
   const errors =

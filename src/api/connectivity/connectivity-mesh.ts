@@ -6,7 +6,7 @@ const name = (doc: string) => s.string({ doc, minLength: 1, maxLength: 253 });
 const namespace = () =>
   s.optional(
     s.string({
-      doc: "The namespace of the Service; without it, that of the mesh. A Service of another namespace must allow it by annotation plumbline.dev/allow-mesh-from, unless the mesh is in the namespace of Plumbline itself.",
+      doc: "The namespace of the Service. Default: the namespace of the mesh. A Service in another namespace must allow it with annotation plumbline.dev/allow-mesh-from, unless the mesh is in Plumbline's own namespace.",
       minLength: 1,
       maxLength: 63,
     }),
@@ -14,7 +14,7 @@ const namespace = () =>
 const port = () =>
   s.optional(
     s.intOrString({
-      doc: "The port of the Service by number or name; without it, every TCP port.",
+      doc: "The port of the Service, by number or name. Default: every TCP port.",
       maxLength: 63,
       pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
     }),
@@ -26,7 +26,7 @@ const target = () =>
       service: s.optional(
         s.object(
           { name: name("The name of the Service."), namespace: namespace(), port: port() },
-          { doc: "The addresses of a Service itself: each of its cluster IPs." },
+          { doc: "The cluster IPs of a Service." },
         ),
       ),
       endpoints: s.optional(
@@ -38,15 +38,15 @@ const target = () =>
       nodes: s.optional(
         s.object(
           {
-            selector: s.optional(s.labelSelector({ doc: "The nodes, by their labels. Without it, every node." })),
-            port: s.int({ doc: "The port to reach on each of them.", minimum: 1, maximum: 65_535 }),
+            selector: s.optional(s.labelSelector({ doc: "Selects nodes by label. Default: every node." })),
+            port: s.int({ doc: "The port on each node.", minimum: 1, maximum: 65_535 }),
           },
           { doc: "Each node, at its internal addresses." },
         ),
       ),
       host: s.optional(s.string({ doc: "One host:port, by name or address.", minLength: 1, maxLength: 320, pattern: "^\\S+:\\d+$" })),
     },
-    { doc: "What is to be reached.", rules: [exactlyOneOf("service", "endpoints", "nodes", "host")] },
+    { doc: "One target.", rules: [exactlyOneOf("service", "endpoints", "nodes", "host")] },
   );
 
 export const ConnectivityMesh = defineKind({
@@ -57,18 +57,24 @@ export const ConnectivityMesh = defineKind({
   scope: "Namespaced",
   shortNames: ["mesh"],
   categories: ["plumbline"],
-  doc: "Makes one PodNetworkConnectivityCheck for each pair of a source and a target, and keeps them in step with pods, nodes, Services and endpoints.",
+  doc: "Creates one PodNetworkConnectivityCheck for each pair of source and target, and keeps them up to date with pods, nodes, Services and endpoints.",
   columns: [
-    { name: "Sources", path: ".status.sources", type: "integer", doc: "How many pods or nodes try." },
-    { name: "Targets", path: ".status.targets", type: "integer", doc: "How many endpoints they try." },
-    { name: "Checks", path: ".status.checks", type: "integer", doc: "How many checks there are." },
+    { name: "Sources", path: ".status.sources", type: "integer", doc: "Number of source pods or nodes." },
+    { name: "Targets", path: ".status.targets", type: "integer", doc: "Number of target endpoints." },
+    { name: "Checks", path: ".status.checks", type: "integer", doc: "Number of checks." },
     {
       name: "Ready",
       path: '.status.conditions[?(@.type=="Ready")].status',
       type: "string",
-      doc: "Whether every check that is wanted exists.",
+      doc: "Whether all checks exist.",
     },
-    { name: "Reason", path: '.status.conditions[?(@.type=="Ready")].reason', type: "string", doc: "Why not.", wide: true },
+    {
+      name: "Reason",
+      path: '.status.conditions[?(@.type=="Ready")].reason',
+      type: "string",
+      doc: "The reason of condition Ready.",
+      wide: true,
+    },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
   ],
   spec: s.object(
@@ -77,39 +83,39 @@ export const ConnectivityMesh = defineKind({
         {
           pods: s.optional(
             s.object(
-              { selector: s.labelSelector({ doc: "The pods, by their labels. An empty one is every pod of the namespace." }) },
+              { selector: s.labelSelector({ doc: "Selects pods by label. Empty: every pod of the namespace." }) },
               { doc: "Pods of this namespace in which p2pnc runs." },
             ),
           ),
           nodes: s.optional(
             s.object(
-              { selector: s.optional(s.labelSelector({ doc: "The nodes, by their labels. Without it, every node." })) },
-              { doc: "Nodes, whose agents try. Only in the namespace of Plumbline itself." },
+              { selector: s.optional(s.labelSelector({ doc: "Selects nodes by label. Default: every node." })) },
+              { doc: "Nodes; their agents run the checks. Only in Plumbline's own namespace." },
             ),
           ),
         },
-        { doc: "Who tries.", rules: [exactlyOneOf("pods", "nodes")] },
+        { doc: "The pods or nodes that run the checks.", rules: [exactlyOneOf("pods", "nodes")] },
       ),
-      targets: s.list(target(), { doc: "What they try to reach.", minItems: 1, maxItems: 64 }),
+      targets: s.list(target(), { doc: "The targets of the checks.", minItems: 1, maxItems: 64 }),
       sourcesPerTarget: s.default(
         s.intOrString({
-          doc: "How many of the sources try each target, chosen evenly and for as long as possible the same: a number, or all.",
+          doc: "How many sources check each target: a number, or all. Sources are chosen evenly and stay the same where possible.",
           maxLength: 6,
           pattern: "^all$",
         }),
         3,
       ),
     },
-    { doc: "What is wanted." },
+    { doc: "The sources and targets of the mesh." },
   ),
   status: s.object(
     {
-      sources: s.optional(s.int({ doc: "How many pods or nodes try.", minimum: 0, maximum: 2 ** 31 - 1 })),
-      targets: s.optional(s.int({ doc: "How many endpoints there are to reach.", minimum: 0, maximum: 2 ** 31 - 1 })),
-      checks: s.optional(s.int({ doc: "How many checks there are.", minimum: 0, maximum: 2 ** 31 - 1 })),
-      conditions: s.optional(s.conditions({ doc: "Ready: every check that is wanted exists." })),
+      sources: s.optional(s.int({ doc: "Number of source pods or nodes.", minimum: 0, maximum: 2 ** 31 - 1 })),
+      targets: s.optional(s.int({ doc: "Number of target endpoints.", minimum: 0, maximum: 2 ** 31 - 1 })),
+      checks: s.optional(s.int({ doc: "Number of checks.", minimum: 0, maximum: 2 ** 31 - 1 })),
+      conditions: s.optional(s.conditions({ doc: "Ready: all checks exist." })),
     },
-    { doc: "What became of it." },
+    { doc: "The observed state of the mesh." },
   ),
 });
 export type ConnectivityMesh = Stored<typeof ConnectivityMesh>;

@@ -11,11 +11,11 @@ const moment = (doc: string) => s.nullable(s.time({ doc, significant: true }));
 const logEntry = () =>
   s.object(
     {
-      time: moment("When the action began."),
+      time: moment("When the action started."),
       success: s.bool({ doc: "Whether the action succeeded." }),
       reason: s.optional(s.string({ doc: "DNSDone, DNSError, ConnectDone or ConnectError.", maxLength: 64 })),
-      message: s.optional(s.string({ doc: "The same for people.", maxLength: 512 })),
-      latency: s.optional(s.nullable(s.string({ doc: "How long the action took: 2.845865ms.", maxLength: 64 }))),
+      message: s.optional(s.string({ doc: "A human-readable message.", maxLength: 512 })),
+      latency: s.optional(s.nullable(s.string({ doc: "How long the action took, such as 2.845865ms.", maxLength: 64 }))),
     },
     { doc: "One action of one attempt: a lookup of the name, or a connection to one of its addresses." },
   );
@@ -30,21 +30,37 @@ export const PodNetworkConnectivityCheck = defineKind({
   scope: "Namespaced",
   shortNames: ["pncc"],
   categories: ["plumbline"],
-  doc: "Whether one pod, or one node, reaches one TCP endpoint: tried every minute, with the latest results and every outage.",
+  doc: "Checks every minute whether a pod or node reaches a TCP endpoint, and records the latest results and outages.",
   columns: [
-    { name: "Source", path: ".spec.sourcePod", type: "string", doc: "The pod or node that tries.", wide: true },
-    { name: "Target Endpoint", path: ".spec.targetEndpoint", type: "string", doc: "What is to be reached." },
-    { name: "Reachable", path: '.status.conditions[?(@.type=="Reachable")].status', type: "string", doc: "Whether it is." },
-    { name: "Since", path: '.status.conditions[?(@.type=="Reachable")].lastTransitionTime', type: "date", doc: "Since when." },
-    { name: "Reason", path: '.status.conditions[?(@.type=="Reachable")].reason', type: "string", doc: "Why.", wide: true },
+    { name: "Source", path: ".spec.sourcePod", type: "string", doc: "The pod or node that runs the check.", wide: true },
+    { name: "Target Endpoint", path: ".spec.targetEndpoint", type: "string", doc: "The endpoint to reach." },
+    {
+      name: "Reachable",
+      path: '.status.conditions[?(@.type=="Reachable")].status',
+      type: "string",
+      doc: "Whether the endpoint is reachable.",
+    },
+    {
+      name: "Since",
+      path: '.status.conditions[?(@.type=="Reachable")].lastTransitionTime',
+      type: "date",
+      doc: "When Reachable last changed.",
+    },
+    {
+      name: "Reason",
+      path: '.status.conditions[?(@.type=="Reachable")].reason',
+      type: "string",
+      doc: "The reason of condition Reachable.",
+      wide: true,
+    },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
   ],
   spec: s.object(
     {
-      sourcePod: s.optional(podName("The pod of this namespace that tries; in the namespace of Plumbline itself it may be a node.")),
-      sourcePodName: s.optional(podName("Another name for sourcePod.")),
+      sourcePod: s.optional(podName("The pod in this namespace that runs the check; in Plumbline's own namespace it may be a node.")),
+      sourcePodName: s.optional(podName("Alias of sourcePod.")),
       targetEndpoint: s.string({
-        doc: "What is to be reached, host:port. A host that is a name is looked up first, and a failed lookup is a failed check; an IPv6 address stands in brackets.",
+        doc: "The endpoint to reach, host:port. A host name is resolved first, and a failed lookup fails the check. IPv6 addresses need brackets.",
         minLength: 1,
         maxLength: 320,
         pattern: "^\\S+:\\d*$",
@@ -52,12 +68,12 @@ export const PodNetworkConnectivityCheck = defineKind({
       tlsClientCert: s.optional(
         s.object(
           { name: s.optional(s.string({ doc: "The name of the Secret.", maxLength: 253 })) },
-          { doc: "Taken and not used: a check ends with the TCP connection." },
+          { doc: "Accepted and ignored: a check ends with the TCP connection." },
         ),
       ),
     },
     {
-      doc: "Who tries to reach what.",
+      doc: "The source and the target of the check.",
       rules: [exactlyOneOf("sourcePod", "sourcePodName")],
     },
   ),
@@ -70,16 +86,16 @@ export const PodNetworkConnectivityCheck = defineKind({
           s.object(
             {
               start: moment("The first failure."),
-              end: s.optional(moment("The first success after it; none while the outage lasts.")),
+              end: s.optional(moment("The first success after it; not set while the outage lasts.")),
               startedAfter: s.optional(
-                moment("The last success before it: the path broke after this. None when there was no result before."),
+                moment("The last success before it: the path broke after this. Not set when there was no earlier result."),
               ),
-              endedAfter: s.optional(moment("The last failure seen: the path was mended after this.")),
-              startLogs: log("How it began: the first failure, and each further way to fail, newest first.", 5),
-              endLogs: log("How it ended, or what was seen last, newest first.", 5),
-              message: s.optional(s.string({ doc: "The same for people.", maxLength: 512 })),
+              endedAfter: s.optional(moment("The last failure: the path was restored after this.")),
+              startLogs: log("The first failure, and each new kind of failure, newest first.", 5),
+              endLogs: log("The end of the outage, or its latest results, newest first.", 5),
+              message: s.optional(s.string({ doc: "A human-readable message.", maxLength: 512 })),
             },
-            { doc: "A time in which the target was not reached." },
+            { doc: "A time during which the target was unreachable." },
           ),
           { doc: "The latest outages, newest first.", maxItems: 20 },
         ),
@@ -87,20 +103,22 @@ export const PodNetworkConnectivityCheck = defineKind({
       writer: s.optional(
         s.object(
           {
-            name: s.string({ doc: "The pod or node, and what tells this process from others there.", maxLength: 320 }),
-            started: s.time({ doc: "When the process began." }),
+            name: s.string({ doc: "The pod or node, and an identifier of the process.", maxLength: 320 }),
+            started: s.time({ doc: "When the process started." }),
             term: s.int({
-              doc: "Counts those who began with this check: the latest has it, and the others stand down.",
+              doc: "Counts the writers of this check: only the latest one writes.",
               minimum: 1,
               maximum: Number.MAX_SAFE_INTEGER,
             }),
           },
-          { doc: "Which process writes this status." },
+          { doc: "The process that writes this status." },
         ),
       ),
-      conditions: s.optional(s.conditions({ doc: "Reachable: Unknown when nobody is trying." })),
+      conditions: s.optional(
+        s.conditions({ doc: "Reachable: whether the endpoint is reachable; Unknown while no source runs the check." }),
+      ),
     },
-    { doc: "What was seen." },
+    { doc: "The results of the check." },
   ),
 });
 export type PodNetworkConnectivityCheck = Stored<typeof PodNetworkConnectivityCheck>;

@@ -22,12 +22,12 @@ test("everything that is wrong with a selector is told at once, with its place",
     ],
   };
   expect(selectorProblems(selector).map(({ path, message }) => `${path}: ${message}`)).toEqual([
-    'matchLabels: "not a key" is no label',
-    'matchLabels: label "not a key" can never have the value "a b"',
-    'matchExpressions[0].key: "/" is no label',
-    'matchExpressions[0].operator: "Like" is no operator; there are In, NotIn, Exists and DoesNotExist',
-    "matchExpressions[1].values: operator In needs values",
-    "matchExpressions[2].values: operator Exists takes no values",
-    'matchExpressions[2].values: label "rack" can never have the value "x\\ny"',
+    'matchLabels: "not a key" is not a label key',
+    'matchLabels: label "not a key" cannot have the value "a b"',
+    'matchExpressions[0].key: "/" is not a label key',
+    'matchExpressions[0].operator: "Like" is not an operator; use In, NotIn, Exists or DoesNotExist',
+    "matchExpressions[1].values: operator In requires values",
+    "matchExpressions[2].values: operator Exists does not take values",
+    'matchExpressions[2].values: label "rack" cannot have the value "x\\ny"',
   ]);
 });

@@ -25,19 +25,19 @@ export function selectorProblems({ matchLabels = {}, matchExpressions = [] }: La
   const say = (path: string, message: string) => problems.push({ path, message });
 
   for (const [key, value] of Object.entries(matchLabels)) {
-    if (!KEY.test(key)) say("matchLabels", `${quote(key)} is no label`);
-    if (!VALUE.test(value)) say("matchLabels", `label ${quote(key)} can never have the value ${quote(value)}`);
+    if (!KEY.test(key)) say("matchLabels", `${quote(key)} is not a label key`);
+    if (!VALUE.test(value)) say("matchLabels", `label ${quote(key)} cannot have the value ${quote(value)}`);
   }
   for (const [nth, { key, operator, values = [] }] of matchExpressions.entries()) {
     const at = `matchExpressions[${nth}]`;
-    if (!KEY.test(key)) say(`${at}.key`, `${quote(key)} is no label`);
+    if (!KEY.test(key)) say(`${at}.key`, `${quote(key)} is not a label key`);
     if (![...WITH_VALUES, ...WITHOUT_VALUES].includes(operator)) {
-      say(`${at}.operator`, `${quote(operator)} is no operator; there are In, NotIn, Exists and DoesNotExist`);
+      say(`${at}.operator`, `${quote(operator)} is not an operator; use In, NotIn, Exists or DoesNotExist`);
     }
-    if (WITH_VALUES.includes(operator) && values.length === 0) say(`${at}.values`, `operator ${operator} needs values`);
-    if (WITHOUT_VALUES.includes(operator) && values.length > 0) say(`${at}.values`, `operator ${operator} takes no values`);
+    if (WITH_VALUES.includes(operator) && values.length === 0) say(`${at}.values`, `operator ${operator} requires values`);
+    if (WITHOUT_VALUES.includes(operator) && values.length > 0) say(`${at}.values`, `operator ${operator} does not take values`);
     for (const value of values) {
-      if (!VALUE.test(value)) say(`${at}.values`, `label ${quote(key)} can never have the value ${quote(value)}`);
+      if (!VALUE.test(value)) say(`${at}.values`, `label ${quote(key)} cannot have the value ${quote(value)}`);
     }
   }
   return problems;

@@ -17,8 +17,8 @@ export const MANAGED_KINDS = [
 export type ManagedKind = (typeof MANAGED_KINDS)[number];
 
 const name = (doc: string) => s.string({ doc, minLength: 1, maxLength: 253 });
-const namespace = () => s.optional(s.string({ doc: "Its namespace; without it, that of the policy.", minLength: 1, maxLength: 63 }));
-const kind = () => s.enum(MANAGED_KINDS, { doc: "What it is." });
+const namespace = () => s.optional(s.string({ doc: "Its namespace. Default: the namespace of the policy.", minLength: 1, maxLength: 63 }));
+const kind = () => s.enum(MANAGED_KINDS, { doc: "Its kind." });
 const count = (doc: string) => s.int({ doc, minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const text = (doc: string) => s.string({ doc, maxLength: 4096 });
 // Each of these times is a finding of its own, so none of them only rides along.
@@ -36,14 +36,16 @@ const legacy = (what: string) =>
 const token = (doc: string) =>
   s.object(
     {
-      epoch: s.int({ doc: "Counts the changes of side; it only grows.", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+      epoch: s.int({ doc: "The number of the takeover; it only grows.", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
       state: s.enum(["Held", "Released"], {
         doc: "Held: writers may run here. Released: they may not, until a higher epoch is taken; a release is never taken back.",
       }),
       copied: s.optional(
-        s.bool({ doc: "Released: every volume of this site was seen to be copied to the other site, and was not promoted here since." }),
+        s.bool({
+          doc: "With Released: every volume of this site was fully copied to the other site and has not been promoted here since.",
+        }),
       ),
-      forced: s.optional(text("The reason that was given for taking it without the other site's release.")),
+      forced: s.optional(text("The reason for taking it without the other site's release.")),
     },
     { doc },
   );
@@ -51,51 +53,52 @@ const token = (doc: string) =>
 const step = () =>
   s.object(
     {
-      name: s.string({ doc: "What the step does.", minLength: 1, maxLength: 63 }),
+      name: s.string({ doc: "The name of the step.", minLength: 1, maxLength: 63 }),
       state: s.enum(["Pending", "Running", "Waiting", "Done"], {
-        doc: "Pending: earlier steps come first. Running: it is writing. Waiting: it has written and waits. Done: what it is for has been seen.",
+        doc: "Pending: earlier steps come first. Running: it writes. Waiting: it has written and waits for the result. Done: the result was observed.",
       }),
       startTime: s.optional(moment("When it began.")),
-      completionTime: s.optional(moment("When what it is for was seen.")),
+      completionTime: s.optional(moment("When its result was observed.")),
       waitingFor: s.optional(
         s.object(
           {
-            kind: s.string({ doc: "The kind of the object that is waited for.", maxLength: 63 }),
+            kind: s.string({ doc: "The kind of the object that the step waits for.", maxLength: 63 }),
             name: s.string({ doc: "The name of the object.", maxLength: 253 }),
             namespace: s.optional(s.string({ doc: "The namespace of the object.", maxLength: 63 })),
-            message: text("What it has to be or do."),
-            others: s.optional(count("How many further objects are waited for.")),
-            since: s.optional(moment("Since when.")),
+            message: text("What the step waits for."),
+            others: s.optional(count("How many more objects the step waits for.")),
+            since: s.optional(moment("When the wait began.")),
+            onTime: s.optional(
+              s.bool({
+                doc: "True while the step is within its usual time. Absent afterwards, and for steps without a usual time.",
+              }),
+            ),
           },
-          { doc: "What holds the step up." },
+          { doc: "What the step waits for." },
         ),
       ),
     },
-    { doc: "One step of the way." },
+    { doc: "One step of the switch." },
   );
 
 const transition = {
-  to: role("Where it leads."),
-  mode: s.enum(["safe", "unsafe"], { doc: "Whether each step waited for what it depends on." }),
+  to: role("The role that the switch leads to."),
+  mode: s.enum(["safe", "unsafe"], { doc: "With safe each step waits for the steps that it depends on; with unsafe it does not." }),
   generation: count("The metadata.generation of the policy that asked for it."),
   startTime: moment("When it began."),
-  completionTime: s.optional(moment("When everything was seen to be as it should.")),
-  lastSyncTime: s.optional(
-    moment("When the volume that was furthest behind was last copied to the other site, as known before the volumes were demoted."),
-  ),
-  writesStoppedTime: s.optional(moment("When the last writer was seen to be gone.")),
-  volumesWritableTime: s.optional(
-    moment("When every volume was seen to be primary here; completionTime is when the application was available."),
-  ),
-  forced: s.optional(text("The reason that was given for taking over without the other site's release.")),
+  completionTime: s.optional(moment("When the switch was complete.")),
+  lastSyncTime: s.optional(moment("The oldest lastSyncTime of the volumes before they were demoted.")),
+  writesStoppedTime: s.optional(moment("When the last writer was gone.")),
+  volumesWritableTime: s.optional(moment("When every volume was primary here. completionTime is when the application was available.")),
+  forced: s.optional(text("The reason for taking over without the other site's release.")),
 };
 
 const resource = {
   name: name("The name of the resource."),
   namespace: s.optional(s.string({ doc: "The namespace of the resource.", maxLength: 63 })),
-  state: s.optional(s.string({ doc: "What it was last seen to be.", maxLength: 63 })),
-  error: s.optional(text("What is wrong with it, or what is not finished yet.")),
-  message: s.optional(text("The same at more length: which pods, which objects.")),
+  state: s.optional(s.string({ doc: "Its last observed state.", maxLength: 63 })),
+  error: s.optional(text("What is wrong, or not finished yet.")),
+  message: s.optional(text("Details: which pods, which objects.")),
   lastUpdateTime: s.optional(moment("When the state last changed.")),
 };
 
@@ -107,29 +110,29 @@ export const FailoverPolicy = defineKind({
   scope: "Namespaced",
   shortNames: ["fop"],
   categories: ["plumbline"],
-  doc: "Makes this cluster the primary or the secondary site of an application: its volumes, workloads, Flux objects and DNS, in an order that keeps the data.",
+  doc: "Makes this cluster the primary or the secondary site of an application. Switches its volumes, workloads, Flux objects and DNS in an order that keeps the data.",
   columns: [
-    { name: "Desired", path: ".spec.desiredState", type: "string", doc: "What this site should be." },
-    { name: "Current", path: ".status.currentState", type: "string", doc: "What it was seen to be." },
-    { name: "Complete", path: '.status.conditions[?(@.type=="Complete")].status', type: "string", doc: "Whether it is there." },
-    { name: "Error", path: '.status.conditions[?(@.type=="Error")].status', type: "string", doc: "Whether something is wrong." },
+    { name: "Desired", path: ".spec.desiredState", type: "string", doc: "The role that this site should have." },
+    { name: "Current", path: ".status.currentState", type: "string", doc: "The observed role of this site." },
+    { name: "Complete", path: '.status.conditions[?(@.type=="Complete")].status', type: "string", doc: "Whether the switch is complete." },
+    { name: "Error", path: '.status.conditions[?(@.type=="Error")].status', type: "string", doc: "Whether there is an error." },
     {
       name: "Ready",
       path: '.status.conditions[?(@.type=="Ready")].status',
       type: "string",
-      doc: "Whether the site could be switched now.",
+      doc: "Whether the site can be switched.",
     },
-    { name: "Where", path: ".status.summary", type: "string", doc: "What is going on, and what is waited for." },
+    { name: "Where", path: ".status.summary", type: "string", doc: "The current step, and what it waits for." },
     { name: "Mode", path: ".status.mode", type: "string", doc: "safe or unsafe.", wide: true },
     { name: "Token", path: ".status.token.state", type: "string", doc: "Whether writers may run here.", wide: true },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
   ],
   spec: s.object(
     {
-      desiredState: role("What this site should be."),
+      desiredState: role("The role that this site should have."),
       mode: s.optional(
         s.string({
-          doc: "Whether every step waits for what it depends on: on or safe, the default; off or unsafe does everything at once, at the risk of the data. In any case.",
+          doc: "With on or safe (default), every step waits for the steps that it depends on. With off or unsafe, all steps run at once, and data can be lost. Case does not matter.",
           maxLength: 6,
           pattern: "^([oO][nN]|[oO][fF][fF]|[sS][aA][fF][eE]|[uU][nN][sS][aA][fF][eE])$",
         }),
@@ -141,11 +144,11 @@ export const FailoverPolicy = defineKind({
               kind: kind(),
               name: name("Its name."),
               namespace: namespace(),
-              apiGroup: s.optional(s.string({ doc: "Taken and not used: the kind says which group it is.", maxLength: 253 })),
+              apiGroup: s.optional(s.string({ doc: "Accepted and ignored: the kind determines the group.", maxLength: 253 })),
             },
             { doc: "One resource that belongs to the site." },
           ),
-          { doc: "What belongs to the site and is switched with it.", maxItems: 1024 },
+          { doc: "The resources that are switched with the site.", maxItems: 1024 },
         ),
       ),
       volumeReplications: legacy("VolumeReplication"),
@@ -161,53 +164,57 @@ export const FailoverPolicy = defineKind({
             kubeconfigSecret: s.object(
               {
                 name: name("The Secret, in the namespace of the policy."),
-                key: s.default(s.string({ doc: "The key of the kubeconfig in it.", minLength: 1, maxLength: 253 }), "kubeconfig"),
+                key: s.default(s.string({ doc: "The key of the kubeconfig in the Secret.", minLength: 1, maxLength: 253 }), "kubeconfig"),
               },
-              { doc: "How the other cluster is reached, to read its policy and nothing else." },
+              { doc: "The kubeconfig for the other cluster. It is used only to read the policy there." },
             ),
-            name: s.optional(name("The policy there; without it, the same name.")),
-            namespace: s.optional(s.string({ doc: "Its namespace; without it, the same one.", minLength: 1, maxLength: 63 })),
+            name: s.optional(name("The name of the policy there. Default: the name of this policy.")),
+            namespace: s.optional(
+              s.string({ doc: "The namespace of the policy there. Default: the namespace of this policy.", minLength: 1, maxLength: 63 }),
+            ),
           },
-          { doc: "The policy of the other site. With it, this site becomes primary only when the other one has released it." },
+          { doc: "The policy of the other site. With it, this site becomes primary only after the other site has released its token." },
         ),
       ),
       force: s.optional(
         s.object(
           {
-            reason: s.string({ doc: "Why; it is recorded.", minLength: 1, maxLength: 1024 }),
+            reason: s.string({ doc: "The reason. It is recorded in the status.", minLength: 1, maxLength: 1024 }),
             epoch: s.int({
-              doc: "The epoch in status.token that this is about; it has no effect once that has moved on.",
+              doc: "The epoch in status.token that the force applies to. It has no effect on a later epoch.",
               minimum: 0,
               maximum: Number.MAX_SAFE_INTEGER,
             }),
             uid: s.optional(
               s.string({
-                doc: "The metadata.uid of this policy. Without it, or with another, force has no effect: a policy that is created again from Git does not force again.",
+                doc: "The metadata.uid of this policy. Without it, or with another uid, force has no effect, so a policy that is recreated from Git does not force again.",
                 maxLength: 128,
               }),
             ),
           },
-          { doc: "Become primary without the other site's release, because it is known not to write any more." },
+          { doc: "Become primary without the other site's release, because it has stopped writing." },
         ),
       ),
       wave: s.optional(
         s.int({
-          doc: "The wave in which `failover switch --all` starts this policy: 0 first, and stopped last.",
+          doc: "The wave in which `failover switch --all` switches this policy: on the way to primary 0 is first, on the way to secondary 0 is last.",
           minimum: 0,
           maximum: 1000,
         }),
       ),
       maxCopyAge: s.optional(
-        s.duration({ doc: "How old the last copy at the other site may be before condition Ready is False: 15m, 1h30m." }),
+        s.duration({
+          doc: "The maximum age of the copy at the other site, such as 15m or 1h30m. Condition Ready is False when the copy is older.",
+        }),
       ),
       availableWithin: s.optional(
         s.duration({
-          doc: "How long workloads and GitOps objects may take to become available on the way to primary before that is an error; 10m unless set.",
+          doc: "How long workloads and GitOps objects may take to become available on the way to primary. Longer is an error. Default: 10m.",
         }),
       ),
       settleTime: s.optional(
         s.duration({
-          doc: "How long to wait after the last pod is gone before a volume is demoted whose CSI driver has no VolumeAttachments; 30s unless set.",
+          doc: "How long to wait after the last pod is gone before a volume is demoted, if its CSI driver has no VolumeAttachments. Default: 30s.",
         }),
       ),
       fence: s.optional(
@@ -224,46 +231,44 @@ export const FailoverPolicy = defineKind({
         ),
       ),
     },
-    { doc: "What is wanted." },
+    { doc: "The desired state." },
   ),
   status: s.object(
     {
-      observedGeneration: s.optional(count("The metadata.generation that this status is about.")),
+      observedGeneration: s.optional(count("The metadata.generation that this status describes.")),
       currentState: s.optional(
         s.enum(["primary", "secondary", "mixed", "unknown"], {
-          doc: "What the site was seen to be, by its volumes and workloads, whatever is wanted. mixed: some of each. unknown: not all could be looked at.",
+          doc: "The observed role of the site, from its volumes and workloads. mixed: some of each. unknown: not everything could be read.",
         }),
       ),
       mode: s.optional(s.enum(["safe", "unsafe"], { doc: "The mode in effect." })),
-      summary: s.optional(text("What is going on, in one sentence.")),
-      workloadStatus: s.optional(text("How many of the workloads and Flux objects are where they should be.")),
+      summary: s.optional(text("The current state in one sentence.")),
+      workloadStatus: s.optional(text("How many workloads and Flux objects have reached the desired state.")),
       conditions: s.optional(
-        s.conditions({ doc: "Complete, InProgress, Error and Ready, all of them at any time. Ready: the site can be switched." }),
+        s.conditions({ doc: "Complete, InProgress, Error and Ready; all four are always present. Ready: the site can be switched." }),
       ),
       volumeReplicationStatuses: s.optional(
         s.list(
           // On a primary it moves with every copy: no reason of its own to write.
           s.object(
             {
-              kind: s.optional(
-                s.enum(["VolumeReplication", "VolumeGroupReplication"], { doc: "What it is; VolumeReplication where it is not said." }),
-              ),
+              kind: s.optional(s.enum(["VolumeReplication", "VolumeGroupReplication"], { doc: "Its kind. Default: VolumeReplication." })),
               ...resource,
               lastSyncTime: s.optional(s.time({ doc: "When it was last copied to the other site." })),
               replicating: s.optional(
                 s.enum(["True", "False", "Unknown"], {
-                  doc: "Condition Replicating of csi-addons, on a primary. Absent where csi-addons does not report it.",
+                  doc: "The status of condition Replicating of csi-addons, on a primary. Absent if csi-addons does not report it.",
                 }),
               ),
             },
             { doc: "One volume." },
           ),
-          { doc: "The volumes as they were seen.", maxItems: 1024 },
+          { doc: "The observed state of the volumes.", maxItems: 1024 },
         ),
       ),
       workloadStatuses: s.optional(
         s.list(s.object({ kind: kind(), ...resource }, { doc: "One workload, Flux object or VirtualService." }), {
-          doc: "Everything else that belongs to the site, as it was seen.",
+          doc: "The observed state of all other resources.",
           maxItems: 1024,
         }),
       ),
@@ -278,26 +283,24 @@ export const FailoverPolicy = defineKind({
           s.object(
             {
               ...transition,
-              outcome: s.enum(["Completed", "Superseded"], { doc: "Superseded: something else was wanted before it was done." }),
-              seconds: s.optional(
-                count("How long it took until everything was as it should: on the way to primary, until the application was available."),
-              ),
+              outcome: s.enum(["Completed", "Superseded"], { doc: "Superseded: the policy changed before the switch was complete." }),
+              seconds: s.optional(count("How long the switch took: on the way to primary, until the application was available.")),
               volumesSeconds: s.optional(count("How long it took until every volume was writable.")),
               steps: s.optional(
                 s.list(
                   s.object(
                     {
-                      name: s.string({ doc: "What the step did.", minLength: 1, maxLength: 63 }),
-                      seconds: s.optional(count("How long it took; nothing where it was not done.")),
+                      name: s.string({ doc: "The name of the step.", minLength: 1, maxLength: 63 }),
+                      seconds: s.optional(count("How long it took. Absent if the step did not finish.")),
                     },
                     { doc: "One step." },
                   ),
-                  { doc: "How long each step took that had begun.", maxItems: 32 },
+                  { doc: "The steps that began, and how long each took.", maxItems: 32 },
                 ),
               ),
-              lossSeconds: s.optional(count("How much of what was written last had not been copied when the writers were gone, at most.")),
+              lossSeconds: s.optional(count("The age of the last copy when the last writer was gone: the upper bound of the loss.")),
             },
-            { doc: "A switch that is over." },
+            { doc: "A finished switch." },
           ),
           { doc: "The latest switches, newest first.", maxItems: 10 },
         ),
@@ -307,17 +310,30 @@ export const FailoverPolicy = defineKind({
         s.object(
           {
             reachable: s.bool({ doc: "Whether the other site's policy could be read." }),
-            message: s.optional(text("Why not, or what it says.")),
-            desiredState: s.optional(s.string({ doc: "What the other site should be.", maxLength: 63 })),
+            message: s.optional(text("Why it could not be read, or what it reports.")),
+            field: s.optional(s.string({ doc: "The field of this policy that is wrong, if that is the cause.", maxLength: 253 })),
+            desiredState: s.optional(s.string({ doc: "The desiredState of the other site.", maxLength: 63 })),
             token: s.optional(token("The other site's token.")),
+            seen: s.optional(
+              s.object(
+                {
+                  uid: s.string({ doc: "The metadata.uid of the policy there.", maxLength: 128 }),
+                  epoch: s.int({ doc: "Its epoch.", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+                  state: s.enum(["Held", "Released"], { doc: "The state of that epoch." }),
+                },
+                {
+                  doc: "The highest token ever read from the policy there. It shows the other site that its cluster was restored from a backup.",
+                },
+              ),
+            ),
             lastSyncTime: s.optional(
               moment(
-                "How old the copy at this site is: the oldest lastSyncTime that the other site reported. Kept while it does not answer.",
+                "The age of the copy at this site: the oldest lastSyncTime that the other site reported. Kept while the other site does not answer.",
               ),
             ),
             lastAnswerTime: s.optional(s.time({ doc: "When the other site last answered." })),
           },
-          { doc: "What was last seen of the other site." },
+          { doc: "The last observed state of the other site." },
         ),
       ),
       lastSyncTime: s.optional(
@@ -333,12 +349,12 @@ export const FailoverPolicy = defineKind({
               namespace: s.optional(s.string({ doc: "Its namespace.", maxLength: 63 })),
               name: name("Its name."),
               uid: s.optional(s.string({ doc: "Its metadata.uid.", maxLength: 128 })),
-              field: s.string({ doc: "What of it was changed.", maxLength: 63 }),
-              value: s.string({ doc: "What it was before, as JSON.", maxLength: 1024 }),
+              field: s.string({ doc: "The field that was changed.", maxLength: 63 }),
+              value: s.string({ doc: "The value before the change, as JSON.", maxLength: 1024 }),
             },
-            { doc: "What one object was before this policy changed it." },
+            { doc: "The value of one field before this policy changed it." },
           ),
-          { doc: "The second record of what annotation plumbline.dev/failover-prior says on each object.", maxItems: 2048 },
+          { doc: "A second copy of the values in annotation plumbline.dev/failover-prior of each object.", maxItems: 2048 },
         ),
       ),
       fence: s.optional(
@@ -346,7 +362,7 @@ export const FailoverPolicy = defineKind({
           {
             name: name("The NetworkFence object of this takeover."),
             result: s.optional(s.string({ doc: "Succeeded or Failed, as csi-addons reports it.", maxLength: 63 })),
-            message: s.optional(text("The driver's own words.")),
+            message: s.optional(text("The message of the driver.")),
           },
           { doc: "The fence of the last forced takeover, with spec.fence." },
         ),
@@ -360,12 +376,12 @@ export const FailoverPolicy = defineKind({
             },
             { doc: "One other namespace." },
           ),
-          { doc: "The namespaces beside its own in which the policy names resources. Each has to consent.", maxItems: 1024 },
+          { doc: "The other namespaces in which the policy names resources. Each must consent.", maxItems: 1024 },
         ),
       ),
       claims: s.optional(claims()),
     },
-    { doc: "What became of it." },
+    { doc: "The observed state." },
   ),
 });
 export type FailoverPolicy = Stored<typeof FailoverPolicy>;

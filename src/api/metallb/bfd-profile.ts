@@ -10,38 +10,38 @@ export const BFDProfile = defineKind({
   plural: "bfdprofiles",
   scope: "Namespaced",
   categories: ["plumbline", "metallb"],
-  doc: "How BFD watches the sessions of the BGPPeers that name it. What is not given is as FRR has it.",
+  doc: "BFD settings for the sessions of the BGPPeers that name it. Unset fields use FRR's defaults.",
   columns: [
-    { name: "Passive Mode", path: ".spec.passiveMode", type: "boolean", doc: "Whether the peer speaks first." },
-    { name: "Transmit Interval", path: ".spec.transmitInterval", type: "integer", doc: "Milliseconds between two packets." },
+    { name: "Passive Mode", path: ".spec.passiveMode", type: "boolean", doc: "Whether to wait for the peer's first packet." },
+    { name: "Transmit Interval", path: ".spec.transmitInterval", type: "integer", doc: "Milliseconds between packets sent." },
     {
       name: "Receive Interval",
       path: ".spec.receiveInterval",
       type: "integer",
-      doc: "Milliseconds at least between two packets of the peer.",
+      doc: "Minimum milliseconds between packets from the peer.",
     },
-    { name: "Multiplier", path: ".spec.detectMultiplier", type: "integer", doc: "How many packets may be missed." },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Multiplier", path: ".spec.detectMultiplier", type: "integer", doc: "Missed packets before the session is down." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   spec: s.default(
     s.object(
       {
-        receiveInterval: interval("The shortest interval at which control packets can be received. 300 unless given."),
-        transmitInterval: interval("The shortest interval at which control packets are sent. 300 unless given."),
+        receiveInterval: interval("The minimum interval at which control packets can be received. Defaults to 300."),
+        transmitInterval: interval("The minimum interval at which control packets are sent. Defaults to 300."),
         detectMultiplier: s.optional(
-          s.int({ doc: "How many packets may be missed before the session is down. 3 unless given.", minimum: 2, maximum: 255 }),
+          s.int({ doc: "The number of missed packets before the session is down. Defaults to 3.", minimum: 2, maximum: 255 }),
         ),
-        echoInterval: interval("The shortest interval at which echo packets are handled. 50 unless given."),
-        echoMode: s.optional(s.bool({ doc: "Whether echo packets are sent. Not for sessions over which IPv6 prefixes go." })),
+        echoInterval: interval("The minimum interval for echo packets. Defaults to 50."),
+        echoMode: s.optional(s.bool({ doc: "Whether echo packets are sent. Not supported for peers that get IPv6 prefixes." })),
         passiveMode: s.optional(s.bool({ doc: "Whether to wait for the peer's first packet before sending any." })),
         minimumTtl: s.optional(
-          s.int({ doc: "The lowest TTL of an incoming packet, for a peer several hops away. 254 unless given.", minimum: 1, maximum: 254 }),
+          s.int({ doc: "The minimum TTL of an incoming packet, for a multi-hop peer. Defaults to 254.", minimum: 1, maximum: 254 }),
         ),
       },
-      { doc: "What is wanted." },
+      { doc: "The desired state." },
     ),
     {},
   ),
-  status: s.object({}, { doc: "Empty: what became of it stands in the ConfigurationState of each node." }),
+  status: s.object({}, { doc: "Empty: see the ConfigurationState of each node." }),
 });
 export type BFDProfile = Stored<typeof BFDProfile>;

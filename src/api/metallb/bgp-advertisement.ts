@@ -10,13 +10,13 @@ export const BGPAdvertisement = defineKind({
   plural: "bgpadvertisements",
   scope: "Namespaced",
   categories: ["plumbline", "metallb"],
-  doc: "Has the addresses of Services announced over BGP: which pools, from which nodes, to which peers, and how. Where each Service is announced stands in its ServiceBGPStatus objects.",
+  doc: "Announces the addresses of Services over BGP: which pools, from which nodes, to which peers, and how. The ServiceBGPStatus objects report where each Service is announced.",
   columns: [
     { name: "IPAddressPools", path: ".spec.ipAddressPools", type: "string", doc: "The pools by name." },
     { name: "IPAddressPool Selectors", path: ".spec.ipAddressPoolSelectors", type: "string", doc: "The pools by label." },
-    { name: "Peers", path: ".spec.peers", type: "string", doc: "The peers; none is all." },
-    { name: "Node Selectors", path: ".spec.nodeSelectors", type: "string", doc: "The nodes; none is all.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Peers", path: ".spec.peers", type: "string", doc: "The peers; empty means all." },
+    { name: "Node Selectors", path: ".spec.nodeSelectors", type: "string", doc: "The nodes; empty means all.", wide: true },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   spec: s.default(
     s.object(
@@ -38,9 +38,7 @@ export const BGPAdvertisement = defineKind({
           }),
           128,
         ),
-        localPref: s.optional(
-          s.int({ doc: "The local preference, for peers of our own AS. 0: none is set.", minimum: 0, maximum: 4_294_967_295 }),
-        ),
+        localPref: s.optional(s.int({ doc: "The local preference, for iBGP peers. 0 means not set.", minimum: 0, maximum: 4_294_967_295 })),
         communities: s.optional(
           s.list(
             s.string({
@@ -48,20 +46,20 @@ export const BGPAdvertisement = defineKind({
               maxLength: 253,
             }),
             {
-              doc: "The communities that the prefixes carry.",
+              doc: "The communities of the prefixes.",
               maxItems: 256,
             },
           ),
         ),
         peers: s.optional(
           s.list(s.string({ doc: "The name of a BGPPeer.", maxLength: 253 }), {
-            doc: "The peers to announce to. None: all of them.",
+            doc: "The peers to announce to. Empty means all.",
             maxItems: 1024,
           }),
         ),
       },
       {
-        doc: "What is wanted.",
+        doc: "The desired state.",
         rules: [
           rule({
             cel: "!has(self.serviceSelectors) || size(self.serviceSelectors) == 0 || (self.aggregationLength == 32 && self.aggregationLengthV6 == 128)",
@@ -74,6 +72,6 @@ export const BGPAdvertisement = defineKind({
     ),
     {},
   ),
-  status: s.object({}, { doc: "Empty: what became of it stands in the ConfigurationState of each node." }),
+  status: s.object({}, { doc: "Empty: see the ConfigurationState of each node." }),
 });
 export type BGPAdvertisement = Stored<typeof BGPAdvertisement>;

@@ -19,7 +19,7 @@ function connectTimeRule(message: string, cel: string, holds: (seconds: number) 
 }
 
 const connectTime = s.string({
-  doc: "How long to wait between two attempts to connect: 1s to 65535s, whole seconds.",
+  doc: "The time between connection attempts: 1s to 65535s, whole seconds.",
   maxLength: 64,
   pattern: CONNECT_TIME,
   rules: [
@@ -46,7 +46,7 @@ export const BGPPeer = defineKind({
   deprecated: [
     { version: "v1beta1", warning: "metallb.io/v1beta1 BGPPeer is deprecated; use metallb.io/v1beta2, which has the same fields" },
   ],
-  doc: "A BGP router that the selected nodes speak to. How each session is doing stands in a BGPSessionStatus per node.",
+  doc: "A BGP router that the selected nodes peer with. A BGPSessionStatus per node reports the session.",
   columns: [
     { name: "Address", path: ".spec.peerAddress", type: "string", doc: "The peer's address." },
     { name: "ASN", path: ".spec.peerASN", type: "string", doc: "The peer's AS number." },
@@ -54,61 +54,59 @@ export const BGPPeer = defineKind({
     { name: "Multi Hops", path: ".spec.ebgpMultiHop", type: "string", doc: "Whether the peer may be several hops away." },
     { name: "Interface", path: ".spec.interface", type: "string", doc: "The interface of an unnumbered session.", wide: true },
     { name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF of the session.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   spec: s.object(
     {
-      myASN: s.int({ doc: "Our AS number. All peers of a node in one VRF must give the same one.", ...AS_NUMBERS }),
-      peerASN: s.optional(s.int({ doc: "The peer's AS number. Either this or dynamicASN.", ...AS_NUMBERS })),
+      myASN: s.int({ doc: "The local AS number. It must be the same for all peers of a node in one VRF.", ...AS_NUMBERS }),
+      peerASN: s.optional(s.int({ doc: "The peer's AS number. Set either this or dynamicASN.", ...AS_NUMBERS })),
       dynamicASN: s.optional(
         s.enum(["internal", "external"], {
-          doc: "Takes the peer's AS number from its greeting: internal asks for our own, external for any other. Either this or peerASN.",
+          doc: "Takes the peer's AS number from its OPEN message: internal requires myASN, external any other. Set either this or peerASN.",
         }),
       ),
       localASN: s.optional(s.int({ doc: "An AS number that this peer sees in place of myASN.", minimum: 1, maximum: 4_294_967_295 })),
-      peerAddress: s.optional(s.string({ doc: "The address to dial. Either this or interface.", maxLength: 64 })),
+      peerAddress: s.optional(s.string({ doc: "The address to connect to. Set either this or interface.", maxLength: 64 })),
       interface: s.optional(
         s.string({
-          doc: "The interface at whose other end the peer is, for a session without addresses (unnumbered). Either this or peerAddress.",
+          doc: "The interface of an unnumbered session. Set either this or peerAddress.",
           maxLength: 64,
         }),
       ),
-      sourceAddress: s.optional(s.string({ doc: "The address to dial from.", maxLength: 64 })),
-      peerPort: s.optional(s.int({ doc: "The TCP port to dial. 179 unless given.", minimum: 1, maximum: 16_384 })),
-      holdTime: s.optional(
-        s.duration({ doc: "How long the session may be silent: 0, or 3s and more. Alone, keepaliveTime is a third of it." }),
-      ),
+      sourceAddress: s.optional(s.string({ doc: "The source address of the connection.", maxLength: 64 })),
+      peerPort: s.optional(s.int({ doc: "The TCP port to connect to. Defaults to 179.", minimum: 1, maximum: 16_384 })),
+      holdTime: s.optional(s.duration({ doc: "The BGP hold time: 0, or at least 3s. If keepaliveTime is unset, it is a third of this." })),
       keepaliveTime: s.optional(
-        s.duration({ doc: "How often to send a keepalive, at most holdTime. Alone, holdTime is three times as long." }),
+        s.duration({ doc: "The keepalive interval, at most holdTime. If holdTime is unset, it is three times this." }),
       ),
       connectTime: s.optional(connectTime),
       routerID: s.optional(
         s.string({
-          doc: "The BGP router id. All peers of a node must agree on it. Without it the node's own IPv4 address.",
+          doc: "The BGP router ID. It must be the same for all peers of a node. Defaults to the node's IPv4 address.",
           maxLength: 64,
         }),
       ),
       nodeSelectors: s.optional(
         s.list(s.labelSelector({ doc: "Nodes by their labels." }), {
-          doc: "The nodes that speak to this peer; one selector that matches is enough. None: all nodes.",
+          doc: "The nodes that connect to this peer; selectors are ORed. Empty means all nodes.",
           maxItems: 256,
         }),
       ),
       password: s.optional(
         s.string({
-          doc: "The TCP MD5 password of the session, readable by everyone who may read this object. Better: passwordSecret.",
+          doc: "The TCP MD5 password of the session, readable by everyone who can read this object. Prefer passwordSecret.",
           maxLength: 256,
         }),
       ),
       passwordSecret: s.optional(
         s.secretReference({
-          doc: "A Secret of type kubernetes.io/basic-auth in this namespace whose key `password` holds the TCP MD5 password. Not together with password.",
+          doc: "A Secret of type kubernetes.io/basic-auth in this namespace whose key `password` holds the TCP MD5 password. Mutually exclusive with password.",
         }),
       ),
-      bfdProfile: s.optional(s.string({ doc: "The name of a BFDProfile; without it the session has no BFD.", maxLength: 253 })),
+      bfdProfile: s.optional(s.string({ doc: "The name of a BFDProfile. If unset, the session does not use BFD.", maxLength: 253 })),
       enableGracefulRestart: s.optional(
         s.bool({
-          doc: "Whether the peer is asked to keep our routes while we restart. Cannot be changed.",
+          doc: "Whether to negotiate graceful restart: the peer keeps the routes while FRR restarts. Immutable.",
           rules: [
             rule<boolean>({
               cel: "self == oldSelf",
@@ -118,15 +116,15 @@ export const BGPPeer = defineKind({
           ],
         }),
       ),
-      ebgpMultiHop: s.optional(s.bool({ doc: "Whether the peer may be several hops away. Only for a peer of another AS." })),
-      vrf: s.optional(s.string({ doc: "The VRF to dial from; none is the node's main table.", maxLength: 64 })),
+      ebgpMultiHop: s.optional(s.bool({ doc: "Whether the peer may be several hops away. Only for eBGP peers." })),
+      vrf: s.optional(s.string({ doc: "The VRF to connect from. Defaults to the node's main table.", maxLength: 64 })),
       disableMP: s.optional(s.bool({ doc: "Deprecated and without effect." })),
       dualStackAddressFamily: s.optional(
-        s.bool({ doc: "Whether IPv4 and IPv6 prefixes both go over this session, whatever its own family." }),
+        s.bool({ doc: "Whether the session carries both IPv4 and IPv6 prefixes, regardless of its own family." }),
       ),
     },
-    { doc: "What is wanted." },
+    { doc: "The desired state." },
   ),
-  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller knows about this object as a whole." }),
+  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller records about this object." }),
 });
 export type BGPPeer = Stored<typeof BGPPeer>;

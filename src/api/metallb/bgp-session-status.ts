@@ -8,36 +8,36 @@ export const BGPSessionStatus = defineKind({
   plural: "bgpsessionstatuses",
   scope: "Namespaced",
   categories: ["plumbline", "metallb"],
-  doc: "The session of one node with one BGPPeer, `<node>-<peer>`, in FRR's own words.",
+  doc: "The session of one node with one BGPPeer, `<node>-<peer>`, as FRR reports it.",
   columns: [
     { name: "Node", path: ".status.node", type: "string", doc: "The node." },
     { name: "Peer", path: ".status.peer", type: "string", doc: "The BGPPeer." },
     { name: "BGP", path: ".status.bgpStatus", type: "string", doc: "The state of the session." },
     { name: "BFD", path: ".status.bfdStatus", type: "string", doc: "The state of BFD." },
-    { name: "Since", path: ".status.since", type: "date", doc: "For how long it has been in this state.", wide: true },
-    { name: "Last Reset", path: ".status.lastResetReason", type: "string", doc: "Why it went down last.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Since", path: ".status.since", type: "date", doc: "Time in this state.", wide: true },
+    { name: "Last Reset", path: ".status.lastResetReason", type: "string", doc: "The reason of the last reset.", wide: true },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   status: s.object(
     {
       bgpStatus: s.optional(
         s.string({
-          doc: "The state of the session in FRR's word: Established when it is up. Unknown when nobody can tell.",
+          doc: "The state of the session as FRR reports it: Established when it is up, Unknown when it is not reported.",
           maxLength: 64,
         }),
       ),
-      bfdStatus: s.optional(s.string({ doc: "The state of BFD in FRR's word: Up when it is up; N/A without BFD.", maxLength: 64 })),
+      bfdStatus: s.optional(s.string({ doc: "The state of BFD as FRR reports it: Up when it is up, N/A without BFD.", maxLength: 64 })),
       node: s.optional(s.string({ doc: "The node.", maxLength: 253 })),
       peer: s.optional(s.string({ doc: "The BGPPeer.", maxLength: 253 })),
       address: s.optional(s.string({ doc: "The peer's address, or the interface of an unnumbered session.", maxLength: 64 })),
-      vrf: s.optional(s.string({ doc: "The VRF of the session; none is the node's main table.", maxLength: 64 })),
-      since: s.optional(s.time({ doc: "Since when the session is in this state." })),
-      lastResetReason: s.optional(s.string({ doc: "Why the session went down last, in FRR's words.", maxLength: 256 })),
+      vrf: s.optional(s.string({ doc: "The VRF of the session; empty means the node's main table.", maxLength: 64 })),
+      since: s.optional(s.time({ doc: "When the session entered this state." })),
+      lastResetReason: s.optional(s.string({ doc: "The reason of the last reset, as FRR reports it.", maxLength: 256 })),
       conditions: s.optional(
-        s.conditions({ doc: "Reported: Unknown when the agent of the node has fallen silent, and False when FRR does not answer it." }),
+        s.conditions({ doc: "Reported: Unknown when the node's agent does not report, False when FRR does not answer." }),
       ),
     },
-    { doc: "What FRR says." },
+    { doc: "The state that FRR reports." },
   ),
 });
 export type BGPSessionStatus = Stored<typeof BGPSessionStatus>;

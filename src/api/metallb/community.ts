@@ -9,25 +9,25 @@ export const Community = defineKind({
   plural: "communities",
   scope: "Namespaced",
   categories: ["plumbline", "metallb"],
-  doc: "Names for BGP communities, to be used in BGPAdvertisements. A name may stand in one Community only.",
-  columns: [{ name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." }],
+  doc: "Names for BGP communities, for use in BGPAdvertisements. A name must be unique across all Communities.",
+  columns: [{ name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." }],
   spec: s.object(
     {
       communities: s.optional(
         s.list(
           s.object(
             {
-              name: s.optional(s.string({ doc: "The name, as BGPAdvertisements use it.", maxLength: 253 })),
+              name: s.optional(s.string({ doc: "The name that BGPAdvertisements use.", maxLength: 253 })),
               value: s.optional(s.string({ doc: "The community: 64512:100, or a large one: large:64512:1:2.", maxLength: 64 })),
             },
-            { doc: "One name and what it stands for." },
+            { doc: "A name and its community." },
           ),
           { doc: "The names.", maxItems: 1024 },
         ),
       ),
     },
-    { doc: "What is wanted." },
+    { doc: "The desired state." },
   ),
-  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller knows about this object as a whole." }),
+  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller records about this object." }),
 });
 export type Community = Stored<typeof Community>;

@@ -12,43 +12,43 @@ export const ConfigurationStatus = defineKind({
   plural: "configurationstatuses",
   scope: "Namespaced",
   categories: ["plumbline", "metallb"],
-  doc: "Whether the load balancer's configuration is valid, over all components; `config-status` is the only one. The parts are the ConfigurationStates.",
+  doc: "Whether the load balancer configuration is valid in all components. The only object is `config-status`; it summarizes the ConfigurationStates.",
   columns: [
     {
       name: "Valid",
       path: ".status.validConfig",
       type: "boolean",
-      doc: "Whether every component that reports finds it valid; see also Unknown.",
+      doc: "Whether it is valid in every component that reports; see also Unknown.",
     },
-    { name: "Invalid", path: ".status.components.invalid", type: "integer", doc: "How many components find it invalid." },
-    { name: "Unknown", path: ".status.components.unknown", type: "integer", doc: "How many components do not report." },
-    { name: "LastError", path: ".status.lastError", type: "string", doc: "What is wrong." },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Invalid", path: ".status.components.invalid", type: "integer", doc: "Components in which it is invalid." },
+    { name: "Unknown", path: ".status.components.unknown", type: "integer", doc: "Components that do not report." },
+    { name: "LastError", path: ".status.lastError", type: "string", doc: "The errors." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   status: s.object(
     {
       validConfig: s.optional(
         s.bool({
-          doc: "Whether every component that reports finds the configuration valid. Those that do not report are counted in components.unknown, and make the condition Unknown. Not there while none reports, or no controller leads.",
+          doc: "Whether the configuration is valid in every component that reports. Components that do not report count in components.unknown and make the condition Unknown. Unset while none reports or no controller leads.",
         }),
       ),
-      lastError: s.optional(s.string({ doc: "All errors of all components, each once, one a line.", maxLength: 65_536 })),
-      error: s.optional(s.string({ doc: "The same as lastError. Not there while nothing is wrong.", maxLength: 65_536 })),
+      lastError: s.optional(s.string({ doc: "All errors of all components without duplicates, one per line.", maxLength: 65_536 })),
+      error: s.optional(s.string({ doc: "The same as lastError. Unset without errors.", maxLength: 65_536 })),
       components: s.optional(
         s.object(
           { valid: count("Valid."), invalid: count("Invalid."), unknown: count("Unknown.") },
-          { doc: "How many components say what." },
+          { doc: "The number of components by result." },
         ),
       ),
-      invalidComponents: components("Those that find it invalid. Where there are very many, not all of them."),
-      unknownComponents: components("Those that do not report. Where there are very many, not all of them."),
+      invalidComponents: components("The components in which it is invalid. Truncated if there are too many."),
+      unknownComponents: components("The components that do not report. Truncated if there are too many."),
       conditions: s.optional(
         s.conditions({
-          doc: "Valid: as validConfig, but Unknown while a component does not report and none finds an error, or while no controller leads.",
+          doc: "Valid: as validConfig, but Unknown while a component does not report and none has an error, or while no controller leads.",
         }),
       ),
     },
-    { doc: "The aggregate." },
+    { doc: "The summary over all components." },
   ),
 });
 export type ConfigurationStatus = Stored<typeof ConfigurationStatus>;

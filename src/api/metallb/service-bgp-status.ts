@@ -10,16 +10,16 @@ export const ServiceBGPStatus = defineKind({
   plural: "servicebgpstatuses",
   scope: "Namespaced",
   categories: ["plumbline", "metallb"],
-  doc: "To which BGPPeers one node means to announce one Service, `<service>-<node>`, in the namespace of the Service. Whether the sessions are up stands in the BGPSessionStatus objects.",
+  doc: "The BGPPeers to which one node announces one Service, `<service>-<node>`, in the namespace of the Service. The BGPSessionStatus objects report whether the sessions are up.",
   columns: [
     { name: "Service", path: ".status.service", type: "string", doc: "The Service." },
     { name: "Node", path: ".status.node", type: "string", doc: "The node." },
     { name: "Peers", path: ".status.bgpPeers", type: "string", doc: "The BGPPeers." },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   status: s.object(
     {
-      bgpPeers: s.optional(peers("The BGPPeers that at least one address of the Service goes to.")),
+      bgpPeers: s.optional(peers("The BGPPeers to which at least one address of the Service is announced.")),
       node: s.optional(s.string({ doc: "The node that announces.", maxLength: 253 })),
       service: s.optional(s.string({ doc: "The Service.", maxLength: 253 })),
       families: s.optional(
@@ -28,7 +28,7 @@ export const ServiceBGPStatus = defineKind({
           s.object(
             {
               family: s.enum(["IPv4", "IPv6"], { doc: "The family of the addresses." }),
-              peers: peers("The BGPPeers that they go to."),
+              peers: peers("The BGPPeers to which they are announced."),
             },
             { doc: "The addresses of one family." },
           ),
@@ -41,9 +41,9 @@ export const ServiceBGPStatus = defineKind({
           maxItems: 1024,
         }),
       ),
-      conditions: s.optional(s.conditions({ doc: "Reported: Unknown when the agent of the node has fallen silent." })),
+      conditions: s.optional(s.conditions({ doc: "Reported: Unknown when the node's agent does not report." })),
     },
-    { doc: "What the node means to announce." },
+    { doc: "What the node announces." },
   ),
 });
 export type ServiceBGPStatus = Stored<typeof ServiceBGPStatus>;

@@ -8,18 +8,18 @@ export const ServiceL2Status = defineKind({
   plural: "servicel2statuses",
   scope: "Namespaced",
   categories: ["plumbline", "metallb"],
-  doc: "Which node answers for the addresses of one Service on the local network; it has the name and the namespace of the Service.",
+  doc: "The node that announces the addresses of one Service on the local network. It has the name and the namespace of the Service.",
   columns: [
-    { name: "Node", path: ".status.node", type: "string", doc: "The node that answers." },
-    { name: "Interfaces", path: ".status.interfaces[*].name", type: "string", doc: "The interfaces; none is all." },
+    { name: "Node", path: ".status.node", type: "string", doc: "The node that announces." },
+    { name: "Interfaces", path: ".status.interfaces[*].name", type: "string", doc: "The interfaces; empty means all." },
     {
       name: "Announced",
       path: '.status.conditions[?(@.type=="Announced")].status',
       type: "string",
-      doc: "Whether it holds the addresses.",
+      doc: "Whether the node announces the addresses.",
       wide: true,
     },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   status: s.object(
     {
@@ -27,23 +27,23 @@ export const ServiceL2Status = defineKind({
       service: s.optional(s.string({ doc: "The Service.", maxLength: 253 })),
       interfaces: s.optional(
         s.listMap(["name"], s.object({ name: s.string({ doc: "Its name.", maxLength: 64 }) }, { doc: "An interface." }), {
-          doc: "The interfaces on which it answers. None: all.",
+          doc: "The interfaces on which it announces. Empty means all.",
           maxItems: 256,
         }),
       ),
       eligibleNodes: s.optional(
         s.list(s.string({ doc: "The name of a node.", maxLength: 253 }), {
-          doc: "The nodes that could announce, in the order in which they would take over; the first is the elected one. Where there are very many, the first ones.",
+          doc: "The nodes that can announce, in failover order; the first is the elected one. Truncated if there are too many.",
           maxItems: 64,
         }),
       ),
       conditions: s.optional(
         s.conditions({
-          doc: "Announced: the node holds the addresses; False with reason AddressInUse while another machine answers for one. Contested: another machine answers for one too, while the node keeps it; not there otherwise. HostProtected: connections to the addresses reach no service of the node itself. Unknown when the agent of the node has fallen silent.",
+          doc: "Announced: the node announces the addresses; False with reason AddressInUse while another machine uses one. Conflict: another machine also uses an address that the node keeps; absent otherwise. HostProtected: connections to the addresses cannot reach the node's own services. Unknown when the node's agent does not report.",
         }),
       ),
     },
-    { doc: "What the elected node does." },
+    { doc: "The state of the elected node." },
   ),
 });
 export type ServiceL2Status = Stored<typeof ServiceL2Status>;

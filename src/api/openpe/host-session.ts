@@ -21,11 +21,11 @@ export function hostSession() {
           ),
         },
         {
-          doc: "The prefixes of the link between router and host, at least one. The router's end has the first address on every node, the host's end has one that differs from node to node. Immutable: delete the object and create it anew to change it.",
+          doc: "The prefixes of the link between router and host, at least one. The router's end has the first address on every node; the host's end has a different address on each node. Immutable: delete and recreate the object to change it.",
           rules: [
             rule({
               cel: "self == oldSelf",
-              message: "localcidr is immutable; delete the object and create it anew to change it",
+              message: "localcidr is immutable; delete and recreate the object to change it",
               transition: (self, oldSelf) => self.ipv4 === oldSelf.ipv4 && self.ipv6 === oldSelf.ipv6,
             }),
           ],
@@ -33,7 +33,7 @@ export function hostSession() {
       ),
     },
     {
-      doc: "A BGP session with the host over a link of its own. With it the VRF's routes reach the node and the node's reach the fabric.",
+      doc: "A BGP session with the host over a dedicated link. It exchanges routes between the VRF and the node.",
       rules: [
         rule({ cel: "self.hostasn != self.asn", message: "hostasn must differ from asn", check: (self) => self.hostasn !== self.asn }),
       ],

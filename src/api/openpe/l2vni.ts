@@ -8,14 +8,14 @@ const bridge = (doc: string) =>
   s.object(
     {
       name: s.optional(s.string({ doc: "The name of the bridge on the node.", maxLength: 15, pattern: "^[a-zA-Z][a-zA-Z0-9_-]*$" })),
-      autoCreate: s.default(s.bool({ doc: "Whether the bridge is created, as br-hs-<vni>, and removed with this object." }), false),
+      autoCreate: s.default(s.bool({ doc: "Whether to create the bridge br-hs-<vni>, and to remove it with this object." }), false),
     },
     {
       doc,
       rules: [
         rule({
           cel: "(has(self.name) && self.name != '') != self.autoCreate",
-          message: "exactly one of name and autoCreate must be given",
+          message: "exactly one of name and autoCreate must be set",
           check: (self) => Boolean(self.name) !== self.autoCreate,
         }),
       ],
@@ -25,17 +25,17 @@ const bridge = (doc: string) =>
 const hostmaster = s.object(
   {
     type: s.enum(["linux-bridge", "ovs-bridge"], {
-      doc: "What kind of bridge it is; the field of that kind must be given, the other not.",
+      doc: "The type of the bridge. Set the field of that type and leave the other one empty.",
     }),
-    linuxBridge: s.optional(bridge("A bridge of the kernel.")),
-    ovsBridge: s.optional(bridge("A bridge of Open vSwitch.")),
+    linuxBridge: s.optional(bridge("A Linux bridge.")),
+    ovsBridge: s.optional(bridge("An Open vSwitch bridge.")),
   },
   {
-    doc: "The bridge on the node that the host's end is attached to. Without it that end is left unattached.",
+    doc: "The bridge on the node that the host's end is attached to. Without it the host's end stays unattached.",
     rules: [
       rule({
         cel: "self.type == 'linux-bridge' ? has(self.linuxBridge) && !has(self.ovsBridge) : has(self.ovsBridge) && !has(self.linuxBridge)",
-        message: "type linux-bridge goes with linuxBridge alone, type ovs-bridge with ovsBridge alone",
+        message: "type linux-bridge allows only linuxBridge, type ovs-bridge only ovsBridge",
         check: ({ type, linuxBridge, ovsBridge }) =>
           (type === "linux-bridge" ? linuxBridge && !ovsBridge : ovsBridge && !linuxBridge) === true,
       }),
@@ -50,18 +50,18 @@ export const L2VNI = defineKind({
   plural: "l2vnis",
   scope: "Namespaced",
   categories: ["plumbline", "openperouter"],
-  doc: "A bridged EVPN overlay: one broadcast domain on the selected nodes, stretched across the fabric by one VNI. What became of it on each node is in the RouterNodeConfigurationStatus of that node.",
+  doc: "A bridged EVPN overlay: one broadcast domain on the selected nodes, stretched across the fabric by one VNI. The RouterNodeConfigurationStatus of each node has the result.",
   columns: [
-    { name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF that it belongs to; empty: one with the name of the object." },
+    { name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF that it belongs to; empty: the name of the object." },
     { name: "VNI", path: ".spec.vni", type: "integer", doc: "The VXLAN network identifier." },
     { name: "Gateways", path: ".spec.l2gatewayips", type: "string", doc: "The gateway addresses that every node answers for.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   spec: s.object(
     {
       vrf: s.optional(
         s.string({
-          doc: "The VRF that it belongs to; on each node a Linux VRF device of this name. The name of the object unless given. Several L2VNIs may share one.",
+          doc: "The VRF that it belongs to; on each node a Linux VRF device of this name. Defaults to the name of the object. Several L2VNIs may share a VRF.",
           maxLength: 15,
           pattern: "^[a-zA-Z][a-zA-Z0-9_-]*$",
         }),
@@ -78,18 +78,18 @@ export const L2VNI = defineKind({
       hostmaster: s.optional(hostmaster),
       l2gatewayips: s.optional(
         s.list(s.string({ doc: "An address with the length of its subnet, such as 192.0.2.1/24.", maxLength: 64 }), {
-          doc: "The gateway of the broadcast domain, the same on every node: at most one IPv4 and one IPv6 address. Immutable: delete the object and create it anew to change it.",
+          doc: "The gateway of the broadcast domain, the same on every node: at most one IPv4 and one IPv6 address. Immutable: delete and recreate the object to change it.",
           maxItems: 2,
         }),
       ),
       nodeSelector: s.optional(nodeSelector()),
     },
     {
-      doc: "What is wanted.",
+      doc: "The desired state.",
       rules: [
         rule({
           cel: "has(self.l2gatewayips) == has(oldSelf.l2gatewayips) && (!has(self.l2gatewayips) || self.l2gatewayips == oldSelf.l2gatewayips)",
-          message: "l2gatewayips is immutable; delete the object and create it anew to change it",
+          message: "l2gatewayips is immutable; delete and recreate the object to change it",
           transition: (self, oldSelf) =>
             self.l2gatewayips?.length === oldSelf.l2gatewayips?.length &&
             (self.l2gatewayips ?? []).every((address, nth) => address === oldSelf.l2gatewayips?.[nth]),
@@ -97,6 +97,6 @@ export const L2VNI = defineKind({
       ],
     },
   ),
-  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller knows about this object as a whole." }),
+  status: s.object({ claims: s.optional(claims()) }, { doc: "The state of this object in the cluster, written by the controller." }),
 });
 export type L2VNI = Stored<typeof L2VNI>;

@@ -14,7 +14,7 @@ export const L3VNI = defineKind({
   plural: "l3vnis",
   scope: "Namespaced",
   categories: ["plumbline", "openperouter"],
-  doc: "A routed EVPN overlay: one VRF on the selected nodes, stretched across the fabric by one VNI. What became of it on each node is in the RouterNodeConfigurationStatus of that node.",
+  doc: "A routed EVPN overlay: one VRF on the selected nodes, stretched across the fabric by one VNI. The RouterNodeConfigurationStatus of each node has the result.",
   columns: [
     { name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF that it routes for." },
     { name: "VNI", path: ".spec.vni", type: "integer", doc: "The VXLAN network identifier." },
@@ -26,7 +26,7 @@ export const L3VNI = defineKind({
       wide: true,
     },
     { name: "Host ASN", path: ".spec.hostsession.hostasn", type: "integer", doc: "The host's AS number in that session.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   spec: s.object(
     {
@@ -47,18 +47,18 @@ export const L3VNI = defineKind({
       hostsession: s.optional(hostSession()),
       exportRTs: s.optional(
         routeTargets(
-          "The route targets that the VRF's routes are announced with. Without them one is derived from the AS number and the VNI. Two VRFs of a node must not export the same one, nor one whose number is another VNI of the node: FRR imports that from any AS number.",
+          "The route targets that the VRF's routes are exported with. Default: derived from the AS number and the VNI. Two VRFs of a node must not export the same route target, nor one whose number is another VNI of the node: FRR imports that from any AS number.",
         ),
       ),
       importRTs: s.optional(
         routeTargets(
-          "The route targets whose routes the VRF takes in. Without them one is derived from the VNI, for any AS number. Traffic passes only to L3VNIs with the same VNI.",
+          "The route targets whose routes the VRF imports. Default: derived from the VNI, for any AS number. Traffic flows only between L3VNIs with the same VNI.",
         ),
       ),
       nodeSelector: s.optional(nodeSelector()),
     },
-    { doc: "What is wanted." },
+    { doc: "The desired state." },
   ),
-  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller knows about this object as a whole." }),
+  status: s.object({ claims: s.optional(claims()) }, { doc: "The state of this object in the cluster, written by the controller." }),
 });
 export type L3VNI = Stored<typeof L3VNI>;

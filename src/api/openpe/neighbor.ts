@@ -24,11 +24,16 @@ const bfd = s.object(
 export const neighbor = s.object(
   {
     asn: s.int({ doc: "The neighbor's AS number. Equal to the router's own: an internal session.", ...asNumber }),
-    hostasn: s.optional(s.int({ doc: "Accepted for manifests that carry it, and used nowhere.", minimum: 0, maximum: 4_294_967_295 })),
+    hostasn: s.optional(
+      s.int({ doc: "Accepted for compatibility with existing manifests, and ignored.", minimum: 0, maximum: 4_294_967_295 }),
+    ),
     address: s.string({ doc: "The neighbor's address, IPv4 or IPv6.", maxLength: 64 }),
-    port: s.optional(s.int({ doc: "The TCP port to dial. 179 unless given.", minimum: 0, maximum: 16_384 })),
+    port: s.optional(s.int({ doc: "The TCP port to connect to. Default: 179.", minimum: 0, maximum: 16_384 })),
     password: s.optional(
-      s.string({ doc: "The TCP MD5 password of the session, readable by everyone who may read this object.", maxLength: 128 }),
+      s.string({
+        doc: "The TCP MD5 password of the session. Everyone who can read this object can read it; prefer passwordSecret.",
+        maxLength: 128,
+      }),
     ),
     passwordSecret: s.optional(
       s.string({
@@ -36,9 +41,9 @@ export const neighbor = s.object(
         maxLength: 253,
       }),
     ),
-    holdTime: s.optional(s.duration({ doc: "How long the session may be silent. 0, or 3s and more; with keepaliveTime or not at all." })),
-    keepaliveTime: s.optional(s.duration({ doc: "How often to send a keepalive. At most holdTime; with holdTime or not at all." })),
-    connectTime: s.optional(s.duration({ doc: "How long to wait between two attempts to connect: 1s to 65535s, whole seconds." })),
+    holdTime: s.optional(s.duration({ doc: "The BGP hold time: 0, or at least 3s. Set it together with keepaliveTime." })),
+    keepaliveTime: s.optional(s.duration({ doc: "The interval between keepalives, at most holdTime. Set it together with holdTime." })),
+    connectTime: s.optional(s.duration({ doc: "The interval between connection attempts: 1s to 65535s, whole seconds." })),
     ebgpMultiHop: s.optional(s.bool({ doc: "Whether the neighbor may be several hops away." })),
     bfd: s.optional(bfd),
   },

@@ -1,5 +1,5 @@
 import { s } from "../schema.ts";
 
 export function nodeSelector() {
-  return s.labelSelector({ doc: "The nodes that this object is for, by their labels. Without it, or when it is empty, every node." });
+  return s.labelSelector({ doc: "Selects nodes by their labels. Missing or empty: every node." });
 }

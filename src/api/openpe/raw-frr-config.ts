@@ -9,23 +9,26 @@ export const RawFRRConfig = defineKind({
   plural: "rawfrrconfigs",
   scope: "Namespaced",
   categories: ["plumbline", "openperouter"],
-  doc: "Lines for the router's FRR as they are, behind everything that the other kinds bring. For what no other kind can say; nothing checks them but FRR itself.",
+  doc: "Raw FRR configuration, applied after that of all other kinds. For what no other kind can express; only FRR validates it.",
   columns: [
-    { name: "Priority", path: ".spec.priority", type: "integer", doc: "The order among several: lower first." },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Priority", path: ".spec.priority", type: "integer", doc: "The order among several RawFRRConfigs: lower first." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   spec: s.object(
     {
       rawConfig: s.string({ doc: "FRR configuration, as in frr.conf.", minLength: 1, maxLength: 262_144 }),
-      priority: s.default(s.int({ doc: "The order among several: lower first, then by name.", minimum: 0, maximum: 2_147_483_647 }), 0),
+      priority: s.default(
+        s.int({ doc: "The order among several RawFRRConfigs: lower first, then by name.", minimum: 0, maximum: 2_147_483_647 }),
+        0,
+      ),
       nodeSelector: s.optional(nodeSelector()),
     },
-    { doc: "What is wanted." },
+    { doc: "The desired state." },
   ),
   status: s.object(
     {},
     {
-      doc: "Empty: it asks for nothing that another could have. What became of it stands in the RouterNodeConfigurationStatus of each node.",
+      doc: "Empty: a RawFRRConfig has no claims. The RouterNodeConfigurationStatus of each node has the result.",
     },
   ),
 });

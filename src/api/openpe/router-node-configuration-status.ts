@@ -6,21 +6,19 @@ const resourceKind = () =>
     doc: "The kind of the resource, in the namespace of this object.",
   });
 const resourceName = () => s.string({ doc: "The name of the resource.", minLength: 1, maxLength: 253 });
-const vrf = () => s.string({ doc: "The VRF that it belongs to; default is the router's main table.", maxLength: 15 });
+const vrf = () => s.string({ doc: "The VRF that it belongs to; default is the default VRF.", maxLength: 15 });
 
 const failedResource = s.object(
   {
     kind: resourceKind(),
     name: resourceName(),
     reason: s.enum(["ValidationFailed", "DependencyFailed", "ApplicationFailed"], {
-      doc: "ValidationFailed: refused before anything was touched. DependencyFailed: sound, but what it stands on is missing or has failed. ApplicationFailed: FRR or the kernel refused it.",
+      doc: "ValidationFailed: rejected before anything changed. DependencyFailed: valid, but a dependency is missing or has failed. ApplicationFailed: FRR or the kernel rejected it.",
     }),
-    message: s.optional(
-      s.string({ doc: "What is wrong, in words that name the value and, in a conflict, the resource that holds it.", maxLength: 4096 }),
-    ),
+    message: s.optional(s.string({ doc: "What is wrong, with the value and, in a conflict, the resource that owns it.", maxLength: 4096 })),
     field: s.optional(s.string({ doc: "The field to change, such as spec.vni.", maxLength: 253 })),
   },
-  { doc: "A resource that is not live on this node as it is written." },
+  { doc: "A resource whose current generation is not applied on this node." },
 );
 
 const resource = s.object(
@@ -33,7 +31,7 @@ const resource = s.object(
       maximum: Number.MAX_SAFE_INTEGER,
     }),
     state: s.enum(["Applied", "Failed", "KeptPrevious", "Rebuilding"], {
-      doc: "Applied: this generation is live. Failed: nothing of it is live. KeptPrevious: this generation failed and the last good one is live. Rebuilding: it is being taken down and set up anew.",
+      doc: "Applied: this generation is live. Failed: nothing of it is live. KeptPrevious: this generation failed and the last good one is live. Rebuilding: it is being removed and set up again.",
     }),
   },
   { doc: "The state of one resource on this node." },
@@ -43,8 +41,8 @@ const session = s.object(
   {
     vrf: s.default(vrf(), "default"),
     neighbor: s.string({ doc: "The neighbor's address, or the interface of an unnumbered session.", minLength: 1, maxLength: 64 }),
-    state: s.string({ doc: "The state of the BGP session in FRR's word: Established when it is up.", maxLength: 64 }),
-    since: s.optional(s.time({ doc: "Since when it is in this state." })),
+    state: s.string({ doc: "The state of the BGP session as FRR reports it: Established when it is up.", maxLength: 64 }),
+    since: s.optional(s.time({ doc: "Time of the last state change." })),
   },
   { doc: "A BGP session of the router on this node." },
 );
@@ -53,9 +51,9 @@ const link = s.object(
   {
     name: s.string({ doc: "The name of the interface.", minLength: 1, maxLength: 64 }),
     state: s.enum(["Up", "NoCarrier", "Down", "Missing"], {
-      doc: "Up: it works. NoCarrier: the other end is down or not plugged in. Down: someone has switched it off on this node. Missing: it is not there.",
+      doc: "Up: it works. NoCarrier: the cable or the other end is down. Down: administratively down on this node. Missing: not present on this node.",
     }),
-    since: s.optional(s.time({ doc: "Since when it is in this state, as far as the agent has seen." })),
+    since: s.optional(s.time({ doc: "Time of the last state change that the agent observed." })),
   },
   { doc: "An interface of the Underlay." },
 );
@@ -66,19 +64,19 @@ const vni = s.object(
     type: s.enum(["L2", "L3"], { doc: "Whether it is bridged (L2) or routed (L3)." }),
     vrf: s.default(vrf(), "default"),
     state: s.string({
-      doc: "Up: FRR uses it, and the kernel's VXLAN device, bridge, VRF and ports for it are up and joined. Down: not so. Unknown: the kernel could not be read.",
+      doc: "Up: FRR uses it, and its VXLAN device, bridge, VRF and ports in the kernel are up and connected. Down: otherwise. Unknown: the kernel cannot be read.",
       maxLength: 64,
     }),
     message: s.optional(s.string({ doc: "Why it is not up.", maxLength: 256 })),
     macs: s.optional(
       s.counter({
-        doc: "How many MAC addresses are known in it. Not kept up to date by itself: refreshed whenever something else changes.",
+        doc: "The number of known MAC addresses. Updated only together with another change of the status.",
       }),
     ),
-    vteps: s.optional(s.counter({ doc: "How many remote VTEPs are known for it. Refreshed as macs is." })),
-    prefixes: s.optional(s.counter({ doc: "How many prefixes its VRF holds. Refreshed as macs is." })),
+    vteps: s.optional(s.counter({ doc: "The number of known remote VTEPs. Updated like macs." })),
+    prefixes: s.optional(s.counter({ doc: "The number of prefixes in its VRF. Updated like macs." })),
   },
-  { doc: "A VNI as FRR and the kernel have it." },
+  { doc: "The state of a VNI in FRR and the kernel." },
 );
 
 export const RouterNodeConfigurationStatus = defineKind({
@@ -89,7 +87,7 @@ export const RouterNodeConfigurationStatus = defineKind({
   scope: "Namespaced",
   shortNames: ["rncs"],
   categories: ["plumbline", "openperouter"],
-  doc: "What became of the router's configuration on one node. It has the node's name, belongs to the Node and is written by the agent there.",
+  doc: "The result of the router configuration on one node. It has the name of the node, is owned by the Node and is written by the agent on it.",
   columns: [
     { name: "Ready", path: '.status.conditions[?(@.type=="Ready")].status', type: "string", doc: "Whether everything is applied." },
     { name: "Degraded", path: '.status.conditions[?(@.type=="Degraded")].status', type: "string", doc: "Whether something failed." },
@@ -108,12 +106,12 @@ export const RouterNodeConfigurationStatus = defineKind({
       wide: true,
     },
     { name: "Reason", path: '.status.conditions[?(@.type=="Ready")].message', type: "string", doc: "Why it is ready or not.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   status: s.object(
     {
       lastUpdateTime: s.optional(
-        s.time({ doc: "When the outcome last changed: conditions Ready and Degraded, failedResources or resources." }),
+        s.time({ doc: "Time of the last change of the conditions Ready and Degraded, failedResources or resources." }),
       ),
       conditions: s.optional(
         s.conditions({
@@ -122,26 +120,26 @@ export const RouterNodeConfigurationStatus = defineKind({
       ),
       failedResources: s.optional(
         s.list(failedResource, {
-          doc: "What is not live as it is written, and why. An entry goes away by itself once its cause is gone.",
+          doc: "Resources whose current generation is not applied, and why. An entry is removed once its cause is gone.",
           maxItems: 8192,
         }),
       ),
       resources: s.optional(
         s.listMap(["kind", "name"], resource, {
-          doc: "Every resource that selects this node, with the generation and state it is in.",
+          doc: "Every resource that selects this node, with its generation and state.",
           maxItems: 8192,
         }),
       ),
       sessions: s.optional(s.listMap(["vrf", "neighbor"], session, { doc: "The router's BGP sessions.", maxItems: 4096 })),
-      links: s.optional(s.listMap(["name"], link, { doc: "The interfaces that the Underlay stands on.", maxItems: 256 })),
+      links: s.optional(s.listMap(["name"], link, { doc: "The interfaces of the Underlay.", maxItems: 256 })),
       vnis: s.optional(
         s.listMap(["vni"], vni, {
-          doc: "The VNIs that are set up on this node. Where there are very many, not all of them.",
+          doc: "The VNIs on this node. A very long list is truncated.",
           maxItems: 4096,
         }),
       ),
     },
-    { doc: "What the agent on the node found and did." },
+    { doc: "The state that the agent on the node observed." },
   ),
 });
 export type RouterNodeConfigurationStatus = Stored<typeof RouterNodeConfigurationStatus>;

@@ -11,14 +11,14 @@ const evpn = s.object(
     vtepcidr: s.optional(
       s.string({ doc: "The IPv4 prefix that each node's VTEP address is taken from, by the node's index: 100.65.0.0/24.", maxLength: 64 }),
     ),
-    vtepInterface: s.optional(interfaceName("The interface whose first IPv4 address is the VTEP's.")),
+    vtepInterface: s.optional(interfaceName("The interface whose first IPv4 address is the VTEP address.")),
   },
   {
-    doc: "With it the router is an EVPN provider edge; without it no VNI can be set up. Exactly one source of the VTEP address.",
+    doc: "Makes the router an EVPN provider edge. VNIs require it. Set exactly one source of the VTEP address.",
     rules: [
       rule({
         cel: "(has(self.vtepcidr) && self.vtepcidr != '') != (has(self.vtepInterface) && self.vtepInterface != '')",
-        message: "exactly one of vtepcidr and vtepInterface must be given",
+        message: "exactly one of vtepcidr and vtepInterface must be set",
         check: (self) => Boolean(self.vtepcidr) !== Boolean(self.vtepInterface),
       }),
     ],
@@ -32,13 +32,13 @@ export const Underlay = defineKind({
   plural: "underlays",
   scope: "Namespaced",
   categories: ["plumbline", "openperouter"],
-  doc: "How the router on the selected nodes stands in the fabric: its interfaces, AS number, neighbors and VTEP. Everything else on a node stands on it. What became of it on each node is in the RouterNodeConfigurationStatus of that node.",
+  doc: "Connects the router on the selected nodes to the fabric: interfaces, AS number, neighbors and VTEP. All other router resources of a node depend on it. The RouterNodeConfigurationStatus of each node has the result.",
   columns: [
     { name: "ASN", path: ".spec.asn", type: "integer", doc: "The router's AS number." },
-    { name: "NICs", path: ".spec.nics", type: "string", doc: "The interfaces towards the fabric." },
+    { name: "NICs", path: ".spec.nics", type: "string", doc: "The interfaces to the fabric." },
     { name: "VTEP CIDR", path: ".spec.evpn.vtepcidr", type: "string", doc: "Where VTEP addresses come from.", wide: true },
     { name: "Router ID CIDR", path: ".spec.routeridcidr", type: "string", doc: "Where router ids come from.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
   spec: s.object(
     {
@@ -50,15 +50,15 @@ export const Underlay = defineKind({
       neighbors: s.optional(s.list(neighbor, { doc: "The router's BGP neighbors, at least one.", minItems: 1, maxItems: 128 })),
       nics: s.optional(
         s.list(interfaceName("An interface of the node."), {
-          doc: "The node's interfaces towards the fabric. Each is moved into the router's namespace with its addresses and routes.",
+          doc: "The node's interfaces to the fabric. Each is moved into the router's namespace with its addresses and routes.",
           maxItems: 16,
         }),
       ),
       evpn: s.optional(evpn),
       nodeSelector: s.optional(nodeSelector()),
     },
-    { doc: "What is wanted." },
+    { doc: "The desired state." },
   ),
-  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller knows about this object as a whole." }),
+  status: s.object({ claims: s.optional(claims()) }, { doc: "The state of this object in the cluster, written by the controller." }),
 });
 export type Underlay = Stored<typeof Underlay>;

@@ -1,11 +1,11 @@
 import { keyOf, type Kind, type KubeObject } from "../kind.ts";
-import { type Explainer, idOf, type Sight, type Standing } from "../health.ts";
+import { type Explainer, componentId, type ObjectReader, type HealthStatement } from "../health.ts";
 
 // For tests: what explainers see, and what they say.
 
-export type Seen = readonly [kind: Kind, ...objects: KubeObject[]];
+export type FakeObject = readonly [kind: Kind, ...objects: KubeObject[]];
 
-function sightOf(...seen: readonly Seen[]): Sight {
+function readerOf(...seen: readonly FakeObject[]): ObjectReader {
   const of = <T extends KubeObject>({ kind, group }: Kind<T>) =>
     seen.filter(([one]) => one.kind === kind && one.group === group).flatMap(([, ...objects]) => objects) as T[];
   return {
@@ -16,24 +16,24 @@ function sightOf(...seen: readonly Seen[]): Sight {
 }
 
 /** All that is said of all that is seen. */
-export function saidOf(explainers: readonly Explainer[], ...seen: readonly Seen[]): Standing[] {
-  const sight = sightOf(...seen);
+export function statementsFrom(explainers: readonly Explainer[], ...seen: readonly FakeObject[]): HealthStatement[] {
+  const reader = readerOf(...seen);
   return seen.flatMap(([kind, ...objects]) =>
     explainers
       .filter((one) => one.kind.kind === kind.kind && one.kind.group === kind.group)
-      .flatMap(({ explain }) => objects.flatMap((object) => [...explain(object, sight)])),
+      .flatMap(({ explain }) => objects.flatMap((object) => [...explain(object, reader)])),
   );
 }
 
 /** `Down Service/shop/web noEndpoints`, for what is not healthy; `!` marks what takes the blame. */
-export function unwell(standings: readonly Standing[]): string[] {
+export function unhealthyIn(standings: readonly HealthStatement[]): string[] {
   return standings
     .filter(({ health }) => health !== "Healthy")
-    .map(({ thing, health, reason, ownFault }) => `${ownFault ? "!" : ""}${health} ${idOf(thing)} ${reason ?? ""}`.trim());
+    .map(({ thing, health, reason, ownFault }) => `${ownFault ? "!" : ""}${health} ${componentId(thing)} ${reason ?? ""}`.trim());
 }
 
 /** What the thing needs, `part Link/eth1@n1`. */
-export function needsOf(standings: readonly Standing[], id: string): string[] {
-  const needs = standings.filter(({ thing }) => idOf(thing) === id).flatMap((standing) => standing.needs ?? []);
-  return needs.map(({ thing, as }) => `${as === undefined ? "" : `${as} `}${idOf(thing)}`);
+export function dependenciesOf(standings: readonly HealthStatement[], id: string): string[] {
+  const dependencies = standings.filter(({ thing }) => componentId(thing) === id).flatMap((statement) => statement.needs ?? []);
+  return dependencies.map(({ thing, as }) => `${as === undefined ? "" : `${as} `}${componentId(thing)}`);
 }

@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
 import { KubeError } from "../../kube/client/error.ts";
-import { refusals } from "./apply-errors.ts";
+import { applyErrors } from "./apply-errors.ts";
 
 test("each field that the server complains about is told apart, and what blames none is left out beside them", () => {
   const causes = [
     { reason: "FieldValueInvalid", field: "spec.vni", message: "Invalid value: 0: spec.vni in body should be greater than or equal to 1" },
     { reason: "FieldValueInvalid", field: "<nil>", message: "Invalid value: null: some validation rules were not checked" },
   ];
-  expect(refusals(new KubeError("Invalid", "is invalid", { details: { causes } }))).toEqual([
+  expect(applyErrors(new KubeError("Invalid", "is invalid", { details: { causes } }))).toEqual([
     { field: "spec.vni", sentence: "spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1" },
   ]);
 });
 
 test("a conflict names who holds the field, and both ways out", () => {
   const causes = [{ reason: "FieldManagerConflict", field: ".spec.vni", message: 'conflict with "kubectl-edit" using v1alpha1' }];
-  expect(refusals(new KubeError("Conflict", "Apply failed with 1 conflict", { details: { causes } }))).toEqual([
+  expect(applyErrors(new KubeError("Conflict", "Apply failed with 1 conflict", { details: { causes } }))).toEqual([
     {
       field: "spec.vni",
-      sentence: "spec.vni was set by kubectl-edit; take it over with --force-conflicts, or leave it out of the manifest",
+      sentence: "spec.vni is owned by kubectl-edit: use --force-conflicts, or remove it from the manifest",
     },
   ]);
 });
@@ -34,14 +34,14 @@ test.for([
     'L3VNI in version "v1alpha1" cannot be handled as a L3VNI: strict decoding error: unknown field "spec.vnii"',
   ],
 ] as const)("a field that the kind does not have is named, as %s words it", ([, code, message]) => {
-  expect(refusals(new KubeError(code, message))).toEqual([{ field: "spec.vnii", sentence: "spec.vnii: the kind has no such field" }]);
+  expect(applyErrors(new KubeError(code, message))).toEqual([{ field: "spec.vnii", sentence: "spec.vnii: unknown field" }]);
 });
 
 test("a no without fields is said as it is", () => {
-  expect(refusals(new KubeError("NotFound", 'namespaces "x" not found'))).toEqual([{ field: "", sentence: 'namespaces "x" not found' }]);
+  expect(applyErrors(new KubeError("NotFound", 'namespaces "x" not found'))).toEqual([{ field: "", sentence: 'namespaces "x" not found' }]);
 });
 
 test("a server that fails or is not there has refused nothing", () => {
-  expect(refusals(new KubeError("ServerError", "etcd is gone"))).toBeUndefined();
-  expect(refusals(new KubeError("Unreachable", "nobody there"))).toBeUndefined();
+  expect(applyErrors(new KubeError("ServerError", "etcd is gone"))).toBeUndefined();
+  expect(applyErrors(new KubeError("Unreachable", "nobody there"))).toBeUndefined();
 });

@@ -2,14 +2,14 @@ import type { KubeError } from "../../kube/client/error.ts";
 import { EXIT, exitCodeOf } from "../shared/exit.ts";
 
 /** One thing that a server does not like about an object. */
-export interface Refusal {
+export interface ApplyError {
   /** Empty where it blames none. */
   readonly field: string;
   readonly sentence: string;
 }
 
 /** What a server says no to, field by field; undefined when it has not said no but failed, or was not reached. */
-export function refusals(error: KubeError): Refusal[] | undefined {
+export function applyErrors(error: KubeError): ApplyError[] | undefined {
   // Server-side apply answers a field that the schema does not have with an internal error.
   const [, untyped, why] = /failed to create typed patch object .*?: \.?(\S+): (.*)$/.exec(error.message) ?? [];
   if (untyped !== undefined)
@@ -26,11 +26,11 @@ export function refusals(error: KubeError): Refusal[] | undefined {
   });
 }
 
-function noSuchField(field: string): Refusal {
-  return { field, sentence: `${field}: the kind has no such field` };
+function noSuchField(field: string): ApplyError {
+  return { field, sentence: `${field}: unknown field` };
 }
 
 function conflict(field: string, message: string): string {
   const holder = /conflict with "([^"]*)"/.exec(message)?.[1] ?? message;
-  return `${field} was set by ${holder}; take it over with --force-conflicts, or leave it out of the manifest`;
+  return `${field} is owned by ${holder}: use --force-conflicts, or remove it from the manifest`;
 }

@@ -30,7 +30,7 @@ export function applyServerSide(force: boolean): Apply {
 }
 
 /** The embedded API does not track who set which field. A field is removed where the manifest of before had it and this one has not. */
-export const applyBeside: Apply = async (client, resource, object, signal) => {
+export const applyToEmbedded: Apply = async (client, resource, object, signal) => {
   const path = pathOf(resource, object.metadata);
   const before = await versionAt(client, path, signal);
   if (before === undefined) {
@@ -38,7 +38,7 @@ export const applyBeside: Apply = async (client, resource, object, signal) => {
     return "created";
   }
   const declared = await declarationOf(client, resource, object.metadata, signal);
-  const body = toward(declared?.manifest ?? {}, object as KubeObject & JsonObject);
+  const body = patchToward(declared?.manifest ?? {}, object as KubeObject & JsonObject);
   const contentType = "application/merge-patch+json";
   const applied = await client.request<KubeObject>("PATCH", path, { body, contentType, query: WRITE, repeatable: true, signal });
   return outcomeOf(before, applied.metadata.resourceVersion);
@@ -51,11 +51,11 @@ export const resetToFile: Apply = async (client, resource, { metadata }, signal)
 };
 
 /** The merge patch that sets what `wanted` has, and removes what only `before` has. */
-export function toward(before: JsonObject, wanted: JsonObject): JsonObject {
+export function patchToward(before: JsonObject, wanted: JsonObject): JsonObject {
   const removed = Object.keys(before).filter((name) => wanted[name] === undefined);
   const set = Object.entries(wanted).map(([name, value]) => {
     const old = before[name];
-    return [name, isObject(value) ? toward(isObject(old) ? old : {}, value) : value] as const;
+    return [name, isObject(value) ? patchToward(isObject(old) ? old : {}, value) : value] as const;
   });
   return Object.fromEntries([...removed.map((name) => [name, null] as const), ...set]);
 }

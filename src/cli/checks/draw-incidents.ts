@@ -1,30 +1,30 @@
 import { metaTime } from "../../api/time.ts";
-import { distinct, listed, reasons, sourceLabel, targetLabel } from "../../connectivity/analysis/labels.ts";
+import { distinct, joinList, reasons, sourceLabel, targetLabel } from "../../connectivity/analysis/labels.ts";
 import { type Incident, overlap } from "../../connectivity/analysis/incidents.ts";
 import { humanDuration } from "../../util/age.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import type { Paint } from "../print/color.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import type { Colorize } from "../print/color.ts";
 
-const HEAD = ["#", "BROKE", "MENDED", "LASTED", "WHAT", "FROM", "WHY", "OVERLAPS"];
+const HEAD = ["#", "BROKE", "RESTORED", "LASTED", "WHAT", "FROM", "WHY", "OVERLAPS"];
 
 /** A table of incidents, numbered as they come. */
-export function drawIncidents(incidents: readonly Incident[], now: number, paint: Paint): string[] {
-  const rows = incidents.map((incident, at): Cell[] => {
+export function drawIncidents(incidents: readonly Incident[], now: number, colorize: Colorize): string[] {
+  const rows = incidents.map((incident, at): TextCell[] => {
     const { outages } = incident;
     const [first] = outages;
     const targets = inOrder(outages.map(({ said }) => said.target.endpoint));
-    const what = targets.length === 1 && first ? targetLabel(first.said.target) : listed(targets, 2);
+    const what = targets.length === 1 && first ? targetLabel(first.said.target) : joinList(targets, 2);
     const why = reasons(outages.map(({ said, reason, why }) => ({ ...said, reason, why })));
     return [
       { text: String(at + 1) },
-      ...boundCells(incident, now),
-      { text: harmless(what) },
-      { text: harmless(listed(inOrder(outages.map(({ said }) => sourceLabel(said.source))), 2)) },
-      { text: harmless(why) },
+      ...timeRangeCells(incident, now),
+      { text: stripControlCharacters(what) },
+      { text: stripControlCharacters(joinList(inOrder(outages.map(({ said }) => sourceLabel(said.source))), 2)) },
+      { text: stripControlCharacters(why) },
       { text: overlaps(incident, incidents).join(", ") },
     ];
   });
-  return new Columns(paint).lines([HEAD.map((text) => ({ text })), ...rows]);
+  return new Columns(colorize).lines([HEAD.map((text) => ({ text })), ...rows]);
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
@@ -40,19 +40,19 @@ export function overlaps(incident: Incident, all: readonly Incident[]): number[]
 
 type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "mendedAfter" | "mendedBy" | "state">;
 
-/** When something broke, when it was mended and how long that was, as narrow as is known. */
-export function boundCells(bounds: Bounds, now: number): Cell[] {
-  const colour = bounds.state === "open" ? "red" : bounds.state === "unheard" ? "yellow" : undefined;
-  return [{ text: broke(bounds) }, { text: mended(bounds), colour }, { text: lasted(bounds, now) }];
+/** When something broke, when it was fixed and how long that was, as narrow as is known. */
+export function timeRangeCells(bounds: Bounds, now: number): TextCell[] {
+  const color = bounds.state === "open" ? "red" : bounds.state === "unheard" ? "yellow" : undefined;
+  return [{ text: broke(bounds) }, { text: restored(bounds), colour: color }, { text: lasted(bounds, now) }];
 }
 
 function broke({ brokenAfter, brokenBy }: Bounds): string {
   return brokenAfter === undefined ? `by ${time(brokenBy)}` : between(brokenAfter, brokenBy);
 }
 
-function mended({ state, mendedAfter, mendedBy }: Bounds): string {
+function restored({ state, mendedAfter, mendedBy }: Bounds): string {
   if (state === "open") return "still open";
-  return mendedBy === undefined ? `not heard of since ${time(mendedAfter)}` : between(mendedAfter, mendedBy);
+  return mendedBy === undefined ? `no report since ${time(mendedAfter)}` : between(mendedAfter, mendedBy);
 }
 
 function lasted({ state, brokenAfter, brokenBy, mendedAfter, mendedBy }: Bounds, now: number): string {

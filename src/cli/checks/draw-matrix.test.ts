@@ -1,17 +1,22 @@
 import { expect, test } from "vitest";
-import { said, source, target } from "../../connectivity/testing/check-results.ts";
+import { checkResult, source, target } from "../../connectivity/testing/check-results.ts";
 import { matrixOf } from "../../connectivity/analysis/matrix.ts";
-import type { Said } from "../../connectivity/analysis/check-result.ts";
+import type { CheckResult } from "../../connectivity/analysis/check-result.ts";
 import { plain } from "../print/color.ts";
 import { drawMatrix } from "./draw-matrix.ts";
 
-const drawn = (all: readonly Said[]) => drawMatrix(matrixOf(all), (name) => `${name} (x)`, plain);
+const drawn = (all: readonly CheckResult[]) => drawMatrix(matrixOf(all), (name) => `${name} (x)`, plain);
 
 test("each mark that occurs is explained", () => {
   const [n1, n2] = [source("a/n1"), source("a/n2")];
   const [web, name, off] = [target("10.0.0.1:80"), target("web.example:80"), target("10.0.0.9:80")];
   expect(
-    drawn([said(n1, web, "reached"), said(n1, name, "failed", "No such name"), said(n1, off, "failed"), said(n2, web, "unknown", "Stale")]),
+    drawn([
+      checkResult(n1, web, "reached"),
+      checkResult(n1, name, "failed", "No such name"),
+      checkResult(n1, off, "failed"),
+      checkResult(n2, web, "unknown", "Stale"),
+    ]),
   ).toEqual([
     "         1 2 3",
     "node n1  . X D",
@@ -30,7 +35,7 @@ test("500 nodes with one that is down are a few lines", () => {
   const all = nodes.flatMap((from, at) =>
     [1, 7, 60].map((step) => {
       const to = (at + step) % 500;
-      return said(from, target(`10.0.${to >> 8}.${to & 255}:80`, `node/n${to}`, `a/n${to}`), to === 9 ? "failed" : "reached");
+      return checkResult(from, target(`10.0.${to >> 8}.${to & 255}:80`, `node/n${to}`, `a/n${to}`), to === 9 ? "failed" : "reached");
     }),
   );
   expect(drawn(all)).toEqual([
@@ -47,11 +52,11 @@ test("500 nodes with one that is down are a few lines", () => {
 
 test("what is neither all reached nor all failed is a share, and a long name is cut", () => {
   const long = "a".repeat(120);
-  const twice = [said(source("a/n1"), target(`${long}:1`), "reached"), said(source("a/n1"), target(`${long}:1`), "failed")];
+  const twice = [checkResult(source("a/n1"), target(`${long}:1`), "reached"), checkResult(source("a/n1"), target(`${long}:1`), "failed")];
   const [head, line, , legend] = drawMatrix(matrixOf(twice), (name) => name, plain);
   expect([head, line, legend]).toEqual(["           1", "node n1  1/2", `1  ${"a".repeat(93)}...`]);
 });
 
 test("a name cannot write to the terminal", () => {
-  expect(drawn([said(source("a/n1"), target("x\u001b[2J:1"), "reached")]).join("\n")).not.toContain("\u001b");
+  expect(drawn([checkResult(source("a/n1"), target("x\u001b[2J:1"), "reached")]).join("\n")).not.toContain("\u001b");
 });

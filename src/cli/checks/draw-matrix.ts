@@ -1,11 +1,11 @@
-import type { Field } from "../../connectivity/analysis/field.ts";
+import type { MatrixField } from "../../connectivity/analysis/field.ts";
 import type { Band, Matrix } from "../../connectivity/analysis/matrix.ts";
-import { harmless } from "../print/columns.ts";
-import type { Colour, Paint } from "../print/color.ts";
+import { stripControlCharacters } from "../print/columns.ts";
+import type { Color, Colorize } from "../print/color.ts";
 
 interface Mark {
   readonly text: string;
-  readonly colour?: Colour;
+  readonly colour?: Color;
 }
 
 const MARKS = {
@@ -18,18 +18,20 @@ const NAMES_SHOWN = 3;
 const LONGEST_NAME = 48;
 
 /** The matrix, what its columns are, and what its marks mean. `describe` says more about a target than its name. */
-export function drawMatrix({ rows, columns, fields }: Matrix, describe: (target: string) => string, paint: Paint): string[] {
+export function drawMatrix({ rows, columns, fields }: Matrix, describe: (target: string) => string, colorize: Colorize): string[] {
   const marks = fields.map((line) => line.map(markOf));
   const names = rows.map(nameOf);
   const width = Math.max(...names.map(({ length }) => length));
   const widths = columns.map((_, at) => Math.max(String(at + 1).length, ...marks.map((line) => line[at]?.text.length ?? 0)));
   const head = `${" ".repeat(width)}  ${widths.map((size, at) => String(at + 1).padStart(size)).join(" ")}`;
   const lines = marks.map((line, row) => {
-    const cells = line.map(({ text, colour }, at) => " ".repeat((widths[at] ?? 0) - text.length) + (colour ? paint(colour, text) : text));
+    const cells = line.map(
+      ({ text, colour }, at) => " ".repeat((widths[at] ?? 0) - text.length) + (colour ? colorize(colour, text) : text),
+    );
     return `${(names[row] ?? "").padEnd(width)}  ${cells.join(" ")}`.trimEnd();
   });
   const legend = columns.map((band, at) => `${String(at + 1).padStart(String(columns.length).length)}  ${titleOf(band, describe)}`);
-  return [head, ...lines, "", ...legend, "", meanings(marks.flat(), paint)];
+  return [head, ...lines, "", ...legend, "", meanings(marks.flat(), colorize)];
 }
 
 function nameOf(band: Band): string {
@@ -46,11 +48,11 @@ function titleOf({ names }: Band, describe: (name: string) => string): string {
 }
 
 function shortened(text: string, most: number): string {
-  const shown = harmless(text);
+  const shown = stripControlCharacters(text);
   return shown.length > most ? `${shown.slice(0, most - 3)}...` : shown;
 }
 
-function markOf(field: Field | undefined): Mark {
+function markOf(field: MatrixField | undefined): Mark {
   if (!field) return { text: "" };
   const { reached, failed, lookups, unknown } = field;
   const all = reached + failed + unknown;
@@ -62,9 +64,9 @@ function markOf(field: Field | undefined): Mark {
 }
 
 /** What the marks that occur mean. */
-function meanings(marks: readonly Mark[], paint: Paint): string {
+function meanings(marks: readonly Mark[], colorize: Colorize): string {
   const plain = Object.values(MARKS).filter((mark) => marks.includes(mark));
-  const texts = plain.map(({ text, colour, means }) => `${paint(colour, text)} ${means}`);
+  const texts = plain.map(({ text, colour, means }) => `${colorize(colour, text)} ${means}`);
   const share = marks.find(({ text }) => text.includes("/"));
   const empty = marks.some(({ text }) => text === "");
   return [...texts, ...(share ? [`${share.text} reached of tried`] : []), ...(empty ? ["empty: not tried"] : [])].join("   ");

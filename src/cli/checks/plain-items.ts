@@ -1,16 +1,16 @@
 import { metaTime } from "../../api/time.ts";
-import type { Blame } from "../../connectivity/analysis/common-cause.ts";
+import type { CommonCause } from "../../connectivity/analysis/common-cause.ts";
 import type { Incident } from "../../connectivity/analysis/incidents.ts";
-import type { Said } from "../../connectivity/analysis/check-result.ts";
-import type { SeenOutage } from "../../connectivity/analysis/outage-window.ts";
+import type { CheckResult } from "../../connectivity/analysis/check-result.ts";
+import type { OutageWindow } from "../../connectivity/analysis/outage-window.ts";
 
 /** What other programs read: the same facts, with times as the API has them. */
 
-export function checkItem({ since, ...said }: Said): object {
+export function checkItem({ since, ...said }: CheckResult): object {
   return { ...said, since: time(since) };
 }
 
-export function blameItem({ cause, couldBe, failing, sentence }: Blame): object {
+export function commonCauseItem({ cause, couldBe, failing, sentence }: CommonCause): object {
   return { ...(cause && { cause }), couldBe, checks: failing.map(({ check }) => check), sentence };
 }
 
@@ -18,7 +18,7 @@ export function incidentItem(incident: Incident, more: object): object {
   return { ...bounds(incident), ...more, outages: incident.outages.map(outageItem) };
 }
 
-function outageItem({ said: { check, source, target }, reason, why, message, ...outage }: SeenOutage): object {
+function outageItem({ said: { check, source, target }, reason, why, message, ...outage }: OutageWindow): object {
   return { check, source, target, ...bounds(outage), reason, why, message };
 }
 

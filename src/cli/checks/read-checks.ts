@@ -2,18 +2,18 @@ import { type Command } from "commander";
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Node } from "../../api/core/node.ts";
 import { Pod } from "../../api/core/pod.ts";
-import { fittingName, LONGEST } from "../../api/object-name.ts";
+import { objectName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { meshMark, sourceNodeMark } from "../../api/annotations.ts";
+import { meshAnnotation, sourceNodeAnnotation } from "../../api/annotations.ts";
 import { isRetired } from "../../connectivity/mesh/steps.ts";
-import { placesIn } from "../../connectivity/analysis/zones.ts";
-import { type Places, saidBy } from "../../connectivity/analysis/check-result.ts";
-import type { Told } from "../../connectivity/analysis/results-during.ts";
-import { outagesSeen } from "../../connectivity/analysis/outage-window.ts";
+import { zonesOf } from "../../connectivity/analysis/zones.ts";
+import { type Zones, resultOf } from "../../connectivity/analysis/check-result.ts";
+import type { CheckWithOutages } from "../../connectivity/analysis/results-during.ts";
+import { outageWindows } from "../../connectivity/analysis/outage-window.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { type ConnectionOptions, withLooking } from "../shared/connection.ts";
+import { type ConnectionOptions, withReadSource } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
 export interface CheckSelection extends ConnectionOptions {
@@ -22,31 +22,31 @@ export interface CheckSelection extends ConnectionOptions {
 }
 
 export function withCheckSelection(command: Command): Command {
-  return withLooking(command)
-    .option("-n, --namespace <name>", "only checks of this namespace; otherwise of all")
+  return withReadSource(command)
+    .option("-n, --namespace <name>", "only checks of this namespace (default: all)")
     .option("--mesh <name>", "only checks of this ConnectivityMesh");
 }
 
 export interface ReadChecks {
   /** Those that are tried, or should be. */
-  readonly current: readonly Told[];
+  readonly current: readonly CheckWithOutages[];
   /** Those, and those that nobody wants any more and that still tell of outages. */
-  readonly all: readonly Told[];
+  readonly all: readonly CheckWithOutages[];
 }
 
 /** Reads the checks and what they say. What else there is to know, of nodes and pods, is left out where we may not see it. */
 export async function readChecks(client: KubeClient, options: CheckSelection, now: number, signal: AbortSignal): Promise<ReadChecks> {
   const checks = await listChecks(client, options, signal);
   const places = await placesOf(client, checks, signal);
-  const all = checks.map((check) => ({ check, said: saidBy(check, places, now), outages: outagesSeen(check, places, now) }));
+  const all = checks.map((check) => ({ check, said: resultOf(check, places, now), outages: outageWindows(check, places, now) }));
   return { all, current: all.filter(({ check }) => !isRetired(check)) };
 }
 
 /** What to say where there are none. */
 export function noChecks({ namespace, mesh }: CheckSelection): CliError {
   const where = `${namespace === undefined ? "" : ` in namespace ${namespace}`}${mesh === undefined ? "" : ` of ConnectivityMesh ${mesh}`}`;
-  const advice = where === "" ? "; a ConnectivityMesh makes them" : "";
-  return new CliError(`There are no checks${where}${advice}`, EXIT.unknown);
+  const advice = where === "" ? ": create a ConnectivityMesh" : "";
+  return new CliError(`No checks found${where}${advice}`, EXIT.unknown);
 }
 
 async function listChecks(
@@ -56,30 +56,30 @@ async function listChecks(
 ): Promise<PodNetworkConnectivityCheck[]> {
   const selection = {
     ...(namespace !== undefined && { namespace }),
-    ...(mesh !== undefined && { labelSelector: `${meshMark}=${fittingName(mesh, LONGEST.label)}` }),
+    ...(mesh !== undefined && { labelSelector: `${meshAnnotation}=${objectName(mesh, MAX_NAME_LENGTH.label)}` }),
   };
   try {
     const { items } = await client.resource(PodNetworkConnectivityCheck).list({ ...selection, signal });
-    return items.filter(({ metadata }) => mesh === undefined || metadata.annotations?.[meshMark] === mesh);
+    return items.filter(({ metadata }) => mesh === undefined || metadata.annotations?.[meshAnnotation] === mesh);
   } catch (error) {
     if (!isKubeError(error, "NotFound")) throw error;
-    const hint = "install it with: plumbline crds | kubectl apply -f -";
-    throw new CliError(`The server has no kind PodNetworkConnectivityCheck; ${hint}`, EXIT.unknown, { cause: error });
+    const hint = "run plumbline crds | kubectl apply -f -";
+    throw new CliError(`The server has no kind PodNetworkConnectivityCheck: ${hint}`, EXIT.unknown, { cause: error });
   }
 }
 
-async function placesOf(client: KubeClient, checks: readonly PodNetworkConnectivityCheck[], signal: AbortSignal): Promise<Places> {
+async function placesOf(client: KubeClient, checks: readonly PodNetworkConnectivityCheck[], signal: AbortSignal): Promise<Zones> {
   const nodes = await whatIsSeen(client, Node, undefined, signal);
   const pods = new Map<string, string | undefined>();
   for (const namespace of placeless(checks))
     for (const { metadata, spec } of await whatIsSeen(client, Pod, namespace, signal))
       pods.set(`${namespace}/${metadata.name}`, spec.nodeName);
-  return { ...placesIn(nodes), nodeOfPod: (pod) => pods.get(pod) };
+  return { ...zonesOf(nodes), nodeOfPod: (pod) => pods.get(pod) };
 }
 
 /** The namespaces of checks that somebody else than a mesh made: nobody has noted where their sources run. */
 function placeless(checks: readonly PodNetworkConnectivityCheck[]): Set<string> {
-  const marks = [nodeAnnotation, sourceNodeMark];
+  const marks = [nodeAnnotation, sourceNodeAnnotation];
   const unmarked = checks.filter(
     (check) => sourceOf(check) !== "" && marks.every((mark) => check.metadata.annotations?.[mark] === undefined),
   );

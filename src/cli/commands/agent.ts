@@ -8,20 +8,20 @@ import { Manager } from "../../kube/controller/manager.ts";
 import { createLog, type Log } from "../../kube/log.ts";
 import {
   type CheckOptions,
-  type LoadBalancerOptions,
-  type RouterPlaceOptions,
+  type LoadBalancerHostOptions,
+  type RouterHostOptions,
   withChecks,
   withLoadBalancer,
   withNode,
   withHeartbeat,
-  withPart,
-  withRouterPlace,
+  withFeatureFlag,
+  withRouterHostOptions,
 } from "../shared/agent-options.ts";
-import { addAgentParts } from "../shared/agent-components.ts";
+import { addAgentComponents } from "../shared/agent-components.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "../shared/connection.ts";
 import { type LogLevel, withLogLevel } from "../shared/log-level.ts";
 
-interface AgentOptions extends ClusterOptions, RouterPlaceOptions, LoadBalancerOptions, CheckOptions {
+interface AgentOptions extends ClusterOptions, RouterHostOptions, LoadBalancerHostOptions, CheckOptions {
   node: string;
   namespace: string;
   routerNamespace: string;
@@ -38,19 +38,19 @@ interface AgentOptions extends ClusterOptions, RouterPlaceOptions, LoadBalancerO
 const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
 
 export function configure(command: Command): void {
-  withPart(command, "router", "be the router of this machine");
-  withPart(command, "loadbalancer", "announce Services of type LoadBalancer");
-  withPart(command, "connectivity", "make the connectivity checks of this node");
-  withLogLevel(withHeartbeat(withChecks(withLoadBalancer(withRouterPlace(withNode(withCluster(command)))))))
-    .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
-    .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
-    .option("--frr-start", "start FRR and keep it running; otherwise someone else does")
-    .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8081")
+  withFeatureFlag(command, "router", "run the router of this machine");
+  withFeatureFlag(command, "loadbalancer", "announce Services of type LoadBalancer");
+  withFeatureFlag(command, "connectivity", "run the connectivity checks of this node");
+  withLogLevel(withHeartbeat(withChecks(withLoadBalancer(withRouterHostOptions(withNode(withCluster(command)))))))
+    .option("--namespace <name>", "namespace of Plumbline's own objects", "plumbline-system")
+    .option("--router-namespace <name>", "namespace of the router's configuration and statuses", "openperouter-system")
+    .option("--frr-start", "start FRR and keep it running (default: FRR is started elsewhere)")
+    .option("--health-address <address>", "address for /livez, /readyz and /metrics", ":8081")
     .addHelpText(
       "after",
       `
-Needs root. When it ends, the router and what is announced go on as they are, and the next agent takes them over: sessions stay up, and addresses of the
-local network stay for two minutes. \`plumbline router clean\` takes the router away.
+Needs root. When the agent stops, the router and the announcements stay, and the next agent takes them over: BGP sessions stay up, layer 2 addresses stay
+for two minutes. To remove the router, run \`plumbline router clean\`.
 
 Examples:
   plumbline agent --kubeconfig agent.kubeconfig --frr-start
@@ -79,7 +79,7 @@ async function run({
   const client = await connectToCluster(options);
   const away = !(await answers(client, node, { hasRunBefore: () => hasRunBefore(options.stateDirectory), log }));
   const manager = new Manager({ client, log, healthAddress });
-  const agent = addAgentParts({
+  const agent = addAgentComponents({
     manager,
     client,
     log,
@@ -112,7 +112,7 @@ async function answers(
     if (isKubeError(error, "NotFound")) return true;
     if (!isKubeError(error, "Unauthorized", "Forbidden")) return false;
     if (await hasRunBefore()) {
-      log.error({ error }, "the API server refuses us; the node goes on as it was");
+      log.error({ error }, "API server denied access; keeping the last applied state");
       return false;
     }
     client.close();

@@ -2,14 +2,14 @@ import type { Command } from "commander";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print } from "../../kube/printable.ts";
-import { type Apply, applyBeside, applyServerSide, resetToFile } from "../apply/apply-one.ts";
-import { refusals } from "../apply/apply-errors.ts";
+import { type Apply, applyToEmbedded, applyServerSide, resetToFile } from "../apply/apply-one.ts";
+import { applyErrors } from "../apply/apply-errors.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { isEmbedded } from "../shared/embedded-api.ts";
 import { CliError, EXIT, failWith } from "../shared/exit.ts";
 import { readInputs, titleOf } from "../manifests/input.ts";
 import { type ResolvedInput, resolveInputs } from "../manifests/resolve-inputs.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { discover } from "../resources/discovery.ts";
 import { labelOf } from "../resources/resolve.ts";
 import { namespaceOf, type SelectionOptions, withNamespace } from "../resources/selection.ts";
@@ -22,14 +22,14 @@ interface ApplyOptions extends ConnectionOptions, SelectionOptions {
 
 export function configure(command: Command): void {
   withConnection(withNamespace(command))
-    .requiredOption("-f, --filename <path...>", "files, directories with all below them, - for standard input")
-    .option("--force-conflicts", "in a cluster: take over fields that someone else has set")
-    .option("--reset", "of `plumbline up`: bring the named objects back to what their files say")
+    .requiredOption("-f, --filename <path...>", "files or directories (recursive), or - for standard input")
+    .option("--force-conflicts", "in a cluster: take over fields owned by other managers")
+    .option("--reset", "with `plumbline up`: reset the named objects to their files")
     .addHelpText(
       "after",
       `
-A cluster is told by server-side apply, as field manager plumbline. \`plumbline up\` keeps new objects in DIR/applied; it never
-touches a file of yours, so a change of an object in one holds besides the file until the file changes the same field.
+Uses server-side apply with field manager plumbline. \`plumbline up\` stores new objects in DIR/applied and never changes your files: a change to an
+object from a file overrides the file until the file changes the same field.
 
 Examples:
   plumbline apply -f red.yaml
@@ -55,9 +55,9 @@ async function run(options: ApplyOptions): Promise<void> {
 
 async function howToApply(client: KubeClient, options: ApplyOptions, signal: AbortSignal): Promise<Apply> {
   const embedded = await isEmbedded(client, signal);
-  if (!options.reset) return embedded ? applyBeside : applyServerSide(options.forceConflicts === true);
+  if (!options.reset) return embedded ? applyToEmbedded : applyServerSide(options.forceConflicts === true);
   if (embedded) return resetToFile;
-  throw new CliError("--reset is for `plumbline up`: objects of a cluster stand in no file that they could go back to", EXIT.misuse);
+  throw new CliError("--reset requires `plumbline up`: objects of a cluster have no file to reset to", EXIT.misuse);
 }
 
 /** What is wrong with one object costs only that one. */
@@ -67,10 +67,10 @@ async function applyOne(client: KubeClient, one: ResolvedInput, apply: Apply, si
   const object = { ...input.object, metadata: { ...input.object.metadata, ...where } };
   try {
     const outcome = await apply(client, resource, object, signal);
-    print(`${labelOf(resource)}/${harmless(object.metadata.name)} ${outcome}\n`);
+    print(`${labelOf(resource)}/${stripControlCharacters(object.metadata.name)} ${outcome}\n`);
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    const refused = refusals(error);
+    const refused = applyErrors(error);
     if (!refused) throw error;
     for (const { field, sentence } of refused) failWith(`${input.file}:${input.lineOf(field)}: ${titleOf(object)}: ${sentence}`, EXIT.no);
   }

@@ -5,14 +5,15 @@ import type { Command } from "commander";
 import type { Kind } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { print, printError } from "../../kube/printable.ts";
-import { LOAD_BALANCER, ROUTER_PLACE } from "../shared/agent-options.ts";
+import { LOAD_BALANCER, ROUTER_HOST_DEFAULTS } from "../shared/agent-options.ts";
 import { gatherObjects, type GatheredObjects } from "../support-bundle/gather-objects.ts";
 import { BUNDLE_VERSION, type BundleManifest, MANIFEST, type Missing } from "../support-bundle/manifest.ts";
 import { type Content, masked } from "../support-bundle/mask.ts";
-import { gatherNode, type NodePlaces } from "../support-bundle/node-state.ts";
+import { gatherNode, type NodePaths } from "../support-bundle/node-state.ts";
 import { runHere, type RunOnNode } from "../support-bundle/run-on-node.ts";
 import { writeOwnersFile } from "../support-bundle/owners-file.ts";
 import { packTar } from "../support-bundle/tar.ts";
+import { hasLab, loadFromLab } from "../lab-loader.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { VERSION } from "./version.ts";
@@ -41,23 +42,23 @@ interface ReachableNode {
   readonly run: RunOnNode;
 }
 
-const PLACES: NodePlaces = {
-  routerNetns: ROUTER_PLACE.routerNetns,
-  frrRunDirectory: ROUTER_PLACE.frrRunDirectory,
+const PLACES: NodePaths = {
+  routerNetns: ROUTER_HOST_DEFAULTS.routerNetns,
+  frrRunDirectory: ROUTER_HOST_DEFAULTS.frrRunDirectory,
   lbFrrRunDirectory: LOAD_BALANCER.lbFrrRunDirectory,
 };
 
 export function configure(command: Command): void {
   withConnection(command)
-    .option("-o, --output <file>", "where to write it; otherwise plumbline-bundle-TIME.tar.gz, here")
-    .option("--node-state", "also what FRR and the kernel of this machine have, as root; with `up` and in the lab that is always so")
-    .option("--node <name>", "the name of this machine's Node", process.env["NODE_NAME"] ?? hostname())
-    .option("--namespace <name>", "where Plumbline's own Leases and programs are", "plumbline-system")
+    .option("-o, --output <file>", "file to write (default: plumbline-bundle-TIME.tar.gz in this directory)")
+    .option("--node-state", "include FRR and kernel state of this machine; needs root; always on with `up` and in the lab")
+    .option("--node <name>", "name of this machine's Node", process.env["NODE_NAME"] ?? hostname())
+    .option("--namespace <name>", "namespace of Plumbline's own Leases and pods", "plumbline-system")
     .addHelpText(
       "after",
       `
-Writes one archive of all objects of Plumbline's kinds and what they speak of, and of FRR and the kernel of the nodes that can be reached from here. Secrets are
-not read; passwords, tokens and keys are masked wherever they stand. MANIFEST.json in it says what is there, what is missing, and why.
+Writes one archive with all Plumbline objects and the objects they refer to, and the FRR and kernel state of the nodes that can be reached from here.
+Secrets are not read; passwords, tokens and keys are masked everywhere. Its MANIFEST.json lists what it contains, what is missing, and why.
 
 Examples:
   plumbline bundle
@@ -127,7 +128,7 @@ async function addNodes(
   missing.push(...unreached);
   await Promise.all(
     nodes.map(async ({ name, run }) => {
-      say(`Looking at FRR and the kernel of ${name}`);
+      say(`Reading FRR and the kernel of ${name}`);
       const below = `nodes/${name.replaceAll(/[^\w.-]/g, "_")}`;
       try {
         const state = await gatherNode(run, PLACES);
@@ -146,21 +147,20 @@ async function reachableNodes(
   { nodeState, node }: { nodeState: boolean; node: string },
   signal: AbortSignal,
 ): Promise<{ nodes: ReachableNode[]; missing: Missing[] }> {
-  const { background, hostIn } = await import("../../../lab/cli/running.ts");
-  const lab = await background.find();
-  if (lab && lab.url === server) {
+  const labs = hasLab() ? await loadFromLab("cli/running.ts") : undefined;
+  const lab = await labs?.background.find();
+  if (labs && lab && lab.url === server) {
     const nodes = lab.topology.nodes.map((name) => ({
       name,
-      run: (command: readonly string[]) => hostIn(lab, name).run(command, { signal }),
+      run: (command: readonly string[]) => labs.hostIn(lab, name).run(command, { signal }),
     }));
     return { nodes, missing: [] };
   }
   if (nodeState || server.startsWith("unix:")) {
-    if (process.getuid?.() !== 0)
-      return { nodes: [], missing: [{ what: `nodes/${node}`, why: "FRR and the kernel are looked at by root only" }] };
+    if (process.getuid?.() !== 0) return { nodes: [], missing: [{ what: `nodes/${node}`, why: "reading FRR and the kernel needs root" }] };
     return { nodes: [{ name: node, run: (command) => runHere(command, signal) }], missing: [] };
   }
-  const why = "FRR and the kernel of a node are looked at on the node: plumbline bundle --node-state";
+  const why = "not read from here: run plumbline bundle --node-state on the node";
   return { nodes: [], missing: [{ what: "nodes", why }] };
 }
 

@@ -14,7 +14,7 @@ import { isStale, reachableOf } from "../../connectivity/activity.ts";
 import { nodeOf } from "../../connectivity/source-of-check.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import { agentSelector, CONTROLLER_LEASE, nodeAnnotation, nodeOfLease } from "../../kube/members/agent-lease.ts";
 import { setCondition, withTransitionTimes } from "../../kube/status/conditions.ts";
 import { announcedType } from "../../loadbalancer/status/announced-condition.ts";
@@ -22,7 +22,7 @@ import { configurationStateName } from "../../loadbalancer/status/configuration-
 import { configurationStatusName } from "../../loadbalancer/status/configuration-status.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { CliError, EXIT, exitCodeOf, failWith } from "../shared/exit.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
 
 interface CleanOptions extends ConnectionOptions {
@@ -46,18 +46,18 @@ const POLL_MS = 1_000;
 
 export function configure(command: Command): void {
   withConnection(command)
-    .option("--statuses", "what agents and controllers have reported")
-    .option("--dry-run", "only say what would be done")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
-    .option("--namespace <name>", "of Plumbline's own objects", "plumbline-system")
-    .option("--router-namespace <name>", "where the router's statuses are", "openperouter-system")
-    .option("--metallb-namespace <name>", "where the load balancer's statuses are", "metallb-system")
+    .option("--statuses", "remove the reports of agents and controllers")
+    .option("--dry-run", "only print what would be done")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
+    .option("--namespace <name>", "namespace of Plumbline's own objects", "plumbline-system")
+    .option("--router-namespace <name>", "namespace of the router's statuses", "openperouter-system")
+    .option("--metallb-namespace <name>", "namespace of the load balancer's statuses", "metallb-system")
     .addHelpText(
       "after",
       `
-For a cluster that Plumbline was removed from: nobody renews its reports, and they must not claim that all is well. Deletes the reports of routers and
-speakers and the agents' Leases, removes the condition ${announcedType} from Services, and marks the checks of nodes Unknown. What people have configured
-stays, and so do the statuses of FailoverPolicies. Does nothing while an agent or a controller renews its Lease: it would report again.
+For a cluster after uninstalling Plumbline: its last reports are outdated. Deletes the reports of routers and speakers and the agents' Leases, removes the
+condition ${announcedType} from Services, and marks the checks of nodes Unknown. Configuration and the statuses of FailoverPolicies stay. Does nothing while
+an agent or a controller renews its Lease: it would report again.
 
 Examples:
   plumbline clean --statuses --dry-run
@@ -68,11 +68,11 @@ Examples:
 }
 
 async function run({ statuses = false, dryRun = false, output, ...options }: CleanOptions): Promise<void> {
-  if (!statuses) throw new CliError("Say what to clean: --statuses", EXIT.misuse);
+  if (!statuses) throw new CliError("Nothing to clean given: use --statuses", EXIT.misuse);
   const { signal } = new AbortController();
   const client = await connect(options);
   try {
-    if (!dryRun) await assertNobodyRuns(client, options.namespace, signal);
+    if (!dryRun) await assertNothingRuns(client, options.namespace, signal);
     const items: object[] = [];
     for (const cleaning of await cleanings(client, options, signal)) {
       const { kind, object, action } = cleaning;
@@ -81,11 +81,11 @@ async function run({ statuses = false, dryRun = false, output, ...options }: Cle
       items.push({ kind: kind.kind, name, namespace, action, done: !dryRun });
       if (output === "text") {
         const words = dryRun ? `would be ${DONE[action]}` : DONE[action];
-        process.stdout.write(harmless(`${kind.kind} ${namespace}/${name} ${words}`) + "\n");
+        process.stdout.write(stripControlCharacters(`${kind.kind} ${namespace}/${name} ${words}`) + "\n");
       }
     }
     if (output === "json") printItems("CleanedStatus", items);
-    else if (items.length === 0) process.stdout.write("There is no report of Plumbline in this cluster.\n");
+    else if (items.length === 0) process.stdout.write("No Plumbline reports found in this cluster.\n");
   } finally {
     client.close();
   }
@@ -106,7 +106,7 @@ async function done(cleaning: Cleaning, signal: AbortSignal): Promise<boolean> {
 }
 
 /** Judged by whether Leases are seen to change for as long as they last, not by comparing clocks. */
-async function assertNobodyRuns(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+async function assertNothingRuns(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   const read = async () => {
     const agents = await found(client, Lease, { namespace, labelSelector: agentSelector }, signal);
     const leader = await found(client, Lease, { namespace, fieldSelector: `metadata.name=${CONTROLLER_LEASE}` }, signal);
@@ -121,12 +121,12 @@ async function assertNobodyRuns(client: KubeClient, namespace: string, signal: A
   const renewals = new Map(before.map(({ metadata, spec }) => [metadata.name, spec.renewTime]));
   const end = performance.now() + waitMs;
   do {
-    await pause(Math.min(POLL_MS, waitMs), signal);
+    await sleep(Math.min(POLL_MS, waitMs), signal);
     const renewed = (await read()).find(({ metadata, spec }) => renewals.get(metadata.name) !== spec.renewTime);
     if (!renewed) continue;
     const node = nodeOfLease(renewed);
     const who = node === undefined ? `Controller ${renewed.spec.holderIdentity}` : `The agent on node ${node}`;
-    throw new CliError(`${who} runs and would report again; remove Plumbline first: helm uninstall plumbline -n ${namespace}`, EXIT.no);
+    throw new CliError(`${who} is running and would report again: run helm uninstall plumbline -n ${namespace} first`, EXIT.no);
   } while (performance.now() < end);
 }
 
@@ -178,7 +178,7 @@ async function announcedServices(client: KubeClient, signal: AbortSignal): Promi
 }
 
 async function checksOfNodes(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Cleaning[]> {
-  const message = "Plumbline was removed from the cluster: nobody makes this check; what else stands here is what was last reported";
+  const message = "Plumbline was removed from the cluster: this check no longer runs; the rest of this status is the last report";
   return (await found(client, PodNetworkConnectivityCheck, { namespace }, signal)).flatMap((object): Cleaning[] => {
     const reachable = reachableOf(object);
     if (nodeOf(object, namespace) === undefined || !reachable || isStale(reachable)) return [];

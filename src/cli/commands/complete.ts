@@ -4,11 +4,11 @@ import type { Kind } from "../../api/kind.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { printable } from "../../kube/printable.ts";
-import { type Candidate, type Line, readLine } from "../completion/parse-line.ts";
+import { type Completion, type Line, parseCommandLine } from "../completion/parse-line.ts";
 import { connect } from "../shared/connection.ts";
 import { program } from "../program.ts";
 import { discover } from "../resources/discovery.ts";
-import { glance } from "../resources/glance.ts";
+import { firstObjects } from "../resources/glance.ts";
 import { resolve } from "../resources/resolve.ts";
 import { namespaceOf } from "../resources/selection.ts";
 
@@ -22,12 +22,12 @@ export function configure(command: Command): void {
 
 async function run(words: readonly string[]): Promise<void> {
   const current = words.at(-1) ?? "";
-  const line = readLine(await program(() => true), words.length === 0 ? [""] : words);
+  const line = parseCommandLine(await program(() => true), words.length === 0 ? [""] : words);
   const fitting = (await candidatesOf(line)).filter(({ text }) => text.startsWith(current) && printable(text) === text);
   process.stdout.write(fitting.map(({ text, about = "" }) => `${text}\t${about}\n`).join(""));
 }
 
-async function candidatesOf({ place, options }: Line): Promise<readonly Candidate[]> {
+async function candidatesOf({ place, options }: Line): Promise<readonly Completion[]> {
   if (place.is === "one of") return place.candidates;
   if (place.is === "other") return [];
   const client = await connect(options).catch(() => undefined);
@@ -43,20 +43,20 @@ async function candidatesOf({ place, options }: Line): Promise<readonly Candidat
 
 type Asked = Exclude<Line["place"], { is: "one of" | "other" }>;
 
-async function askServer(client: KubeClient, place: Asked, options: Line["options"]): Promise<Candidate[]> {
+async function askServer(client: KubeClient, place: Asked, options: Line["options"]): Promise<Completion[]> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  if (place.is === "namespace") return named(await glance(client, Namespace, { signal }));
+  if (place.is === "namespace") return named(await firstObjects(client, Namespace, { signal }));
   const discovered = await discover(client, signal);
   if (place.is === "kind") return discovered.resources.filter(({ verbs }) => verbs.includes("list")).map(kindCandidate);
   const namespace = options["allNamespaces"] ? undefined : namespaceOf(client, options);
-  const objects = await glance(client, resolve(place.kind, discovered), { namespace, signal });
+  const objects = await firstObjects(client, resolve(place.kind, discovered), { namespace, signal });
   return named(objects.filter(({ name }) => !place.taken.includes(name)));
 }
 
-function named(objects: readonly { name: string }[]): Candidate[] {
+function named(objects: readonly { name: string }[]): Completion[] {
   return objects.map(({ name }) => ({ text: name }));
 }
 
-function kindCandidate({ plural, kind, group }: Kind): Candidate {
+function kindCandidate({ plural, kind, group }: Kind): Completion {
   return { text: plural, about: group === "" ? kind : `${kind} of ${group}` };
 }

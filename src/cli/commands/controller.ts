@@ -8,7 +8,7 @@ import { LeaderElector } from "../../kube/leader/leader.ts";
 import { createLog } from "../../kube/log.ts";
 import { CONTROLLER_LEASE } from "../../kube/members/agent-lease.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "../shared/connection.ts";
-import { addControllerParts } from "../shared/controller-components.ts";
+import { addControllerComponents } from "../shared/controller-components.ts";
 import { type LogLevel, oneOf, withLogLevel } from "../shared/log-level.ts";
 import { clusterPageOption, type PageAddress } from "../dashboard/page-address.ts";
 import { addWebhooks } from "../shared/webhooks.ts";
@@ -36,24 +36,24 @@ type WebhookMode = (typeof WEBHOOK_MODES)[number];
 
 export function configure(command: Command): void {
   withLogLevel(withCluster(command))
-    .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
-    .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
-    .option("--metallb-namespace <name>", "where the load balancer's configuration and statuses are", "metallb-system")
-    .option("--lb-class <class>", "serve the Services of this loadBalancerClass; left out, those without one")
-    .option("--ignore-exclude-lb", "the agents run with this option, so nodes labelled to be left out announce Services")
-    .option("--agents <daemonset>", "the DaemonSet of the agents; leave out where agents are no Pods")
+    .option("--namespace <name>", "namespace of Plumbline's own objects", "plumbline-system")
+    .option("--router-namespace <name>", "namespace of the router's configuration and statuses", "openperouter-system")
+    .option("--metallb-namespace <name>", "namespace of the load balancer's configuration and statuses", "metallb-system")
+    .option("--lb-class <class>", "serve Services of this loadBalancerClass (default: those without one)")
+    .option("--ignore-exclude-lb", "set if the agents run with this option: excluded nodes announce Services too")
+    .option("--agents <daemonset>", "DaemonSet of the agents; omit if agents are not Pods")
     .option(
       "--dns-annotation <key>",
-      "the annotation of VirtualServices that tells external-dns which names are its own",
+      "annotation on VirtualServices that lists external-dns names",
       "external-dns.alpha.kubernetes.io/controller",
     )
-    .option("--no-failover", "leave FailoverPolicies alone")
+    .option("--no-failover", "do not run failover")
     .option(
       "--failover-namespaces <names>",
-      "namespaces whose FailoverPolicies may name resources in every namespace, separated by commas, or * for all; others need the annotation plumbline.dev/failover-policies on the Namespace",
+      "comma-separated namespaces whose FailoverPolicies may use resources in every namespace, or * for all; others need the annotation plumbline.dev/failover-policies on the Namespace",
       listOf,
     )
-    .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8080")
+    .option("--health-address <address>", "address for /livez, /readyz and /metrics", ":8080")
     .option(
       "--webhook-mode <mode>",
       `${WEBHOOK_MODES.join(", ")}; onlywebhook leaves everything else to other processes`,
@@ -61,12 +61,12 @@ export function configure(command: Command): void {
       "enabled",
     )
     .addOption(
-      new Option("--webhook-address <address>", "API servers ask here, over TLS, whether a write is valid")
+      new Option("--webhook-address <address>", "address of the validating webhook (TLS)")
         .argParser(address)
         .default(address(":9443"), ":9443"),
     )
     .addOption(clusterPageOption())
-    .option("--identity <name>", "who holds the Lease, for people to read", process.env["POD_NAME"] ?? hostname())
+    .option("--identity <name>", "holder identity written into the Lease", process.env["POD_NAME"] ?? hostname())
     .addHelpText("after", "\nExample:\n  plumbline controller --kubeconfig admin.kubeconfig --health-address 127.0.0.1:8080\n")
     .action(run);
 }
@@ -83,7 +83,7 @@ async function run(options: ControllerOptions): Promise<void> {
   if (webhookMode !== "disabled")
     addWebhooks({ manager, client, log, namespace, metallbNamespace: options.metallbNamespace, ...options.webhookAddress });
   if (leads) {
-    addControllerParts({
+    addControllerComponents({
       manager,
       client: client.fenced(() => leader.assertLeading()),
       log,
@@ -124,12 +124,12 @@ async function assertUsable(client: KubeClient, namespace: string): Promise<void
 function listOf(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   const wrong = names.find((name) => name !== "*" && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name));
-  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not the name of a namespace.`);
+  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not a valid namespace name.`);
   return names;
 }
 
 function address(text: string): { host?: string; port: number } {
   const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  if (port === "" || Number(port) > 65535) throw new InvalidArgumentError("It is host:port, or :port for all addresses.");
+  if (port === "" || Number(port) > 65535) throw new InvalidArgumentError("Must be host:port, or :port for all addresses.");
   return { ...(host === "" ? {} : { host: host.replace(/^\[(.*)\]$/, "$1") }), port: Number(port) };
 }

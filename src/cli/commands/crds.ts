@@ -16,6 +16,6 @@ export function configure(command: Command): void {
 function find(name: string): (typeof CUSTOM_KINDS)[number] {
   const wanted = name.toLowerCase();
   const kind = CUSTOM_KINDS.find((kind) => [kind.kind.toLowerCase(), kind.plural, ...(kind.shortNames ?? [])].includes(wanted));
-  if (!kind) throw new CliError(`There is no kind ${name}; there are ${CUSTOM_KINDS.map(({ kind }) => kind).join(", ")}`, EXIT.misuse);
+  if (!kind) throw new CliError(`unknown kind "${name}"; kinds: ${CUSTOM_KINDS.map(({ kind }) => kind).join(", ")}`, EXIT.misuse);
   return kind;
 }

@@ -8,7 +8,7 @@ import { CliError, EXIT, exitCodeOf, failWith } from "../shared/exit.ts";
 import { readInputs } from "../manifests/input.ts";
 import { resolveInputs } from "../manifests/resolve-inputs.ts";
 import { discover, type Resource } from "../resources/discovery.ts";
-import { missing } from "../resources/hints.ts";
+import { notFoundHint } from "../resources/hints.ts";
 import { pathOf } from "../resources/path.ts";
 import { labelOf } from "../resources/resolve.ts";
 import { namespaceOf, select, type SelectionOptions, withNamespace } from "../resources/selection.ts";
@@ -26,12 +26,12 @@ interface Doomed {
 export function configure(command: Command): void {
   withConnection(withNamespace(command))
     .argument("[kind]", "kind, plural or short name; or KIND/NAME")
-    .argument("[names...]", "which ones")
-    .option("-f, --filename <path...>", "the objects of these files and directories; - is standard input")
+    .argument("[names...]", "names of the objects")
+    .option("-f, --filename <path...>", "delete the objects of these files and directories, or - for standard input")
     .addHelpText(
       "after",
       `
-An object that stands in a file of \`plumbline up\` is deleted by removing it there.
+To delete an object from a file of \`plumbline up\`, remove it from the file.
 
 Examples:
   plumbline delete l3vni red -n openperouter-system
@@ -45,7 +45,7 @@ Examples:
 
 async function run(words: readonly string[], options: DeleteOptions): Promise<void> {
   if ((options.filename === undefined) === (words.length === 0)) {
-    throw new CliError("Name a kind and its objects, or files with -f", EXIT.misuse);
+    throw new CliError("Give a kind and names, or files with -f", EXIT.misuse);
   }
   const { signal } = new AbortController();
   const client = await connect(options);
@@ -61,7 +61,7 @@ async function run(words: readonly string[], options: DeleteOptions): Promise<vo
 
 async function ofWords(client: KubeClient, words: readonly string[], options: DeleteOptions, signal: AbortSignal): Promise<Doomed[]> {
   const selections = await select(client, words, options, signal);
-  if (selections.some(({ names }) => names.length === 0)) throw new CliError("Say which objects to delete, by name", EXIT.misuse);
+  if (selections.some(({ names }) => names.length === 0)) throw new CliError("No names given: name the objects to delete", EXIT.misuse);
   return selections.flatMap(({ resource, namespace, names }) => names.map((name) => ({ resource, namespace, name })));
 }
 
@@ -78,7 +78,7 @@ async function deleteOne(client: KubeClient, doomed: Doomed, signal: AbortSignal
     const left = await client.request<KubeObject>("DELETE", pathOf(resource, doomed), { signal, query: { fieldManager: "plumbline" } });
     print(`${labelOf(resource)}/${name} ${outcome(left)}\n`);
   } catch (error) {
-    if (isKubeError(error, "NotFound")) return failWith(await missing(client, doomed, name, signal), EXIT.no);
+    if (isKubeError(error, "NotFound")) return failWith(await notFoundHint(client, doomed, name, signal), EXIT.no);
     if (!isKubeError(error) || exitCodeOf(error) === EXIT.unknown) throw error;
     failWith(error.message, EXIT.no);
   }
@@ -88,5 +88,5 @@ async function deleteOne(client: KubeClient, doomed: Doomed, signal: AbortSignal
 function outcome({ kind, metadata }: KubeObject): string {
   if (kind === "Status" || !metadata.deletionTimestamp) return "deleted";
   const { finalizers = [] } = metadata;
-  return finalizers.length > 0 ? `is being deleted; it waits for ${finalizers.join(", ")}` : "is being deleted";
+  return finalizers.length > 0 ? `is being deleted; waiting for finalizers ${finalizers.join(", ")}` : "is being deleted";
 }

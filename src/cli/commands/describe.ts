@@ -5,21 +5,21 @@ import type { KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print, printError } from "../../kube/printable.ts";
-import { connect, type ConnectionOptions, timeOf, withLooking } from "../shared/connection.ts";
+import { connect, type ConnectionOptions, snapshotTime, withReadSource } from "../shared/connection.ts";
 import { type Described, describeObject } from "../describe/describe-object.ts";
 import { declarationOf, isEmbedded } from "../shared/embedded-api.ts";
 import { EXIT, failWith } from "../shared/exit.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 import { read } from "../get/read.ts";
 import { nameView } from "../get/view.ts";
 import type { Resource } from "../resources/discovery.ts";
-import { nothingFound } from "../resources/hints.ts";
-import { select, type Selection, type SelectionOptions, withSelection } from "../resources/selection.ts";
+import { emptyListHint } from "../resources/hints.ts";
+import { select, type ResourceSelection, type SelectionOptions, withSelection } from "../resources/selection.ts";
 
 export function configure(command: Command): void {
-  withLooking(withSelection(command))
-    .argument("<kind>", "kind, plural, short name or category; several with commas; or KIND/NAME")
-    .argument("[names...]", "only these")
+  withReadSource(withSelection(command))
+    .argument("<kind>", "kind, plural, short name or category, comma-separated; or KIND/NAME")
+    .argument("[names...]", "names of the objects")
     .addHelpText("after", "\nExample:\n  plumbline describe l3vni red -n openperouter-system\n")
     .action((kind: string, names: string[], options: ConnectionOptions & SelectionOptions) => run([kind, ...names], options));
 }
@@ -33,7 +33,7 @@ async function run(words: readonly string[], options: ConnectionOptions & Select
     let printed = 0;
     for (const selection of selections) printed += await describeSelection(client, selection, embedded, printed, signal);
     const [first] = selections;
-    if (printed === 0 && first && first.names.length === 0) printError(`${await nothingFound(client, first, signal)}\n`);
+    if (printed === 0 && first && first.names.length === 0) printError(`${await emptyListHint(client, first, signal)}\n`);
   } finally {
     client.close();
   }
@@ -42,7 +42,7 @@ async function run(words: readonly string[], options: ConnectionOptions & Select
 /** Returns how many objects were described. */
 async function describeSelection(
   client: KubeClient,
-  selection: Selection,
+  selection: ResourceSelection,
   embedded: boolean,
   printed: number,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ async function describeSelection(
   const { items, missing } = await read(client, selection, nameView(), signal);
   for (const [at, object] of items.entries()) {
     const described = await gather(client, selection.resource, object, embedded, signal);
-    const text = describeObject(described, { paint: paintFor(process.stdout), now: timeOf(client), yaml });
+    const text = describeObject(described, { paint: colorizeFor(process.stdout), now: snapshotTime(client), yaml });
     print(printed + at === 0 ? text : `\n\n${text}`);
   }
   for (const sentence of missing) failWith(sentence, EXIT.no);

@@ -4,10 +4,11 @@ import { Command } from "commander";
 /** What a checkout can do besides; each lives in tools/ and is no part of the shipped program. */
 const TOOLS = {
   test: "run every suite; arguments choose files",
-  soak: "break the lab at random and look at what must never be (--minutes N), or move applications between two sites (--moves N)",
-  check: "format, lint, types, import directions, unused code, generated files",
-  generate: "write the generated files anew",
-  "complete-lock": "add what npm left out of package-lock.json",
+  soak: "inject random faults into the lab and check invariants (--minutes N), or move applications between two sites (--moves N)",
+  check: "format, lint, types, import directions, style, unused code, generated files",
+  style: "count what breaks the style rules, with the goals (CHECK [WORD] lists files, --write shrinks the list of exceptions)",
+  generate: "regenerate the generated files",
+  "complete-lock": "add entries that npm left out of package-lock.json",
   build: "bundle each program into dist/",
   release: "the archive of the kubectl plugin and its krew manifest, in dist-release/",
   bench: "run the benchmarks; arguments choose them",

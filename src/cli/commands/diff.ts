@@ -1,31 +1,31 @@
 import { type Command, Option } from "commander";
 import { createLog } from "../../kube/log.ts";
 import { print } from "../../kube/printable.ts";
-import type { Difference } from "../../router/drift.ts";
+import type { PlanDifference } from "../../router/drift.ts";
 import { readCluster } from "../../router/read-cluster.ts";
-import { type RouterPlaceOptions, withNode, withRouterPlace } from "../shared/agent-options.ts";
+import { type RouterHostOptions, withNode, withRouterHostOptions } from "../shared/agent-options.ts";
 import { type ConnectionOptions, connect, withConnection } from "../shared/connection.ts";
 import { EXIT } from "../shared/exit.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 import { warn } from "../print/warn.ts";
 import { frrOf, routerOnMachine } from "../shared/router-on-node.ts";
 
-interface DiffOptions extends ConnectionOptions, RouterPlaceOptions {
+interface DiffOptions extends ConnectionOptions, RouterHostOptions {
   node: string;
   routerNamespace: string;
   output: "text" | "json";
 }
 
 export function configure(command: Command): void {
-  withRouterPlace(withNode(withConnection(command)))
-    .option("--router-namespace <name>", "where the router's configuration is", "openperouter-system")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+  withRouterHostOptions(withNode(withConnection(command)))
+    .option("--router-namespace <name>", "namespace of the router's configuration", "openperouter-system")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
-On the node itself, as root. Nothing is touched. Exit 1 when anything differs.
+Run it on the node, as root. Changes nothing. Exit code 1 when anything differs.
 
 Examples:
   plumbline diff
@@ -57,19 +57,19 @@ async function run({ node, routerNamespace, output, ...options }: DiffOptions): 
 }
 
 const SIGNS = { add: "+", remove: "-", change: "~" } as const;
-const COLOURS = { add: "green", remove: "red", change: "yellow" } as const;
+const COLORS = { add: "green", remove: "red", change: "yellow" } as const;
 
-function text(differences: readonly Difference[]): string {
-  const paint = paintFor(process.stdout);
+function text(differences: readonly PlanDifference[]): string {
+  const colorize = colorizeFor(process.stdout);
   const sections = [
     { title: "Links", of: differences.filter(({ what }) => what === "link") },
     { title: "FRR", of: differences.filter(({ what }) => what === "line") },
   ].filter(({ of }) => of.length > 0);
-  if (sections.length === 0) return "Nothing differs.\n";
+  if (sections.length === 0) return "No differences.\n";
   const lines: string[] = [];
   for (const { title, of } of sections) {
-    lines.push(paint("bold", title));
-    for (const { do: verb, send } of of) lines.push(paint(COLOURS[verb], `  ${SIGNS[verb]} ${harmless(send)}`));
+    lines.push(colorize("bold", title));
+    for (const { do: verb, send } of of) lines.push(colorize(COLORS[verb], `  ${SIGNS[verb]} ${stripControlCharacters(send)}`));
   }
   return lines.concat("").join("\n");
 }

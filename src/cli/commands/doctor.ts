@@ -2,19 +2,19 @@ import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print } from "../../kube/printable.ts";
-import { ROUTER_PLACE, withPart } from "../shared/agent-options.ts";
+import { ROUTER_HOST_DEFAULTS, withFeatureFlag } from "../shared/agent-options.ts";
 import { runHere } from "../support-bundle/run-on-node.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
-import { reachApi } from "../doctor/api.ts";
-import { fail, type Finding, type Level, type Parts, warn } from "../doctor/finding.ts";
+import { checkApi } from "../doctor/api.ts";
+import { fail, type CheckFinding, type CheckLevel, type EnabledComponents, warn } from "../doctor/finding.ts";
 import { readKernel, tryKernel } from "../doctor/kernel.ts";
 import { kubeProxy, permissions, settings, stateDirectory, timeSync } from "../doctor/machine.ts";
 import { freePorts, PORTS } from "../doctor/ports.ts";
 import { findFrr, findPrograms } from "../doctor/programs.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
-import { type Colour, type Paint, paintFor } from "../print/color.ts";
+import { type Color, type Colorize, colorizeFor } from "../print/color.ts";
 
 interface DoctorOptions extends ConnectionOptions {
   router: "on" | "off";
@@ -23,14 +23,14 @@ interface DoctorOptions extends ConnectionOptions {
 }
 
 export function configure(command: Command): void {
-  withPart(withConnection(command), "router", "whether the agent is to be the router of this machine")
-    .option("--state-directory <directory>", "what an agent must remember over restarts", ROUTER_PLACE.stateDirectory)
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+  withFeatureFlag(withConnection(command), "router", "check what the router of this machine needs")
+    .option("--state-directory <directory>", "directory for state that survives restarts", ROUTER_HOST_DEFAULTS.stateDirectory)
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
-On a node, before an agent is installed there, best as root: what the kernel can do is then really tried, in a network namespace that is gone afterwards.
-Nothing on the node is changed, but that the kernel may load modules for it. Exit 1 when something fails, 0 when there are only warnings.
+Run it on a node before installing an agent, best as root: it then tries kernel features in a temporary network namespace. Changes nothing on the node,
+except that the kernel may load modules. Exit code 1 when a check fails, 0 when there are only warnings.
 
 Examples:
   plumbline doctor
@@ -46,11 +46,11 @@ async function run({ router, stateDirectory: directory, output, ...connection }:
   const parts = { router: router === "on" };
   const findings = [...(await lookAtMachine(parts, directory, signal)), ...(await askApi(connection, parts, signal))];
   if (output === "json") printItems("Finding", findings);
-  else print(text(findings, paintFor(process.stdout)));
+  else print(text(findings, colorizeFor(process.stdout)));
   if (findings.some(({ level }) => level === "fail")) process.exitCode = EXIT.no;
 }
 
-async function lookAtMachine(parts: Parts, directory: string, signal: AbortSignal): Promise<Finding[]> {
+async function lookAtMachine(parts: EnabledComponents, directory: string, signal: AbortSignal): Promise<CheckFinding[]> {
   const here = (command: readonly string[]) => runHere(command, signal);
   const root = process.getuid?.() === 0;
   return [
@@ -67,18 +67,17 @@ async function lookAtMachine(parts: Parts, directory: string, signal: AbortSigna
 }
 
 /** Without anybody to ask, that is no fault of the node. */
-async function askApi(connection: ConnectionOptions, parts: Parts, signal: AbortSignal): Promise<Finding[]> {
+async function askApi(connection: ConnectionOptions, parts: EnabledComponents, signal: AbortSignal): Promise<CheckFinding[]> {
   let client;
   try {
     client = await connect(connection);
   } catch (error) {
-    if (isKubeError(error))
-      return [fail("api", error.message, "give a kubeconfig that leads to the API server: --kubeconfig agent.kubeconfig")];
+    if (isKubeError(error)) return [fail("api", error.message, "use a kubeconfig of the API server: --kubeconfig agent.kubeconfig")];
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unknown) throw error;
-    return [warn("api", "No API server was asked: there is no kubeconfig here", "give one: --kubeconfig agent.kubeconfig")];
+    return [warn("api", "API server not checked: no kubeconfig found", "use --kubeconfig agent.kubeconfig")];
   }
   try {
-    return await reachApi(client, parts, signal);
+    return await checkApi(client, parts, signal);
   } finally {
     client.close();
   }
@@ -99,15 +98,15 @@ async function get(url: string, signal: AbortSignal): Promise<string | undefined
   }
 }
 
-const COLOURS: Readonly<Record<Level, Colour>> = { ok: "green", warn: "yellow", fail: "red" };
+const COLORS: Readonly<Record<CheckLevel, Color>> = { ok: "green", warn: "yellow", fail: "red" };
 const INDENT = " ".repeat(8);
 
-function text(findings: readonly Finding[], paint: Paint): string {
+function text(findings: readonly CheckFinding[], colorize: Colorize): string {
   const width = Math.max(...findings.map(({ check }) => check.length)) + 3;
   const lines = findings.flatMap(({ level, check, message, remedy }) => [
-    `${paint(COLOURS[level], level)}${" ".repeat(INDENT.length - level.length)}${check.padEnd(width)}${harmless(message)}`,
-    ...(remedy === undefined ? [] : [`${INDENT}${" ".repeat(width)}To do: ${harmless(remedy)}`]),
+    `${colorize(COLORS[level], level)}${" ".repeat(INDENT.length - level.length)}${check.padEnd(width)}${stripControlCharacters(message)}`,
+    ...(remedy === undefined ? [] : [`${INDENT}${" ".repeat(width)}Fix: ${stripControlCharacters(remedy)}`]),
   ]);
-  const count = (wanted: Level) => findings.filter(({ level }) => level === wanted).length;
-  return [...lines, "", `${count("ok")} fine, ${count("warn")} to think about, ${count("fail")} in the way`, ""].join("\n");
+  const count = (wanted: CheckLevel) => findings.filter(({ level }) => level === wanted).length;
+  return [...lines, "", `${count("ok")} ok, ${count("warn")} warnings, ${count("fail")} failed`, ""].join("\n");
 }

@@ -21,10 +21,10 @@ Examples:
   plumbline failover drill web -n shop
 `,
   );
-  configureStatus(command.command("status").description("Show every policy in one line: what it is, and what is in the way."));
-  configurePlan(command.command("plan").description("Show what would be done, in its order, and what is in the way."));
-  configureSwitch(command.command("switch").description("Make this site the primary or the secondary one, for one policy or for many."));
-  configureHistory(command.command("history").description("Show the latest switches: how long they took, and what they could have lost."));
-  configureDrill(command.command("drill").description("Try a policy on a copy: two sites on this machine, there and back."));
-  configureForgetPeer(command.command("forget-peer").description("Give up the other site and the token of a policy for good."));
+  configureStatus(command.command("status").description("Show each policy in one line: role, readiness and problems."));
+  configurePlan(command.command("plan").description("Show the steps of a switch in order, and what blocks them."));
+  configureSwitch(command.command("switch").description("Make this site primary or secondary, for one policy or for many."));
+  configureHistory(command.command("history").description("Show the latest switches: duration and possible data loss."));
+  configureDrill(command.command("drill").description("Try a policy on a copy: switch between two sites on this machine and back."));
+  configureForgetPeer(command.command("forget-peer").description("Remove the other site and the token of a policy permanently."));
 }

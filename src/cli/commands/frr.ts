@@ -5,19 +5,19 @@ import { createLog } from "../../kube/log.ts";
 import { FORWARDING } from "../../router/forwarding.ts";
 import {
   lbFrrRunDirectory,
-  type LoadBalancerOptions,
-  ROUTER_PLACE,
-  type RouterPlaceOptions,
-  withPart,
-  withRouterPlace,
+  type LoadBalancerHostOptions,
+  ROUTER_HOST_DEFAULTS,
+  type RouterHostOptions,
+  withFeatureFlag,
+  withRouterHostOptions,
 } from "../shared/agent-options.ts";
-import { FrrUnderUs } from "../shared/frr-supervisor.ts";
+import { ManagedFrr } from "../shared/frr-supervisor.ts";
 import { loadBalancerFrr } from "../shared/loadbalancer-on-node.ts";
 import { type LogLevel, withLogLevel } from "../shared/log-level.ts";
 import { frrOf } from "../shared/router-on-node.ts";
 import { untilStopped } from "../shared/signals.ts";
 
-interface RunOptions extends RouterPlaceOptions, Pick<LoadBalancerOptions, "lbFrrRunDirectory"> {
+interface RunOptions extends RouterHostOptions, Pick<LoadBalancerHostOptions, "lbFrrRunDirectory"> {
   router: "on" | "off";
   loadbalancer: "on" | "off";
   logLevel: LogLevel;
@@ -28,15 +28,15 @@ export function configure(command: Command): void {
 
   const running = command
     .command("run")
-    .description("Start FRR and keep it running, apart from the agent: the two can then be replaced apart.");
-  withPart(running, "router", "run the FRR of the router");
-  withPart(running, "loadbalancer", "run the FRR of the load balancer");
-  withLogLevel(withRouterPlace(running).addOption(lbFrrRunDirectory()))
+    .description("Start FRR and keep it running, apart from the agent, so that each can be upgraded alone.");
+  withFeatureFlag(running, "router", "run the FRR of the router");
+  withFeatureFlag(running, "loadbalancer", "run the FRR of the load balancer");
+  withLogLevel(withRouterHostOptions(running).addOption(lbFrrRunDirectory()))
     .addHelpText(
       "after",
       `
-For where the agent runs without --frr-start, as in a cluster. A daemon that dies or hangs is started again with what it last had; only the agent changes
-what it has. When this ends, the daemons go on as far as the container does, and the next run takes them over.
+Use it where the agent runs without --frr-start, as in a cluster. A daemon that exits or hangs is restarted with its last configuration; only the agent
+changes the configuration. When this command stops, the daemons keep running as long as the container does, and the next run takes them over.
 
 Examples:
   plumbline frr run
@@ -47,12 +47,12 @@ Examples:
 
   command
     .command("prepare")
-    .description("Make the network namespace that the router runs in, and have it forward.")
-    .option("--router-netns <name>", "the network namespace that the router runs in", ROUTER_PLACE.routerNetns)
+    .description("Create the router's network namespace and enable forwarding in it.")
+    .option("--router-netns <name>", "network namespace of the router", ROUTER_HOST_DEFAULTS.routerNetns)
     .addHelpText(
       "after",
       `
-All that needs a privileged container, once for each start of a machine: neither FRR nor the agent has to be one then.
+The only step that needs a privileged container, once per boot: FRR and the agent then need none.
 
 Example:
   plumbline frr prepare
@@ -69,7 +69,7 @@ async function run({ router, loadbalancer, logLevel, ...options }: RunOptions): 
     ...(loadbalancer === "on" ? [loadBalancerFrr(options, options, log.child({ frr: "loadbalancer" }))] : []),
   ];
   const running = instances.map(async (instance) => {
-    const ours = new FrrUnderUs({ instance, log });
+    const ours = new ManagedFrr({ instance, log });
     ours.up().catch(() => undefined);
     await ours.run(stop.signal);
     instance.router.close();
@@ -79,7 +79,7 @@ async function run({ router, loadbalancer, logLevel, ...options }: RunOptions): 
   await Promise.all(running);
 }
 
-async function prepare({ routerNetns }: Pick<RouterPlaceOptions, "routerNetns">): Promise<void> {
+async function prepare({ routerNetns }: Pick<RouterHostOptions, "routerNetns">): Promise<void> {
   const signal = AbortSignal.timeout(60_000);
   await ensureNamespace(routerNetns, signal);
   await setSysctls(FORWARDING, routerNetns, signal);

@@ -1,14 +1,14 @@
 import { type Command, Option } from "commander";
 import type { KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { connect, type ConnectionOptions, withLooking } from "../shared/connection.ts";
+import { connect, type ConnectionOptions, withReadSource } from "../shared/connection.ts";
 import { CliError, EXIT, failWith } from "../shared/exit.ts";
-import { paintFor } from "../print/color.ts";
-import { read, type ReadOut } from "../get/read.ts";
-import { jsonView, nameView, tableView, type View, yamlView } from "../get/view.ts";
-import { nothingFound } from "../resources/hints.ts";
+import { colorizeFor } from "../print/color.ts";
+import { read, type GetResult } from "../get/read.ts";
+import { jsonView, nameView, tableView, type ObjectView, yamlView } from "../get/view.ts";
+import { emptyListHint } from "../resources/hints.ts";
 import { labelOf } from "../resources/resolve.ts";
-import { select, type Selection, type SelectionOptions, withSelection } from "../resources/selection.ts";
+import { select, type ResourceSelection, type SelectionOptions, withSelection } from "../resources/selection.ts";
 
 const FORMATS = ["table", "wide", "yaml", "json", "name"] as const;
 
@@ -18,19 +18,19 @@ interface GetOptions extends ConnectionOptions, SelectionOptions {
 }
 
 export function configure(command: Command): void {
-  withLooking(withSelection(command))
-    .argument("<kind>", "kind, plural, short name or category; several with commas; or KIND/NAME")
-    .argument("[names...]", "only these")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(FORMATS).default("table"))
-    .option("-w, --watch", "go on, and print every change")
+  withReadSource(withSelection(command))
+    .argument("<kind>", "kind, plural, short name or category, comma-separated; or KIND/NAME")
+    .argument("[names...]", "names of the objects")
+    .addOption(new Option("-o, --output <format>", "output format").choices(FORMATS).default("table"))
+    .option("-w, --watch", "watch, and print every change")
     .addHelpText(
       "after",
       `
 Examples:
   plumbline get l3vni -A
   plumbline get ipaddresspool -n metallb-system -o wide
-  plumbline get plumbline -A                          every kind of Plumbline's
-  plumbline get l3vni red -n openperouter-system -w   and what becomes of it
+  plumbline get plumbline -A                          all Plumbline kinds
+  plumbline get l3vni red -n openperouter-system -w   and its changes
 `,
     )
     .action((kind: string, names: string[], options: GetOptions) => run([kind, ...names], options));
@@ -49,9 +49,14 @@ async function run(words: readonly string[], options: GetOptions): Promise<void>
   }
 }
 
-async function showTables(client: KubeClient, selections: readonly Selection[], options: GetOptions, signal: AbortSignal): Promise<void> {
+async function showTables(
+  client: KubeClient,
+  selections: readonly ResourceSelection[],
+  options: GetOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const texts: string[] = [];
-  const all: ReadOut<unknown>[] = [];
+  const all: GetResult<unknown>[] = [];
   for (const selection of selections) {
     const view = tableViewOf(selection, selections.length > 1, options);
     const readOut = await read(client, selection, view, signal);
@@ -64,11 +69,11 @@ async function showTables(client: KubeClient, selections: readonly Selection[], 
 
 async function showObjects(
   client: KubeClient,
-  selections: readonly Selection[],
-  view: View<KubeObject>,
+  selections: readonly ResourceSelection[],
+  view: ObjectView<KubeObject>,
   signal: AbortSignal,
 ): Promise<void> {
-  const all: ReadOut<KubeObject>[] = [];
+  const all: GetResult<KubeObject>[] = [];
   for (const selection of selections) all.push(await read(client, selection, view, signal));
   process.stdout.write(view.whole(all.flatMap(({ items }) => items)));
   await account(client, selections, all, signal);
@@ -77,8 +82,8 @@ async function showObjects(
 /** Says what was not there. A name that is missing is a no; a kind without objects is an answer. */
 async function account(
   client: KubeClient,
-  selections: readonly Selection[],
-  all: readonly ReadOut<unknown>[],
+  selections: readonly ResourceSelection[],
+  all: readonly GetResult<unknown>[],
   signal: AbortSignal,
 ): Promise<void> {
   const missing = all.flatMap((readOut) => readOut.missing);
@@ -86,32 +91,37 @@ async function account(
   const [first, ...others] = selections;
   if (missing.length > 0 || !first || all.some(({ items }) => items.length > 0)) return;
   const where = first.namespace === undefined ? "" : ` in namespace ${first.namespace}`;
-  const sentence = others.length > 0 ? `Nothing of these kinds${where}` : await nothingFound(client, first, signal);
+  const sentence = others.length > 0 ? `No objects of these kinds found${where}` : await emptyListHint(client, first, signal);
   process.stderr.write(`${sentence}\n`);
 }
 
-async function follow(client: KubeClient, selections: readonly Selection[], options: GetOptions, signal: AbortSignal): Promise<void> {
+async function follow(
+  client: KubeClient,
+  selections: readonly ResourceSelection[],
+  options: GetOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const [selection, ...others] = selections;
   if (!selection || others.length > 0 || selection.names.length > 1) {
-    throw new CliError("--watch follows one kind, or one object of it", EXIT.misuse);
+    throw new CliError("--watch takes one kind, or one object", EXIT.misuse);
   }
-  if (options.bundle !== undefined) throw new CliError("--watch follows a server, and a bundle does not change", EXIT.misuse);
+  if (options.bundle !== undefined) throw new CliError("--watch cannot be combined with --bundle", EXIT.misuse);
   const { watch } = await import("../get/watch.ts");
   const parts = { client, selection, signal };
   if (options.output === "table" || options.output === "wide") await watch({ ...parts, view: tableViewOf(selection, false, options) });
   else await watch({ ...parts, view: await objectView(options.output, selections) });
 }
 
-function tableViewOf({ resource, namespace }: Selection, several: boolean, { output }: GetOptions) {
+function tableViewOf({ resource, namespace }: ResourceSelection, several: boolean, { output }: GetOptions) {
   return tableView({
-    paint: paintFor(process.stdout),
+    paint: colorizeFor(process.stdout),
     wide: output === "wide",
     namespaces: namespace === undefined && resource.scope === "Namespaced",
     ...(several && { prefix: `${labelOf(resource)}/` }),
   });
 }
 
-async function objectView(output: "yaml" | "json" | "name", selections: readonly Selection[]): Promise<View<KubeObject>> {
+async function objectView(output: "yaml" | "json" | "name", selections: readonly ResourceSelection[]): Promise<ObjectView<KubeObject>> {
   if (output === "name") return nameView();
   if (output === "json") return jsonView(selections.length === 1 ? (selections[0]?.resource.kind ?? "") : "List");
   const { stringify } = await import("yaml");

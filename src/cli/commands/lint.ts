@@ -2,13 +2,13 @@ import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import { LOAD_BALANCER } from "../shared/agent-options.ts";
 import { EXIT } from "../shared/exit.ts";
-import { lint, type PlacedFailure } from "../lint/lint.ts";
-import { LINT_RULES, LINT_WARNERS } from "../lint/rules.ts";
+import { lint, type LocatedFailure } from "../lint/lint.ts";
+import { LINT_RULES, LINT_WARNING_RULES } from "../lint/rules.ts";
 import { readInputs } from "../manifests/input.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { failureLine } from "../print/failure-line.ts";
 import { printItems } from "../print/items.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 import { warn } from "../print/warn.ts";
 
 interface LintOptions {
@@ -22,17 +22,17 @@ interface LintOptions {
 
 export function configure(command: Command): void {
   command
-    .requiredOption("-f, --filename <path...>", "files, directories with all below them, - for standard input")
-    .option("--node <name>", "the node that they are meant for; otherwise what every node would say")
-    .option("--interfaces <names>", "the interfaces that the node has, with commas", (names: string) => names.split(","))
-    .option("--metallb-namespace <name>", "where the load balancer's configuration is", LOAD_BALANCER.metallbNamespace)
-    .option("--strict", "exit 1 on warnings too, such as references to objects that are not given")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .requiredOption("-f, --filename <path...>", "files or directories (recursive), or - for standard input")
+    .option("--node <name>", "check for this node (default: for every node)")
+    .option("--interfaces <names>", "comma-separated interfaces of the node", (names: string) => names.split(","))
+    .option("--metallb-namespace <name>", "namespace of the load balancer's configuration", LOAD_BALANCER.metallbNamespace)
+    .option("--strict", "exit with 1 on warnings too, such as references to missing objects")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
-Needs no server. Exit 1 when anything is wrong. What may be right, such as a
-reference to an object that is not among the files, is a warning.
+Needs no server. Exit code 1 on errors. What may be right, such as a reference to
+an object that is not in the files, is a warning.
 
 Examples:
   plumbline lint -f examples
@@ -46,24 +46,26 @@ Examples:
 async function run({ filename, output, node, interfaces, metallbNamespace, strict }: LintOptions): Promise<void> {
   const inputs = await readInputs(filename);
   const context = { metallbNamespace, ...(node !== undefined && { node }), ...(interfaces && { interfaces }) };
-  const { failures, warnings } = lint(inputs, context, LINT_RULES, LINT_WARNERS);
+  const { failures, warnings } = lint(inputs, context, LINT_RULES, LINT_WARNING_RULES);
   for (const warning of warnings) warn(warning);
   if (output === "json") printItems("Failure", failures);
   else print(report(failures, warnings.length, inputs.inputs.length));
   if (failures.length > 0 || (strict && warnings.length > 0)) process.exitCode = EXIT.no;
 }
 
-function report(failures: readonly PlacedFailure[], warnings: number, objects: number): string {
-  const paint = paintFor(process.stdout);
-  const lines = failures.map((failure) => `${paint("bold", harmless(`${failure.file}:${failure.line}`))}: ${failureLine(failure)}`);
+function report(failures: readonly LocatedFailure[], warnings: number, objects: number): string {
+  const colorize = colorizeFor(process.stdout);
+  const lines = failures.map(
+    (failure) => `${colorize("bold", stripControlCharacters(`${failure.file}:${failure.line}`))}: ${failureLine(failure)}`,
+  );
   const counts = [
     count(objects, "object"),
     ...(failures.length > 0 ? [count(failures.length, "failure")] : []),
     ...(warnings > 0 ? [count(warnings, "warning")] : []),
-    ...(failures.length + warnings === 0 ? ["nothing wrong"] : []),
+    ...(failures.length + warnings === 0 ? ["no problems"] : []),
   ];
   const color = failures.length > 0 ? "red" : warnings > 0 ? "yellow" : "green";
-  return [...lines, paint(color, counts.join(", ")), ""].join("\n");
+  return [...lines, colorize(color, counts.join(", ")), ""].join("\n");
 }
 
 function count(number: number, noun: string): string {

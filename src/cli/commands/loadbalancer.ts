@@ -1,25 +1,25 @@
 import type { Command } from "commander";
 import { createLog } from "../../kube/log.ts";
 import { removals } from "../../loadbalancer/uninstall.ts";
-import { type LoadBalancerOptions, type RouterPlaceOptions, withLoadBalancerPlace } from "../shared/agent-options.ts";
+import { type LoadBalancerHostOptions, type RouterHostOptions, withLoadBalancerHostOptions } from "../shared/agent-options.ts";
 import { clean } from "../shared/uninstall.ts";
 import { loadBalancerFrr } from "../shared/loadbalancer-on-node.ts";
 
-type CleanOptions = Pick<RouterPlaceOptions, "hostNetns" | "stateDirectory" | "frrRoot"> &
-  Pick<LoadBalancerOptions, "lbFrrRunDirectory"> & { yes?: boolean };
+type CleanOptions = Pick<RouterHostOptions, "hostNetns" | "stateDirectory" | "frrRoot"> &
+  Pick<LoadBalancerHostOptions, "lbFrrRunDirectory"> & { yes?: boolean };
 
 export function configure(command: Command): void {
   command.addHelpText("after", "\nExample:\n  plumbline loadbalancer clean\n");
-  withLoadBalancerPlace(
+  withLoadBalancerHostOptions(
     command
       .command("clean")
-      .description("Take away all that the load balancer left on this machine: FRR, service addresses, nftables, what it remembers."),
+      .description("Remove everything of the load balancer from this machine: FRR, service addresses, nftables, state."),
   )
-    .option("--yes", "do it; otherwise only say what would be done")
+    .option("--yes", "remove it (default: only print what would be removed)")
     .addHelpText(
       "after",
       `
-For a machine that leaves. Stop the agent first: it would put everything back. Services stop being announced from here.
+For decommissioning a machine. Stop the agent first, or it restores everything. Services are no longer announced from here.
 
 Examples:
   plumbline loadbalancer clean

@@ -1,19 +1,19 @@
 import { type Command, Option } from "commander";
 import { print, printError } from "../../kube/printable.ts";
 import { seconds } from "../../util/duration.ts";
-import { blame } from "../../connectivity/analysis/common-cause.ts";
-import { counted } from "../../connectivity/analysis/labels.ts";
+import { commonCauses } from "../../connectivity/analysis/common-cause.ts";
+import { plural } from "../../connectivity/analysis/labels.ts";
 import { CAPS } from "../../connectivity/history/history.ts";
 import { type Incident, incidentsOf } from "../../connectivity/analysis/incidents.ts";
-import { saidThen, type Told } from "../../connectivity/analysis/results-during.ts";
-import { connect, timeOf } from "../shared/connection.ts";
+import { resultsDuring, type CheckWithOutages } from "../../connectivity/analysis/results-during.ts";
+import { connect, snapshotTime } from "../shared/connection.ts";
 import { drawIncidents, overlaps } from "../checks/draw-incidents.ts";
 import { incidentItem } from "../checks/plain-items.ts";
 import { type CheckSelection, noChecks, readChecks, withCheckSelection } from "../checks/read-checks.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 
 interface OutagesOptions extends CheckSelection {
   since: string;
@@ -25,12 +25,12 @@ const EXPLAINED = 20;
 
 export function configure(command: Command): void {
   withCheckSelection(command)
-    .option("--since <duration>", "how far back: 90m, 24h, 7d", "24h")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .option("--since <duration>", "how far back, such as 90m, 24h or 7d", "24h")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
-Outages that can have begun and ended together are one line. Each check keeps its latest ${CAPS.outages} outages.
+Outages that may have started and ended together share a line. Each check keeps its latest ${CAPS.outages} outages.
 
 Examples:
   plumbline outages
@@ -46,7 +46,7 @@ async function run(options: OutagesOptions): Promise<void> {
   const { signal } = new AbortController();
   const client = await connect(options);
   try {
-    const now = timeOf(client);
+    const now = snapshotTime(client);
     const { all } = await readChecks(client, options, now, signal);
     if (all.length === 0) throw noChecks(options);
     const from = now - lengthMs;
@@ -65,9 +65,9 @@ async function run(options: OutagesOptions): Promise<void> {
     }
     const lines =
       incidents.length === 0
-        ? [`No outage in the last ${options.since}, by ${counted(all.length, "check")}`]
-        : drawIncidents(incidents, now, paintFor(process.stdout));
-    const words = explained.flatMap(({ sentences }, at) => sentences.map((sentence) => `${at + 1}: ${harmless(sentence)}`));
+        ? [`No outage in the last ${options.since}, by ${plural(all.length, "check")}`]
+        : drawIncidents(incidents, now, colorizeFor(process.stdout));
+    const words = explained.flatMap(({ sentences }, at) => sentences.map((sentence) => `${at + 1}: ${stripControlCharacters(sentence)}`));
     print([...lines, ...(words.length > 0 ? ["", "What the checks say of it:", ...words.map((line) => `  ${line}`)] : []), ""].join("\n"));
     warn(all, from);
   } finally {
@@ -76,29 +76,29 @@ async function run(options: OutagesOptions): Promise<void> {
 }
 
 /** What the outages of an incident have in common, seen beside what worked at the time. */
-function explanation(all: readonly Told[], incident: Incident): string[] {
+function explanation(all: readonly CheckWithOutages[], incident: Incident): string[] {
   const own = new Set(incident.outages.map(({ said }) => said.check));
-  return blame(saidThen(all, incident))
+  return commonCauses(resultsDuring(all, incident))
     .filter(({ failing }) => failing.some(({ check }) => own.has(check)))
     .map(({ sentence }) => sentence)
     .slice(0, 3);
 }
 
 /** What is not in the picture. */
-function warn(all: readonly Told[], from: number): void {
+function warn(all: readonly CheckWithOutages[], from: number): void {
   const full = all.filter(({ outages }) => outages.length >= CAPS.outages && (outages.at(-1)?.brokenBy ?? 0) > from).length;
   const silent = all.filter(({ said }) => said.verdict === "unknown").length;
   if (full > 0)
-    printError(`Warning: ${counted(full, "check")} had more outages than are kept; the oldest are missing
+    printError(`Warning: ${plural(full, "check")} had more outages than are kept; the oldest are missing
 `);
   if (silent > 0)
-    printError(`Warning: nothing is heard of ${counted(silent, "check")} at present; plumbline connectivity says why
+    printError(`Warning: nothing is heard of ${plural(silent, "check")} at present; plumbline connectivity says why
 `);
 }
 
 function lengthOf(text: string): number {
   const days = /^(\d+)d$/.exec(text)?.[1];
   const length = days === undefined ? seconds(text) : Number(days) * 86_400;
-  if (length === undefined || length <= 0) throw new CliError(`--since ${text} is no length of time; write 90m, 24h or 7d`, EXIT.misuse);
+  if (length === undefined || length <= 0) throw new CliError(`--since ${text} is not a duration: use 90m, 24h or 7d`, EXIT.misuse);
   return length * 1000;
 }

@@ -17,7 +17,7 @@ export function configure(command: Command): void {
     const line = lineOf(command);
     return `\nExamples:\n  ${line} check tcp-endpoint\n  ${line} check tcp-endpoint --once 10.0.134.23:2379 etcd.example.com:2379\n  ${line} prune --dry-run\n`;
   });
-  const check = command.command("check").description("Try whether targets can be reached.");
+  const check = command.command("check").description("Check whether targets are reachable.");
   check.addHelpText("after", ({ command }) => `\nExample:\n  ${lineOf(command)} tcp-endpoint --once 10.0.134.23:2379\n`);
   configureTcpEndpoint(check.command("tcp-endpoint"));
   configurePrune(command.command("prune"));
@@ -25,14 +25,17 @@ export function configure(command: Command): void {
 
 function configureTcpEndpoint(command: Command): void {
   withLogLevel(withCluster(command))
-    .description("Look names up and connect to TCP endpoints, every minute.")
-    .argument("[targets...]", "HOST:PORT=CHECK writes the result into that PodNetworkConnectivityCheck; HOST:PORT needs no cluster")
-    .option("--once", "try everything once, print what came of it, write nothing")
-    .addOption(new Option("--interval <duration>", "how often each target is tried").argParser(parseCheckInterval).default(60_000, "1m"))
-    .option("-o, --output <format>", "json for programs, where results are printed", oneOf(["json"]))
+    .description("Resolve names and connect to TCP endpoints, every minute.")
+    .argument(
+      "[targets...]",
+      "HOST:PORT=CHECK writes the result to that PodNetworkConnectivityCheck; HOST:PORT prints it and needs no cluster",
+    )
+    .option("--once", "try each target once and print the results, without writing them")
+    .addOption(new Option("--interval <duration>", "interval of each check").argParser(parseCheckInterval).default(60_000, "1m"))
+    .option("-o, --output <format>", "json for scripts, for printed results", oneOf(["json"]))
     .addOption(allowTargetOption())
-    .option("--state-dir <directory>", "where results are kept until the API has them", "/var/lib/p2pnc")
-    .option("--health-address <address>", "/livez, /readyz and /metrics are served here; otherwise nowhere")
+    .option("--state-dir <directory>", "directory for results that the API does not have yet", "/var/lib/p2pnc")
+    .option("--health-address <address>", "address for /livez, /readyz and /metrics (default: not served)")
     .addHelpText("after", ({ command }) => {
       const line = lineOf(command);
       return `
@@ -71,15 +74,11 @@ async function check(targets: string[], { once = false, output, ...options }: Ch
 
 function configurePrune(command: Command): void {
   withLogLevel(withCluster(command))
-    .description("Delete checks that nobody has a use for: long without any activity, and without a pod that could make them.")
+    .description("Delete unused checks: without activity for long, and without a pod that could run them.")
     .option("--namespace <name>", "only the checks in here; otherwise POD_NAMESPACE, and without that all", process.env["POD_NAMESPACE"])
-    .addOption(
-      new Option("--older-than <duration>", "how long nothing must have happened to a check")
-        .argParser(parseHours)
-        .default(48 * HOUR_MS, "48h"),
-    )
-    .option("--dry-run", "only say what would be deleted")
-    .option("--health-address <address>", "/livez, /readyz and /metrics are served here; otherwise nowhere")
+    .addOption(new Option("--older-than <duration>", "minimum time without activity").argParser(parseHours).default(48 * HOUR_MS, "48h"))
+    .option("--dry-run", "only print what would be deleted")
+    .option("--health-address <address>", "address for /livez, /readyz and /metrics (default: not served)")
     .addHelpText("after", ({ command }) => {
       const line = lineOf(command);
       return `
@@ -98,7 +97,7 @@ const HOUR_MS = 3_600_000;
 
 function parseHours(text: string): number {
   const hours = Number(/^(\d+)h$/.exec(text)?.[1] ?? Number.NaN);
-  if (!(hours >= 1 && hours <= 8_760)) throw new InvalidArgumentError("It is a number of hours from 1h to 8760h, such as 48h.");
+  if (!(hours >= 1 && hours <= 8_760)) throw new InvalidArgumentError("Must be a number of hours from 1h to 8760h, such as 48h.");
   return hours * HOUR_MS;
 }
 

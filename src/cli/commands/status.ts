@@ -1,19 +1,19 @@
 import type { Command } from "commander";
 import { print } from "../../kube/printable.ts";
-import { connect, timeOf } from "../shared/connection.ts";
+import { connect, snapshotTime } from "../shared/connection.ts";
 import { clusterStatus, drawStatus } from "../why/draw-status.ts";
-import { exitCodeFor, type ExplainingOptions, warnOfUnread, withExplaining } from "../explaining/options.ts";
+import { exitCodeFor, type ExplainingOptions, warnOfUnread, withExplaining } from "../why/options.ts";
 import { readGraph } from "../why/read-graph.ts";
 import { printItems } from "../print/items.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 
 export function configure(command: Command): void {
   withExplaining(command)
     .addHelpText(
       "after",
       `
-One screen for the whole cluster: each domain, each node, and what is to blame for what is wrong. Exit 1 when something is wrong, 3 when nothing is in what
-could be read and not everything could.
+One screen for the whole cluster: each domain, each node, and the problems. Exit code 1 when there are problems, 3 when there are none but some kinds
+could not be read.
 
 Examples:
   plumbline status
@@ -27,11 +27,11 @@ Examples:
 async function run(options: ExplainingOptions): Promise<void> {
   const client = await connect(options);
   try {
-    const read = await readGraph(client, options, timeOf(client), new AbortController().signal);
+    const read = await readGraph(client, options, snapshotTime(client), new AbortController().signal);
     warnOfUnread(read);
     const status = clusterStatus(read.graph.verdicts(), read.graph.causes());
     if (options.output === "json") printItems("ClusterStatus", [status]);
-    else print(`${drawStatus(status, timeOf(client), paintFor(process.stdout), read.unread.length === 0).join("\n")}\n`);
+    else print(`${drawStatus(status, snapshotTime(client), colorizeFor(process.stdout), read.unread.length === 0).join("\n")}\n`);
     process.exitCode = exitCodeFor(status.causes.length > 0, read);
   } finally {
     client.close();

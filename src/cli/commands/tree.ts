@@ -11,14 +11,14 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print } from "../../kube/printable.ts";
 import type { RouterObjects } from "../../router/observed.ts";
-import { rendering } from "../../router/render/preview.ts";
+import { previewNode } from "../../router/render/preview.ts";
 import { plan } from "../../router/plan.ts";
-import { connect, type ConnectionOptions, withLooking } from "../shared/connection.ts";
+import { connect, type ConnectionOptions, withReadSource } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { printItems } from "../print/items.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 import { drawTree, type Leaf } from "../router/draw-tree.ts";
-import { imagine, nodeNamed, nodesOf, routerObjects } from "../router/offline-node.ts";
+import { observeOffline, nodeNamed, nodesOf, routerObjects } from "../router/offline-node.ts";
 import { readRouter } from "../router/read-router.ts";
 
 interface TreeOptions extends ConnectionOptions {
@@ -34,15 +34,15 @@ interface Tree {
 }
 
 export function configure(command: Command): void {
-  withLooking(command)
+  withReadSource(command)
     .option("--node <name>", "only this node")
-    .option("-f, --filename <path...>", "what manifests would come to, instead of what is; - for standard input")
-    .option("--router-namespace <name>", "where router configuration counts", "openperouter-system")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .option("-f, --filename <path...>", "use these manifests instead of the cluster; - for standard input")
+    .option("--router-namespace <name>", "namespace of the router's configuration", "openperouter-system")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
-Exit 1 when anything has failed.
+Exit code 1 when a resource has failed.
 
 Examples:
   plumbline tree
@@ -55,9 +55,9 @@ Examples:
 
 async function run(options: TreeOptions): Promise<void> {
   const trees = options.filename ? await fromFiles(options.filename, options) : await fromServer(options);
-  const paint = paintFor(process.stdout);
+  const colorize = colorizeFor(process.stdout);
   if (options.output === "json") printItems("RouterTree", trees);
-  else print(trees.map(({ node, resources }) => `${drawTree(node, resources, paint)}\n`).join("\n"));
+  else print(trees.map(({ node, resources }) => `${drawTree(node, resources, colorize)}\n`).join("\n"));
   if (trees.some(({ resources }) => resources.some(({ failures }) => failures.length > 0))) process.exitCode = EXIT.no;
 }
 
@@ -67,8 +67,8 @@ async function fromFiles(paths: readonly string[], { node, routerNamespace }: Tr
   const nodes = node !== undefined ? [nodeNamed(node, objects)] : described.length > 0 ? described : [nodeNamed("any node", objects)];
   const router = routerObjects(objects);
   return nodes.map((one) => {
-    const observed = imagine(one, router, objects);
-    const { failures } = rendering(observed);
+    const observed = observeOffline(one, router, objects);
+    const { failures } = previewNode(observed);
     const resources = plan(observed).selected.map((selected) => leafOf(selected, failures, router));
     return { node: one.name, resources };
   });
@@ -81,7 +81,7 @@ async function fromServer(options: TreeOptions): Promise<Tree[]> {
   try {
     const statuses = await listed(client, RouterNodeConfigurationStatus, namespace, signal);
     const chosen = statuses.filter(({ metadata }) => node === undefined || metadata.name === node);
-    if (chosen.length === 0) throw new CliError(await nobody(client, node, namespace, signal), EXIT.no);
+    if (chosen.length === 0) throw new CliError(await none(client, node, namespace, signal), EXIT.no);
     const router: RouterObjects = {
       underlays: await listed(client, Underlay, namespace, signal),
       l2vnis: await listed(client, L2VNI, namespace, signal),
@@ -103,8 +103,8 @@ async function listed<T extends KubeObject>(client: KubeClient, kind: Kind<T>, n
   return items.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-async function nobody(client: KubeClient, node: string | undefined, namespace: string, signal: AbortSignal): Promise<string> {
-  if (node === undefined) return `No node has reported from namespace ${namespace}; agents say what became of its configuration there`;
+async function none(client: KubeClient, node: string | undefined, namespace: string, signal: AbortSignal): Promise<string> {
+  if (node === undefined) return `No node has reported in namespace ${namespace}: check --router-namespace and the agents`;
   const known = await client
     .resource(Node)
     .get(node, { signal })
@@ -112,7 +112,7 @@ async function nobody(client: KubeClient, node: string | undefined, namespace: s
       if (isKubeError(error, "NotFound") || isKubeError(error, "Forbidden")) return undefined;
       throw error;
     });
-  return known ? `The agent on node ${node} has not reported yet in namespace ${namespace}` : `There is no node ${node} that has reported`;
+  return known ? `The agent on node ${node} has not reported yet in namespace ${namespace}` : `Node ${node} not found`;
 }
 
 interface Resource {

@@ -9,9 +9,9 @@ import type { Prefix } from "../../ip/prefix.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { createLog, type Log } from "../../kube/log.ts";
-import { allowTargetOption, CHECKS, LOAD_BALANCER, ROUTER_PLACE } from "../shared/agent-options.ts";
+import { allowTargetOption, CHECKS, LOAD_BALANCER, ROUTER_HOST_DEFAULTS } from "../shared/agent-options.ts";
 import { embeddedAccess } from "../shared/connection.ts";
-import { addControllerParts } from "../shared/controller-components.ts";
+import { addControllerComponents } from "../shared/controller-components.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { localPageOption, type PageAddress } from "../dashboard/page-address.ts";
 import { untilStopped } from "../shared/signals.ts";
@@ -34,17 +34,17 @@ const METALLB_NAMESPACE = "metallb-system";
 
 export function configure(command: Command): void {
   command
-    .option("--dir <directory>", "the manifests, all below them included", process.env["PLUMBLINE_DIR"] || ".")
+    .option("--dir <directory>", "directory of manifests (recursive)", process.env["PLUMBLINE_DIR"] || ".")
     .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443", listenAddress)
-    .option("--router", "also be the router of this machine, which then has a Node object; needs root and FRR")
-    .option("--loadbalancer", "also announce Services from this machine, which then has a Node object; needs root and, for BGP, FRR")
-    .option("--connectivity", "also make the connectivity checks of this machine, which then has a Node object")
+    .option("--router", "also run the router of this machine, and create its Node; needs root and FRR")
+    .option("--loadbalancer", "also announce Services from this machine, and create its Node; needs root and, for BGP, FRR")
+    .option("--connectivity", "also run the connectivity checks of this machine, and create its Node")
     .addOption(allowTargetOption())
     .addOption(localPageOption())
     .addHelpText(
       "after",
       `
-Runs until Ctrl-C. Edit the files meanwhile, and speak to it from another terminal. What programs write is kept in DIR/.plumbline.
+Runs until Ctrl-C. Edit the files, or use it from another terminal. State is kept in DIR/.plumbline.
 
 Examples:
   plumbline up --dir examples
@@ -59,9 +59,9 @@ Examples:
 async function run({ dir, listen, router = false, loadbalancer = false, connectivity = false, ...options }: UpOptions): Promise<void> {
   const flag = router ? "--router" : "--loadbalancer";
   if ((router || loadbalancer) && process.getuid?.() !== 0)
-    throw new CliError(`${flag} changes this machine's network, so it needs root`, EXIT.misuse);
+    throw new CliError(`${flag} needs root: it changes this machine's network`, EXIT.misuse);
   if (!(await stat(dir).catch(() => undefined))?.isDirectory()) {
-    throw new CliError(`${dir} is not a directory; create it, or name another with --dir`, EXIT.misuse);
+    throw new CliError(`${dir} is not a directory: create it, or use --dir`, EXIT.misuse);
   }
   const directory = resolve(dir);
   let view: LiveView | undefined;
@@ -71,7 +71,7 @@ async function run({ dir, listen, router = false, loadbalancer = false, connecti
   await using embedded = await start(directory, listen, log);
   const forget = recordUp({ directory, endpoint: { socket: embedded.socket } });
   const stop = new AbortController();
-  const lines = head(dir, embedded);
+  const lines = head(dir, embedded, { router, loadbalancer });
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
   const onPage = (line: string) => {
     if (onTerminal) lines.splice(1, 0, line);
@@ -87,9 +87,9 @@ async function run({ dir, listen, router = false, loadbalancer = false, connecti
     stop.abort();
     forget();
     await controller;
-    process.stdout.write(`Stopped. What programs wrote is kept in ${join(dir, ".plumbline")}.\n`);
-    if (router) process.stdout.write(`The router goes on as it is; to take it away: ${ownName()} router clean --yes\n`);
-    if (loadbalancer) process.stdout.write(`What is announced goes on; to take it away: ${ownName()} loadbalancer clean --yes\n`);
+    process.stdout.write(`Stopped. State is kept in ${join(dir, ".plumbline")}.\n`);
+    if (router) process.stdout.write(`The router keeps running. To remove it: ${ownName()} router clean --yes\n`);
+    if (loadbalancer) process.stdout.write(`Announcements stay. To remove them: ${ownName()} loadbalancer clean --yes\n`);
   }
 }
 
@@ -122,14 +122,14 @@ async function runParts(
 ): Promise<void> {
   const client = new KubeClient(embeddedAccess(directory, embedded.socket));
   const manager = new Manager({ client, log });
-  addControllerParts({
+  addControllerComponents({
     manager,
     client,
     log,
     namespace: NAMESPACE,
     routerNamespace: ROUTER_NAMESPACE,
     loadBalancer: { namespace: METALLB_NAMESPACE },
-    settle: nothingToSettle,
+    settle: noOldWrites,
   });
   // Last of all, so that what it reads is what the others read.
   const addPage = async () => {
@@ -139,7 +139,7 @@ async function runParts(
     void addLocalPage({ manager, places, address: pageAddress, log }).then(onPage);
   };
   if (router || loadbalancer || connectivity) {
-    const { addAgentParts } = await import("../shared/agent-components.ts");
+    const { addAgentComponents: addAgentParts } = await import("../shared/agent-components.ts");
     const { ensureOwnNode } = await import("../live-view/own-node.ts");
     const node = await ensureOwnNode(client, signal);
     const agent = addAgentParts({
@@ -149,7 +149,7 @@ async function runParts(
       node,
       namespace: NAMESPACE,
       // What changes this machine outlives the directory; what only looks goes with it, and needs no root.
-      place: router || loadbalancer ? ROUTER_PLACE : { ...ROUTER_PLACE, stateDirectory: join(directory, ".plumbline") },
+      place: router || loadbalancer ? ROUTER_HOST_DEFAULTS : { ...ROUTER_HOST_DEFAULTS, stateDirectory: join(directory, ".plumbline") },
       startFrr: true,
       ...(router && { routerNamespace: ROUTER_NAMESPACE }),
       ...(loadbalancer && { loadbalancer: LOAD_BALANCER }),
@@ -170,15 +170,17 @@ function ownName(): string {
   return path.includes("/") ? path : `./${path}`;
 }
 
-function nothingToSettle(): Promise<void> {
+function noOldWrites(): Promise<void> {
   return Promise.resolve();
 }
 
-function head(dir: string, { tcp }: Embedded): string[] {
+function head(dir: string, { tcp }: Embedded, { router, loadbalancer }: Pick<Parts, "router" | "loadbalancer">): string[] {
+  const off = [...(router ? [] : ["router (--router)"]), ...(loadbalancer ? [] : ["load balancer (--loadbalancer)"])];
   return [
     `Plumbline serves ${dir}. Edit the files, or in another terminal: ${ownName()} get plumbline -A`,
     ...(tcp ? [`kubectl: export KUBECONFIG=${tcp.kubeconfig}`] : []),
-    "Ctrl-C ends it.",
+    ...(off.length > 0 ? [`Off: ${off.join(", ")}. They change this machine's network and need root.`] : []),
+    "Press Ctrl-C to stop.",
   ];
 }
 
@@ -192,20 +194,20 @@ async function start(directory: string, listen: string | undefined, log: Log): P
     const { syscall, code = "" } = error as NodeJS.ErrnoException;
     if (["EACCES", "EPERM", "EROFS"].includes(code) && syscall !== "listen") {
       throw new CliError(
-        `${join(directory, ".plumbline")}, where the state is kept, cannot be written (${code}); serve a directory of yours`,
+        `${join(directory, ".plumbline")}, the state directory, cannot be written (${code}): use a directory you can write to`,
         EXIT.unknown,
         { cause: error },
       );
     }
     if (syscall !== "listen") throw error;
-    throw new CliError(`--listen ${listen} is not possible: ${why(code)}`, EXIT.unknown, { cause: error });
+    throw new CliError(`cannot listen on ${listen}: ${why(code)}`, EXIT.unknown, { cause: error });
   }
 }
 
 function why(code: string): string {
-  if (code === "EADDRINUSE") return "someone listens there already; choose another port";
+  if (code === "EADDRINUSE") return "the port is in use; choose another";
   if (code === "EADDRNOTAVAIL") return "this machine does not have the address";
-  return code === "EACCES" ? "ports below 1024 are for root" : code;
+  return code === "EACCES" ? "ports below 1024 need root" : code;
 }
 
 function listenAddress(text: string): string {
@@ -213,6 +215,6 @@ function listenAddress(text: string): string {
     parseListenAddress(text);
     return text;
   } catch {
-    throw new InvalidArgumentError("It is an address with a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses.");
+    throw new InvalidArgumentError("Must be an address with a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses.");
   }
 }

@@ -12,7 +12,7 @@ export const VERSION: string =
 
 export function configure(command: Command): void {
   command
-    .option("-o, --output <format>", "json for programs")
+    .option("-o, --output <format>", "json for scripts")
     .addHelpText("after", "\nExample:\n  plumbline version -o json\n")
     .action((options: { output?: string }) => {
       const item = { version: VERSION, node: process.version };

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { program } from "../program.ts";
-import { type Place, readLine } from "./parse-line.ts";
+import { type CompletionContext, parseCommandLine } from "./parse-line.ts";
 
 const whole = await program(() => true);
 
 function textsAt(...words: string[]): string[] {
-  const { place } = readLine(whole, words);
+  const { place } = parseCommandLine(whole, words);
   return place.is === "one of" ? place.candidates.map(({ text }) => text) : [];
 }
 
@@ -20,7 +20,7 @@ test("a dash begins an option of the command", () => {
   expect(textsAt("apply", "-f", "a.yaml", "-")).toContain("--reset");
 });
 
-test.for<[string[], Place]>([
+test.for<[string[], CompletionContext]>([
   [["get", ""], { is: "kind" }],
   [["get", "-A", ""], { is: "kind" }],
   [["get", "-n", "x", ""], { is: "kind" }],
@@ -38,7 +38,7 @@ test.for<[string[], Place]>([
   [["version", ""], { is: "other" }],
   [["nonsense", "more", ""], { is: "one of", candidates: expect.any(Array) as never }],
 ])("at the end of %j is %j", ([words, place]) => {
-  expect(readLine(whole, words).place).toEqual(place);
+  expect(parseCommandLine(whole, words).place).toEqual(place);
 });
 
 test("choices are completed", () => {
@@ -49,19 +49,19 @@ test("choices are completed", () => {
 
 test("what can be broken in the lab, and where, is offered with what it does", () => {
   expect(textsAt("lab", "break", "")).toEqual(expect.arrayContaining(["link-down", "peer-unreachable", "volume-refuses"]));
-  expect(textsAt("lab", "mend", "peer-unreachable", "--site", "")).toEqual(["east", "west"]);
+  expect(textsAt("lab", "fix", "peer-unreachable", "--site", "")).toEqual(["east", "west"]);
   expect(textsAt("lab", "break", "link-down", "--node", "")).toEqual(["node1", "node2", "node3"]);
   expect(textsAt("lab", "link", "")).toEqual(expect.arrayContaining(["node1-tor", "client2-lan"]));
   expect(textsAt("lab", "up", "--tors", "")).toEqual(["1", "2"]);
-  const { place } = readLine(whole, ["lab", "break", ""]);
+  const { place } = parseCommandLine(whole, ["lab", "break", ""]);
   expect(place.is === "one of" && place.candidates).toContainEqual({
     text: "peer-unreachable",
-    about: "the site no longer reaches the other one",
+    about: "the site can no longer reach its peer",
   });
 });
 
 test("options that are there already are known", () => {
-  expect(readLine(whole, ["get", "--dir=x", "-n", "shop", "-A", "l3vni", ""]).options).toEqual({
+  expect(parseCommandLine(whole, ["get", "--dir=x", "-n", "shop", "-A", "l3vni", ""]).options).toEqual({
     dir: "x",
     namespace: "shop",
     allNamespaces: "true",

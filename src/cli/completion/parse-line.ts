@@ -1,30 +1,35 @@
-import type { Command, Option } from "commander";
-import { DEFAULT_TOPOLOGY } from "../../../lab/net/topology.ts";
-import { FAULTS } from "../lab/faults.ts";
-import { SITE_FAULTS } from "../../../lab/faults/site-faults.ts";
+import type { Argument, Command, Option } from "commander";
 
 /** What a shell's user is about to type. */
-export type Place =
-  | { is: "one of"; candidates: readonly Candidate[] }
+export type CompletionContext =
+  | { is: "one of"; candidates: readonly Completion[] }
   | { is: "namespace" }
   | { is: "kind" }
   | { is: "name"; kind: string; taken: readonly string[] }
   /** A file, or something that only the user knows. */
   | { is: "other" };
 
-export interface Candidate {
+export interface Completion {
   readonly text: string;
   readonly about?: string;
 }
 
 export interface Line {
-  readonly place: Place;
+  readonly place: CompletionContext;
   /** The values of options that are there already, by long name: `namespace`, `dir`. */
   readonly options: Readonly<Record<string, string>>;
 }
 
+const SUGGESTED = new WeakMap<Argument, readonly Completion[]>();
+
+/** Offers candidates for an argument that takes other values too, or whose help lists them in another way. */
+export function suggest(argument: Argument, candidates: readonly Completion[]): Argument {
+  SUGGESTED.set(argument, candidates);
+  return argument;
+}
+
 /** Understands a line up to its last word, which is the one to be completed. */
-export function readLine(program: Command, words: readonly string[]): Line {
+export function parseCommandLine(program: Command, words: readonly string[]): Line {
   const current = words.at(-1) ?? "";
   const options: Record<string, string> = {};
   const positional: string[] = [];
@@ -49,7 +54,7 @@ export function readLine(program: Command, words: readonly string[]): Line {
   return { place: placeOf(command, open, positional, current), options };
 }
 
-function placeOf(command: Command, open: Option | undefined, positional: readonly string[], current: string): Place {
+function placeOf(command: Command, open: Option | undefined, positional: readonly string[], current: string): CompletionContext {
   if (open?.variadic !== true || !current.startsWith("-")) {
     if (open?.argChoices) return { is: "one of", candidates: open.argChoices.map((text) => ({ text })) };
     if (open) return { is: open.long === "--namespace" ? "namespace" : "other" };
@@ -63,24 +68,20 @@ function placeOf(command: Command, open: Option | undefined, positional: readonl
   if (argument.argChoices) return { is: "one of", candidates: argument.argChoices.map((text) => ({ text })) };
   if (argument.name() === "kind" || argument.name() === "kinds") return { is: "kind" };
   if (argument.name() === "policy") return { is: "name", kind: "failoverpolicies", taken: [] };
-  if (argument.name() === "link") return { is: "one of", candidates: DEFAULT_TOPOLOGY.links.map(({ name: text }) => ({ text })) };
-  if (argument.name() === "fault") return { is: "one of", candidates: faults() };
+  const suggested = SUGGESTED.get(argument);
+  if (suggested) return { is: "one of", candidates: suggested };
   const [kind = "", ...taken] = positional;
   return argument.name() === "names" ? { is: "name", kind, taken } : { is: "other" };
 }
 
-function faults(): Candidate[] {
-  return Object.entries({ ...FAULTS, ...SITE_FAULTS }).map(([text, { about }]) => ({ text, about }));
-}
-
-function commandsOf(command: Command): Candidate[] {
+function commandsOf(command: Command): Completion[] {
   return command
     .createHelp()
     .visibleCommands(command)
     .map((child) => ({ text: child.name(), about: child.description() }));
 }
 
-function optionsOf(command: Command): Candidate[] {
+function optionsOf(command: Command): Completion[] {
   return command
     .createHelp()
     .visibleOptions(command)

@@ -1,12 +1,12 @@
 import type { AddressInfo } from "node:net";
 import { Secret } from "../../api/core/secret.ts";
-import type { Places } from "../../explain/explainers.ts";
+import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
 import { WebhookCertificates } from "../../kube/webhook/certificates.ts";
-import { Page } from "../../web/server/dashboard-server.ts";
-import { TokenDoor } from "../../web/access/login.ts";
+import { DashboardServer } from "../../web/server/dashboard-server.ts";
+import { TokenLogin } from "../../web/access/login.ts";
 import { VERSION } from "../commands/version.ts";
 import type { PageAddress } from "./page-address.ts";
 import { pageCaches } from "./page-caches.ts";
@@ -22,7 +22,7 @@ export function addClusterPage(options: {
   client: KubeClient;
   log: Log;
   namespace: string;
-  places: Places;
+  places: ConfigNamespaces;
   address: PageAddress;
 }): Promise<AddressInfo> {
   const { manager, client, log, namespace, places } = options;
@@ -38,10 +38,10 @@ export function addClusterPage(options: {
     names: [`${service}.svc`, `${service}.svc.cluster.local`, "localhost", ...(host === undefined ? [] : [host])],
     log,
   });
-  const page = new Page({
+  const page = new DashboardServer({
     caches: pageCaches(manager, places),
     places,
-    doorkeeper: new TokenDoor(client.apart({ maxSockets: REVIEW_SOCKETS })),
+    doorkeeper: new TokenLogin(client.apart({ maxSockets: REVIEW_SOCKETS })),
     assets: pageFiles,
     version: VERSION,
     port,
@@ -54,7 +54,7 @@ export function addClusterPage(options: {
     name: page.name,
     run: (signal) =>
       page.run(signal).catch((error: unknown) => {
-        log.error({ error }, "there is no page, the controller goes on without");
+        log.error({ error }, "cannot serve the page; the controller continues without it");
       }),
   });
   return page.address;

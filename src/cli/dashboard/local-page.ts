@@ -1,9 +1,9 @@
 import type { AddressInfo } from "node:net";
-import type { Places } from "../../explain/explainers.ts";
+import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
-import { Page } from "../../web/server/dashboard-server.ts";
-import { atThisMachine } from "../../web/access/loopback.ts";
+import { DashboardServer } from "../../web/server/dashboard-server.ts";
+import { loopbackViewer } from "../../web/access/loopback.ts";
 import { VERSION } from "../commands/version.ts";
 import type { PageAddress } from "./page-address.ts";
 import { pageCaches } from "./page-caches.ts";
@@ -13,13 +13,13 @@ import { pageFiles } from "./page-files.ts";
 const OTHER_PORTS = 20;
 
 /** The page on a loopback address, for whoever sits at the machine. Returns where it is served, once it is, or that it is not and why. */
-export function addLocalPage(options: { manager: Manager; places: Places; address: PageAddress; log: Log }): Promise<string> {
+export function addLocalPage(options: { manager: Manager; places: ConfigNamespaces; address: PageAddress; log: Log }): Promise<string> {
   const { manager, places, log } = options;
   const { chosen, ...address } = options.address;
-  const page = new Page({
+  const page = new DashboardServer({
     caches: pageCaches(manager, places),
     places,
-    doorkeeper: atThisMachine,
+    doorkeeper: loopbackViewer,
     assets: pageFiles,
     version: VERSION,
     ...address,

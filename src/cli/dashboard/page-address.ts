@@ -13,7 +13,7 @@ const LOCAL_PORT = 8480;
 
 /** On this machine only: whoever can reach it there sees everything. */
 export function localPageOption(): Option {
-  return new Option("--page-address <address>", "the page is served here, on a loopback address; off for no page")
+  return new Option("--page-address <address>", "address of the page, loopback only; off for no page")
     .argParser(localAddress)
     .default({ host: "127.0.0.1", port: LOCAL_PORT, chosen: false }, `127.0.0.1:${LOCAL_PORT}, or the next free port`);
 }
@@ -22,7 +22,7 @@ function localAddress(text: string): PageAddress | undefined {
   if (text === "off") return undefined;
   const { host, port } = parse(text);
   if (host === undefined || !isLoopback(host))
-    throw new InvalidArgumentError("The page has no login here, so its address is a loopback address: 127.0.0.1:8480 or [::1]:8480.");
+    throw new InvalidArgumentError("Must be a loopback address, because the page has no login here: 127.0.0.1:8480 or [::1]:8480.");
   return { host, port, chosen: true };
 }
 
@@ -35,14 +35,14 @@ export function pageFlags(address: PageAddress | undefined): string[] {
 
 /** In a cluster, over TLS and for those who log in. */
 export function clusterPageOption(): Option {
-  return new Option("--page-address <address>", "the page is served here, over TLS, for those who have a token; off for no page")
+  return new Option("--page-address <address>", "address of the page (TLS, login by token); off for no page")
     .argParser((text) => (text === "off" ? undefined : { ...parse(text), chosen: true }))
     .default({ port: 8443, chosen: true }, ":8443");
 }
 
 function parse(text: string): { host?: string; port: number } {
   const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("It is host:port, :port for all addresses, or off.");
+  if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("Must be host:port, :port for all addresses, or off.");
   return { ...(host === "" ? {} : { host: host.replace(/^\[(.*)\]$/, "$1") }), port: Number(port) };
 }
 

@@ -5,24 +5,24 @@ import type { Kind, KubeObject } from "../../api/kind.ts";
 import { ConfigurationStatus } from "../../api/metallb/configuration-status.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import { EXPLAINED_KINDS, type Places } from "../../explain/explainers.ts";
+import { EXPLAINED_KINDS, type ConfigNamespaces } from "../../explain/explainers.ts";
 import type { Cache, CacheOptions } from "../../kube/cache/cache.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { endpointPlaces } from "../../loadbalancer/controller/announced-controller.ts";
+import { endpointNodes } from "../../loadbalancer/controller/announced-controller.ts";
 import { configurationStatusName } from "../../loadbalancer/status/configuration-status.ts";
 import { serviceReports } from "../../loadbalancer/status/status-kinds.ts";
-import { shownCheck } from "../../web/rows/connectivity.ts";
-import { withoutNews } from "../shared/controller-components.ts";
+import { visibleCheckRow } from "../../web/rows/connectivity.ts";
+import { stripNodeStatus } from "../shared/controller-components.ts";
 
 /**
  * What the page reads, in the form in which the controller's parts have asked for it already: nothing is watched twice. Checks are the exception: the
  * controller holds next to nothing of them. Nobody waits for any of it.
  */
-export function pageCaches(manager: Manager, places: Places): Cache<KubeObject>[] {
-  return EXPLAINED_KINDS.map((kind) => manager.lateCache<KubeObject>(kind, optionsFor(kind, places)));
+export function pageCaches(manager: Manager, namespaces: ConfigNamespaces): Cache<KubeObject>[] {
+  return EXPLAINED_KINDS.map((kind) => manager.lateCache<KubeObject>(kind, optionsFor(kind, namespaces)));
 }
 
-function optionsFor(kind: Kind, { routerNamespace, metallbNamespace }: Places): CacheOptions<KubeObject> {
+function optionsFor(kind: Kind, { routerNamespace, metallbNamespace }: ConfigNamespaces): CacheOptions<KubeObject> {
   if (kind.group === "openpe.openperouter.github.io") return { namespace: routerNamespace };
   switch (kind) {
     case ConfigurationStatus:
@@ -31,11 +31,11 @@ function optionsFor(kind: Kind, { routerNamespace, metallbNamespace }: Places): 
     case ServiceL2Status:
       return serviceReports;
     case EndpointSlice:
-      return endpointPlaces as unknown as CacheOptions<KubeObject>;
+      return endpointNodes as unknown as CacheOptions<KubeObject>;
     case Node:
-      return { transform: withoutNews } as unknown as CacheOptions<KubeObject>;
+      return { transform: stripNodeStatus } as unknown as CacheOptions<KubeObject>;
     case PodNetworkConnectivityCheck:
-      return { transform: shownCheck } as unknown as CacheOptions<KubeObject>;
+      return { transform: visibleCheckRow } as unknown as CacheOptions<KubeObject>;
     default:
       return kind.group === "metallb.io" ? { namespace: metallbNamespace } : {};
   }

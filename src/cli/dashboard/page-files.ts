@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { cacheDirectory } from "../../util/cache-directory.ts";
 
 /** Beside the program, or, in a chunk, beside what it is a chunk of. */
 const BUILT = ["page", "../page"].map((path) => join(import.meta.dirname, path));
@@ -11,6 +12,6 @@ export async function pageFiles(): Promise<string> {
   for (const directory of BUILT) {
     if (await stat(join(directory, "index.html")).catch(() => undefined)) return directory;
   }
-  const { builtPage } = (await import(BUILD)) as { builtPage: () => Promise<string> };
-  return builtPage();
+  const { builtPage } = (await import(BUILD)) as { builtPage: (cache: string) => Promise<string> };
+  return builtPage(join(cacheDirectory(), "page"));
 }

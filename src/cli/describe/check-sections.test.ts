@@ -4,7 +4,7 @@ import { plain } from "../print/color.ts";
 import { checkSections } from "./check-sections.ts";
 import { sparkline } from "./sparkline.ts";
 
-const paint = plain;
+const colorize = plain;
 
 /** The newer entry first, as in a log. */
 const attempt = (minutes: number, ms: number) => [
@@ -21,7 +21,7 @@ test("a check of a name is told with both of its latencies, its latest entries a
     outages: [{ start: ago(2), end: ago(1), startedAfter: ago(3), endedAfter: ago(2), message: "Connectivity restored after 1m0s" }],
   };
   expect(
-    checkSections(check("a", "web:80", status), { paint, now: NOW })?.map((lines) =>
+    checkSections(check("a", "web:80", status), { paint: colorize, now: NOW })?.map((lines) =>
       lines.map((line) => line.replaceAll(/(?<=\S) {3,}/g, " | ")),
     ),
   ).toEqual([
@@ -43,7 +43,7 @@ test("a check of a name is told with both of its latencies, its latest entries a
     ],
     [
       "Outages:",
-      "  BROKE | MENDED | LASTED | WHY | MESSAGE",
+      "  BROKE | RESTORED | LASTED | WHY | MESSAGE",
       "  2026-11-16T11:57:00Z to 11:58:00Z | 2026-11-16T11:58:00Z to 11:59:00Z | 0s to 2m | ConnectError | Connectivity restored after 1m0s",
     ],
   ]);
@@ -57,15 +57,15 @@ test("what others wrote is told by our names, and what they call duration is how
     message: "tcp connection to 10.0.0.1:80 succeeded",
     duration: "200ms",
   };
-  const [latency, latest] = checkSections(check("a", "10.0.0.1:80", { successes: [theirs] }), { paint, now: NOW }) ?? [];
+  const [latency, latest] = checkSections(check("a", "10.0.0.1:80", { successes: [theirs] }), { paint: colorize, now: NOW }) ?? [];
   expect(latency?.[1]).toBe("  connect   ▁     min 200ms, median 200ms, max 200ms of 1 since 2026-11-16T11:59:00Z");
   expect(latest?.[2]).toBe("  2026-11-16T11:59:00Z   60s   ConnectDone   200ms   tcp connection to 10.0.0.1:80 succeeded");
 });
 
 test("a check that nobody has tried has nothing to tell, and other kinds are told as ever", () => {
-  expect(checkSections(check("a", "10.0.0.1:80", {}), { paint, now: NOW })).toEqual([]);
+  expect(checkSections(check("a", "10.0.0.1:80", {}), { paint: colorize, now: NOW })).toEqual([]);
   expect(
-    checkSections({ apiVersion: "v1", kind: "PodNetworkConnectivityCheck", metadata: { name: "x" } }, { paint, now: NOW }),
+    checkSections({ apiVersion: "v1", kind: "PodNetworkConnectivityCheck", metadata: { name: "x" } }, { paint: colorize, now: NOW }),
   ).toBeUndefined();
 });
 

@@ -3,29 +3,29 @@ import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
 import { durationText } from "../../connectivity/history/duration.ts";
 import { fromStatus } from "../../connectivity/history/from-status.ts";
-import { type Entry, isSuccess } from "../../connectivity/history/history.ts";
-import { present } from "../../connectivity/history/reduce.ts";
-import type { Places } from "../../connectivity/analysis/check-result.ts";
-import { outagesSeen } from "../../connectivity/analysis/outage-window.ts";
+import { type LogLine, isSuccess } from "../../connectivity/history/history.ts";
+import { historyState } from "../../connectivity/history/reduce.ts";
+import type { Zones } from "../../connectivity/analysis/check-result.ts";
+import { outageWindows } from "../../connectivity/analysis/outage-window.ts";
 import { ageOf } from "../../util/age.ts";
-import { boundCells } from "../checks/draw-incidents.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import type { Paint } from "../print/color.ts";
+import { timeRangeCells } from "../checks/draw-incidents.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import type { Colorize } from "../print/color.ts";
 import { sparkline } from "./sparkline.ts";
 
 interface SectionOptions {
-  readonly paint: Paint;
+  readonly paint: Colorize;
   readonly now: number;
 }
 
 const SHOWN = 10;
-const NOWHERE: Places = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
+const NOWHERE: Zones = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
 
 /** The status of a connectivity check for people: how fast, what happened last, and every outage. Undefined for other kinds. */
 export function checkSections(object: KubeObject, options: SectionOptions): string[][] | undefined {
   if (object.kind !== PodNetworkConnectivityCheck.kind || object.apiVersion !== apiVersionOf(PodNetworkConnectivityCheck)) return undefined;
   const check = object as PodNetworkConnectivityCheck;
-  const { successes, failures } = present(fromStatus(check.status, options.now));
+  const { successes, failures } = historyState(fromStatus(check.status, options.now));
   return [
     ...titled("Latency:", latencies(successes, failures, options)),
     ...titled("Latest:", latest(successes, failures, options)),
@@ -37,8 +37,8 @@ function titled(title: string, lines: readonly string[]): string[][] {
   return lines.length === 0 ? [] : [[title, ...lines.map((line) => `  ${line}`)]];
 }
 
-function latencies(successes: readonly Entry[], failures: readonly Entry[], { paint }: SectionOptions): string[] {
-  const rows = (["Connect", "DNS"] as const).flatMap((action): Cell[][] => {
+function latencies(successes: readonly LogLine[], failures: readonly LogLine[], { paint }: SectionOptions): string[] {
+  const rows = (["Connect", "DNS"] as const).flatMap((action): TextCell[][] => {
     const done = successes.filter(({ outcome, latencyMs }) => outcome === `${action}Done` && latencyMs !== undefined);
     const [newest, oldest] = [done[0], done.at(-1)];
     if (!newest || !oldest) return [];
@@ -61,34 +61,37 @@ function latencies(successes: readonly Entry[], failures: readonly Entry[], { pa
   return new Columns(paint).lines(rows);
 }
 
-function latest(successes: readonly Entry[], failures: readonly Entry[], { paint, now }: SectionOptions): string[] {
+function latest(successes: readonly LogLine[], failures: readonly LogLine[], { paint, now }: SectionOptions): string[] {
   // Both lists are newest first, and within an attempt the later action is.
   const entries = [...successes, ...failures].toSorted((one, other) => other.at - one.at || order(other) - order(one));
   if (entries.length === 0) return [];
-  const head = ["TIME", "AGE", "RESULT", "TOOK", "MESSAGE"].map((text): Cell => ({ text }));
+  const head = ["TIME", "AGE", "RESULT", "TOOK", "MESSAGE"].map((text): TextCell => ({ text }));
   const rows = entries
     .slice(0, SHOWN)
-    .map((entry): Cell[] => [
+    .map((entry): TextCell[] => [
       { text: timeOf(entry) },
       { text: ageOf(timeOf(entry), now) },
       { text: entry.outcome, colour: isSuccess(entry) ? "green" : "red" },
       { text: short(entry.latencyMs) },
-      { text: harmless(entry.message) },
+      { text: stripControlCharacters(entry.message) },
     ]);
   const more = entries.length - SHOWN;
   return [...new Columns(paint).lines([head, ...rows]), ...(more > 0 ? [`and ${more} more; plumbline get -o yaml shows all`] : [])];
 }
 
-function order({ outcome }: Entry): number {
+function order({ outcome }: LogLine): number {
   return outcome.startsWith("Connect") ? 1 : 0;
 }
 
 function outages(check: PodNetworkConnectivityCheck, { paint, now }: SectionOptions): string[] {
-  const seen = outagesSeen(check, NOWHERE, now);
+  const seen = outageWindows(check, NOWHERE, now);
   if (seen.length === 0) return [];
-  const head = ["BROKE", "MENDED", "LASTED", "WHY", "MESSAGE"].map((text): Cell => ({ text }));
+  const head = ["BROKE", "RESTORED", "LASTED", "WHY", "MESSAGE"].map((text): TextCell => ({ text }));
   const rows = seen.map((outage) =>
-    boundCells(outage, now).concat([{ text: harmless(outage.why || outage.reason) }, { text: harmless(outage.message) }]),
+    timeRangeCells(outage, now).concat([
+      { text: stripControlCharacters(outage.why || outage.reason) },
+      { text: stripControlCharacters(outage.message) },
+    ]),
   );
   return new Columns(paint).lines([head, ...rows]);
 }
@@ -98,6 +101,6 @@ function short(ms: number | undefined): string {
   return ms === undefined ? "" : durationText(Number(ms.toPrecision(3)));
 }
 
-function timeOf({ at }: Entry): string {
+function timeOf({ at }: LogLine): string {
   return metaTime(new Date(at));
 }

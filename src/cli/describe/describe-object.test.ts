@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import type { Event } from "../../api/core/event.ts";
-import { type Paint, plain } from "../print/color.ts";
+import { type Colorize, plain } from "../print/color.ts";
 import { type Described, describeObject } from "./describe-object.ts";
 
 const now = Date.parse("2026-11-15T12:00:00Z");
 
-function lines(described: Omit<Described, "events"> & { events?: readonly Event[] | undefined }, paint: Paint = plain): string[] {
-  const text = describeObject({ events: [], ...described }, { paint, now, yaml: (value) => stringify(value) });
+function lines(described: Omit<Described, "events"> & { events?: readonly Event[] | undefined }, colorize: Colorize = plain): string[] {
+  const text = describeObject({ events: [], ...described }, { paint: colorize, now, yaml: (value) => stringify(value) });
   return text.split("\n");
 }
 
@@ -27,7 +27,7 @@ const pool = {
   status: {
     services: 3,
     conditions: [
-      { type: "Exhausted", status: "True", reason: "NoneLeft", lastTransitionTime: "2026-11-15T11:58:00Z", message: "two\nlines" },
+      { type: "Exhausted", status: "True", reason: "PoolExhausted", lastTransitionTime: "2026-11-15T11:58:00Z", message: "two\nlines" },
     ],
   },
 };
@@ -50,8 +50,8 @@ test("an object is told from its name to its events", () => {
     "  services: 3",
     "",
     "Conditions:",
-    "  TYPE        STATUS   REASON     SINCE   MESSAGE",
-    "  Exhausted   True     NoneLeft   2m      two...",
+    "  TYPE        STATUS   REASON          SINCE   MESSAGE",
+    "  Exhausted   True     PoolExhausted   2m      two...",
     "",
     "Events: none",
     "",
@@ -59,8 +59,8 @@ test("an object is told from its name to its events", () => {
 });
 
 test("a condition is coloured by whether one wants it", () => {
-  expect(lines({ object: pool }, (colour, text) => `<${colour}>${text}</>`)).toContain(
-    "  Exhausted   <red>True</>     NoneLeft   2m      two...",
+  expect(lines({ object: pool }, (color, text) => `<${color}>${text}</>`)).toContain(
+    "  Exhausted   <red>True</>     PoolExhausted   2m      two...",
   );
 });
 
@@ -88,7 +88,7 @@ test("events come oldest first, with how often they were seen", () => {
 });
 
 test("events that one may not see are not said to be none", () => {
-  expect(lines({ object: pool, events: undefined }).at(-2)).toBe("Events: you may not see them; ask for a role that allows to list events");
+  expect(lines({ object: pool, events: undefined }).at(-2)).toBe("Events: forbidden; you need a role that can list events");
 });
 
 test("the file that an object stands in is named, and where it is not as the file says", () => {
@@ -103,7 +103,7 @@ test("the file that an object stands in is named, and where it is not as the fil
   const described = lines({ object: pool, declared });
   expect(described).toContain("File:        pools.yaml:3");
   expect(described.slice(9, 14)).toEqual([
-    "Overrides: not as pools.yaml says; to go back: plumbline apply --reset -f pools.yaml",
+    "Overrides: differs from pools.yaml; to reset: plumbline apply --reset -f pools.yaml",
     "  FIELD                   IN THE FILE        NOW",
     '  spec.addresses          ["192.0.2.0/25"]   ["192.0.2.0/24"]',
     "  metadata.labels[zone]   <none>             a",

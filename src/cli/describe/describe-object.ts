@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { Event } from "../../api/core/event.ts";
 import type { Condition, KubeObject } from "../../api/kind.ts";
-import type { Declared } from "../shared/embedded-api.ts";
+import type { DeclaredApi } from "../shared/embedded-api.ts";
 import { ageOf } from "../../util/age.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import { type Paint, statusColour } from "../print/color.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import { type Colorize, statusColor } from "../print/color.ts";
 import { checkSections } from "./check-sections.ts";
 import { failoverSections } from "./failover-sections.ts";
 
@@ -13,11 +13,11 @@ export interface Described {
   /** Undefined where we may not see them. */
   readonly events: readonly Event[] | undefined;
   /** The file that it stands in, on the embedded API. */
-  readonly declared?: Declared | undefined;
+  readonly declared?: DeclaredApi | undefined;
 }
 
 export interface DescribeOptions {
-  readonly paint: Paint;
+  readonly paint: Colorize;
   /** A value as YAML. */
   readonly yaml: (value: unknown) => string;
   readonly now: number;
@@ -40,7 +40,7 @@ export function describeObject({ object, events, declared }: Described, options:
   return sections.map((lines) => lines.map((line) => `${line}\n`).join("")).join("\n");
 }
 
-function facts(object: KubeObject, declared: Declared | undefined, { now, paint }: DescribeOptions): string[] {
+function facts(object: KubeObject, declared: DeclaredApi | undefined, { now, paint }: DescribeOptions): string[] {
   const { metadata } = object;
   const moment = (time: string) => `${time} (${ageOf(time, now)} ago)`;
   const owners = metadata.ownerReferences?.map(({ kind, name }) => `${kind}/${name}`);
@@ -58,11 +58,11 @@ function facts(object: KubeObject, declared: Declared | undefined, { now, paint 
     ["File", declared && `${declared.source.path}:${declared.source.line}`],
     ...Object.entries(contentOf(object))
       .filter(([, value]) => !isObject(value))
-      .map(([name, value]): [string, string] => [titled(name), harmless(value)]),
+      .map(([name, value]): [string, string] => [titled(name), stripControlCharacters(value)]),
   ];
   const rows = entries
     .filter(([, value]) => value !== undefined)
-    .map(([name, value = ""]) => [{ text: `${name}:` }, { text: harmless(value) }]);
+    .map(([name, value = ""]) => [{ text: `${name}:` }, { text: stripControlCharacters(value) }]);
   return new Columns(paint, 2).lines(rows);
 }
 
@@ -85,16 +85,16 @@ function section(name: string, value: unknown, { yaml }: DescribeOptions): strin
   return [[`${titled(name)}:`, ...indented(yaml(value).trimEnd().split("\n"))]];
 }
 
-function overrides(declared: Declared | undefined, { paint }: DescribeOptions): string[][] {
+function overrides(declared: DeclaredApi | undefined, { paint }: DescribeOptions): string[][] {
   if (!declared || declared.overrides.length === 0) return [];
   const { path } = declared.source;
   const rows = declared.overrides.map(({ field, declared: written, current }) =>
-    [field, written, current].map((value) => ({ text: value === undefined ? "<none>" : harmless(value) })),
+    [field, written, current].map((value) => ({ text: value === undefined ? "<none>" : stripControlCharacters(value) })),
   );
   const head = ["FIELD", "IN THE FILE", "NOW"].map((text) => ({ text }));
   return [
     [
-      `Overrides: not as ${path} says; to go back: plumbline apply --reset -f ${path}`,
+      `Overrides: differs from ${path}; to reset: plumbline apply --reset -f ${path}`,
       ...indented(new Columns(paint).lines([head, ...rows])),
     ],
   ];
@@ -102,29 +102,29 @@ function overrides(declared: Declared | undefined, { paint }: DescribeOptions): 
 
 function conditionTable(conditions: readonly Partial<Condition>[], { paint, now }: DescribeOptions): string[][] {
   if (conditions.length === 0) return [];
-  const head = ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"].map((text): Cell => ({ text }));
-  const rows = conditions.map(({ type = "", status = "", reason, lastTransitionTime, message }): Cell[] => [
-    { text: harmless(type) },
-    { text: harmless(status), colour: statusColour(type, status) },
-    { text: harmless(reason) },
+  const head = ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"].map((text): TextCell => ({ text }));
+  const rows = conditions.map(({ type = "", status = "", reason, lastTransitionTime, message }): TextCell[] => [
+    { text: stripControlCharacters(type) },
+    { text: stripControlCharacters(status), colour: statusColor(type, status) },
+    { text: stripControlCharacters(reason) },
     { text: lastTransitionTime ? ageOf(lastTransitionTime, now) : "" },
-    { text: harmless(message) },
+    { text: stripControlCharacters(message) },
   ]);
   return [["Conditions:", ...indented(new Columns(paint).lines([head, ...rows]))]];
 }
 
 function eventTable(events: readonly Event[] | undefined, { paint, now }: DescribeOptions): string[] {
-  if (!events) return ["Events: you may not see them; ask for a role that allows to list events"];
+  if (!events) return ["Events: forbidden; you need a role that can list events"];
   if (events.length === 0) return ["Events: none"];
-  const head = ["TYPE", "REASON", "AGE", "FROM", "MESSAGE"].map((text): Cell => ({ text }));
+  const head = ["TYPE", "REASON", "AGE", "FROM", "MESSAGE"].map((text): TextCell => ({ text }));
   const rows = events
     .toSorted((a, b) => (lastSeen(a) < lastSeen(b) ? -1 : 1))
-    .map((event): Cell[] => [
-      { text: harmless(event.type), colour: event.type === "Warning" ? "yellow" : undefined },
-      { text: harmless(event.reason) },
+    .map((event): TextCell[] => [
+      { text: stripControlCharacters(event.type), colour: event.type === "Warning" ? "yellow" : undefined },
+      { text: stripControlCharacters(event.reason) },
       { text: eventAge(event, now) },
-      { text: harmless(event.source?.component || event.reportingComponent) },
-      { text: harmless(event.message) },
+      { text: stripControlCharacters(event.source?.component || event.reportingComponent) },
+      { text: stripControlCharacters(event.message) },
     ]);
   return ["Events:", ...indented(new Columns(paint).lines([head, ...rows]))];
 }

@@ -35,7 +35,7 @@ test("the other site is told with its token, or with why it cannot be read", () 
   const [state, other] = sections({ peer, force }, { token: { epoch: 3, state: "Held" }, peer: lost, observedGeneration: 1 }) ?? [];
   expect(state?.slice(-2)).toEqual([
     "  Force:    Site B burns (for epoch 3)",
-    "  Behind:   this is about generation 1; 2 has not been looked at yet",
+    "  Behind:   from generation 1; generation 2 is not observed yet",
   ]);
   expect(other).toEqual([
     "Other site:",
@@ -54,7 +54,7 @@ test("the other site is told with its token, or with why it cannot be read", () 
 });
 
 test("a policy that nobody has looked at says so, and other kinds are not told this way", () => {
-  expect(sections({})).toEqual([["State:", "  Desired:  secondary", "  Current:  not looked at yet"]]);
+  expect(sections({})).toEqual([["State:", "  Desired:  secondary", "  Current:  not observed yet"]]);
   expect(
     failoverSections({ apiVersion: "v1", kind: "FailoverPolicy", metadata: { name: "x" } }, { paint: plain, now: NOW }),
   ).toBeUndefined();

@@ -5,11 +5,11 @@ import { expectedLoss } from "../../failover/loss.ts";
 import { drawSteps } from "../failover/draw-steps.ts";
 import { drawSwitches } from "../failover/transitions-table.ts";
 import { switchesOf } from "../failover/transitions.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import type { Colour, Paint } from "../print/color.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import type { Color, Colorize } from "../print/color.ts";
 
 interface SectionOptions {
-  readonly paint: Paint;
+  readonly paint: Colorize;
   readonly now: number;
 }
 
@@ -44,26 +44,26 @@ function stepsTitle(
 function stateLines({ spec, status, metadata }: FailoverPolicy, { paint }: SectionOptions): string[] {
   const seen = status?.observedGeneration;
   const late = seen !== undefined && metadata.generation !== undefined && seen < metadata.generation;
-  const entries: [string, string | undefined, Colour?][] = [
+  const entries: [string, string | undefined, Color?][] = [
     ["Desired", spec.desiredState],
-    ["Current", status?.currentState ?? "not looked at yet", status?.currentState === spec.desiredState ? "green" : "yellow"],
+    ["Current", status?.currentState ?? "not observed yet", status?.currentState === spec.desiredState ? "green" : "yellow"],
     ["Mode", status?.mode],
     ["Now", status?.summary],
     ["Workloads", status?.workloadStatus],
     ...readyEntry(status),
-    ["Force", spec.force && `${harmless(spec.force.reason)} (for epoch ${spec.force.epoch})`, "red"],
-    ["Behind", late ? `this is about generation ${seen}; ${metadata.generation} has not been looked at yet` : undefined, "yellow"],
+    ["Force", spec.force && `${stripControlCharacters(spec.force.reason)} (for epoch ${spec.force.epoch})`, "red"],
+    ["Behind", late ? `from generation ${seen}; generation ${metadata.generation} is not observed yet` : undefined, "yellow"],
   ];
-  const rows = entries.flatMap(([name, text, colour]): Cell[][] =>
-    text === undefined ? [] : [[{ text: `${name}:` }, { text: harmless(text), colour }]],
+  const rows = entries.flatMap(([name, text, colour]): TextCell[][] =>
+    text === undefined ? [] : [[{ text: `${name}:` }, { text: stripControlCharacters(text), colour }]],
   );
   return new Columns(paint, 2).lines(rows);
 }
 
-const READY: Readonly<Record<"True" | "False" | "Unknown", Colour>> = { True: "green", False: "red", Unknown: "yellow" };
+const READY: Readonly<Record<"True" | "False" | "Unknown", Color>> = { True: "green", False: "red", Unknown: "yellow" };
 
 /** Whether a switch would work. During one that is not asked. */
-function readyEntry(status: FailoverStatus | undefined): [string, string, Colour?][] {
+function readyEntry(status: FailoverStatus | undefined): [string, string, Color?][] {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   if (!ready || ready.reason === "InProgress") return [];
   return [
@@ -71,7 +71,7 @@ function readyEntry(status: FailoverStatus | undefined): [string, string, Colour
   ];
 }
 
-const STATES: Readonly<Record<string, Colour>> = { Error: "red", "Not Found": "red", "Scaling Down": "yellow", Unknown: "yellow" };
+const STATES: Readonly<Record<string, Color>> = { Error: "red", "Not Found": "red", "Scaling Down": "yellow", Unknown: "yellow" };
 
 function resourceLines(
   { volumeReplicationStatuses = [], workloadStatuses = [] }: FailoverStatus,
@@ -81,14 +81,14 @@ function resourceLines(
   const all: (Omit<(typeof volumes)[number], "kind"> & { kind: string })[] = [...volumes, ...workloadStatuses];
   if (all.length === 0) return [];
   const head = ["KIND", "NAMESPACE", "NAME", "STATE", "SINCE", "COPIED", "MESSAGE"];
-  const rows = all.map(({ kind, namespace, name, state = "", error, message, lastUpdateTime, lastSyncTime }): Cell[] => [
+  const rows = all.map(({ kind, namespace, name, state = "", error, message, lastUpdateTime, lastSyncTime }): TextCell[] => [
     { text: kind },
     { text: namespace ?? "" },
-    { text: harmless(name) },
-    { text: harmless(state), colour: STATES[state] },
+    { text: stripControlCharacters(name) },
+    { text: stripControlCharacters(state), colour: STATES[state] },
     { text: lastUpdateTime === undefined ? "" : ageOf(lastUpdateTime, now) },
     { text: lastSyncTime === undefined ? "" : `${ageOf(lastSyncTime, now)} ago` },
-    { text: harmless([error, message].filter((text) => text !== undefined && text !== "").join("; ")) },
+    { text: stripControlCharacters([error, message].filter((text) => text !== undefined && text !== "").join("; ")) },
   ]);
   return new Columns(paint).lines([head.map((text) => ({ text })), ...rows]);
 }
@@ -98,7 +98,7 @@ function peerLines(policy: FailoverPolicy, { paint, now }: SectionOptions): stri
   if (!spec.peer) return [];
   const { name, key } = spec.peer.kubeconfigSecret;
   const peer = status?.peer;
-  const entries: [string, string | undefined, Colour?][] = [
+  const entries: [string, string | undefined, Color?][] = [
     ["Read with", `Secret ${name}, key ${key}`],
     ["Token here", tokenText(status?.token)],
     ["Token there", peer?.reachable ? tokenText(peer.token) : undefined],
@@ -107,8 +107,8 @@ function peerLines(policy: FailoverPolicy, { paint, now }: SectionOptions): stri
     ["Message", peer?.message],
     ["Lost by force", status?.currentState === "secondary" ? expectedLoss(policy, new Date(now)).text : undefined],
   ];
-  const rows = entries.flatMap(([title, text, colour]): Cell[][] =>
-    text === undefined ? [] : [[{ text: `${title}:` }, { text: harmless(text), colour }]],
+  const rows = entries.flatMap(([title, text, colour]): TextCell[][] =>
+    text === undefined ? [] : [[{ text: `${title}:` }, { text: stripControlCharacters(text), colour }]],
   );
   return new Columns(paint, 2).lines(rows);
 }

@@ -1,4 +1,4 @@
-import type { Parts } from "./finding.ts";
+import type { EnabledComponents } from "./finding.ts";
 
 /** As a rule of RBAC says it. */
 export interface Right {
@@ -72,6 +72,6 @@ const OF_ROUTER: readonly Right[] = [
 ];
 
 /** What an agent asks of the API server, in the chart's namespaces. */
-export function agentRights({ router }: Parts): readonly Right[] {
+export function agentRights({ router }: EnabledComponents): readonly Right[] {
   return router ? [...ALWAYS, ...OF_ROUTER] : ALWAYS;
 }

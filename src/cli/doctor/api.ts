@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { agentRights, type Right } from "./agent-rights.ts";
-import { fail, type Finding, ok, type Parts, warn } from "./finding.ts";
+import { fail, type CheckFinding, ok, type EnabledComponents, warn } from "./finding.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** From there on the tokens of agents say on which node they run, without which their reports are refused. */
@@ -11,17 +11,15 @@ const FAR_MS = 5_000;
 const SHOWN = 6;
 
 /** Whether the API server answers, keeps the same time, and would let an agent with this identity do its work. */
-export async function reachApi(client: KubeClient, parts: Parts, signal: AbortSignal): Promise<Finding[]> {
+export async function checkApi(client: KubeClient, parts: EnabledComponents, signal: AbortSignal): Promise<CheckFinding[]> {
   let version: { gitVersion?: string; minor?: string };
   try {
     version = await client.request("GET", "/version", { signal });
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    return [
-      fail("api", error.message, "agents need the API server: look at the network, the address and the certificate in the kubeconfig"),
-    ];
+    return [fail("api", error.message, "check the network, the address and the certificate in the kubeconfig")];
   }
-  const findings: Finding[] = [ok("api", `${client.access.server} answers, ${version.gitVersion ?? "of unknown version"}`)];
+  const findings: CheckFinding[] = [ok("api", `${client.access.server} answers, ${version.gitVersion ?? "of unknown version"}`)];
   const minor = Number.parseInt(version.minor ?? "", 10);
   if (minor < OLDEST_MINOR)
     findings.push(fail("api version", `Kubernetes 1.${minor} is older than 1.${OLDEST_MINOR}`, `upgrade to 1.${OLDEST_MINOR} or newer`));
@@ -30,32 +28,32 @@ export async function reachApi(client: KubeClient, parts: Parts, signal: AbortSi
     findings.push(
       warn(
         "api time",
-        `This clock and the server's are ${Math.round(apart / 1000)} s apart`,
-        "keep both in time: chrony or systemd-timesyncd",
+        `This clock and the server's differ by ${Math.round(apart / 1000)} s`,
+        "synchronize both: chrony or systemd-timesyncd",
       ),
     );
   findings.push(await rights(client, parts, signal));
   return findings;
 }
 
-async function rights(client: KubeClient, parts: Parts, signal: AbortSignal): Promise<Finding> {
+async function rights(client: KubeClient, parts: EnabledComponents, signal: AbortSignal): Promise<CheckFinding> {
   const wanted = agentRights(parts).flatMap(each);
   let answers: boolean[];
   try {
     answers = await Promise.all(wanted.map((one) => isAllowed(client, one, signal)));
   } catch (error) {
-    if (isKubeError(error, "NotFound")) return ok("rights", "This server knows no rights: whoever reaches it may do everything");
+    if (isKubeError(error, "NotFound")) return ok("rights", "This API server has no authorization: every client has full access");
     if (!isKubeError(error)) throw error;
-    return warn("rights", `What this identity may do cannot be found out: ${error.message}`, "ask with another identity: --kubeconfig");
+    return warn("rights", `Cannot read the permissions of this identity: ${error.message}`, "use another identity: --kubeconfig");
   }
   const missing = wanted.filter((_, at) => !answers[at]);
-  if (missing.length === 0) return ok("rights", `This identity may do all that an agent does (${wanted.length} rights)`);
+  if (missing.length === 0) return ok("rights", `This identity has all permissions of an agent (${wanted.length})`);
   const shown = missing.slice(0, SHOWN).map(sentence).join("; ");
   const more = missing.length > SHOWN ? `; and ${missing.length - SHOWN} more` : "";
   return fail(
     "rights",
-    `With this identity an agent would lack ${missing.length} of ${wanted.length} rights: ${shown}${more}`,
-    "the chart has the rights of agents; or ask as the agent: --kubeconfig agent.kubeconfig",
+    `This identity lacks ${missing.length} of the ${wanted.length} permissions of an agent: ${shown}${more}`,
+    "apply the RBAC of the chart, or use the agent's identity: --kubeconfig agent.kubeconfig",
   );
 }
 

@@ -8,7 +8,7 @@ import { afterEach, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { agentRights } from "./agent-rights.ts";
-import { each, reachApi } from "./api.ts";
+import { each, checkApi } from "./api.ts";
 import { readKernel, tryKernel } from "./kernel.ts";
 import { kubeProxy, permissions, settings, stateDirectory, timeSync } from "./machine.ts";
 import { freePorts } from "./ports.ts";
@@ -62,7 +62,7 @@ test("root needs fewer capabilities where there is no router", () => {
     check: "permissions",
     level: "fail",
     message: "Root without SYS_ADMIN",
-    remedy: "give the container the capabilities NET_ADMIN, NET_RAW, SYS_ADMIN; or go without the router: --router off",
+    remedy: "give the container the capabilities NET_ADMIN, NET_RAW, SYS_ADMIN; or disable the router: --router off",
   });
   expect(permissions("CapEff:\t0000000000000000\n", 0, noRouter).message).toBe("Root without NET_ADMIN and NET_RAW");
   expect(permissions(status, 1000, router).level).toBe("warn");
@@ -78,7 +78,7 @@ test("a kernel without VRF is in the way of a router only, and one without a fam
     "nftables inet": "ok",
     "nftables arp": "warn",
   });
-  expect(findings[0]?.message).toBe("There are no VRFs, and each L3VNI is one (Error: Unknown device type.)");
+  expect(findings[0]?.message).toBe("No VRF support: each L3VNI needs a VRF (Error: Unknown device type.)");
   expect(levels(await tryKernel(poorKernel, noRouter))).toEqual({ "nftables inet": "ok", "nftables arp": "warn" });
 });
 
@@ -133,11 +133,11 @@ test("IPVS needs strictARP, whoever tells that it is in use", async () => {
 
 test("a directory that is not there yet can be made where its parent can be written", async () => {
   const directory = await machine({ "a/file": "" });
-  expect(await stateDirectory(join(directory, "a"))).toMatchObject({ level: "ok", message: "Can be written" });
-  expect(await stateDirectory(join(directory, "b/c"))).toMatchObject({ level: "ok", message: "Can be made" });
+  expect(await stateDirectory(join(directory, "a"))).toMatchObject({ level: "ok", message: "Writable" });
+  expect(await stateDirectory(join(directory, "b/c"))).toMatchObject({ level: "ok", message: "Can be created" });
   expect(await stateDirectory(join(directory, "a/file/b"))).toMatchObject({
     level: "fail",
-    message: expect.stringContaining("is no directory") as string,
+    message: expect.stringContaining("is not a directory") as string,
   });
 });
 
@@ -155,7 +155,7 @@ test("an FRR that is too old or not whole is refused, and none at all is what a 
   });
   expect(await findFrr(saying("zebra version 10.2.1"), directory)).toMatchObject({
     level: "fail",
-    message: "FRR 10.2.1 is here without mgmtd and zebra and bgpd and bfdd and staticd",
+    message: "FRR 10.2.1 is installed without mgmtd and zebra and bgpd and bfdd and staticd",
   });
   expect((await findFrr(saying("", 127), directory)).level).toBe("warn");
 });
@@ -226,7 +226,7 @@ async function lackingIn(minor: number): Promise<string[]> {
   const request = (_method: string, path: string) =>
     Promise.resolve(path === "/version" ? { gitVersion: `v1.${minor}.0`, minor: String(minor) } : { status: { allowed: true } });
   const client = { access: { server: "https://192.0.2.1" }, request } as unknown as KubeClient;
-  const findings = await reachApi(client, router, new AbortController().signal);
+  const findings = await checkApi(client, router, new AbortController().signal);
   return findings.filter(({ level }) => level === "fail").map(({ message }) => message);
 }
 

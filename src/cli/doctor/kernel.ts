@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join } from "node:path";
 import type { RunOnNode } from "../support-bundle/run-on-node.ts";
-import { runAll } from "../support-bundle/run-on-node.ts";
-import { fail, type Finding, ok, type Parts, warn } from "./finding.ts";
+import { runOnNode } from "../support-bundle/run-on-node.ts";
+import { fail, type CheckFinding, ok, type EnabledComponents, warn } from "./finding.ts";
 
 interface Feature {
   readonly name: string;
@@ -18,22 +18,16 @@ interface Feature {
 
 /** What the router makes of links, and what the load balancer guards its addresses with. */
 const FEATURES: readonly Feature[] = [
-  link("vrf", "vrf", ["table", "1001"], "VRFs can be made", "There are no VRFs, and each L3VNI is one"),
-  link("bridge", "bridge", [], "Bridges can be made", "There are no bridges, and each VNI has one"),
+  link("vrf", "vrf", ["table", "1001"], "VRFs work", "No VRF support: each L3VNI needs a VRF"),
+  link("bridge", "bridge", [], "Bridges work", "No bridge support: each VNI needs a bridge"),
   link(
     "vxlan",
     "vxlan",
     ["id", "42", "dstport", "4789", "local", "192.0.2.1"],
-    "VXLAN can be made",
-    "There is no VXLAN, the tunnel of each VNI",
+    "VXLAN works",
+    "No VXLAN support: each VNI needs a VXLAN tunnel",
   ),
-  link(
-    "veth",
-    "veth",
-    ["peer", "name", "pldoctor1"],
-    "Pairs of veth can be made",
-    "There are no veths, which join the router and the host",
-  ),
+  link("veth", "veth", ["peer", "name", "pldoctor1"], "veth pairs work", "No veth support: veth pairs connect the router and the host"),
   nftables("inet", "nf_tables_inet", "the node's own services can be reached under service addresses"),
   nftables("arp", "nf_tables_arp", "interfaces that are not selected answer ARP for service addresses"),
 ];
@@ -63,10 +57,10 @@ function nftables(family: string, module: string, costs: string): Feature {
 }
 
 /** Really makes each in a network namespace that is gone with the attempt; modules that the kernel loads for it stay loaded. */
-export async function tryKernel(run: RunOnNode, { router }: Parts): Promise<Finding[]> {
+export async function tryKernel(run: RunOnNode, { router }: EnabledComponents): Promise<CheckFinding[]> {
   const tried = FEATURES.filter(({ need }) => router || need === "less");
   const inside: RunOnNode = (command) => run(["unshare", "--net", "--", ...command]);
-  const outcomes = await runAll(
+  const outcomes = await runOnNode(
     inside,
     tried.map(({ command }) => command),
   );
@@ -79,7 +73,7 @@ export async function tryKernel(run: RunOnNode, { router }: Parts): Promise<Find
 }
 
 /** Without root there is only what is written about the kernel. */
-export async function readKernel({ router }: Parts, root = "/"): Promise<Finding[]> {
+export async function readKernel({ router }: EnabledComponents, root = "/"): Promise<CheckFinding[]> {
   const directory = join(root, "lib/modules", release());
   const texts = await Promise.all(
     [join(root, "proc/modules"), join(directory, "modules.builtin"), join(directory, "modules.dep")].map(textOf),
@@ -89,15 +83,15 @@ export async function readKernel({ router }: Parts, root = "/"): Promise<Finding
   return wanted.map((feature) => {
     const { name, module } = feature;
     if (new RegExp(`(^|/)${module}(\\.ko|\\s)`, "m").test(known))
-      return ok(name, `The kernel has the module ${module}; not tried, because only root may`);
-    return warn(name, `Not tried, because only root may, and there is no word of a module ${module}`, "run it as root");
+      return ok(name, `The kernel has the module ${module}; not tried without root`);
+    return warn(name, `Module ${module} not found; not tried without root`, "run it as root");
   });
 }
 
-function lacking({ name, module, need, costs }: Feature, words: string): Finding {
+function lacking({ name, module, need, costs }: Feature, words: string): CheckFinding {
   const load = `modprobe ${module}, and where that fails install the kernel's package with all modules (linux-modules-extra)`;
   if (need === "less") return warn(name, `${costs}${words}`, load);
-  return fail(name, `${costs}${words}`, `${load}; or go without the router: --router off`);
+  return fail(name, `${costs}${words}`, `${load}; or disable the router: --router off`);
 }
 
 async function textOf(path: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
-import { fail, type Finding, ok, warn } from "./finding.ts";
+import { fail, type CheckFinding, ok, warn } from "./finding.ts";
 
 export interface PortsInUse {
   /** `/livez`, `/readyz` and `/metrics` of the agent. */
@@ -14,31 +14,31 @@ export interface PortsInUse {
 export const PORTS: PortsInUse = { health: 8081, heartbeat: 7947, memberlist: 7946 };
 
 /** Takes each for a moment. Those of an agent that already runs here are its own. */
-export async function freePorts({ health, heartbeat, memberlist }: PortsInUse, isOurs: () => Promise<boolean>): Promise<Finding[]> {
+export async function freePorts({ health, heartbeat, memberlist }: PortsInUse, isOurs: () => Promise<boolean>): Promise<CheckFinding[]> {
   const [healthFree, heartbeatFree, memberlistFree] = [await tcp(health), await udp(heartbeat), await tcp(memberlist)];
   const ours = !healthFree && (await isOurs());
-  const owner = "it is held by the agent that runs here";
+  const owner = "used by the agent that runs here";
   return [
     healthFree || ours
       ? ok(`port ${health}/tcp`, ours ? `Health and metrics of the agent: ${owner}` : "Free, for health and metrics of the agent")
       : fail(
           `port ${health}/tcp`,
-          "Somebody else listens there, and the agent's health and metrics would not start",
-          "end it, or choose another: --health-address, agent.healthPort in the chart",
+          "Another process uses the port: the agent's health and metrics would not start",
+          "stop it, or choose another port: --health-address, agent.healthPort in the chart",
         ),
     heartbeatFree || ours
-      ? ok(`port ${heartbeat}/udp`, ours ? `Heartbeats: ${owner}` : "Free, for heartbeats between agents; they must reach each other there")
+      ? ok(`port ${heartbeat}/udp`, ours ? `Heartbeats: ${owner}` : "Free, for heartbeats between agents; allow it between nodes")
       : fail(
           `port ${heartbeat}/udp`,
-          "Somebody else listens there, and agents would not hear each other",
-          `end it: ss -lunp 'sport = :${heartbeat}' shows who it is`,
+          "Another process uses the port: heartbeats between agents would fail",
+          `stop it; find it with ss -lunp 'sport = :${heartbeat}'`,
         ),
     memberlistFree
-      ? ok(`port ${memberlist}/tcp`, "No MetalLB speaker runs here")
+      ? ok(`port ${memberlist}/tcp`, "No MetalLB speaker is running here")
       : warn(
           `port ${memberlist}/tcp`,
-          "A MetalLB speaker seems to run here: two load balancers would serve the same Services",
-          "move over node by node, see docs/migrate.md; or give one of them a loadBalancerClass",
+          "A MetalLB speaker seems to be running here: two load balancers would serve the same Services",
+          "migrate node by node, see docs/migrate.md, or give one of them a loadBalancerClass",
         ),
   ];
 }

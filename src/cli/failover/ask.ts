@@ -12,8 +12,8 @@ interface Answer {
   readonly changed: boolean;
 }
 
-/** Changes what is wanted, if nobody else has since it was read. A force of an earlier day goes: only who asks for it now has it. */
-export async function ask(
+/** Changes desiredState, if the policy has not changed since it was read. Removes an earlier force, unless this command forces. */
+export async function requestSwitch(
   client: KubeClient,
   policy: FailoverPolicy,
   { to, force, annotations }: { to: Role; force: Force | undefined; annotations: Record<string, string | null> },
@@ -31,18 +31,18 @@ export async function ask(
     } catch (error) {
       if (!isKubeError(error, "Conflict")) throw error;
       read = await client.resource(FailoverPolicy).get(name, { namespace, signal });
-      // Its status moves by itself; only what somebody wants, or a token that force would be about, is worth another look.
+      // A status change alone is retried. A new spec, or a new epoch that force would apply to, is not.
       if (read.metadata.generation === policy.metadata.generation && read.status?.token?.epoch === policy.status?.token?.epoch) continue;
-      throw new CliError(`FailoverPolicy ${titleOf(policy)} was changed at this moment; look at it again, nothing is done`, EXIT.no, {
+      throw new CliError(`FailoverPolicy ${titleOf(policy)} changed meanwhile; nothing was written, run the command again`, EXIT.no, {
         cause: error,
       });
     }
   }
 }
 
-/** `FailoverPolicy shop/web is asked to be primary, without the other site: it burnt down` */
-export function askedText({ policy, changed }: Answer, to: Role, force: Force | undefined): string {
+/** `FailoverPolicy shop/web: desiredState set to primary, forced: it burnt down` */
+export function requestText({ policy, changed }: Answer, to: Role, force: Force | undefined): string {
   const title = `FailoverPolicy ${titleOf(policy)}`;
-  if (!changed) return `${title} is asked to be ${to} already`;
-  return `${title} is asked to be ${to}${force ? `, without the other site: ${force.reason}` : ""}`;
+  if (!changed) return `${title}: desiredState is already ${to}`;
+  return `${title}: desiredState set to ${to}${force ? `, forced: ${force.reason}` : ""}`;
 }

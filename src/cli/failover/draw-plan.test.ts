@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { Deployment } from "../../api/core/deployment.ts";
-import type { Plan, PolicyFailure, Step, Write } from "../../failover/steps/step.ts";
+import type { SwitchPlan, PolicyFailure, SwitchStep, PlannedWrite } from "../../failover/steps/step.ts";
 import { plain } from "../print/color.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
 
-const write = (words: string): Write => ({ kind: Deployment, object: { metadata: { name: "web" } }, patch: {}, words });
-const step = (name: Step["name"], state: Step["state"], more: Partial<Step> = {}): Step => ({
+const write = (text: string): PlannedWrite => ({ kind: Deployment, object: { metadata: { name: "web" } }, patch: {}, words: text });
+const step = (name: SwitchStep["name"], state: SwitchStep["state"], more: Partial<SwitchStep> = {}): SwitchStep => ({
   name,
   state,
   writes: [],
@@ -22,7 +22,7 @@ const gone: PolicyFailure = {
   class: "Transient",
 };
 
-function plan(steps: readonly Step[], more: Partial<Plan> = {}): Plan {
+function plan(steps: readonly SwitchStep[], more: Partial<SwitchPlan> = {}): SwitchPlan {
   return {
     to: "secondary",
     mode: "safe",
@@ -68,7 +68,7 @@ test("what is refused and what is wrong comes before the steps", () => {
     class: "Permanent",
   };
   expect(drawPlan(plan([], { refusals: [invalid], failures: [gone] }), plain)).toEqual([
-    "Refused, so nothing is written:",
+    "Refused, nothing is written:",
     "  FailoverPolicy shop/web: Invalid: spec: It names nothing",
     "",
     "Wrong:",
@@ -78,9 +78,9 @@ test("what is refused and what is wrong comes before the steps", () => {
   ]);
 });
 
-test("what is left as it is is told after the steps, since nobody would look for it there", () => {
+test("resources that stay as they are are listed after the steps", () => {
   const resource = { kind: "Kustomization", namespace: "shop", name: "site", field: "" } as const;
-  const left = { resource, state: "Suspended", message: "Left suspended: it was so before" };
+  const left = { resource, state: "Suspended", message: "Left suspended: it was suspended before" };
   const late = {
     resource: { ...resource, kind: "Deployment", name: "web" },
     state: "Scaling Down",
@@ -91,8 +91,8 @@ test("what is left as it is is told after the steps, since nobody would look for
     "#     STEP         WHEN   WHAT",
     "1     ResumeFlux   done",
     "",
-    "Worth knowing:",
-    "  Kustomization shop/site: Left suspended: it was so before",
+    "Notes:",
+    "  Kustomization shop/site: Left suspended: it was suspended before",
   ]);
 });
 

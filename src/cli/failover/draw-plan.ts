@@ -1,9 +1,9 @@
-import type { Plan, PolicyFailure, Step } from "../../failover/steps/step.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import type { Colour, Paint } from "../print/color.ts";
-import { objectTitle, waitSentence } from "./wait-text.ts";
+import type { SwitchPlan, PolicyFailure, SwitchStep } from "../../failover/steps/step.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import type { Color, Colorize } from "../print/color.ts";
+import { objectTitle, waitDescription } from "./wait-text.ts";
 
-const STATES: Readonly<Record<Step["state"], { readonly text: string; readonly colour?: Colour }>> = {
+const STATES: Readonly<Record<SwitchStep["state"], { readonly text: string; readonly colour?: Color }>> = {
   Done: { text: "done", colour: "green" },
   Act: { text: "now", colour: "bold" },
   Wait: { text: "waits", colour: "yellow" },
@@ -14,27 +14,27 @@ const SHOWN = 20;
 const LATER_SHOWN = 3;
 
 /** Whether something is in the way that the plan itself does not move: it is refused, something is wrong, or there is nothing to write and it waits. */
-export function isBlocked({ refusals, failures, steps }: Plan): boolean {
+export function isBlocked({ refusals, failures, steps }: SwitchPlan): boolean {
   const waits = steps.some(({ state }) => state === "Wait") && !steps.some(({ state }) => state === "Act");
   return refusals.length > 0 || failures.length > 0 || waits;
 }
 
 /** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for, and last what no step is about. */
-export function drawPlan({ refusals, failures, notes: owners, steps, resources }: Plan, paint: Paint): string[] {
+export function drawPlan({ refusals, failures, notes: owners, steps, resources }: SwitchPlan, colorize: Colorize): string[] {
   const notes = drawNotes([...owners, ...resources.map(({ resource, error, message }) => ({ ...resource, error, message }))]);
   return [
-    ...(refusals.length > 0 ? ["Refused, so nothing is written:", ...drawFailures(refusals, paint), ""] : []),
-    ...(failures.length > 0 ? ["Wrong:", ...drawFailures(failures, paint), ""] : []),
-    ...stepLines(steps, paint),
+    ...(refusals.length > 0 ? ["Refused, nothing is written:", ...drawFailures(refusals, colorize), ""] : []),
+    ...(failures.length > 0 ? ["Wrong:", ...drawFailures(failures, colorize), ""] : []),
+    ...stepLines(steps, colorize),
     ...(notes.length > 0 ? ["", ...notes] : []),
   ];
 }
 
 /** `  Deployment shop/web: NotFound: spec.managedResources[0]: There is none` */
-export function drawFailures(failures: readonly PolicyFailure[], paint: Paint): string[] {
+export function drawFailures(failures: readonly PolicyFailure[], colorize: Colorize): string[] {
   return failures.map((failure) => {
     const { reason, field, message } = failure;
-    return `  ${harmless(objectTitle(failure))}: ${paint("red", reason)}: ${harmless(field === undefined ? message : `${field}: ${message}`)}`;
+    return `  ${stripControlCharacters(objectTitle(failure))}: ${colorize("red", reason)}: ${stripControlCharacters(field === undefined ? message : `${field}: ${message}`)}`;
   });
 }
 
@@ -49,25 +49,25 @@ interface Noted {
 /** What is said of resources with which nothing is wrong: that one is left as it is, above all. */
 export function drawNotes(resources: readonly Noted[]): string[] {
   const notes = resources.flatMap(({ error, message, ...resource }) =>
-    error === undefined && message !== undefined ? [`  ${harmless(`${objectTitle(resource)}: ${message}`)}`] : [],
+    error === undefined && message !== undefined ? [`  ${stripControlCharacters(`${objectTitle(resource)}: ${message}`)}`] : [],
   );
-  return notes.length > 0 ? ["Worth knowing:", ...notes] : [];
+  return notes.length > 0 ? ["Notes:", ...notes] : [];
 }
 
-function stepLines(steps: readonly Step[], paint: Paint): string[] {
-  const head = ["#", "STEP", "WHEN", "WHAT"].map((text): Cell => ({ text }));
-  const rows = steps.flatMap((step, at): Cell[][] => {
+function stepLines(steps: readonly SwitchStep[], colorize: Colorize): string[] {
+  const head = ["#", "STEP", "WHEN", "WHAT"].map((text): TextCell => ({ text }));
+  const rows = steps.flatMap((step, at): TextCell[][] => {
     const { text, colour } = STATES[step.state];
     const [first = "", ...more] = whatOf(step);
     return [
-      [{ text: String(at + 1) }, { text: step.name }, { text, colour }, { text: harmless(first) }],
-      ...more.map((line): Cell[] => [{ text: "" }, { text: "" }, { text: "" }, { text: harmless(line) }]),
+      [{ text: String(at + 1) }, { text: step.name }, { text, colour }, { text: stripControlCharacters(first) }],
+      ...more.map((line): TextCell[] => [{ text: "" }, { text: "" }, { text: "" }, { text: stripControlCharacters(line) }]),
     ];
   });
-  return new Columns(paint).lines([head, ...rows]);
+  return new Columns(colorize).lines([head, ...rows]);
 }
 
-function whatOf({ state, writes, token, waits }: Step): string[] {
+function whatOf({ state, writes, token, waits }: SwitchStep): string[] {
   return [
     ...(token ? [`set the token to ${token.state}, epoch ${token.epoch}`] : []),
     ...few(
@@ -75,7 +75,7 @@ function whatOf({ state, writes, token, waits }: Step): string[] {
       SHOWN,
     ),
     ...few(
-      waits.map((wait) => `wait: ${waitSentence(wait)}`),
+      waits.map((wait) => `wait: ${waitDescription(wait)}`),
       state === "Pending" ? LATER_SHOWN : SHOWN,
     ),
   ];

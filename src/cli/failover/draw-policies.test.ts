@@ -14,7 +14,7 @@ const condition = (type: string, status: Condition["status"], reason = type, mes
 });
 const complete = [condition("Complete", "True"), condition("InProgress", "False"), condition("Error", "False")];
 
-test("each policy is one line, with what is in the way", () => {
+test("each policy is one line with its problem", () => {
   const resting = policy(
     { desiredState: "secondary", peer, wave: 10 },
     {
@@ -28,10 +28,10 @@ test("each policy is one line, with what is in the way", () => {
   const unseen = policy({ desiredState: "primary" }, { observedGeneration: 1, currentState: "primary", conditions: complete });
   const states = [policy({}, waiting), resting, unseen].map((one) => policyState(one, NOW));
   expect(drawPolicies(states, NOW, plain)).toEqual([
-    "NAME       WAVE   DESIRED     CURRENT     COMPLETE   READY     TOKEN        PEER        COPY   IN THE WAY",
+    "NAME       WAVE   DESIRED     CURRENT     COMPLETE   READY     TOKEN        PEER        COPY   PROBLEM",
     "shop/web   0      secondary   mixed       Unknown    Unknown                                   AwaitTermination: Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
     "shop/web   10     secondary   secondary   True       False     Released 4   Reachable   20m    CopyTooOld: The copy is 20m old",
-    "shop/web   0      primary     primary     Unknown    Unknown                                   No controller has taken it up yet",
+    "shop/web   0      primary     primary     Unknown    Unknown                                   No controller has processed it yet",
   ]);
   expect(states.map(({ fine }) => fine)).toEqual([false, false, false]);
 });
@@ -62,6 +62,6 @@ test("the copy of a primary is that of the volume that is furthest behind, and a
   expect(state).toMatchObject({
     copiedAt: ago(600),
     peer: "Unreachable",
-    inTheWay: "The other site cannot be asked: connection refused",
+    inTheWay: "Cannot read the other site: connection refused",
   });
 });

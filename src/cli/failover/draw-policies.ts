@@ -1,8 +1,8 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { ageOf } from "../../util/age.ts";
 import { copyTime } from "../../failover/copy-time.ts";
-import { type Cell, Columns } from "../print/columns.ts";
-import { type Colour, type Paint, statusColour } from "../print/color.ts";
+import { type TextCell, Columns } from "../print/columns.ts";
+import { type Color, type Colorize, statusColor } from "../print/color.ts";
 import { waitText } from "./draw-steps.ts";
 import { waveOf } from "./site/waves.ts";
 
@@ -26,8 +26,8 @@ export interface PolicyState {
   readonly fine: boolean;
 }
 
-const HEAD = ["NAME", "WAVE", "DESIRED", "CURRENT", "COMPLETE", "READY", "TOKEN", "PEER", "COPY", "IN THE WAY"];
-const PEER_COLOURS: Partial<Record<PolicyState["peer"], Colour>> = { Reachable: "green", Unreachable: "red", Unknown: "yellow" };
+const HEAD = ["NAME", "WAVE", "DESIRED", "CURRENT", "COMPLETE", "READY", "TOKEN", "PEER", "COPY", "PROBLEM"];
+const PEER_COLORS: Partial<Record<PolicyState["peer"], Color>> = { Reachable: "green", Unreachable: "red", Unknown: "yellow" };
 
 export function policyState(policy: FailoverPolicy, now: number): PolicyState {
   const { metadata, spec, status = {} } = policy;
@@ -49,13 +49,13 @@ export function policyState(policy: FailoverPolicy, now: number): PolicyState {
     ...(token && { token: { state: token.state, epoch: token.epoch } }),
     peer: !spec.peer ? "None" : !peer ? "Unknown" : peer.reachable ? "Reachable" : "Unreachable",
     ...(copiedAt !== undefined && { copiedAt }),
-    inTheWay: obstacle(policy, isSeen, now),
+    inTheWay: blocker(policy, isSeen, now),
     fine: complete === "True" && is("Error")?.status !== "True" && ready !== "False",
   };
 }
 
-function obstacle({ spec, status = {} }: FailoverPolicy, isSeen: boolean, now: number): string {
-  if (!isSeen) return "No controller has taken it up yet";
+function blocker({ spec, status = {} }: FailoverPolicy, isSeen: boolean, now: number): string {
+  if (!isSeen) return "No controller has processed it yet";
   const is = (type: string, value: string) => status.conditions?.find((one) => one.type === type && one.status === value);
   const error = is("Error", "True");
   if (error) return `${error.reason}: ${error.message}`;
@@ -63,25 +63,25 @@ function obstacle({ spec, status = {} }: FailoverPolicy, isSeen: boolean, now: n
   if (step) return step.waitingFor ? `${step.name}: ${waitText(step, now)}` : step.name;
   const unready = is("Ready", "False");
   if (unready) return `${unready.reason}: ${unready.message}`;
-  if (spec.peer && status.peer?.reachable === false) return `The other site cannot be asked: ${status.peer.message ?? ""}`;
+  if (spec.peer && status.peer?.reachable === false) return `Cannot read the other site: ${status.peer.message ?? ""}`;
   return "";
 }
 
-export function drawPolicies(states: readonly PolicyState[], now: number, paint: Paint): string[] {
-  return new Columns(paint).lines([HEAD.map((text) => ({ text })), ...states.map((state) => rowOf(state, now))]);
+export function drawPolicies(states: readonly PolicyState[], now: number, colorize: Colorize): string[] {
+  return new Columns(colorize).lines([HEAD.map((text) => ({ text })), ...states.map((state) => rowOf(state, now))]);
 }
 
-function rowOf(state: PolicyState, now: number): Cell[] {
+function rowOf(state: PolicyState, now: number): TextCell[] {
   const { token, copiedAt, peer, complete, ready, inTheWay } = state;
   return [
     { text: `${state.namespace}/${state.name}` },
     { text: String(state.wave) },
     { text: state.desired },
     { text: state.current, colour: state.current === state.desired ? undefined : "yellow" },
-    { text: complete, colour: statusColour("Complete", complete) },
-    { text: ready, colour: statusColour("Ready", ready) },
+    { text: complete, colour: statusColor("Complete", complete) },
+    { text: ready, colour: statusColor("Ready", ready) },
     { text: token ? `${token.state} ${token.epoch}` : "" },
-    { text: peer === "None" ? "" : peer, colour: PEER_COLOURS[peer] },
+    { text: peer === "None" ? "" : peer, colour: PEER_COLORS[peer] },
     { text: copiedAt === undefined ? "" : ageOf(copiedAt, now) },
     { text: inTheWay },
   ];

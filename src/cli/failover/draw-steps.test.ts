@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { plain } from "../print/color.ts";
 import { drawSteps } from "./draw-steps.ts";
 import { ago, NOW, policy, waiting } from "../testing/failover-fixtures.ts";
-import { type Switch, switchesOf } from "./transitions.ts";
+import { type TransitionRecord, switchesOf } from "./transitions.ts";
 
-const drawn = (made: Switch) => drawSteps(made, NOW, plain);
+const drawn = (made: TransitionRecord) => drawSteps(made, NOW, plain);
 
 test("steps are told with when they ran within the whole, and with what they wait for", () => {
   const [made] = switchesOf(policy({}, waiting));
@@ -19,7 +19,7 @@ test("steps are told with when they ran within the whole, and with what they wai
 });
 
 test("a switch that is over is drawn to its own end, and one that took no time at all too", () => {
-  const over: Switch = {
+  const over: TransitionRecord = {
     to: "primary",
     mode: "safe",
     generation: 1,

@@ -1,10 +1,10 @@
 import { humanDuration } from "../../util/age.ts";
-import { type Cell, Columns } from "../print/columns.ts";
-import type { Colour, Paint } from "../print/color.ts";
-import type { Switch, TransitionStep } from "./transitions.ts";
-import { waitSentence } from "./wait-text.ts";
+import { type TextCell, Columns } from "../print/columns.ts";
+import type { Color, Colorize } from "../print/color.ts";
+import type { TransitionRecord, TransitionStep } from "./transitions.ts";
+import { waitDescription } from "./wait-text.ts";
 
-const COLOURS: Readonly<Record<TransitionStep["state"], Colour | undefined>> = {
+const COLORS: Readonly<Record<TransitionStep["state"], Color | undefined>> = {
   Done: "green",
   Running: "yellow",
   Waiting: "yellow",
@@ -14,19 +14,19 @@ const WIDTH = 20;
 const HEAD = ["STEP", "STATE", "TOOK", "WHEN"];
 
 /** The steps of one switch: how far each is, when it ran within the whole, and below it what it waits for. */
-export function drawSteps({ course: steps = [], startTime, completionTime }: Switch, now: number, paint: Paint): string[] {
+export function drawSteps({ course: steps = [], startTime, completionTime }: TransitionRecord, now: number, colorize: Colorize): string[] {
   const begin = Date.parse(startTime);
   const end = completionTime === undefined ? Math.max(now, begin) : Date.parse(completionTime);
-  const rows = steps.map((step): Cell[] => {
+  const rows = steps.map((step): TextCell[] => {
     const run = runOf(step, end);
     return [
       { text: step.name },
-      { text: step.state, colour: COLOURS[step.state] },
+      { text: step.state, colour: COLORS[step.state] },
       { text: run ? humanDuration(run.to - run.from) : "" },
       { text: run ? bar(run, begin, end) : "" },
     ];
   });
-  const [head = "", ...lines] = new Columns(paint).lines([HEAD.map((text) => ({ text })), ...rows]);
+  const [head = "", ...lines] = new Columns(colorize).lines([HEAD.map((text) => ({ text })), ...rows]);
   return [head, ...lines.flatMap((line, at) => [line].concat(waitLines(steps[at], now)))];
 }
 
@@ -58,5 +58,5 @@ export function waitText({ waitingFor }: Pick<TransitionStep, "waitingFor">, now
   const { others = 0, since } = waitingFor;
   const more = others > 0 ? ` (and ${others} more)` : "";
   const waited = since === undefined ? 0 : now - Date.parse(since);
-  return `${waitSentence(waitingFor)}${more}${waited < 1000 ? "" : `, for ${humanDuration(waited)}`}`;
+  return `${waitDescription(waitingFor)}${more}${waited < 1000 ? "" : `, for ${humanDuration(waited)}`}`;
 }

@@ -1,12 +1,19 @@
-import type { Command } from "commander";
-import type { DrillOptions } from "../../../lab/failover-drill/run.ts";
-import { withPolicy } from "./read-policy.ts";
+import { type Command, Option } from "commander";
+import { loadFromLab } from "../lab-loader.ts";
+import { type PolicyOptions, withPolicy } from "./read-policy.ts";
+
+export interface DrillOptions extends PolicyOptions {
+  filename?: string[];
+  timeout: string;
+  output: "text" | "json";
+}
 
 export function configureDrill(command: Command): void {
   withPolicy(command)
     .argument("<policy>", "the FailoverPolicy")
     .option("-f, --filename <path...>", "from manifests instead of a cluster: files, directories, - for standard input")
     .option("--timeout <duration>", "how long each half of a move may take", "10m")
+    .addOption(new Option("-o, --output <format>", "how to print the result").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
@@ -17,11 +24,12 @@ is the real one, and the storage behind it and Flux take a second or two. Exit 1
 Examples:
   plumbline failover drill shop -n shop
   plumbline failover drill shop -n shop -f manifests
+  plumbline failover drill shop -n shop -o json
 `,
     )
     .action(async (name: string, options: DrillOptions) => {
       // Only who drills needs what the lab is made of.
-      const { drill } = await import("../../../lab/failover-drill/run.ts");
+      const { drill } = await loadFromLab("failover-drill/run.ts");
       await drill(name, options);
     });
 }

@@ -2,16 +2,15 @@ import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { print } from "../../kube/printable.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 import { untilStopped } from "../shared/signals.ts";
-import { Screen } from "../live-view/screen.ts";
-import { folded } from "../print/wrap.ts";
-import { type Asked, drawProgress, news, type Standing, standingOf } from "./progress.ts";
+import { wrapLine } from "../print/wrap.ts";
+import { liveScreen, tellLine } from "./live-screen.ts";
+import { type RequestedTransition, drawProgress, progressLines, type TransitionState, transitionState } from "./progress.ts";
 
 /** How a watched switch ended, and the policy as it was then. */
-export interface Ending {
-  readonly is: Exclude<Standing["is"], "unseen" | "running"> | "timeout" | "stopped" | "deleted";
+export interface WatchResult {
+  readonly is: Exclude<TransitionState["is"], "unseen" | "running"> | "timeout" | "stopped" | "deleted";
   readonly message?: string;
   readonly policy: FailoverPolicy;
 }
@@ -22,28 +21,28 @@ interface View {
   close(): void;
 }
 
-const TICK_MS = 1_000;
-/** After this long somebody should be told that nobody works on it. */
+/** After this long, say that no controller processes it. */
 const UNSEEN_MS = 15_000;
 
-/** Shows how a switch goes until it is over, or somebody has seen enough; the switch does not mind. */
+/** Shows a switch until it is over or the user stops watching. The switch itself continues. */
 export async function follow(
   client: KubeClient,
   policy: FailoverPolicy,
-  asked: Asked,
-  { timeoutMs, onSeen }: { timeoutMs: number; onSeen?: (policy: FailoverPolicy) => void },
-): Promise<Ending> {
+  requested: RequestedTransition,
+  { timeoutMs, onSeen, quiet }: { timeoutMs: number; onSeen?: (policy: FailoverPolicy) => void; quiet?: boolean },
+): Promise<WatchResult> {
   const began = Date.now();
-  const ending = Promise.withResolvers<Ending>();
+  const ending = Promise.withResolvers<WatchResult>();
   const over = new AbortController();
-  const view = process.stdout.isTTY ? screenView(asked, began) : lineView(asked);
+  const view = quiet ? noView : process.stdout.isTTY ? screenView(requested, began) : lineView(requested);
   let latest = policy;
-  const end = (is: Ending["is"], message?: string) => ending.resolve({ is, policy: latest, ...(message !== undefined && { message }) });
+  const end = (is: WatchResult["is"], message?: string) =>
+    ending.resolve({ is, policy: latest, ...(message !== undefined && { message }) });
   const look = (seen: FailoverPolicy) => {
     latest = seen;
     view.show(seen);
     onSeen?.(seen);
-    const standing = standingOf(seen, asked);
+    const standing = transitionState(seen, requested);
     if (standing.is !== "unseen" && standing.is !== "running") end(standing.is, "message" in standing ? standing.message : undefined);
   };
   const { name, namespace = "" } = policy.metadata;
@@ -57,14 +56,15 @@ export async function follow(
   cache.subscribe((change) => {
     if (keyOf(change.object) !== keyOf(policy)) return;
     // A server that lags behind does not know yet what was asked for.
-    if ((change.object.metadata.generation ?? 0) < asked.generation) return;
+    if ((change.object.metadata.generation ?? 0) < requested.generation) return;
     if (change.type === "deleted") end("deleted");
     else look(change.object);
   });
   const timers = [
     setTimeout(() => end("timeout"), timeoutMs),
     setTimeout(() => {
-      if (standingOf(latest, asked).is === "unseen") view.tell("No controller has taken it up yet; is plumbline controller running?");
+      if (transitionState(latest, requested).is === "unseen")
+        view.tell("No controller has processed it yet; is plumbline controller running?");
     }, UNSEEN_MS),
   ];
   void untilStopped().then(() => end("stopped"));
@@ -79,47 +79,37 @@ export async function follow(
   }
 }
 
-/** A table that follows the steps, on the terminal's second screen; what it showed last stays on the first. */
-function screenView(asked: Asked, began: number): View {
-  const screen = new Screen(process.stdout);
-  const paint = paintFor(process.stdout);
+/** A table that follows the steps. */
+function screenView(requested: RequestedTransition, began: number): View {
+  const colorize = colorizeFor(process.stdout);
   let policy: FailoverPolicy | undefined;
-  let told = "";
-  const lines = () => (policy ? drawProgress(policy, asked, { since: began, now: Date.now(), paint }) : []);
-  const draw = () => {
-    const all = [...lines(), "", ...(told === "" ? [] : [told]), "Ctrl-C stops watching; the switch goes on."];
-    screen.draw(all.flatMap((line) => folded(line, process.stdout.columns || 80)));
-  };
-  const tick = setInterval(draw, TICK_MS);
+  const lines = () => (policy ? drawProgress(policy, requested, { since: began, now: Date.now(), paint: colorize }) : []);
+  const screen = liveScreen({
+    lines: () => lines().flatMap((line) => wrapLine(line, process.stdout.columns || 80)),
+    last: lines,
+    hint: "Ctrl-C stops watching; the switch continues.",
+  });
   return {
     show(seen) {
       policy = seen;
-      draw();
+      screen.draw();
     },
-    tell(line) {
-      told = line;
-      draw();
-    },
-    close() {
-      clearInterval(tick);
-      screen.close();
-      print(lines().concat("").join("\n"));
-    },
+    tell: screen.tell,
+    close: screen.close,
   };
 }
 
-function lineView(asked: Asked): View {
+function lineView(requested: RequestedTransition): View {
   let before: FailoverPolicy | undefined;
   return {
     show(policy) {
-      for (const line of news(before, policy, asked, Date.now())) tell(line);
+      for (const line of progressLines(before, policy, requested, Date.now())) tellLine(line);
       before = policy;
     },
-    tell,
+    tell: tellLine,
     close: () => undefined,
   };
 }
 
-function tell(line: string): void {
-  print(`${new Date().toLocaleTimeString("en-GB")} ${line}\n`);
-}
+/** For `-o json`, which prints the result alone. */
+const noView: View = { show: () => undefined, tell: () => undefined, close: () => undefined };

@@ -27,16 +27,27 @@ test("a site that answers and holds is stopped there, not forced", async () => {
   const { refusals } = await decided(holding);
   expect(refusals).toMatchObject([{ kind: "FailoverPolicy", reason: "Refused", field: "spec.force", class: "Permanent" }]);
   expect(refusals[0]?.message).toBe(
-    "The other site answers: token Held, epoch 5, desiredState primary. It may still write. Stop it there first: plumbline failover switch web -n shop --to secondary --context OTHER; then repeat this without --force. To force all the same: --even-though-it-answers",
+    "The other site answers: token Held, epoch 5, desiredState primary. It may still write. Stop it there first: plumbline failover switch web -n shop --to secondary --context OTHER; then repeat this without --force. To force anyway: --even-though-it-answers",
   );
   expect((await decided(holding, {}, true)).refusals).toEqual([]);
 });
 
 test("a site that holds the token is not forced again, unless the other one holds a higher epoch", async () => {
   const token = { epoch: 6, state: "Held" as const };
-  expect(await decided(silent, { token })).toEqual({ notes: ["This site holds epoch 6 already: nothing is forced"], refusals: [] });
+  expect(await decided(silent, { token })).toEqual({ notes: ["This site already holds epoch 6: --force has no effect"], refusals: [] });
   expect((await decided({ ...holding, token: { epoch: 5, state: "Held" } }, { token })).force).toBeUndefined();
   expect((await decided({ ...holding, token: { epoch: 7, state: "Held" } }, { token }, true)).force).toMatchObject({ epoch: 6 });
+});
+
+test("a site that was restored from a backup is forced although it holds: what it holds is of an earlier day", async () => {
+  const token = { epoch: 2, state: "Held" as const };
+  const view: PeerView = {
+    ...holding,
+    desiredState: "secondary",
+    token: { epoch: 5, state: "Released" },
+    seen: { epoch: 6, state: "Released" },
+  };
+  expect(await decided(view, { token })).toMatchObject({ force: { epoch: 2, uid: "u-1" }, refusals: [] });
 });
 
 test("one that is on its way to secondary is waited for", async () => {
@@ -44,11 +55,11 @@ test("one that is on its way to secondary is waited for", async () => {
   expect(refusals[0]?.message).toContain("It is on its way to secondary: leave out --force and wait for its release");
 });
 
-test("who may not read the Secret believes what the controller read last, and says how old it is", async () => {
+test("without the right to read the Secret, uses the controller's last read and prints its age", async () => {
   const read = { reachable: true, desiredState: "primary", token: { epoch: 5, state: "Held" as const }, lastAnswerTime: ago(12) };
   const { refusals } = await decided(silent, { peer: read });
   expect(refusals[0]?.message).toContain(
-    "The other site could not be asked from here: connection refused. The controller read it, 12s ago: token Held, epoch 5. It may still write. If it is gone, the controller notices within 20s: try again then.",
+    "Cannot read the other site from here: connection refused. The controller read it, 12s ago: token Held, epoch 5. It may still write. If it is gone, the controller notices within 20s: retry then.",
   );
   expect((await decided(silent, { peer: { ...read, reachable: false } })).refusals).toEqual([]);
 });
@@ -60,10 +71,10 @@ test.for<[string, PeerView]>([
   expect((await decided(view)).refusals).toEqual([]);
 });
 
-test("what will be lost is told before, and that it is not known", async () => {
+test("prints the expected loss before a force, also when it is unknown", async () => {
   const { notes } = await decided(silent, { peer: { reachable: false, lastSyncTime: ago(300) } });
   expect(notes.join("\n")).toContain("Lost by force: The copy here was made at 2026-11-16T11:55:00Z, 300 s ago. ");
   expect((await decided(silent)).notes.join("\n")).toContain(
-    "Lost by force: Not known: the other site has never reported when its volumes were last copied",
+    "Lost by force: Unknown: the other site has never reported when its volumes were last copied",
   );
 });

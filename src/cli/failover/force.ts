@@ -4,14 +4,14 @@ import { humanDuration } from "../../util/age.ts";
 import type { PolicyFailure } from "../../failover/steps/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import { expectedLoss } from "../../failover/loss.ts";
-import type { PeerView } from "../../failover/token/token.ts";
+import { isRestored, type PeerView } from "../../failover/token/token.ts";
 import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import type { Force } from "./live-plan.ts";
 
 /** A takeover without the other site's release, what is known about it, or why it is refused. */
 export interface ForceDecision {
-  /** None where the site holds the token already: it would count for the next takeover, which nobody has asked to force. */
+  /** None if the site already holds the token: the force would apply to the next takeover. */
   readonly force?: Force;
   /** What will be lost, and what the other site said. */
   readonly notes: readonly string[];
@@ -36,8 +36,8 @@ export async function decideForce(policy: FailoverPolicy, options: ForceOptions)
   const said = lastSaid(policy, view, now);
   const own = policy.status?.token;
   const held = said.token?.state === "Held" ? said.token : undefined;
-  if (own?.state === "Held" && (held?.epoch ?? 0) < own.epoch) {
-    return { notes: [`This site holds epoch ${own.epoch} already: nothing is forced`], refusals: [] };
+  if (own?.state === "Held" && (held?.epoch ?? 0) < own.epoch && !isRestored(policy, view)) {
+    return { notes: [`This site already holds epoch ${own.epoch}: --force has no effect`], refusals: [] };
   }
   return {
     force: { reason, epoch: own?.epoch ?? 0, ...(uid !== undefined && { uid }) },
@@ -49,7 +49,7 @@ export async function decideForce(policy: FailoverPolicy, options: ForceOptions)
 /** The reason that was given, or is asked for on a terminal. */
 export async function reasonFor({ reason }: { reason?: string | undefined }): Promise<string> {
   const text = (reason ?? (await askReason())).trim();
-  if (text === "") throw new CliError("--force needs a reason: why is it known that the other site does not write any more?", EXIT.misuse);
+  if (text === "") throw new CliError("--force requires --reason: how do you know the other site has stopped?", EXIT.misuse);
   return text;
 }
 
@@ -57,8 +57,8 @@ async function askReason(): Promise<string> {
   if (!process.stdin.isTTY) return "";
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    printError("If the other site still writes, both will, and one side's data will be lost.\n");
-    return await terminal.question("Why is it known that it does not? ");
+    printError("If the other site still writes, the data of one site will be lost.\n");
+    return await terminal.question("Reason (how do you know the other site has stopped?): ");
   } finally {
     terminal.close();
   }
@@ -80,7 +80,7 @@ function lastSaid(policy: FailoverPolicy, view: PeerView, now: Date): Said {
     return { text: `The other site answers: ${tokenText(token)}, desiredState ${desiredState}`, token, desiredState };
   }
   const { peer } = policy.status ?? {};
-  const unheard = `The other site could not be asked from here: ${view.message.replace(/[.?]$/, "")}`;
+  const unheard = `Cannot read the other site from here: ${view.message.replace(/[.?]$/, "")}`;
   if (!peer?.reachable) return { text: unheard };
   const { token, desiredState, lastAnswerTime } = peer;
   const age = lastAnswerTime === undefined ? "" : `, ${ageText(lastAnswerTime, now)}`;
@@ -95,8 +95,8 @@ function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: 
   const { name, namespace } = policy.metadata;
   const { name: named = name, namespace: placed = namespace } = policy.spec.peer ?? {};
   const command = `plumbline failover switch ${named} -n ${placed} --to secondary --context OTHER`;
-  const remedy = secondHand
-    ? "If it is gone, the controller notices within 20s: try again then"
+  const fix = secondHand
+    ? "If it is gone, the controller notices within 20s: retry then"
     : desiredState === "secondary"
       ? "It is on its way to secondary: leave out --force and wait for its release"
       : `Stop it there first: ${command}; then repeat this without --force`;
@@ -106,7 +106,7 @@ function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: 
     name,
     reason: "Refused",
     field: "spec.force",
-    message: `${text}. It may still write. ${remedy}. To force all the same: --even-though-it-answers`,
+    message: `${text}. It may still write. ${fix}. To force anyway: --even-though-it-answers`,
     class: "Permanent",
   };
 }

@@ -15,7 +15,7 @@ const none: PeerView = { reachable: true, exists: false };
 const held = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
 const released = (epoch: number): FailoverToken => ({ epoch, state: "Released" });
 
-const refusal = (own: FailoverToken | undefined, view: PeerView | undefined, otherSiteIsGone = false) =>
+const blocker = (own: FailoverToken | undefined, view: PeerView | undefined, otherSiteIsGone = false) =>
   whyNot(policy({ desiredState: own?.state === "Held" ? "primary" : "secondary" }, own ? { token: own } : {}), view, { otherSiteIsGone });
 
 test.for<[string, FailoverToken, PeerView | undefined]>([
@@ -25,33 +25,33 @@ test.for<[string, FailoverToken, PeerView | undefined]>([
   ["spec.peer is gone", held(3), undefined],
   ["the other holds an older epoch", held(5), there(held(3))],
 ])("a site that holds may give up its peer: %s", ([, own, view]) => {
-  expect(refusal(own, view)).toBeUndefined();
+  expect(blocker(own, view)).toBeUndefined();
 });
 
 test.for([false, true])("no site gives it up while the other one holds as much or more (said to be gone: %s)", (gone) => {
-  expect(refusal(held(3), there(held(5), "primary"), gone)).toContain("the other site holds epoch 5 and may write");
-  expect(refusal(released(3), there(held(4), "primary"), gone)).toContain("the other site holds epoch 4 and may write");
-  expect(refusal(undefined, there(held(1), "primary"), gone)).toContain("the other site holds epoch 1 and may write");
+  expect(blocker(held(3), there(held(5), "primary"), gone)).toContain("the other site holds epoch 5 and may write");
+  expect(blocker(released(3), there(held(4), "primary"), gone)).toContain("the other site holds epoch 4 and may write");
+  expect(blocker(undefined, there(held(1), "primary"), gone)).toContain("the other site holds epoch 1 and may write");
 });
 
 test("a site that has released needs the other one's word, or a person's", () => {
-  expect(refusal(released(3), there(released(2)))).toBeUndefined();
-  expect(refusal(released(3), none)).toBeUndefined();
-  expect(refusal(released(3), silent)).toBe(
-    "its token is Released, and the other site does not answer: connection refused. If it is known never to write again, add --other-site-is-gone",
+  expect(blocker(released(3), there(released(2)))).toBeUndefined();
+  expect(blocker(released(3), none)).toBeUndefined();
+  expect(blocker(released(3), silent)).toBe(
+    "its token is Released, and the other site does not answer: connection refused. If the other site will never write again, add --other-site-is-gone",
   );
-  expect(refusal(released(3), undefined)).toContain("spec.peer is gone, so the other site cannot be asked");
-  expect(refusal(undefined, silent)).toContain("its token is not there yet");
-  for (const view of [silent, undefined]) expect(refusal(released(3), view, true)).toBeUndefined();
+  expect(blocker(released(3), undefined)).toContain("spec.peer is gone, so the other site cannot be read");
+  expect(blocker(undefined, silent)).toContain("its token is not there yet");
+  for (const view of [silent, undefined]) expect(blocker(released(3), view, true)).toBeUndefined();
 });
 
 test("a site that has released and wants to be primary would start at once", () => {
   const wanting = policy({ desiredState: "primary" }, { token: released(3) });
   expect(whyNot(wanting, none, { otherSiteIsGone: true })).toContain(
-    "Ask for secondary first: plumbline failover switch web -n shop --to secondary",
+    "Switch it to secondary first: plumbline failover switch web -n shop --to secondary",
   );
 });
 
 test("the other site may be about to take the token that was released here", () => {
-  expect(refusal(released(3), there(released(2), "primary"))).toContain("may take the token at any moment");
+  expect(blocker(released(3), there(released(2), "primary"))).toContain("may take the token at any time");
 });

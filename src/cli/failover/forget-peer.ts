@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { Peers } from "../../failover/token/peers.ts";
 import { FORGET_PEER, type PeerView } from "../../failover/token/token.ts";
@@ -7,18 +7,21 @@ import { isKubeError } from "../../kube/client/error.ts";
 import { print, printError } from "../../kube/printable.ts";
 import { connect } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
+import { printItems } from "../print/items.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 
 interface ForgetOptions extends PolicyOptions {
   reason: string;
   otherSiteIsGone?: boolean;
+  output: "text" | "json";
 }
 
 export function configureForgetPeer(command: Command): void {
   withPolicy(command)
     .argument("<policy>", "the FailoverPolicy")
-    .requiredOption("--reason <text>", "why the other site is given up; it is recorded")
+    .requiredOption("--reason <text>", "why the other site is removed; recorded in the policy")
     .option("--other-site-is-gone", "also when this site does not hold the token and the other one does not answer")
+    .addOption(new Option("-o, --output <format>", "how to print the result").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
@@ -27,6 +30,7 @@ when it is refused, and then nothing is changed.
 
 Examples:
   plumbline failover forget-peer web -n shop --reason "site B is closed"
+  plumbline failover forget-peer web -n shop --reason "site B is closed" -o json
   plumbline failover forget-peer web -n shop --reason "site A burnt down, its disks are gone" --other-site-is-gone
 `,
     )
@@ -35,26 +39,47 @@ Examples:
 
 async function run(name: string, options: ForgetOptions): Promise<void> {
   const reason = options.reason.trim();
-  if (reason === "") throw new CliError("--reason is empty: say why the other site is given up", EXIT.misuse);
+  if (reason === "") throw new CliError("--reason is empty: say why the other site is removed", EXIT.misuse);
   const { signal } = new AbortController();
   const client = await connect(options);
   const peers = new Peers(client);
   try {
     const policy = await readPolicy(client, name, options, signal);
     const title = `FailoverPolicy ${titleOf(policy)}`;
-    if (!policy.spec.peer && !policy.status?.token)
-      throw new CliError(`${title} has neither spec.peer nor a token: nothing to give up`, EXIT.no);
     const view = policy.spec.peer && (await peers.ask(policy, signal));
-    const refusal = whyNot(policy, view, options);
-    if (refusal !== undefined) throw new CliError(`${title} keeps its peer: ${refusal}`, EXIT.no);
-    if (view && !view.reachable) printError(`The other site could not be asked: ${view.message}\n`);
-    await forget(client, policy, reason, signal);
-    print(`${title} has no peer any more, and its token does not count: ${reason}\n`);
+    const blocker = policy.spec.peer || policy.status?.token ? whyNot(policy, view, options) : NOTHING;
+    if (blocker === undefined) await forget(client, policy, reason, signal);
+    if (options.output === "json") printItems("ForgottenPeer", [itemOf(policy, { reason, refusal: blocker, view })]);
+    if (blocker === NOTHING) throw new CliError(`${title} ${blocker}`, EXIT.no);
+    if (blocker !== undefined) throw new CliError(`${title} keeps its peer: ${blocker}`, EXIT.no);
+    if (view && !view.reachable) printError(`Cannot read the other site: ${view.message}\n`);
+    if (options.output === "json") return;
+    print(`${title} has no peer now, and its token is ignored: ${reason}\n`);
     print("Delete the policy at the other site, or run forget-peer there too; until then it waits for this site.\n");
   } finally {
     peers.close();
     client.close();
   }
+}
+
+const NOTHING = "has neither spec.peer nor a token: nothing to remove";
+
+interface Forgotten {
+  readonly reason: string;
+  readonly refusal: string | undefined;
+  readonly view: PeerView | undefined;
+}
+
+/** An item of `-o json`. */
+function itemOf({ metadata, status }: FailoverPolicy, { reason, refusal, view }: Forgotten): object {
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    state: refusal === undefined ? "forgotten" : "refused",
+    ...(refusal === undefined ? { reason } : { message: refusal }),
+    ...(status?.token && { token: status.token }),
+    ...(view && { peer: view }),
+  };
 }
 
 /** Why giving up the token could start a second writer. */
@@ -72,18 +97,18 @@ export function whyNot(
   // Writers run here, by right; the other site starts none without this one's release, which will never come.
   if (own?.state === "Held") return undefined;
   if (own && spec.desiredState === "primary") {
-    return `it has released its token and is asked to be primary, so it would start without the other site. Ask for secondary first: plumbline failover switch ${metadata.name} -n ${metadata.namespace} --to secondary`;
+    return `its token is Released and its desiredState is primary, so it would start without the other site. Switch it to secondary first: plumbline failover switch ${metadata.name} -n ${metadata.namespace} --to secondary`;
   }
   if (theirs?.desiredState === "primary")
-    return "the other site is asked to be primary, and may take the token at any moment. Switch it to secondary there first";
+    return "desiredState at the other site is primary, so it may take the token at any time. Switch it to secondary there first";
   if (view?.reachable || otherSiteIsGone) return undefined;
   const unheard = view
     ? `the other site does not answer: ${view.message.replace(/[.?]$/, "")}`
-    : "spec.peer is gone, so the other site cannot be asked";
-  return `its token is ${own ? "Released" : "not there yet"}, and ${unheard}. If it is known never to write again, add --other-site-is-gone`;
+    : "spec.peer is gone, so the other site cannot be read";
+  return `its token is ${own ? "Released" : "not there yet"}, and ${unheard}. If the other site will never write again, add --other-site-is-gone`;
 }
 
-/** In one write, and only if nobody has changed the policy since: who reads half of it would take a released site for one without a peer. */
+/** In one write, and only if the policy has not changed since. Half of it would look like a released site without a peer. */
 async function forget(client: KubeClient, policy: FailoverPolicy, reason: string, signal: AbortSignal): Promise<void> {
   const { name, namespace = "", uid = "", resourceVersion = "" } = policy.metadata;
   const value = JSON.stringify({ uid, epoch: policy.status?.token?.epoch ?? 0, reason });
@@ -92,7 +117,7 @@ async function forget(client: KubeClient, policy: FailoverPolicy, reason: string
     await client.resource(FailoverPolicy).patch({ name, namespace }, patch, { resourceVersion, signal });
   } catch (error) {
     if (!isKubeError(error, "Conflict")) throw error;
-    throw new CliError(`FailoverPolicy ${titleOf(policy)} was changed at this moment; nothing is done, try again`, EXIT.no, {
+    throw new CliError(`FailoverPolicy ${titleOf(policy)} changed meanwhile; nothing was written, run the command again`, EXIT.no, {
       cause: error,
     });
   }

@@ -4,11 +4,11 @@ import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { connect } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { printItems } from "../print/items.ts";
-import { type Paint, paintFor } from "../print/color.ts";
+import { type Colorize, colorizeFor } from "../print/color.ts";
 import { drawSteps } from "./draw-steps.ts";
-import { drawSwitches, type PlacedSwitch } from "./transitions-table.ts";
+import { drawSwitches, type TransitionRow } from "./transitions-table.ts";
 import { listPolicies, type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
-import { type Switch, switchesOf } from "./transitions.ts";
+import { type TransitionRecord, switchesOf } from "./transitions.ts";
 
 interface HistoryOptions extends PolicyOptions {
   all?: boolean;
@@ -34,42 +34,42 @@ Examples:
 }
 
 async function run(name: string | undefined, options: HistoryOptions): Promise<void> {
-  if ((name === undefined) !== (options.all === true)) throw new CliError("Name a policy, or say --all", EXIT.misuse);
+  if ((name === undefined) !== (options.all === true)) throw new CliError("Name a policy, or use --all", EXIT.misuse);
   const { signal } = new AbortController();
   const client = await connect(options);
   try {
     const policies =
       name === undefined ? await listPolicies(client, options.namespace, signal) : [await readPolicy(client, name, options, signal)];
-    const paint = paintFor(process.stdout);
+    const colorize = colorizeFor(process.stdout);
     if (options.output === "json") printItems("FailoverSwitch", policies.flatMap(placedOf));
-    else print((name === undefined ? textOfAll(policies, paint) : policies.flatMap((one) => textOf(one, paint))).join("\n"));
+    else print((name === undefined ? textOfAll(policies, colorize) : policies.flatMap((one) => textOf(one, colorize))).join("\n"));
   } finally {
     client.close();
   }
 }
 
-function placedOf(policy: FailoverPolicy): PlacedSwitch[] {
+function placedOf(policy: FailoverPolicy): TransitionRow[] {
   const { name, namespace = "" } = policy.metadata;
   return switchesOf(policy).map((made) => Object.assign({ namespace, policy: name }, made));
 }
 
-function textOfAll(policies: readonly FailoverPolicy[], paint: Paint): string[] {
+function textOfAll(policies: readonly FailoverPolicy[], colorize: Colorize): string[] {
   const switches = policies.flatMap(placedOf);
-  if (switches.length === 0) return ["No switch is remembered", ""];
+  if (switches.length === 0) return ["No switch is recorded", ""];
   const byTime = switches.toSorted((one, other) => (one.startTime > other.startTime ? -1 : 1));
-  return [...drawSwitches(byTime, Date.now(), paint), ""];
+  return [...drawSwitches(byTime, Date.now(), colorize), ""];
 }
 
-function textOf(policy: FailoverPolicy, paint: Paint): string[] {
+function textOf(policy: FailoverPolicy, colorize: Colorize): string[] {
   const now = Date.now();
   const switches = switchesOf(policy);
   const [latest] = switches;
-  if (!latest) return [`FailoverPolicy ${titleOf(policy)} remembers no switch`, ""];
-  const table = drawSwitches(switches, now, paint);
-  const steps = latest.course ? ["", stepsTitle(latest), ...drawSteps(latest, now, paint).map((line) => `  ${line}`)] : [];
+  if (!latest) return [`FailoverPolicy ${titleOf(policy)} has no recorded switch`, ""];
+  const table = drawSwitches(switches, now, colorize);
+  const steps = latest.course ? ["", stepsTitle(latest), ...drawSteps(latest, now, colorize).map((line) => `  ${line}`)] : [];
   return [...table, ...steps, ""];
 }
 
-function stepsTitle({ to, startTime, outcome }: Switch): string {
+function stepsTitle({ to, startTime, outcome }: TransitionRecord): string {
   return `Steps to ${to}, ${outcome === "Running" ? "running since" : "begun"} ${startTime}:`;
 }

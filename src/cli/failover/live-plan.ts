@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts";
-import { ClaimBook } from "../../failover/claims.ts";
-import { lookLive } from "../../failover/observe/live-reader.ts";
+import { ClaimIndex } from "../../failover/claims.ts";
+import { readLive, type SharedLooks } from "../../failover/observe/live-reader.ts";
 import { managedBy, modeOf } from "../../failover/managed.ts";
-import { needsOf } from "../../failover/observe/watched-kinds.ts";
+import { watchedKindsOf } from "../../failover/observe/watched-kinds.ts";
 import { Peers } from "../../failover/token/peers.ts";
 import type { Managed } from "../../failover/observe/observed.ts";
 import { plan, tokenFacts } from "../../failover/plan.ts";
 import { ServedKinds } from "../../failover/observe/served-kinds.ts";
-import { observedThrough } from "../../failover/observe/reader.ts";
-import type { Plan } from "../../failover/steps/step.ts";
+import { observePolicy } from "../../failover/observe/reader.ts";
+import type { SwitchPlan } from "../../failover/steps/step.ts";
 import type { Revert } from "../../failover/switch-record.ts";
 import { decideToken, withoutPeer } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -20,18 +20,19 @@ export interface LivePlanOptions {
   dnsAnnotation?: string | undefined;
   /** What was applied from Git against a person's switch, where the plan is for what the person asked for. */
   revert?: Revert | undefined;
-  /** All policies of the cluster, where somebody has read them already. */
+  /** All policies of the cluster, if they were read before. */
   among?: readonly FailoverPolicy[];
   /** Shared where many policies are planned. */
   peers?: Peers;
   served?: ServedKinds;
+  looks?: SharedLooks;
   signal: AbortSignal;
 }
 
 export type Force = NonNullable<FailoverPolicy["spec"]["force"]>;
 
 /** The policy as it will be once it asks for this role: another generation of it, unless it asks for that already. */
-export function asked(policy: FailoverPolicy, desiredState: Role, force?: Force): FailoverPolicy {
+export function withRequestedState(policy: FailoverPolicy, desiredState: Role, force?: Force): FailoverPolicy {
   const spec = { ...policy.spec, desiredState };
   delete spec.force;
   if (force) spec.force = force;
@@ -41,18 +42,18 @@ export function asked(policy: FailoverPolicy, desiredState: Role, force?: Force)
 }
 
 /** What the controller would do about this policy now. Nothing is written. */
-export async function livePlan(client: KubeClient, policy: FailoverPolicy, options: LivePlanOptions): Promise<Plan> {
+export async function livePlan(client: KubeClient, policy: FailoverPolicy, options: LivePlanOptions): Promise<SwitchPlan> {
   const { dnsAnnotation, revert, signal } = options;
   const { managed } = managedBy(policy);
   const now = new Date();
   const served = options.served ?? new ServedKinds(client);
-  const book = new ClaimBook();
-  for (const other of options.among ?? (await policiesInSight(client, policy, signal))) book.enter(other, managedBy(other).managed, now);
-  const sight = await lookLive(client, served, needsOf(managed, policy), signal);
+  const book = new ClaimIndex();
+  for (const other of options.among ?? (await policiesInReader(client, policy, signal))) book.enter(other, managedBy(other).managed, now);
+  const reader = await readLive(client, served, watchedKindsOf(managed, policy), signal, options.looks);
   const peers = options.peers ?? new Peers(client);
   try {
     const peer = policy.spec.peer ? await peers.ask(policy, signal) : withoutPeer(policy);
-    const observed = observedThrough(sight, served, {
+    const observed = observePolicy(reader, served, {
       policy,
       managed,
       contested: book.contested(policy, managed),
@@ -75,7 +76,7 @@ function isPermitted({ metadata, status }: FailoverPolicy, managed: readonly Man
 }
 
 /** Those of all namespaces, or of the policy's own where we may see no others. */
-async function policiesInSight(
+async function policiesInReader(
   client: KubeClient,
   { metadata: { namespace = "" } }: FailoverPolicy,
   signal: AbortSignal,

@@ -29,7 +29,7 @@ export interface OwnerCheck {
 }
 
 export function mustNotContradict({ suspendOwner: suspends, ownerIsChanged }: OwnerOptions): void {
-  if (suspends && ownerIsChanged) throw new CliError("--suspend-owner and --owner-is-changed exclude each other", EXIT.misuse);
+  if (suspends && ownerIsChanged) throw new CliError("--suspend-owner and --owner-is-changed are mutually exclusive", EXIT.misuse);
 }
 
 export async function checkOwners(
@@ -47,8 +47,8 @@ export async function checkOwners(
   // What the spec already says, nothing takes back.
   const isNew = policy.spec.desiredState !== to;
   if (!isNew || ownerIsChanged || (reverting.length === 0 && unnamed === undefined)) return { refusals: [], toSuspend: [], earlier };
-  if (!suspends || unnamed !== undefined) return { refusals: refusalsOf(policy, reverting, unnamed), toSuspend: [], earlier };
-  const unread = reverting.filter(({ object }) => !object).map(({ owner, error }) => unreadRefusal(policy, owner, error));
+  if (!suspends || unnamed !== undefined) return { refusals: blockersOf(policy, reverting, unnamed), toSuspend: [], earlier };
+  const unread = reverting.filter(({ object }) => !object).map(({ owner, error }) => unreadBlocker(policy, owner, error));
   return { refusals: unread, toSuspend: unread.length > 0 ? [] : reverting, earlier };
 }
 
@@ -80,20 +80,20 @@ function parentsOf({ owner, object }: ReadOwner): Owner[] {
   return object ? ownersOf(owner.kind, object) : [];
 }
 
-function refusalsOf(policy: FailoverPolicy, reverting: readonly ReadOwner[], unnamed: string | undefined): PolicyFailure[] {
+function blockersOf(policy: FailoverPolicy, reverting: readonly ReadOwner[], unnamed: string | undefined): PolicyFailure[] {
   const back = `would set spec.desiredState back to ${policy.spec.desiredState}`;
   const found = reverting.map((one) => `${titleOf(one.owner)} applies this policy and ${back} ${whenItReverts(one)}`);
   if (unnamed !== undefined)
     found.push(`${unnamed} wrote spec.desiredState last and ${back}; no label or annotation says for which object`);
   const suspend = unnamed === undefined ? ", or add --suspend-owner to suspend it" : "";
-  return found.map((text) => refusal(policy, `${text}. ${GIT_FIRST}${suspend}`));
+  return found.map((text) => blocker(policy, `${text}. ${GIT_FIRST}${suspend}`));
 }
 
-function unreadRefusal(policy: FailoverPolicy, owner: Owner, error = "it cannot be read"): PolicyFailure {
-  return refusal(policy, `${titleOf(owner)} applies this policy and cannot be suspended: ${error}. ${GIT_FIRST}`);
+function unreadBlocker(policy: FailoverPolicy, owner: Owner, error = "it cannot be read"): PolicyFailure {
+  return blocker(policy, `${titleOf(owner)} applies this policy and cannot be suspended: ${error}. ${GIT_FIRST}`);
 }
 
-function refusal({ metadata: { name, namespace } }: FailoverPolicy, message: string): PolicyFailure {
+function blocker({ metadata: { name, namespace } }: FailoverPolicy, message: string): PolicyFailure {
   const policy = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name };
   return { ...policy, reason: "OwnedByGitOps", field: "spec.desiredState", message, class: "Permanent" };
 }

@@ -4,7 +4,7 @@ import { type Owner, titleOf } from "../../failover/owners.ts";
 import type { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
@@ -41,7 +41,7 @@ const POLL_MS = 500;
 export async function readOwner(client: KubeClient, served: ServedKinds, owner: Owner, signal: AbortSignal): Promise<ReadOwner> {
   if (owner.kind === "Helm") return { owner };
   const look = served.look(owner.kind);
-  if (!("found" in look)) return { owner, error: "error" in look ? look.error : `the cluster does not have the kind ${owner.kind}` };
+  if (!("found" in look)) return { owner, error: "error" in look ? look.error : `the cluster does not serve kind ${owner.kind}` };
   const { namespace, name } = owner;
   const kind = look.found;
   try {
@@ -58,7 +58,7 @@ export async function readOwner(client: KubeClient, served: ServedKinds, owner: 
 
 /** When it would write the policy back; undefined when nothing makes it do so before a person acts. */
 export function whenItReverts({ owner, object, error }: ReadOwner): string | undefined {
-  if (!object) return `at a time that is not known (${error})`;
+  if (!object) return `at an unknown time (${error})`;
   if (isSuspended({ owner, object })) return undefined;
   if (owner.kind === "Application") {
     return (object as Application).spec.syncPolicy?.automated?.selfHeal ? "within seconds (selfHeal)" : "with the next commit";
@@ -82,7 +82,7 @@ export async function suspendOwner(
   signal: AbortSignal,
 ): Promise<SuspendedOwner> {
   if (!kind || !object || owner.kind === "Helm") {
-    throw new CliError(`${titleOf(owner)} cannot be suspended, and nothing is changed: ${error}`, EXIT.no);
+    throw new CliError(`${titleOf(owner)} cannot be suspended; nothing was changed: ${error}`, EXIT.no);
   }
   const { namespace = "", name, resourceVersion = "" } = object.metadata;
   const objects = client.resource(kind);
@@ -105,10 +105,10 @@ function automatedPatch(automated: object | null): object {
 }
 
 async function untilQuiet(client: KubeClient, kind: Kind, { namespace, name }: SuspendedOwner, signal: AbortSignal): Promise<void> {
-  for (const end = performance.now() + QUIET_MS; performance.now() < end; await pause(POLL_MS, signal)) {
+  for (const end = performance.now() + QUIET_MS; performance.now() < end; await sleep(POLL_MS, signal)) {
     if (!isBusy(await client.resource(kind).get(name, { namespace, signal }))) return;
   }
-  printError(`Warning: ${kind.kind} ${namespace}/${name} is still at work after a minute, and may write the policy once more\n`);
+  printError(`Warning: ${kind.kind} ${namespace}/${name} is still reconciling after a minute and may write the policy again\n`);
 }
 
 function isBusy(object: KubeObject): boolean {

@@ -1,14 +1,14 @@
 import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { Plan, PolicyFailure } from "../../failover/steps/step.ts";
+import type { SwitchPlan, PolicyFailure } from "../../failover/steps/step.ts";
 import { asSwitched, revertOf } from "../../failover/switch-record.ts";
 import { connect } from "../shared/connection.ts";
 import { EXIT } from "../shared/exit.ts";
 import { printItems } from "../print/items.ts";
-import { type Paint, paintFor } from "../print/color.ts";
+import { type Colorize, colorizeFor } from "../print/color.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
-import { asked, livePlan } from "./live-plan.ts";
+import { withRequestedState, livePlan } from "./live-plan.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 import { switchCommand } from "./switch-command.ts";
 
@@ -21,13 +21,13 @@ interface PlanOptions extends PolicyOptions {
 export function configurePlan(command: Command): void {
   withPolicy(command)
     .argument("<policy>", "the FailoverPolicy")
-    .addOption(new Option("--to <role>", "the plan of a switch that nobody has asked for yet").choices(["primary", "secondary"]))
-    .option("--dns-annotation <key>", "as the controller was given it, if it was")
+    .addOption(new Option("--to <role>", "plan a switch to this role").choices(["primary", "secondary"]))
+    .option("--dns-annotation <key>", "--dns-annotation of the controller, if set")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
-Writes nothing. Looks with your rights, not with the controller's. Exit 1 when something is in the way, 3 when it could not be found out.
+Writes nothing. Reads with your rights, not with the controller's. Exit 1 when something blocks the switch, 3 when this could not be determined.
 
 Examples:
   plumbline failover plan web -n shop
@@ -44,9 +44,9 @@ async function run(name: string, options: PlanOptions): Promise<void> {
     const policy = await readPolicy(client, name, options, signal);
     const { to = asSwitched(policy).spec.desiredState, dnsAnnotation } = options;
     const revert = options.to === undefined ? revertOf(policy) : undefined;
-    const plan = await livePlan(client, asked(policy, to, policy.spec.force), { dnsAnnotation, revert, signal });
+    const plan = await livePlan(client, withRequestedState(policy, to, policy.spec.force), { dnsAnnotation, revert, signal });
     if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
-    else print(textOf(policy, plan, options, paintFor(process.stdout)).join("\n"));
+    else print(textOf(policy, plan, options, colorizeFor(process.stdout)).join("\n"));
     if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;
   } finally {
     client.close();
@@ -54,28 +54,28 @@ async function run(name: string, options: PlanOptions): Promise<void> {
 }
 
 /** Whether all that is in the way is that we could not look. */
-function unseen({ refusals, failures }: Plan): boolean {
-  return refusals.length === 0 && failures.length > 0 && failures.every(({ reason }) => reason === "Forbidden" || reason === "LookFailed");
+function unseen({ refusals, failures }: SwitchPlan): boolean {
+  return refusals.length === 0 && failures.length > 0 && failures.every(({ reason }) => reason === "Forbidden" || reason === "ReadFailed");
 }
 
-function textOf(policy: FailoverPolicy, plan: Plan, options: PlanOptions, paint: Paint): string[] {
+function textOf(policy: FailoverPolicy, plan: SwitchPlan, options: PlanOptions, colorize: Colorize): string[] {
   const { to, mode, currentState, steps } = plan;
   const writes = steps.reduce((sum, step) => sum + step.writes.length + (step.token ? 1 : 0), 0);
   const command = switchCommand(policy, to, options);
   const head = `FailoverPolicy ${titleOf(policy)} to ${to}, ${mode}; the site is ${currentState} now`;
-  return [paint("bold", head), "", ...drawPlan(plan, paint), "", verdict(policy, plan, writes, command), ""];
+  return [colorize("bold", head), "", ...drawPlan(plan, colorize), "", verdict(policy, plan, writes, command), ""];
 }
 
-function verdict({ spec }: FailoverPolicy, plan: Plan, writes: number, command: string): string {
-  if (plan.complete) return `Nothing is left to do: the site is ${plan.to}`;
-  if (plan.refusals.length > 0) return "It is refused, and nothing would be written";
-  if (isBlocked(plan)) return "Something is in the way";
+function verdict({ spec }: FailoverPolicy, plan: SwitchPlan, writes: number, command: string): string {
+  if (plan.complete) return `Nothing to do: the site is ${plan.to}`;
+  if (plan.refusals.length > 0) return "Refused: nothing would be written";
+  if (isBlocked(plan)) return "Blocked";
   const count = `${writes} ${writes === 1 ? "write" : "writes"}`;
-  if (spec.desiredState === plan.to) return `Nothing is in the way; ${count} to go`;
-  return `Nothing is in the way of ${count}. To do it: ${command}`;
+  if (spec.desiredState === plan.to) return `In progress: ${count} left`;
+  return `Ready: ${count}. Run: ${command}`;
 }
 
-function itemOf({ metadata: { name, namespace } }: FailoverPolicy, plan: Plan): object {
+function itemOf({ metadata: { name, namespace } }: FailoverPolicy, plan: SwitchPlan): object {
   return {
     namespace,
     name,

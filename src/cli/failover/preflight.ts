@@ -1,10 +1,11 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import type { SharedLooks } from "../../failover/observe/live-reader.ts";
 import { ServedKinds } from "../../failover/observe/served-kinds.ts";
-import type { Plan, PolicyFailure } from "../../failover/steps/step.ts";
+import type { SwitchPlan, PolicyFailure } from "../../failover/steps/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { decideForce } from "./force.ts";
-import { asked, type Force, livePlan } from "./live-plan.ts";
+import { withRequestedState, type Force, livePlan } from "./live-plan.ts";
 import { checkOwners, type OwnerCheck, type OwnerOptions } from "./owner-gate.ts";
 
 export interface PreflightOptions extends OwnerOptions {
@@ -15,6 +16,7 @@ export interface PreflightOptions extends OwnerOptions {
   readonly among?: readonly FailoverPolicy[];
   readonly peers: Peers;
   readonly served?: ServedKinds;
+  readonly looks?: SharedLooks;
   readonly signal: AbortSignal;
 }
 
@@ -28,17 +30,23 @@ export interface Preflight {
   readonly failures: readonly PolicyFailure[];
   readonly notes: readonly string[];
   /** Objects worth knowing of. */
-  readonly findings: Plan["notes"];
+  readonly findings: SwitchPlan["notes"];
   /** What applies the policy from Git. */
   readonly owners: OwnerCheck;
-  readonly mode: Plan["mode"];
+  readonly mode: SwitchPlan["mode"];
 }
 
 export async function preflight(client: KubeClient, policy: FailoverPolicy, options: PreflightOptions): Promise<Preflight> {
-  const { to, reason, evenThoughItAnswers, among, peers, served = new ServedKinds(client), signal } = options;
+  const { to, reason, evenThoughItAnswers, among, peers, served = new ServedKinds(client), looks, signal } = options;
   const forced =
     reason === undefined ? undefined : await decideForce(policy, { reason, evenThoughItAnswers, peers, now: new Date(), signal });
-  const plan = await livePlan(client, asked(policy, to, forced?.force), { peers, served, signal, ...(among && { among }) });
+  const plan = await livePlan(client, withRequestedState(policy, to, forced?.force), {
+    peers,
+    served,
+    signal,
+    ...(among && { among }),
+    ...(looks && { looks }),
+  });
   const owners = await checkOwners(client, policy, options, served, signal);
   return {
     policy,

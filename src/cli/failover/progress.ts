@@ -1,36 +1,36 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { Condition } from "../../api/kind.ts";
 import { humanDuration } from "../../util/age.ts";
-import { harmless } from "../print/columns.ts";
-import type { Paint } from "../print/color.ts";
+import { stripControlCharacters } from "../print/columns.ts";
+import type { Colorize } from "../print/color.ts";
 import { drawSteps, waitText } from "./draw-steps.ts";
 import { titleOf } from "./read-policy.ts";
-import { type Switch, switchesOf, type TransitionStep } from "./transitions.ts";
+import { type TransitionRecord, switchesOf, type TransitionStep } from "./transitions.ts";
 
 /** A switch that was asked for, with the generation that asks for it. */
-export interface Asked {
+export interface RequestedTransition {
   readonly to: Role;
   readonly generation: number;
 }
 
-export type Standing =
-  /** No controller has looked at it since it was asked for. */
+export type TransitionState =
+  /** No controller has processed it since the request. */
   | { readonly is: "unseen" }
   | { readonly is: "running" }
   | { readonly is: "complete" }
   /** The policy cannot be carried out as it is, and nothing was written. */
   | { readonly is: "refused"; readonly message: string }
-  /** Somebody asks for something else by now. */
+  /** desiredState has changed since. */
   | { readonly is: "superseded" };
 
 /** The reasons of the condition Error for which nothing is written. */
-const REFUSALS: ReadonlySet<string> = new Set(["Invalid", "Contested", "Refused", "NotPermitted", "PeerRemoved", "Forbidden"]);
+const BLOCKERS: ReadonlySet<string> = new Set(["Invalid", "Conflict", "Refused", "NotPermitted", "PeerRemoved", "Forbidden"]);
 
-export function standingOf({ spec, status }: FailoverPolicy, { to, generation }: Asked): Standing {
+export function transitionState({ spec, status }: FailoverPolicy, { to, generation }: RequestedTransition): TransitionState {
   if (spec.desiredState !== to) return { is: "superseded" };
   if ((status?.observedGeneration ?? 0) < generation) return { is: "unseen" };
   const error = condition(status?.conditions, "Error");
-  if (error && REFUSALS.has(error.reason ?? "") && !condition(status?.conditions, "InProgress"))
+  if (error && BLOCKERS.has(error.reason ?? "") && !condition(status?.conditions, "InProgress"))
     return { is: "refused", message: `${error.reason}: ${error.message ?? ""}` };
   return { is: condition(status?.conditions, "Complete") ? "complete" : "running" };
 }
@@ -44,49 +44,54 @@ interface ProgressOptions {
   /** Since when it is watched. */
   readonly since: number;
   readonly now: number;
-  readonly paint: Paint;
+  readonly paint: Colorize;
 }
 
 /** What a terminal shows of a switch. */
-export function drawProgress(policy: FailoverPolicy, asked: Asked, { since, now, paint }: ProgressOptions): string[] {
+export function drawProgress(policy: FailoverPolicy, requested: RequestedTransition, { since, now, paint }: ProgressOptions): string[] {
   const { spec, status } = policy;
-  const head = paint("bold", `FailoverPolicy ${titleOf(policy)} to ${asked.to}, ${humanDuration(now - since)}`);
-  const made = currentSwitch(policy, asked);
-  if (!made) return [head, "", "No controller has taken it up yet."];
+  const head = paint("bold", `FailoverPolicy ${titleOf(policy)} to ${requested.to}, ${humanDuration(now - since)}`);
+  const made = currentSwitch(policy, requested);
+  if (!made) return [head, "", "No controller has processed it yet."];
   const error = condition(status?.conditions, "Error");
   return [
     head,
     "",
     ...drawSteps(made, now, paint),
     "",
-    ...(status?.summary === undefined ? [] : [harmless(status.summary)]),
-    ...(error ? [paint("red", harmless(`${error.reason}: ${error.message}`))] : []),
+    ...(status?.summary === undefined ? [] : [stripControlCharacters(status.summary)]),
+    ...(error ? [paint("red", stripControlCharacters(`${error.reason}: ${error.message}`))] : []),
     ...(spec.peer && status?.peer?.reachable === false
-      ? [paint("red", harmless(`The other site cannot be asked: ${status.peer.message ?? ""}`))]
+      ? [paint("red", stripControlCharacters(`Cannot read the other site: ${status.peer.message ?? ""}`))]
       : []),
   ];
 }
 
 /** What is new about a switch, in a line each, for logs and pipes. */
-export function news(before: FailoverPolicy | undefined, policy: FailoverPolicy, asked: Asked, now: number): string[] {
-  const made = currentSwitch(policy, asked);
+export function progressLines(
+  before: FailoverPolicy | undefined,
+  policy: FailoverPolicy,
+  requested: RequestedTransition,
+  now: number,
+): string[] {
+  const made = currentSwitch(policy, requested);
   if (!made) return [];
-  const old = new Map((before && currentSwitch(before, asked)?.course)?.map((step) => [step.name, step]));
+  const old = new Map((before && currentSwitch(before, requested)?.course)?.map((step) => [step.name, step]));
   const steps = (made.course ?? []).flatMap((step) => {
     const text = stepText(step, now);
     const known = old.get(step.name);
     return text === "" || (known && fingerprint(known) === fingerprint(step)) ? [] : [`${step.name} ${text}`];
   });
   const [was, is] = [before, policy].map((one) => condition(one?.status?.conditions, "Error"));
-  const error = is && is.message !== was?.message ? [`Error ${is.reason}: ${is.message}`] : was && !is ? ["Error is over"] : [];
-  return [...steps, ...error].map(harmless);
+  const error = is && is.message !== was?.message ? [`Error ${is.reason}: ${is.message}`] : was && !is ? ["Error cleared"] : [];
+  return [...steps, ...error].map(stripControlCharacters);
 }
 
 /** The switch that was asked for, once a controller has begun it. */
-function currentSwitch(policy: FailoverPolicy, asked: Asked): Switch | undefined {
-  const seen = (policy.status?.observedGeneration ?? 0) >= asked.generation;
+function currentSwitch(policy: FailoverPolicy, requested: RequestedTransition): TransitionRecord | undefined {
+  const seen = (policy.status?.observedGeneration ?? 0) >= requested.generation;
   const [latest] = switchesOf(policy);
-  return seen && latest?.to === asked.to ? latest : undefined;
+  return seen && latest?.to === requested.to ? latest : undefined;
 }
 
 function stepText(step: TransitionStep, now: number): string {
@@ -104,13 +109,13 @@ function fingerprint({ state, waitingFor }: TransitionStep): string {
   return JSON.stringify([state === "Done", waitingFor?.kind, waitingFor?.namespace, waitingFor?.name, waitingFor?.message]);
 }
 
-/** `AwaitTermination waits: Pod shop/db-0 ...`, for whoever stops watching. */
-export function heldUpBy(policy: FailoverPolicy, asked: Asked, now: number): string {
-  const made = currentSwitch(policy, asked);
-  if (!made) return "no controller has taken it up; is plumbline controller running?";
+/** `AwaitTermination waits: Pod shop/db-0 ...`, for a user who stops watching. */
+export function blockedBy(policy: FailoverPolicy, requested: RequestedTransition, now: number): string {
+  const made = currentSwitch(policy, requested);
+  if (!made) return "no controller has processed it; is plumbline controller running?";
   const step = made.course?.find(({ state }) => state !== "Done");
   const error = condition(policy.status?.conditions, "Error");
   if (step?.waitingFor) return `${step.name} waits: ${waitText(step, now)}`;
-  if (error) return harmless(`${error.reason}: ${error.message}`);
-  return step ? `${step.name} is ${step.state.toLowerCase()}` : harmless(policy.status?.summary ?? "it is not complete");
+  if (error) return stripControlCharacters(`${error.reason}: ${error.message}`);
+  return step ? `${step.name} is ${step.state.toLowerCase()}` : stripControlCharacters(policy.status?.summary ?? "it is not complete");
 }

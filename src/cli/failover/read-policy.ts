@@ -4,7 +4,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
-import { missing } from "../resources/hints.ts";
+import { notFoundHint } from "../resources/hints.ts";
 import { namespaceOf, withNamespace } from "../resources/selection.ts";
 
 export interface PolicyOptions extends ConnectionOptions {
@@ -23,7 +23,7 @@ export async function readPolicy(client: KubeClient, name: string, options: Poli
   } catch (error) {
     if (!isKubeError(error, "NotFound")) throw error;
     await listPolicies(client, namespace, signal);
-    throw new CliError(await missing(client, { resource: FailoverPolicy, namespace }, name, signal), EXIT.no, { cause: error });
+    throw new CliError(await notFoundHint(client, { resource: FailoverPolicy, namespace }, name, signal), EXIT.no, { cause: error });
   }
 }
 

@@ -1,15 +1,15 @@
 import { type Command, Option } from "commander";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { print } from "../../kube/printable.ts";
-import { connect, timeOf } from "../shared/connection.ts";
+import { connect, snapshotTime } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { printItems } from "../print/items.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 import { drawPolicies, policyState } from "./draw-policies.ts";
 import { readPolicy } from "./read-policy.ts";
-import { nothingChosen, type SelectionOptions, selectPolicies, withPolicies } from "./site/selection.ts";
+import { noPolicySelected, type PolicySelectionOptions, selectPolicies, withPolicies } from "./site/selection.ts";
 
-interface StatusOptions extends SelectionOptions {
+interface StatusOptions extends PolicySelectionOptions {
   output: "text" | "json";
 }
 
@@ -40,11 +40,13 @@ async function run(name: string | undefined, options: StatusOptions): Promise<vo
   const client = await connect(options);
   try {
     const policies = name === undefined ? await chosen(client, options, signal) : [await readPolicy(client, name, options, signal)];
-    const now = timeOf(client);
+    const now = snapshotTime(client);
     const states = policies.map((policy) => policyState(policy, now));
     if (options.output === "json") printItems("FailoverPolicyState", states);
     else
-      print(states.length === 0 ? "There is no FailoverPolicy\n" : `${drawPolicies(states, now, paintFor(process.stdout)).join("\n")}\n`);
+      print(
+        states.length === 0 ? "There is no FailoverPolicy\n" : `${drawPolicies(states, now, colorizeFor(process.stdout)).join("\n")}\n`,
+      );
     if (states.some(({ fine }) => !fine)) process.exitCode = EXIT.no;
   } finally {
     client.close();
@@ -57,6 +59,6 @@ async function chosen(
   signal: AbortSignal,
 ): Promise<readonly FailoverPolicy[]> {
   const selected = await selectPolicies(client, undefined, options, signal);
-  if (selected.chosen.length === 0 && options.selector !== undefined) throw new CliError(nothingChosen(options, selected), EXIT.no);
+  if (selected.chosen.length === 0 && options.selector !== undefined) throw new CliError(noPolicySelected(options, selected), EXIT.no);
   return selected.chosen;
 }

@@ -1,6 +1,6 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { ConnectionOptions } from "../shared/connection.ts";
-import type { SelectionOptions } from "./site/selection.ts";
+import type { PolicySelectionOptions } from "./site/selection.ts";
 
 /** What a command that is repeated has to say again: without --force it would take the force back. */
 interface RepeatedOptions {
@@ -10,7 +10,7 @@ interface RepeatedOptions {
   skipRefused?: boolean;
 }
 
-/** What somebody types to switch a policy, at the cluster of this command, or to watch a switch again. */
+/** The command that switches a policy at the same cluster, or watches a switch again. */
 export function switchCommand(
   { metadata: { name, namespace = "" } }: FailoverPolicy,
   to: Role,
@@ -20,7 +20,7 @@ export function switchCommand(
 }
 
 /** The same for several policies. */
-export function siteCommand(to: Role, options: SelectionOptions & RepeatedOptions): string {
+export function siteCommand(to: Role, options: PolicySelectionOptions & RepeatedOptions): string {
   const which = options.selector === undefined ? "--all" : `-l ${asOneWord(options.selector)}`;
   const where = options.namespace === undefined ? "" : ` -n ${asOneWord(options.namespace)}`;
   const skips = options.skipRefused ? " --skip-refused" : "";

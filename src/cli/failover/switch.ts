@@ -7,21 +7,21 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { print, printError } from "../../kube/printable.ts";
 import { connect } from "../shared/connection.ts";
 import { CliError, EXIT, failWith } from "../shared/exit.ts";
-import { paintFor } from "../print/color.ts";
-import { ask, askedText } from "./ask.ts";
+import { colorizeFor } from "../print/color.ts";
+import { requestSwitch, requestText } from "./ask.ts";
 import { drawFailures, drawNotes } from "./draw-plan.ts";
-import { type Ending, follow } from "./follow.ts";
+import { type WatchResult, follow } from "./follow.ts";
 import { reasonFor } from "./force.ts";
 import { type Preflight, preflight } from "./preflight.ts";
-import { type Asked, heldUpBy } from "./progress.ts";
+import { type RequestedTransition, blockedBy } from "./progress.ts";
 import { mustNotContradict, type OwnerOptions, suspendOwners } from "./owner-gate.ts";
 import { readPolicy, titleOf } from "./read-policy.ts";
-import { type SelectionOptions, withPolicies } from "./site/selection.ts";
+import { type PolicySelectionOptions, withPolicies } from "./site/selection.ts";
 import { switchSite } from "./site/switch-site.ts";
 import { switchCommand } from "./switch-command.ts";
 import { switchesOf } from "./transitions.ts";
 
-export interface SwitchOptions extends SelectionOptions, OwnerOptions {
+export interface SwitchOptions extends PolicySelectionOptions, OwnerOptions {
   to: Role;
   wait?: boolean;
   timeout: string;
@@ -36,17 +36,17 @@ export interface SwitchOptions extends SelectionOptions, OwnerOptions {
 export function configureSwitch(command: Command): void {
   withPolicies(command)
     .argument("[policy]", "the FailoverPolicy")
-    .addOption(new Option("--to <role>", "what this site is to be").choices(["primary", "secondary"]).makeOptionMandatory())
-    .option("--wait", "show how it goes until it is done")
+    .addOption(new Option("--to <role>", "the role of this site").choices(["primary", "secondary"]).makeOptionMandatory())
+    .option("--wait", "follow the switch until it is done")
     .option("--timeout <duration>", "how long to watch with --wait", "30m")
-    .option("--wave-timeout <duration>", "with several policies: start the next wave after this time, also if a policy is not done", "10m")
+    .option("--wave-timeout <duration>", "with several policies: start the next wave after this time, even if a policy is not done", "10m")
     .option("--skip-refused", "with several policies: switch the others when some are refused")
-    .option("--force", "become primary without the other site's release, because it is known not to write any more")
-    .option("--reason <text>", "why it is forced; it is recorded")
-    .option("--even-though-it-answers", "with --force: also while the other site answers and may write")
+    .option("--force", "become primary without the other site's release, because it has stopped writing")
+    .option("--reason <text>", "why it is forced; recorded in the policy")
+    .option("--even-though-it-answers", "with --force: even while the other site answers and may write")
     .addOption(new Option("-o, --output <format>", "how to print the result").choices(["text", "json"]).default("text"))
-    .option("--suspend-owner", "suspend what applies the policy from Git, as it would write the old role back")
-    .option("--owner-is-changed", "Git already says the new role, so what applies the policy does not take it back")
+    .option("--suspend-owner", "suspend the GitOps object that applies the policy and would write the old role back")
+    .option("--owner-is-changed", "Git already has the new role, so the GitOps object does not revert it")
     .addHelpText(
       "after",
       `
@@ -69,10 +69,9 @@ async function run(name: string | undefined, options: SwitchOptions): Promise<vo
   if (several === (name !== undefined)) throw new CliError("Name a policy, or choose several with --all or -l", EXIT.misuse);
   const timeoutMs = lengthOf("--timeout", options.timeout);
   const waveTimeoutMs = lengthOf("--wave-timeout", options.waveTimeout);
-  if (options.reason !== undefined && !options.force) throw new CliError("--reason is for --force", EXIT.misuse);
-  if (options.evenThoughItAnswers && !options.force) throw new CliError("--even-though-it-answers is for --force", EXIT.misuse);
-  if (options.force && options.to !== "primary")
-    throw new CliError("--force is for --to primary: a site becomes secondary without a release of the other one", EXIT.misuse);
+  if (options.reason !== undefined && !options.force) throw new CliError("--reason requires --force", EXIT.misuse);
+  if (options.evenThoughItAnswers && !options.force) throw new CliError("--even-though-it-answers requires --force", EXIT.misuse);
+  if (options.force && options.to !== "primary") throw new CliError("--force requires --to primary", EXIT.misuse);
   mustNotContradict(options);
   const client = await connect(options);
   try {
@@ -85,7 +84,7 @@ async function run(name: string | undefined, options: SwitchOptions): Promise<vo
 
 function lengthOf(flag: string, text: string): number {
   const length = seconds(text) ?? 0;
-  if (length <= 0) throw new CliError(`${flag} ${text} is no length of time; write 90s, 30m or 2h`, EXIT.misuse);
+  if (length <= 0) throw new CliError(`${flag} ${text} is not a duration; use 90s, 30m or 2h`, EXIT.misuse);
   return length * 1000;
 }
 
@@ -97,11 +96,11 @@ async function switchOne(client: KubeClient, name: string, given: SwitchOptions,
   const found = await checked(client, policy, options, signal);
   if (!mayBegin(found)) return;
   const annotations = await suspendOwners(client, policy, found.owners, { ...options, say: print }, signal);
-  const answer = await ask(client, policy, { to, force: found.force, annotations }, signal);
-  print(`${askedText(answer, to, found.force)}\n`);
+  const answer = await requestSwitch(client, policy, { to, force: found.force, annotations }, signal);
+  print(`${requestText(answer, to, found.force)}\n`);
   const { generation = 0 } = answer.policy.metadata;
   if (options.wait) tellEnding(await follow(client, answer.policy, { to, generation }, { timeoutMs }), { to, generation }, options);
-  else print(`To see how it goes: ${switchCommand(answer.policy, to, options)}\n`);
+  else print(`Follow it with: ${switchCommand(answer.policy, to, options)}\n`);
 }
 
 async function checked(client: KubeClient, policy: FailoverPolicy, options: SwitchOptions, signal: AbortSignal): Promise<Preflight> {
@@ -115,32 +114,32 @@ async function checked(client: KubeClient, policy: FailoverPolicy, options: Swit
 
 /** Says what is wrong, and whether the rest can be done nevertheless. */
 function mayBegin({ refusals, failures, notes, findings, mode }: Preflight): boolean {
-  const paint = paintFor(process.stderr);
+  const colorize = colorizeFor(process.stderr);
   if (refusals.length > 0) {
-    printError(["Refused, and nothing is changed:", ...drawFailures(refusals, paint), ""].join("\n"));
+    printError(["Refused; nothing was changed:", ...drawFailures(refusals, colorize), ""].join("\n"));
     process.exitCode = EXIT.no;
     return false;
   }
-  if (failures.length > 0) printError(["Blocked until fixed:", ...drawFailures(failures, paint), ""].join("\n"));
+  if (failures.length > 0) printError(["Blocked until fixed:", ...drawFailures(failures, colorize), ""].join("\n"));
   for (const note of notes) printError(`${note}\n`);
   if (findings.length > 0) printError([...drawNotes(findings), ""].join("\n"));
-  if (mode === "unsafe") printError("Warning: mode is unsafe; no step waits for what it depends on, at the risk of the data\n");
+  if (mode === "unsafe") printError("Warning: mode is unsafe: no step waits for the one before, and data can be lost\n");
   return true;
 }
 
-function tellEnding({ is, message = "", policy }: Ending, asked: Asked, options: SwitchOptions): void {
+function tellEnding({ is, message = "", policy }: WatchResult, requested: RequestedTransition, options: SwitchOptions): void {
   const title = `FailoverPolicy ${titleOf(policy)}`;
   if (is === "complete")
-    print([`${title} is ${asked.to}${figures(policy)}`, ...drawNotes(policy.status?.workloadStatuses ?? []), ""].join("\n"));
+    print([`${title} is ${requested.to}${figures(policy)}`, ...drawNotes(policy.status?.workloadStatuses ?? []), ""].join("\n"));
   else if (is === "refused") failWith(`${title} is refused: ${message}`, EXIT.no);
-  else if (is === "superseded") failWith(`${title} is asked to be ${policy.spec.desiredState} by now`, EXIT.no);
+  else if (is === "superseded") failWith(`${title}: desiredState is now ${policy.spec.desiredState}`, EXIT.no);
   else if (is === "deleted") failWith(`${title} was deleted`, EXIT.no);
   else if (is === "timeout")
     failWith(
-      `${title} is not ${asked.to} yet: ${heldUpBy(policy, asked, Date.now())}. The switch goes on; to see it again: ${switchCommand(policy, asked.to, options)}`,
+      `${title} is not ${requested.to} yet: ${blockedBy(policy, requested, Date.now())}. The switch continues; watch again with: ${switchCommand(policy, requested.to, options)}`,
       EXIT.no,
     );
-  else failWith(`Stopped watching; the switch goes on. To see it again: ${switchCommand(policy, asked.to, options)}`, EXIT.unknown);
+  else failWith(`Stopped watching; the switch continues. Watch again with: ${switchCommand(policy, requested.to, options)}`, EXIT.unknown);
 }
 
 /** `, after 34s; the last copy was 12s old when writes stopped` */

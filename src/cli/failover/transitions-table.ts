@@ -1,22 +1,22 @@
 import { humanDuration } from "../../util/age.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import type { Colour, Paint } from "../print/color.ts";
-import type { Switch } from "./transitions.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import type { Color, Colorize } from "../print/color.ts";
+import type { TransitionRecord } from "./transitions.ts";
 
 /** A switch, and where it was made where that is not clear. */
-export interface PlacedSwitch extends Switch {
+export interface TransitionRow extends TransitionRecord {
   readonly namespace?: string;
   readonly policy?: string;
 }
 
-const COLOURS: Readonly<Record<Switch["outcome"], Colour>> = { Completed: "green", Running: "yellow", Superseded: "yellow" };
+const COLORS: Readonly<Record<TransitionRecord["outcome"], Color>> = { Completed: "green", Running: "yellow", Superseded: "yellow" };
 
 /** A table of switches, in the order in which they come. */
-export function drawSwitches(switches: readonly PlacedSwitch[], now: number, paint: Paint): string[] {
+export function drawSwitches(switches: readonly TransitionRow[], now: number, colorize: Colorize): string[] {
   const placed = switches.some(({ policy }) => policy !== undefined);
   const writable = switches.some(({ volumesSeconds }) => volumesSeconds !== undefined);
   const forced = switches.some((made) => made.forced !== undefined);
-  const rows = switches.map((made): Cell[] => [
+  const rows = switches.map((made): TextCell[] => [
     ...(placed ? [{ text: made.namespace ?? "" }, { text: made.policy ?? "" }] : []),
     { text: made.to },
     { text: made.mode },
@@ -24,9 +24,9 @@ export function drawSwitches(switches: readonly PlacedSwitch[], now: number, pai
     ...(writable ? [{ text: durationText(made.volumesSeconds) }] : []),
     { text: tookText(made, now) },
     { text: durationText(made.lossSeconds) },
-    { text: made.outcome, colour: COLOURS[made.outcome] },
+    { text: made.outcome, colour: COLORS[made.outcome] },
     { text: longestStep(made) },
-    ...(forced ? [{ text: harmless(made.forced), colour: "red" as const }] : []),
+    ...(forced ? [{ text: stripControlCharacters(made.forced), colour: "red" as const }] : []),
   ]);
   const head = [
     ...(placed ? ["NAMESPACE", "POLICY"] : []),
@@ -40,10 +40,10 @@ export function drawSwitches(switches: readonly PlacedSwitch[], now: number, pai
     "LONGEST STEP",
     ...(forced ? ["FORCED BECAUSE"] : []),
   ];
-  return new Columns(paint).lines([head.map((text) => ({ text })), ...rows]);
+  return new Columns(colorize).lines([head.map((text) => ({ text })), ...rows]);
 }
 
-function tookText({ outcome, startTime, seconds }: Switch, now: number): string {
+function tookText({ outcome, startTime, seconds }: TransitionRecord, now: number): string {
   if (outcome === "Running") return `${humanDuration(now - Date.parse(startTime))} so far`;
   return durationText(seconds);
 }
@@ -53,7 +53,7 @@ function durationText(seconds: number | undefined): string {
 }
 
 /** `AwaitTermination 31s`; nothing where none took a second. */
-function longestStep({ steps }: Switch): string {
+function longestStep({ steps }: TransitionRecord): string {
   const [longest] = steps.toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
   return longest?.seconds ? `${longest.name} ${humanDuration(longest.seconds * 1000)}` : "";
 }

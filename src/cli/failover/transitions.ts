@@ -5,7 +5,7 @@ type Past = NonNullable<FailoverStatus["history"]>[number];
 export type TransitionStep = Transition["steps"][number];
 
 /** One switch of a policy, over or not. */
-export interface Switch extends Omit<Past, "outcome" | "steps"> {
+export interface TransitionRecord extends Omit<Past, "outcome" | "steps"> {
   readonly outcome: Past["outcome"] | "Running";
   readonly steps: readonly { readonly name: string; readonly seconds?: number }[];
   /** Of the latest one, more about each step. */
@@ -13,13 +13,13 @@ export interface Switch extends Omit<Past, "outcome" | "steps"> {
 }
 
 /** Every switch that the policy remembers, newest first. */
-export function switchesOf({ status }: FailoverPolicy): Switch[] {
-  const past = (status?.history ?? []).map((one): Switch => Object.assign({ steps: [] }, one));
+export function switchesOf({ status }: FailoverPolicy): TransitionRecord[] {
+  const past = (status?.history ?? []).map((one): TransitionRecord => Object.assign({ steps: [] }, one));
   return status?.transition ? [latest(status.transition), ...past] : past;
 }
 
 /** The running or last one has its figures only once it is among the past ones. */
-function latest(transition: Transition): Switch {
+function latest(transition: Transition): TransitionRecord {
   const { steps: course, ...rest } = transition;
   const { startTime, completionTime, lastSyncTime, writesStoppedTime, volumesWritableTime } = rest;
   const took = secondsBetween(startTime, completionTime);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { waitSentence } from "./wait-text.ts";
+import { waitDescription } from "./wait-text.ts";
 
 test.for([
   [{ kind: "Pod", namespace: "shop", name: "db-0", message: "Pod shop/db-0 runs" }, "Pod shop/db-0 runs"],
@@ -13,5 +13,5 @@ test.for([
   ],
   [{ kind: "Pod", namespace: "shop", name: "db", message: "Pod shop/db-0 runs" }, "Pod shop/db: Pod shop/db-0 runs"],
 ] as const)("%j is told as %s", ([waited, sentence]) => {
-  expect(waitSentence(waited)).toBe(sentence);
+  expect(waitDescription(waited)).toBe(sentence);
 });

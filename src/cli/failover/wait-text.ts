@@ -1,4 +1,4 @@
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 
 interface Waited {
   readonly kind: string;
@@ -8,10 +8,10 @@ interface Waited {
 }
 
 /** What is waited for, with the object to look at: most messages name it themselves. */
-export function waitSentence(waited: Waited): string {
+export function waitDescription(waited: Waited): string {
   const { kind, name, message } = waited;
   const named = message.startsWith(`${objectTitle(waited)} `) || message.startsWith(`${kind} ${name} `);
-  return harmless(named ? message : `${objectTitle(waited)}: ${message}`);
+  return stripControlCharacters(named ? message : `${objectTitle(waited)}: ${message}`);
 }
 
 /** `Pod shop/web-0` */

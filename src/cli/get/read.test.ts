@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { answer, says, ScriptedServer, type Step } from "../../kube/testing/scripted-server.ts";
-import type { Selection } from "../resources/selection.ts";
+import { answer, statusError, ScriptedServer, type ScriptedStep } from "../../kube/testing/scripted-server.ts";
+import type { ResourceSelection } from "../resources/selection.ts";
 import { configMaps } from "../testing/fixtures.ts";
 import { read } from "./read.ts";
 import { nameView } from "./view.ts";
@@ -23,7 +23,7 @@ const page = (names: readonly string[], next?: string) =>
     items: names.map((name) => ({ metadata: { name, namespace: "shop" } })),
   });
 
-async function readFrom(steps: Step[], selection: Selection = configMaps) {
+async function readFrom(steps: ScriptedStep[], selection: ResourceSelection = configMaps) {
   server = await ScriptedServer.start(steps);
   client = new KubeClient(fixedAccess(server.url));
   const { items, ...rest } = await read(client, selection, nameView(), signal);
@@ -38,11 +38,11 @@ test("all pages are read", async () => {
 });
 
 test("pages of a moment that expires half-way are read again, all at once", async () => {
-  const { names } = await readFrom([page(["a"], "next"), says(410, "Expired"), page(["a", "b"])]);
+  const { names } = await readFrom([page(["a"], "next"), statusError(410, "Expired"), page(["a", "b"])]);
   expect({ names, asked: asked().at(-1) }).toEqual({ names: ["a", "b"], asked: "limit=null continue=null" });
 });
 
 test("a server that cannot list elsewhere still says that a name is missing", async () => {
-  const { missing } = await readFrom([says(404, "NotFound"), says(403, "Forbidden")], { ...configMaps, names: ["gone"] });
-  expect(missing).toEqual(["There is no ConfigMap gone in namespace shop"]);
+  const { missing } = await readFrom([statusError(404, "NotFound"), statusError(403, "Forbidden")], { ...configMaps, names: ["gone"] });
+  expect(missing).toEqual(["ConfigMap gone not found in namespace shop"]);
 });

@@ -1,11 +1,11 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { missing } from "../resources/hints.ts";
+import { notFoundHint } from "../resources/hints.ts";
 import { pathOf } from "../resources/path.ts";
-import type { Selection } from "../resources/selection.ts";
-import type { View } from "./view.ts";
+import type { ResourceSelection } from "../resources/selection.ts";
+import type { ObjectView } from "./view.ts";
 
-export interface ReadOut<Item> {
+export interface GetResult<Item> {
   readonly items: readonly Item[];
   readonly resourceVersion: string;
   /** A sentence for each name that is not there. */
@@ -19,7 +19,12 @@ interface ListAnswer {
 const PAGE = "500";
 
 /** Reads what was asked for. */
-export async function read<Item>(client: KubeClient, selection: Selection, view: View<Item>, signal: AbortSignal): Promise<ReadOut<Item>> {
+export async function read<Item>(
+  client: KubeClient,
+  selection: ResourceSelection,
+  view: ObjectView<Item>,
+  signal: AbortSignal,
+): Promise<GetResult<Item>> {
   if (selection.names.length > 0) return readNamed(client, selection, view, signal);
   try {
     return await readPages(client, selection, view, signal, PAGE);
@@ -30,7 +35,12 @@ export async function read<Item>(client: KubeClient, selection: Selection, view:
   }
 }
 
-async function readNamed<Item>(client: KubeClient, selection: Selection, view: View<Item>, signal: AbortSignal): Promise<ReadOut<Item>> {
+async function readNamed<Item>(
+  client: KubeClient,
+  selection: ResourceSelection,
+  view: ObjectView<Item>,
+  signal: AbortSignal,
+): Promise<GetResult<Item>> {
   const { resource, namespace, names } = selection;
   const items: Item[] = [];
   const absent: string[] = [];
@@ -40,7 +50,7 @@ async function readNamed<Item>(client: KubeClient, selection: Selection, view: V
       items.push(...view.items(answer));
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
-      absent.push(await missing(client, selection, name, signal));
+      absent.push(await notFoundHint(client, selection, name, signal));
     }
   }
   return { items, resourceVersion: "", missing: absent };
@@ -48,11 +58,11 @@ async function readNamed<Item>(client: KubeClient, selection: Selection, view: V
 
 async function readPages<Item>(
   client: KubeClient,
-  { resource, namespace, selector }: Selection,
-  view: View<Item>,
+  { resource, namespace, selector }: ResourceSelection,
+  view: ObjectView<Item>,
   signal: AbortSignal,
   limit?: string,
-): Promise<ReadOut<Item>> {
+): Promise<GetResult<Item>> {
   const items: Item[] = [];
   let next: string | undefined;
   let resourceVersion = "";
@@ -66,6 +76,6 @@ async function readPages<Item>(
   return { items, resourceVersion, missing: [] };
 }
 
-export function acceptOf({ accept }: View<unknown>): { accept?: string } {
+export function acceptOf({ accept }: ObjectView<unknown>): { accept?: string } {
   return accept === undefined ? {} : { accept };
 }

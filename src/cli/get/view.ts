@@ -1,14 +1,14 @@
 import type { KubeObject, ObjectMeta } from "../../api/kind.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { itemsLine, itemsText } from "../print/items.ts";
-import type { Paint } from "../print/color.ts";
+import type { Colorize } from "../print/color.ts";
 import { ACCEPT_TABLE, type Table, TablePrinter, type TableRow } from "../print/table.ts";
 import { labelOf } from "../resources/resolve.ts";
 
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
 
 /** How the objects of one kind are asked for and shown. `Item` is what stands for one object. */
-export interface View<Item> {
+export interface ObjectView<Item> {
   /** The form in which the server shall answer. */
   readonly accept?: string;
   /** From a list, from one object, or from an event of a watch. */
@@ -21,14 +21,14 @@ export interface View<Item> {
 }
 
 export interface TableViewOptions {
-  paint: Paint;
+  paint: Colorize;
   wide: boolean;
   namespaces: boolean;
   prefix?: string;
 }
 
 /** A table by the server's columns. */
-export function tableView(options: TableViewOptions): View<TableRow> {
+export function tableView(options: TableViewOptions): ObjectView<TableRow> {
   const printer = new TablePrinter(options);
   let columnDefinitions: NonNullable<Table["columnDefinitions"]> = [];
   const text = (rows: readonly TableRow[]) => lines(printer.lines({ columnDefinitions, rows: [...rows] }));
@@ -47,7 +47,7 @@ export function tableView(options: TableViewOptions): View<TableRow> {
 }
 
 /** `{ apiVersion, kind, items }`; of a watch one line per event. */
-export function jsonView(kind: string): View<KubeObject> {
+export function jsonView(kind: string): ObjectView<KubeObject> {
   return {
     ...objects,
     whole: (items) => itemsText(kind, items),
@@ -56,7 +56,7 @@ export function jsonView(kind: string): View<KubeObject> {
 }
 
 /** Documents that could be applied again. */
-export function yamlView(stringify: (value: unknown) => string): View<KubeObject> {
+export function yamlView(stringify: (value: unknown) => string): ObjectView<KubeObject> {
   // A string with one of these is between double quotes, and they in it are as they are: terminals would obey them.
   const text = (object: KubeObject) =>
     stringify(object).replaceAll(/[\u007f-\u009f]/g, (control) => `\\x${control.charCodeAt(0).toString(16)}`);
@@ -68,12 +68,12 @@ export function yamlView(stringify: (value: unknown) => string): View<KubeObject
 }
 
 /** `l3vni.openpe.openperouter.github.io/red` */
-export function nameView(): View<KubeObject> {
+export function nameView(): ObjectView<KubeObject> {
   return { ...objects, whole: (items) => lines(items.map(nameOf)), change: (_type, object) => lines([nameOf(object)]) };
 }
 
 function nameOf(object: KubeObject): string {
-  return harmless(`${labelOf(object)}/${object.metadata.name}`);
+  return stripControlCharacters(`${labelOf(object)}/${object.metadata.name}`);
 }
 
 const objects = {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { answer, holdTime, ScriptedServer, says, type Step, until } from "../../kube/testing/scripted-server.ts";
+import { answer, useFakeTime, ScriptedServer, statusError, type ScriptedStep, until } from "../../kube/testing/scripted-server.ts";
 import { configMaps } from "../testing/fixtures.ts";
 import { nameView } from "./view.ts";
 import { watch } from "./watch.ts";
@@ -14,18 +14,18 @@ const map = (name: string, resourceVersion: string) => ({
 const list = (resourceVersion: string, ...items: object[]) =>
   answer(200, { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion }, items });
 const events =
-  (...lines: object[]): Step =>
+  (...lines: object[]): ScriptedStep =>
   (response) => {
     for (const line of lines) response.write(`${JSON.stringify(line)}\n`);
     response.end();
   };
 const cutAfter =
-  (...lines: object[]): Step =>
+  (...lines: object[]): ScriptedStep =>
   (response) => {
     for (const line of lines) response.write(`${JSON.stringify(line)}\n`);
     setImmediate(() => response.destroy());
   };
-const silent: Step = (response) => response.flushHeaders();
+const silent: ScriptedStep = (response) => response.flushHeaders();
 
 let server: ScriptedServer;
 let client: KubeClient;
@@ -35,7 +35,7 @@ let out: string[];
 let err: string[];
 
 beforeEach(() => {
-  holdTime();
+  useFakeTime();
   [out, err] = [[], []];
   vi.spyOn(process.stdout, "write").mockImplementation((text) => Boolean(out.push(...String(text).trimEnd().split("\n"))));
   vi.spyOn(process.stderr, "write").mockImplementation((text) => Boolean(err.push(String(text).trimEnd())));
@@ -50,7 +50,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-async function follow(...steps: Step[]): Promise<void> {
+async function follow(...steps: ScriptedStep[]): Promise<void> {
   server = await ScriptedServer.start(steps);
   client = new KubeClient(fixedAccess(server.url), { retries: 0 });
   watching = watch({ client, selection: configMaps, view: nameView(), signal: stop.signal });
@@ -84,14 +84,14 @@ test("a connection that breaks is said once, and tried again until it holds", as
   await follow(
     list("5", map("a", "3")),
     cutAfter({ type: "ADDED", object: map("b", "6") }),
-    says(503, "ServiceUnavailable"),
+    statusError(503, "ServiceUnavailable"),
     events(),
     silent,
   );
   await requests(5);
   expect(asked()).toEqual(["list", "watch 5", "watch 6", "watch 6", "watch 6"]);
   expect(out).toEqual(["configmap/a", "configmap/b"]);
-  expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} was cut off; trying again`]);
+  expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} was cut off; retrying`]);
 });
 
 test("after the server has forgotten where we were, only what differs is printed", async () => {
@@ -114,10 +114,10 @@ test("a server that says nothing for long is asked anew", async () => {
   await vi.advanceTimersByTimeAsync(90_000);
   await requests(3);
   expect(asked()).toEqual(["list", "watch 5", "watch 5"]);
-  expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} has been silent for 90 s; trying again`]);
+  expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} sent nothing for 90 s; retrying`]);
 });
 
 test("a server that cannot be asked at the start is an error, not a wait", async () => {
-  await follow(says(403, "Forbidden"));
+  await follow(statusError(403, "Forbidden"));
   await expect(watching).rejects.toMatchObject({ code: "Forbidden" });
 });

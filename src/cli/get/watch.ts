@@ -3,12 +3,12 @@ import { keyOf, type ObjectMeta } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError, type Status } from "../../kube/client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import { printable } from "../../kube/printable.ts";
 import { pathOf } from "../resources/path.ts";
-import type { Selection } from "../resources/selection.ts";
+import type { ResourceSelection } from "../resources/selection.ts";
 import { acceptOf, read } from "./read.ts";
-import type { ChangeType, View } from "./view.ts";
+import type { ChangeType, ObjectView } from "./view.ts";
 
 const RETRY = { minMs: 250, maxMs: 30_000 };
 /** A server sends a bookmark every minute. */
@@ -16,8 +16,8 @@ const SILENCE_MS = 90_000;
 
 interface WatchOptions<Item> {
   client: KubeClient;
-  selection: Selection;
-  view: View<Item>;
+  selection: ResourceSelection;
+  view: ObjectView<Item>;
   signal: AbortSignal;
 }
 
@@ -54,11 +54,11 @@ class Watching<Item> {
         if (signal.aborted || !isKubeError(error)) throw error;
         if (error.code === "Gone") this.#resourceVersion = "";
         else {
-          if (failures === 0) process.stderr.write(`plumbline: ${printable(error.message)}; trying again\n`);
+          if (failures === 0) process.stderr.write(`plumbline: ${printable(error.message)}; retrying\n`);
           failures += 1;
         }
       }
-      await pause(backoffMs(failures + 1, RETRY), signal);
+      await sleep(backoffMs(failures + 1, RETRY), signal);
     }
   }
 
@@ -84,7 +84,7 @@ class Watching<Item> {
     onOpen();
     const lost = (why: string, cause?: unknown) =>
       new KubeError("Unreachable", `The watch of ${resource.plural} at ${client.access.server} ${why}`, { cause });
-    const silence = setTimeout(() => stream.destroy(lost(`has been silent for ${SILENCE_MS / 1000} s`)), SILENCE_MS);
+    const silence = setTimeout(() => stream.destroy(lost(`sent nothing for ${SILENCE_MS / 1000} s`)), SILENCE_MS);
     const onAbort = () => stream.destroy(signal.reason as Error);
     signal.addEventListener("abort", onAbort);
     try {

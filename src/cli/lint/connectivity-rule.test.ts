@@ -39,7 +39,7 @@ test("what is sound is fine", () => {
 
 test("a target that the schema lets pass and nobody can try is told of", () => {
   expect(said(check("fd00::1:80"), check("web:99999"), check("web:"), mesh({ host: "10.0.0:80" }))).toEqual([
-    'PodNetworkConnectivityCheck spec.targetEndpoint: Target "fd00::1:80": an IPv6 address stands in brackets: [fd00::1]:443',
+    'PodNetworkConnectivityCheck spec.targetEndpoint: Target "fd00::1:80": IPv6 addresses need brackets: [fd00::1]:443',
     'PodNetworkConnectivityCheck spec.targetEndpoint: Target "web:99999": the port "99999" is not between 1 and 65535',
     'PodNetworkConnectivityCheck spec.targetEndpoint: Target "web:": the port after the colon is missing',
     expect.stringContaining('ConnectivityMesh spec.targets[0].host: Target "10.0.0:80": '),
@@ -73,8 +73,8 @@ test("no sources at all are too few", () => {
 
 test("targets that are refused unless allowed are warned of", () => {
   expect(warned(check("169.254.169.254:80"), mesh({ host: "[::1]:80" }))).toEqual([
-    "PodNetworkConnectivityCheck spec.targetEndpoint: 169.254.169.254 is a link-local address, which checks try only with --allow-target 169.254.169.254/32",
-    "ConnectivityMesh spec.targets[0].host: ::1 is a loopback address, which checks try only with --allow-target ::1/128",
+    "PodNetworkConnectivityCheck spec.targetEndpoint: 169.254.169.254 is a link-local address; allow it with --allow-target 169.254.169.254/32",
+    "ConnectivityMesh spec.targets[0].host: ::1 is a loopback address; allow it with --allow-target ::1/128",
   ]);
 });
 

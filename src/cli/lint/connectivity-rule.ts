@@ -2,12 +2,12 @@ import { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../api/core/service.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { allowMark } from "../../api/annotations.ts";
+import { allowAnnotation } from "../../api/annotations.ts";
 import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
-import { refusalOf } from "../../connectivity/probe/special-addresses.ts";
+import { forbiddenReason } from "../../connectivity/probe/special-addresses.ts";
 import { parseTarget } from "../../connectivity/probe/target.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import type { Failure, LintWarning } from "./rules.ts";
+import type { LintFailure, LintWarning } from "./rules.ts";
 
 /** Where nodes may be sources, unless Plumbline was given another namespace. */
 const SYSTEM_NAMESPACE = "plumbline-system";
@@ -18,7 +18,7 @@ interface Remark {
 }
 
 /** Targets that nobody can try, and ports that the Services among the manifests do not have. */
-export function connectivityRule(objects: readonly KubeObject[]): Failure[] {
+export function connectivityRule(objects: readonly KubeObject[]): LintFailure[] {
   const services = servicesOf(objects);
   const about = remarks(
     objects,
@@ -59,7 +59,7 @@ function noConsent(
   const key = `${namespace}/${service?.name ?? endpoints?.service}`;
   const found = services.get(key);
   if (!found || namespace === own || own === SYSTEM_NAMESPACE || allowsMeshesOf(own, found)) return undefined;
-  return `Service ${key} does not allow meshes of namespace ${own}: annotate it with ${allowMark}: ${own}`;
+  return `Service ${key} does not allow meshes of namespace ${own}: annotate it with ${allowAnnotation}: ${own}`;
 }
 
 function meshFaults(mesh: ConnectivityMesh, services: ReadonlyMap<string, Service>): Remark[] {
@@ -112,7 +112,7 @@ function problemOf(text: string): string | undefined {
 
 function refusal(text: string): string | undefined {
   const target = parseTarget(text);
-  return "problem" in target || !target.address ? undefined : refusalOf(target.address, []);
+  return "problem" in target || !target.address ? undefined : forbiddenReason(target.address, []);
 }
 
 function elsewhere(object: KubeObject): string | undefined {

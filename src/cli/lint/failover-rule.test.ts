@@ -18,7 +18,7 @@ test("what is sound is fine, also where policies of two namespaces name the same
 });
 
 test("a policy that names nothing, or names something twice, is told of as the controller tells of it", () => {
-  expect(said(policy("a", {}))).toEqual(["a ValidationFailed spec.managedResources: nothing is named that could be switched"]);
+  expect(said(policy("a", {}))).toEqual(["a ValidationFailed spec.managedResources: no resource to switch; name at least one"]);
   expect(said(policy("a", { managedResources: [web], deployments: [{ name: "web" }] }))).toEqual([]);
 });
 

@@ -1,13 +1,13 @@
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { managedBy } from "../../failover/managed.ts";
-import type { Failure } from "./rules.ts";
+import type { LintFailure } from "./rules.ts";
 
 const UNBOUND_FORCE =
   "force without the uid of the policy has no effect, and does not belong into a manifest; remove it, and use plumbline failover switch --force";
 
 /** Policies that could not be carried out, and resources that two of them name: neither is older here, so the first by name has it. */
-export function failoverRule(objects: readonly KubeObject[]): Failure[] {
+export function failoverRule(objects: readonly KubeObject[]): LintFailure[] {
   const policies = objects
     .filter(({ kind, apiVersion = "" }) => kind === FailoverPolicy.kind && apiVersion.startsWith(`${FailoverPolicy.group}/`))
     .map((object) => object as FailoverPolicy)
@@ -15,7 +15,7 @@ export function failoverRule(objects: readonly KubeObject[]): Failure[] {
   const holders = new Map<string, string>();
   return policies.flatMap((policy) => {
     const { name, namespace = "" } = policy.metadata;
-    const failureIn = (field: string, message: string): Failure => {
+    const failureIn = (field: string, message: string): LintFailure => {
       return { kind: FailoverPolicy.kind, name, namespace, reason: "ValidationFailed", field, message, class: "Permanent" };
     };
     const { managed, problems } = managedBy(policy);

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
 import { contentInputs } from "../manifests/input.ts";
-import { lint, type Verdict } from "./lint.ts";
+import { lint, type LintResult } from "./lint.ts";
 import type { LintRule } from "./rules.ts";
 
-function verdict(text: string, rules: readonly LintRule[] = []): Verdict {
+function verdict(text: string, rules: readonly LintRule[] = []): LintResult {
   return lint(contentInputs("a.yaml", Buffer.from(text)), {}, rules);
 }
 
@@ -67,17 +67,17 @@ test("a name that no server takes is named", () => {
 
 test("a field that the kind does not have is answered with the nearest one, beside what else is wrong", () => {
   expect(failures(l3vni("  vrf: red\n  vnii: 5\n  vni: 0\n"))).toEqual([
-    "6 UnknownField spec.vnii: L3VNI has no such field (Did you mean vni?)",
+    "6 UnknownField spec.vnii: unknown field of L3VNI (Did you mean vni?)",
     "7 ValidationFailed spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1",
   ]);
 });
 
 test("a kind that nobody knows is answered with the nearest one, and a known one with its versions", () => {
   expect(failures("apiVersion: v1\nkind: ConfigMop\nmetadata: { name: a }\n")).toEqual([
-    "2 UnknownKind kind: There is no kind ConfigMop (Did you mean ConfigMap?)",
+    "2 UnknownKind kind: unknown kind ConfigMop (Did you mean ConfigMap?)",
   ]);
   expect(failures(good.replace("v1alpha1", "v1"))).toEqual([
-    "1 UnknownKind apiVersion: There is no L3VNI in apiVersion openpe.openperouter.github.io/v1, but in openpe.openperouter.github.io/v1alpha1",
+    "1 UnknownKind apiVersion: L3VNI is not in apiVersion openpe.openperouter.github.io/v1, only in openpe.openperouter.github.io/v1alpha1",
   ]);
 });
 
@@ -92,7 +92,7 @@ test("an object that stands there twice is one too many", () => {
   const seen: unknown[] = [];
   const { failures: found } = verdict(`${good}---\n${good}`, [(objects) => (seen.push(...objects), [])]);
   expect(found).toMatchObject([
-    { line: 10, reason: "Duplicate", field: "metadata.name", message: "It stands in a.yaml:1 as well; remove one of them" },
+    { line: 10, reason: "Duplicate", field: "metadata.name", message: "also defined in a.yaml:1: remove one of them" },
   ]);
   expect(seen).toHaveLength(1);
 });

@@ -1,17 +1,17 @@
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import type { Input, Inputs } from "../manifests/input.ts";
-import type { Failure, LintContext, LintRule, LintWarner, LintWarning } from "./rules.ts";
-import { judge } from "./schema-rules.ts";
+import type { LintFailure, LintContext, LintRule, LintWarningRule, LintWarning } from "./rules.ts";
+import { validateManifest } from "./schema-rules.ts";
 
 /** A failure and the place to change. */
-export interface PlacedFailure extends Failure {
+export interface LocatedFailure extends LintFailure {
   readonly file: string;
   readonly line: number;
 }
 
-export interface Verdict {
+export interface LintResult {
   /** In the order of the files. */
-  readonly failures: readonly PlacedFailure[];
+  readonly failures: readonly LocatedFailure[];
   readonly warnings: readonly string[];
 }
 
@@ -20,17 +20,17 @@ export function lint(
   { inputs, unreadable }: Inputs,
   context: LintContext,
   rules: readonly LintRule[],
-  warners: readonly LintWarner[] = [],
-): Verdict {
-  const failures: PlacedFailure[] = unreadable.map(({ file, line, message }) => failureIn(file, line, message));
+  warners: readonly LintWarningRule[] = [],
+): LintResult {
+  const failures: LocatedFailure[] = unreadable.map(({ file, line, message }) => failureIn(file, line, message));
   const warnings: string[] = [];
   const first = new Map<string, Input>();
   const admitted: KubeObject[] = [];
   for (const input of inputs) {
     const { object } = input;
-    const judgement = judge(object);
+    const judgement = validateManifest(object);
     if (judgement.warning !== undefined) warnings.push(`${input.file}:${input.lineOf("apiVersion")}: ${judgement.warning}`);
-    for (const complaint of judgement.complaints) failures.push(placed(input, failureOf(object, complaint)));
+    for (const problem of judgement.complaints) failures.push(placed(input, failureOf(object, problem)));
     const twin = first.get(idOf(object));
     if (twin) failures.push(placed(input, duplicate(object, twin)));
     else first.set(idOf(object), input);
@@ -47,20 +47,20 @@ export function lint(
   return { failures: inOrder(failures, [...new Set([...inputs, ...unreadable].map(({ file }) => file))]), warnings };
 }
 
-function failureIn(file: string, line: number, message: string): PlacedFailure {
+function failureIn(file: string, line: number, message: string): LocatedFailure {
   return { kind: "", name: "", namespace: "", reason: "ParseFailed", field: "", message, class: "Permanent", file, line };
 }
 
-function failureOf({ kind = "", metadata }: KubeObject, complaint: Pick<Failure, "reason" | "field" | "message">): Failure {
-  return { kind, name: metadata.name, namespace: metadata.namespace ?? "", ...complaint, class: "Permanent" };
+function failureOf({ kind = "", metadata }: KubeObject, problem: Pick<LintFailure, "reason" | "field" | "message">): LintFailure {
+  return { kind, name: metadata.name, namespace: metadata.namespace ?? "", ...problem, class: "Permanent" };
 }
 
-function duplicate(object: KubeObject, twin: Input): Failure {
-  const message = `It stands in ${twin.file}:${twin.lineOf()} as well; remove one of them`;
+function duplicate(object: KubeObject, twin: Input): LintFailure {
+  const message = `also defined in ${twin.file}:${twin.lineOf()}: remove one of them`;
   return failureOf(object, { reason: "Duplicate", field: "metadata.name", message });
 }
 
-function placed(input: Input, failure: Failure): PlacedFailure {
+function placed(input: Input, failure: LintFailure): LocatedFailure {
   return { ...failure, file: input.file, line: input.lineOf(failure.field) };
 }
 
@@ -74,6 +74,6 @@ function isAbout({ kind, name, namespace }: LintWarning, { kind: own, metadata }
   return kind === own && name === metadata.name && (metadata.namespace ?? "default") === (namespace || "default");
 }
 
-function inOrder(failures: readonly PlacedFailure[], files: readonly string[]): PlacedFailure[] {
+function inOrder(failures: readonly LocatedFailure[], files: readonly string[]): LocatedFailure[] {
   return failures.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line);
 }

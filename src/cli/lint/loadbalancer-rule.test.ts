@@ -56,7 +56,7 @@ const warnedIn = (namespace: string, context: LintContext = {}) =>
 
 test("what is where nobody looks for it is warned of", () => {
   expect(warnedIn("shop")).toEqual([
-    "shop metadata.namespace: IPAddressPool a is in namespace shop and has no effect there: the load balancer's configuration is in namespace metallb-system",
+    "shop metadata.namespace: IPAddressPool a in namespace shop has no effect: the load balancer reads only namespace metallb-system",
   ]);
   expect([warnedIn("metallb-system"), warnedIn("shop", { metallbNamespace: "shop" })]).toEqual([[], []]);
   expect(warnedIn("metallb-system", { metallbNamespace: "shop" })).toHaveLength(1);

@@ -8,16 +8,16 @@ import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
-import { type ConfigFailure, loadConfig, type View, type Warning } from "../../loadbalancer/config/load.ts";
+import { type ConfigFailure, loadConfig, type ConfigScope, type Warning } from "../../loadbalancer/config/load.ts";
 import type { ConfigObjects } from "../../loadbalancer/config/objects.ts";
-import { strayWarning } from "../../loadbalancer/config/warnings.ts";
+import { wrongNamespaceWarning } from "../../loadbalancer/config/warnings.ts";
 import { LOAD_BALANCER } from "../shared/agent-options.ts";
 import { nodeNamed, nodesOf } from "../router/offline-node.ts";
-import type { Failure, LintContext, LintWarning } from "./rules.ts";
+import type { LintFailure, LintContext, LintWarning } from "./rules.ts";
 
 /** What the controller and the speakers would say: that of the node that is named, those of the nodes that are described, or those of any. */
-export function loadBalancerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
-  const found = new Map<string, Failure>();
+export function loadBalancerRule(objects: readonly KubeObject[], context: LintContext): LintFailure[] {
+  const found = new Map<string, LintFailure>();
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
     const { config } = withoutReferencesElsewhere(configObjects(group, objects));
     for (const { view, seen } of viewsOf(config, objects, context)) {
@@ -96,7 +96,7 @@ function strays(config: ConfigObjects, namespace: string, metallbNamespace: stri
   const { pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities } = config;
   const objects: readonly KubeObject[] = [pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities].flat();
   return objects.map(({ kind = "", metadata: { name } }) => {
-    const message = strayWarning({ kind, name, namespace }, metallbNamespace);
+    const message = wrongNamespaceWarning({ kind, name, namespace }, metallbNamespace);
     return { kind, name, namespace, field: "metadata.namespace", message };
   });
 }
@@ -132,7 +132,7 @@ function configObjects(group: readonly KubeObject[], objects: readonly KubeObjec
 }
 
 interface Look {
-  readonly view: View;
+  readonly view: ConfigScope;
   readonly seen: ConfigObjects;
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
 import { routerRule, routerWarnings } from "./router-rule.ts";
 import type { LintContext } from "./rules.ts";
-import { judge } from "./schema-rules.ts";
+import { validateManifest } from "./schema-rules.ts";
 
 function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
   const core = kind === "Node" || kind === "Secret";
@@ -42,7 +42,7 @@ test("two that cannot both be on a node are told apart by name, since neither is
 
 test("of two kinds that were never created, the L3VNI wins, as on a node where both are equally old", () => {
   const objects = [underlay(), l2vni("a", { vni: 300, vrf: "red" }), l3vni("x", { vni: 100, vrf: "red", exportRTs: ["65000:300"] })];
-  const admitted = objects.flatMap((one) => judge(one).admitted ?? []);
+  const admitted = objects.flatMap((one) => validateManifest(one).admitted ?? []);
   expect(said(admitted)[0]).toContain("L2VNI/a ValidationFailed spec.vni: Route target *:300");
 });
 

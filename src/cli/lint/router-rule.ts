@@ -5,21 +5,21 @@ import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { InterfaceAddress } from "../../ip/interface-address.ts";
 import type { RouterObjects } from "../../router/observed.ts";
-import { rendering } from "../../router/render/preview.ts";
+import { previewNode } from "../../router/render/preview.ts";
 import { farImports } from "../../router/validate/imports.ts";
 import { readInterfaceAddress } from "../../router/validate/networks.ts";
-import { selectorComplaints } from "../../router/validate/selector.ts";
-import { type ImaginedNode, imagine, nodeNamed, nodesOf, routerObjects } from "../router/offline-node.ts";
-import type { Failure, LintContext, LintWarning } from "./rules.ts";
+import { selectorFieldProblems } from "../../router/validate/selector.ts";
+import { type OfflineNode, observeOffline, nodeNamed, nodesOf, routerObjects } from "../router/offline-node.ts";
+import type { LintFailure, LintContext, LintWarning } from "./rules.ts";
 
 /** What the router of a node would say: of the node that is named, of those that are described, or of any. */
-export function routerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
-  const found = new Map<string, Failure>();
+export function routerRule(objects: readonly KubeObject[], context: LintContext): LintFailure[] {
+  const found = new Map<string, LintFailure>();
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
     const router = routerObjects(group);
     const partial = isPartial(router, objects, context);
     for (const { node, seen } of nodesFor(router, objects, context)) {
-      for (const failure of rendering(imagine({ ...node, interfaces: context.interfaces }, seen, group)).failures) {
+      for (const failure of previewNode(observeOffline({ ...node, interfaces: context.interfaces }, seen, group)).failures) {
         if (partial && failure.reason === "DependencyFailed") continue;
         found.set(JSON.stringify([failure.kind, failure.namespace, failure.name, failure.field, failure.message]), failure);
       }
@@ -92,7 +92,7 @@ function nodesFor(
   router: RouterObjects,
   objects: readonly KubeObject[],
   { node }: LintContext,
-): { node: ImaginedNode; seen: RouterObjects }[] {
+): { node: OfflineNode; seen: RouterObjects }[] {
   if (node !== undefined) return [{ node: nodeNamed(node, objects), seen: router }];
   const described = nodesOf(objects);
   if (described.length > 0) return described.map((one) => ({ node: one, seen: router }));
@@ -122,7 +122,7 @@ function whatSelects(selector: string, router: RouterObjects): RouterObjects {
     objects.flatMap((object) => {
       const { nodeSelector, ...spec } = object.spec;
       if (!["", selector].includes(textOf(nodeSelector))) return [];
-      return selectorComplaints(nodeSelector).length > 0 ? [object] : [{ ...object, spec }];
+      return selectorFieldProblems(nodeSelector).length > 0 ? [object] : [{ ...object, spec }];
     });
   return {
     underlays: chosen(router.underlays),

@@ -5,7 +5,7 @@ import { loadBalancerRule, loadBalancerWarnings } from "./loadbalancer-rule.ts";
 import { routerRule, routerWarnings } from "./router-rule.ts";
 
 /** What is wrong with one object. */
-export interface Failure {
+export interface LintFailure {
   readonly kind: string;
   readonly name: string;
   /** Empty for what lives in no namespace. */
@@ -27,14 +27,14 @@ export interface LintContext {
 }
 
 /** Looks at objects that are each fine by their schema, defaults filled, and says what is wrong with them together. */
-export type LintRule = (objects: readonly KubeObject[], context: LintContext) => readonly Failure[];
+export type LintRule = (objects: readonly KubeObject[], context: LintContext) => readonly LintFailure[];
 
 /** What is not wrong, but surely not meant. */
-export type LintWarning = Pick<Failure, "kind" | "name" | "namespace" | "field" | "message">;
+export type LintWarning = Pick<LintFailure, "kind" | "name" | "namespace" | "field" | "message">;
 
 /** Looks at the same, and says what is surely not meant. */
-export type LintWarner = (objects: readonly KubeObject[], context: LintContext) => readonly LintWarning[];
+export type LintWarningRule = (objects: readonly KubeObject[], context: LintContext) => readonly LintWarning[];
 
 /** The rules of every domain. */
 export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule, connectivityRule, failoverRule];
-export const LINT_WARNERS: readonly LintWarner[] = [routerWarnings, loadBalancerWarnings, connectivityWarnings];
+export const LINT_WARNING_RULES: readonly LintWarningRule[] = [routerWarnings, loadBalancerWarnings, connectivityWarnings];

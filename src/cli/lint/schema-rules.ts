@@ -4,7 +4,7 @@ import type { CustomKind } from "../../api/define-kind.ts";
 import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
 import type { Schema } from "../../api/schema.ts";
-import { ApiFault } from "../../embedded/api-error.ts";
+import { ApiError } from "../../embedded/api-error.ts";
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { prepareCreate } from "../../embedded/store/admission.ts";
@@ -12,17 +12,17 @@ import { without } from "../../embedded/store/json.ts";
 import { Undecodable } from "../../embedded/store/metadata.ts";
 import { didYouMean } from "../resources/nearest.ts";
 
-interface Complaint {
+interface Problem {
   readonly reason: "UnknownKind" | "UnknownField" | "ValidationFailed";
   readonly field: string;
   readonly message: string;
 }
 
 /** What a server would make of a new object. */
-export interface Judgement {
+export interface SchemaResult {
   /** With defaults filled; missing when it would be refused. */
   readonly admitted?: KubeObject;
-  readonly complaints: readonly Complaint[];
+  readonly complaints: readonly Problem[];
   /** What a server would warn of. */
   readonly warning?: string;
 }
@@ -30,13 +30,13 @@ export interface Judgement {
 const KINDS: readonly ServedKind[] = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
 
 /** Judges an object by its schema alone, in the words of an API server. */
-export function judge(object: KubeObject): Judgement {
+export function validateManifest(object: KubeObject): SchemaResult {
   const { apiVersion = "", kind: name = "" } = object;
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   const kind = KINDS.find((one) => one.kind === name && one.group === group);
   const served = kind?.versions.find((one) => one.name === version);
   if (!kind || !served) return { complaints: [unknownKind(apiVersion, name)] };
-  return { ...judgeAs(kind, asManifest(kind, object)), ...(served.warning !== undefined && { warning: served.warning }) };
+  return { ...validateAs(kind, asManifest(kind, object)), ...(served.warning !== undefined && { warning: served.warning }) };
 }
 
 /** Without a status, which no server takes from a manifest. */
@@ -47,7 +47,7 @@ function asManifest({ custom }: ServedKind, object: KubeObject): KubeObject {
 /** The same for all, so that none is older than another. */
 const NOT_CREATED = "1970-01-01T00:00:00Z";
 
-function judgeAs(kind: ServedKind, object: KubeObject): Judgement {
+function validateAs(kind: ServedKind, object: KubeObject): SchemaResult {
   const metadata = { ...(kind.scope === "Namespaced" && { namespace: "default" }), ...object.metadata };
   // An object that was read from a server has one, and a new one may not.
   delete metadata.resourceVersion;
@@ -62,40 +62,40 @@ function judgeAs(kind: ServedKind, object: KubeObject): Judgement {
   }
 }
 
-function refusals(error: unknown): Complaint[] {
+function refusals(error: unknown): Problem[] {
   if (error instanceof Undecodable) return [refused("metadata", error.message)];
-  if (!(error instanceof ApiFault)) throw error;
+  if (!(error instanceof ApiError)) throw error;
   // That rules were not asked because of the other complaints need not be said beside them.
   const causes = (error.details?.causes ?? []).filter(({ field }) => field !== "<nil>");
   if (causes.length === 0) return [refused("", error.message)];
   return causes.map(({ field = "", message = "" }) => refused(field, message));
 }
 
-function refused(field: string, message: string): Complaint {
+function refused(field: string, message: string): Problem {
   return { reason: "ValidationFailed", field, message };
 }
 
-function unknownKind(apiVersion: string, kind: string): Complaint {
+function unknownKind(apiVersion: string, kind: string): Problem {
   const named = KINDS.filter((one) => one.kind === kind);
   const versions = named.flatMap((one) => one.versions.map(({ name }) => apiVersionOf({ ...one, version: name })));
   if (versions.length > 0) {
     return {
       reason: "UnknownKind",
       field: "apiVersion",
-      message: `There is no ${kind} in apiVersion ${apiVersion}, but in ${versions.join(", ")}`,
+      message: `${kind} is not in apiVersion ${apiVersion}, only in ${versions.join(", ")}`,
     };
   }
   const suggestion = didYouMean(
     kind,
     KINDS.map((one) => one.kind),
   );
-  return { reason: "UnknownKind", field: "kind", message: `There is no kind ${kind}${suggestion}` };
+  return { reason: "UnknownKind", field: "kind", message: `unknown kind ${kind}${suggestion}` };
 }
 
-function unknownField({ kind, custom }: ServedKind, field: string): Complaint {
+function unknownField({ kind, custom }: ServedKind, field: string): Problem {
   const name = field.slice(field.lastIndexOf(".") + 1);
   const suggestion = custom ? didYouMean(name, siblings(custom, field)) : "";
-  return { reason: "UnknownField", field, message: `${kind} has no such field${suggestion}` };
+  return { reason: "UnknownField", field, message: `unknown field of ${kind}${suggestion}` };
 }
 
 /** The fields that could have been meant: those of the object that holds it. */

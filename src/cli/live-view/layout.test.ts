@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plain } from "../print/color.ts";
 import type { Row } from "./object-table.ts";
-import { frame, type Picture } from "./layout.ts";
+import { frame, type ScreenModel } from "./layout.ts";
 
 const now = Date.parse("2026-11-15T12:00:00Z");
 const row = (name: string, more: Partial<Row> = {}): Row => ({
@@ -14,8 +14,8 @@ const row = (name: string, more: Partial<Row> = {}): Row => ({
   ...more,
 });
 
-function drawn(picture: Partial<Picture>, height = 24, paint = plain): string[] {
-  return frame({ head: ["HEAD"], rows: [], problems: [], news: [], ...picture }, height, paint, now);
+function drawn(picture: Partial<ScreenModel>, height = 24, colorize = plain): string[] {
+  return frame({ head: ["HEAD"], rows: [], problems: [], news: [], ...picture }, height, colorize, now);
 }
 
 /** Of the rows, and what stands below them as it is. */
@@ -50,13 +50,13 @@ test("a condition is coloured by whether one wants it", () => {
     { type: "Ready", status: "False" as const },
     { type: "Degraded", status: "Unknown" as const },
   ];
-  expect(drawn({ rows: [row("n1", { conditions })] }, 24, (colour, text) => `<${colour}>${text}</>`)[3]).toMatch(
+  expect(drawn({ rows: [row("n1", { conditions })] }, 24, (color, text) => `<${color}>${text}</>`)[3]).toMatch(
     / {3}<red>Ready=False<\/> <yellow>Degraded=Unknown<\/> {3}n1\.yaml:3$/,
   );
 });
 
 test("an empty directory says what to do", () => {
-  expect(drawn({})).toEqual(["HEAD", "", "There is nothing yet: put manifests into the directory."]);
+  expect(drawn({})).toEqual(["HEAD", "", "No objects yet: put manifests into the directory."]);
 });
 
 test("of more objects than fit, those that are not well and those that changed last are shown", () => {

@@ -1,10 +1,10 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { ageOf } from "../../util/age.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import { type Paint, statusColour } from "../print/color.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import { type Colorize, statusColor } from "../print/color.ts";
 import { conditionText, type Row } from "./object-table.ts";
 
-export interface Picture {
+export interface ScreenModel {
   /** What stands above everything: where, and how to speak to it. */
   readonly head: readonly string[];
   readonly rows: readonly Row[];
@@ -18,34 +18,34 @@ export interface Picture {
 const FEW = 5;
 
 /** The lines of one screenful. */
-export function frame({ head, rows, problems, news }: Picture, height: number, paint: Paint, now: number): string[] {
+export function frame({ head, rows, problems, news }: ScreenModel, height: number, colorize: Colorize, now: number): string[] {
   const below = [
     ...section(
       "Problems",
-      few(problems).map((line) => paint("red", line)),
+      few(problems).map((line) => colorize("red", line)),
     ),
     ...section("News", news.slice(-FEW)),
   ];
   const room = Math.max(4, height - head.length - 1 - below.length);
-  return [...head, "", ...table(rows, room, paint, now), ...below];
+  return [...head, "", ...table(rows, room, colorize, now), ...below];
 }
 
-function table(rows: readonly Row[], room: number, paint: Paint, now: number): string[] {
-  if (rows.length === 0) return ["There is nothing yet: put manifests into the directory."];
+function table(rows: readonly Row[], room: number, colorize: Colorize, now: number): string[] {
+  if (rows.length === 0) return ["No objects yet: put manifests into the directory."];
   const worth = rows.filter(isWorthARow);
   const fits = worth.length + (worth.length < rows.length ? 1 : 0) < room;
   const shown = fits ? worth : mostTelling(worth, room - 2);
   const left = rows.length - shown.length;
-  const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "CONDITIONS", "FILE"].map((text): Cell => ({ text }));
-  const cells = shown.map((row): Cell[] => [
+  const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "CONDITIONS", "FILE"].map((text): TextCell => ({ text }));
+  const cells = shown.map((row): TextCell[] => [
     { text: row.kind },
     { text: row.namespace },
     { text: row.name },
     { text: ageOf(row.since, now) },
-    { text: conditionText(row), painted: paintedConditions(row, paint) },
+    { text: conditionText(row), painted: paintedConditions(row, colorize) },
     { text: fileOf(row) },
   ]);
-  const lines = new Columns(paint).lines([header, ...cells]);
+  const lines = new Columns(colorize).lines([header, ...cells]);
   return left === 0 ? lines : [...lines, `and ${left} more: plumbline get plumbline -A`];
 }
 
@@ -62,14 +62,14 @@ function mostTelling(rows: readonly Row[], room: number): Row[] {
 }
 
 function isWell({ conditions }: Row): boolean {
-  return conditions.every(({ type, status }) => statusColour(type, status) === "green");
+  return conditions.every(({ type, status }) => statusColor(type, status) === "green");
 }
 
-function paintedConditions({ conditions }: Row, paint: Paint): string {
+function paintedConditions({ conditions }: Row, colorize: Colorize): string {
   return conditions
     .map(({ type, status }) => {
-      const colour = statusColour(type, status);
-      return colour ? paint(colour, harmless(`${type}=${status}`)) : harmless(`${type}=${status}`);
+      const color = statusColor(type, status);
+      return color ? colorize(color, stripControlCharacters(`${type}=${status}`)) : stripControlCharacters(`${type}=${status}`);
     })
     .join(" ");
 }

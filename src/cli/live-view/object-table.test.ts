@@ -5,17 +5,17 @@ import { applyManifest, removeManifest } from "../../embedded/apply-manifest.ts"
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { Store } from "../../embedded/store/store.ts";
-import { Board, type RowChange } from "./object-table.ts";
+import { ObjectTable, type RowChange } from "./object-table.ts";
 
 let store: Store;
 let changes: RowChange[];
-let board: Board;
+let board: ObjectTable;
 
 beforeEach(() => {
   store = new Store([...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)]);
   store.create(kind("v1", "Namespace"), undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } });
   changes = [];
-  board = new Board(store, (change) => changes.push(change));
+  board = new ObjectTable(store, (change) => changes.push(change));
 });
 
 function kind(apiVersion: string, name: string): ServedKind {
@@ -81,6 +81,6 @@ test("of other kinds only what stands in files is shown, and what was there befo
   store.create(kind("v1", "ConfigMap"), "default", configMap("programs"));
   apply(configMap("mine"));
   expect(told()).toEqual(["added mine"]);
-  const later = new Board(store, () => undefined);
+  const later = new ObjectTable(store, () => undefined);
   expect(later.rows().map(({ name }) => name)).toEqual(["mine"]);
 });

@@ -1,9 +1,9 @@
 import { isObject } from "../../api/admission/value.ts";
 import { type Condition, type ConditionStatus, keyOf } from "../../api/kind.ts";
 import type { ServedKind, StoredObject } from "../../embedded/kinds/served-kind.ts";
-import type { Source } from "../../embedded/store/declaration.ts";
+import type { ManifestSource } from "../../embedded/store/declaration.ts";
 import type { Store } from "../../embedded/store/store.ts";
-import { harmless } from "../print/columns.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 import { changedFields, type FieldChange } from "./changed-fields.ts";
 
 /** One object, as whoever watches `up` sees it. */
@@ -15,7 +15,7 @@ export interface Row {
   /** Since when it is as it is: the last turn of a condition, the last change that we saw, or its creation. */
   readonly since: string;
   /** Where it stands now; lines move without the object changing. */
-  readonly source: () => Source | undefined;
+  readonly source: () => ManifestSource | undefined;
 }
 
 export interface RowChange {
@@ -27,7 +27,7 @@ export interface RowChange {
 }
 
 /** The objects that a user cares for, kept up to date: all of our own kinds, and of others what stands in files. */
-export class Board {
+export class ObjectTable {
   readonly #store: Store;
   readonly #rows = new Map<string, Row>();
   readonly #unsubscribe: () => void;
@@ -98,7 +98,7 @@ function conditionsOf(status: unknown): (Pick<Condition, "type" | "status"> & Pa
 
 /** `Ready=True Degraded=False` */
 export function conditionText({ conditions }: Row): string {
-  return conditions.map(({ type, status }) => harmless(`${type}=${status}`)).join(" ");
+  return conditions.map(({ type, status }) => stripControlCharacters(`${type}=${status}`)).join(" ");
 }
 
 function idOf(kind: ServedKind, object: StoredObject): string {

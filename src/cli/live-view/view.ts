@@ -1,7 +1,7 @@
 import type { Embedded } from "../../embedded/embedded.ts";
-import { harmless } from "../print/columns.ts";
-import { paintFor } from "../print/color.ts";
-import { Board, conditionText, type RowChange } from "./object-table.ts";
+import { stripControlCharacters } from "../print/columns.ts";
+import { colorizeFor } from "../print/color.ts";
+import { ObjectTable, conditionText, type RowChange } from "./object-table.ts";
 import { frame } from "./layout.ts";
 import { Screen } from "./screen.ts";
 
@@ -30,7 +30,7 @@ export function screenView(embedded: Watched, head: readonly string[]): LiveView
   const draw = () => {
     gathering = undefined;
     const picture = { head, rows: board.rows(), problems: problemLines(embedded), news };
-    screen.draw(frame(picture, screen.height, paintFor(process.stdout), Date.now()));
+    screen.draw(frame(picture, screen.height, colorizeFor(process.stdout), Date.now()));
   };
   const soon = () => (gathering ??= setTimeout(draw, GATHER_MS));
   const tell = (line: string) => {
@@ -38,7 +38,7 @@ export function screenView(embedded: Watched, head: readonly string[]): LiveView
     news.splice(0, news.length - NEWS_KEPT);
     soon();
   };
-  const board = new Board(embedded.store, (change) => tell(changeText(change)));
+  const board = new ObjectTable(embedded.store, (change) => tell(changeText(change)));
   const tick = setInterval(draw, TICK_MS);
   const onResize = () => {
     screen.forget();
@@ -62,7 +62,7 @@ export function screenView(embedded: Watched, head: readonly string[]): LiveView
 export function lineView(embedded: Watched, head: readonly string[]): LiveView {
   const tell = (line: string) => write(`${clock()} ${line}`);
   for (const line of head) write(line);
-  const board = new Board(embedded.store, (change) => tell(changeText(change)));
+  const board = new ObjectTable(embedded.store, (change) => tell(changeText(change)));
   write(summary(board));
   let known = new Set<string>();
   const look = () => {
@@ -88,7 +88,7 @@ function write(line: string): void {
 
 function problemLines({ problems }: Watched): string[] {
   return problems().map(({ path, line, message }) =>
-    harmless(`${path}${line === undefined ? "" : `:${line}`}: ${message}`.replaceAll(/ ?\n/g, "; ")),
+    stripControlCharacters(`${path}${line === undefined ? "" : `:${line}`}: ${message}`.replaceAll(/ ?\n/g, "; ")),
   );
 }
 
@@ -98,16 +98,16 @@ function changeText({ type, row, fields, conditionsTurned }: RowChange): string 
   const shown = fields.slice(0, FIELDS_SHOWN).map(({ field, from, to }) => `${field} ${valueText(from)} → ${valueText(to)}`);
   const more = fields.length > FIELDS_SHOWN ? [`${fields.length - FIELDS_SHOWN} more fields`] : [];
   const details = [...shown, ...more, ...(conditionsTurned ? [conditionText(row)] : [])].join(", ");
-  return harmless(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${details === "" ? "" : `: ${details}`}`);
+  return stripControlCharacters(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${details === "" ? "" : `: ${details}`}`);
 }
 
 function valueText(value: unknown): string {
-  const text = value === undefined ? "none" : harmless(value);
+  const text = value === undefined ? "none" : stripControlCharacters(value);
   return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
 }
 
 /** `5 objects: 3 L3VNI, 2 IPAddressPool` */
-function summary(board: Board): string {
+function summary(board: ObjectTable): string {
   const rows = board.rows();
   const counts = Map.groupBy(rows, ({ kind }) => kind);
   const kinds = [...counts].map(([kind, of]) => `${of.length} ${kind}`);

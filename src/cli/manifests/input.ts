@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { FILE_BYTES } from "../../embedded/manifests/limits.ts";
 import { readManifests } from "../../embedded/manifests/manifests.ts";
-import { placeOf } from "../../embedded/manifests/position.ts";
+import { positionOf } from "../../embedded/manifests/position.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
 /** An object that a user has written, and where. */
@@ -38,7 +38,7 @@ export async function readInputs(paths: readonly string[]): Promise<Inputs> {
     }
   }
   if (inputs.length === 0 && unreadable.length === 0) {
-    throw new CliError(`There is no manifest in ${paths.map(shown).join(", ")}`, EXIT.misuse);
+    throw new CliError(`No manifests found in ${paths.map(shown).join(", ")}`, EXIT.misuse);
   }
   return { inputs, unreadable };
 }
@@ -48,7 +48,7 @@ export function contentInputs(file: string, content: Buffer): Inputs {
   if (content.length > FILE_BYTES) {
     return {
       inputs: [],
-      unreadable: [{ file, line: 1, message: `${content.length} bytes are too many for one file; ${FILE_BYTES} are possible` }],
+      unreadable: [{ file, line: 1, message: `the file has ${content.length} bytes; the limit is ${FILE_BYTES}` }],
     };
   }
   const passages = readManifests(content, { json: file.endsWith(".json") });
@@ -57,10 +57,12 @@ export function contentInputs(file: string, content: Buffer): Inputs {
       manifests.map(({ object, places }) => ({
         object,
         file,
-        lineOf: (field = "") => line + placeOf(object, places, field).line + 1,
+        lineOf: (field = "") => line + positionOf(object, places, field).line + 1,
       })),
     ),
-    unreadable: passages.flatMap(({ line, flaws }) => flaws.map((flaw) => ({ file, line: line + flaw.line + 1, message: flaw.message }))),
+    unreadable: passages.flatMap(({ line, flaws }) =>
+      flaws.map((parseError) => ({ file, line: line + parseError.line + 1, message: parseError.message })),
+    ),
   };
 }
 
@@ -81,7 +83,7 @@ async function filesOf(path: string): Promise<FileContent[]> {
     return await Promise.all(names.map(async (file) => ({ file, content: await readFile(file) })));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw new CliError(`${path} does not exist; check -f`, EXIT.misuse, { cause: error });
+    if (code === "ENOENT") throw new CliError(`${path} does not exist: check -f`, EXIT.misuse, { cause: error });
     throw new CliError(`${path} cannot be read (${code ?? String(error)})`, EXIT.unknown, { cause: error });
   }
 }

@@ -11,7 +11,7 @@ export interface ResolvedInput {
   readonly namespace: string | undefined;
 }
 
-interface Complaint {
+interface Problem {
   readonly file: string;
   readonly line: number;
   readonly sentence: string;
@@ -30,14 +30,14 @@ export function resolveInputs(
   defaultNamespace: string,
   onlyNamespace: string | undefined,
 ): ResolvedInput[] {
-  const complaints: Complaint[] = unreadable.map(({ message, ...place }) => ({ ...place, sentence: message }));
+  const problems: Problem[] = unreadable.map(({ message, ...place }) => ({ ...place, sentence: message }));
   const resolved: ResolvedInput[] = [];
   for (const input of inputs) {
     const found = resolveInput(input, discovered, defaultNamespace, onlyNamespace);
-    if ("sentence" in found) complaints.push(found);
+    if ("sentence" in found) problems.push(found);
     else resolved.push(found);
   }
-  const lines = complaints.toSorted(byPlace).map(({ file, line, sentence }) => `${file}:${line}: ${sentence}`);
+  const lines = problems.toSorted(byPlace).map(({ file, line, sentence }) => `${file}:${line}: ${sentence}`);
   const last = lines.pop();
   for (const line of lines) failWith(line, EXIT.no);
   if (last !== undefined) throw new CliError(last, EXIT.no);
@@ -49,7 +49,7 @@ function resolveInput(
   discovered: Discovered,
   defaultNamespace: string,
   onlyNamespace: string | undefined,
-): ResolvedInput | Complaint {
+): ResolvedInput | Problem {
   const { object, file } = input;
   const { apiVersion = "", kind = "", metadata } = object;
   const at = (field: string, sentence: string) => ({ file, line: input.lineOf(field), sentence: `${titleOf(object)}: ${sentence}` });
@@ -58,7 +58,7 @@ function resolveInput(
   const resource = named.find((one) => one.group === group && one.versions.includes(version));
   if (!resource) return at(named.length > 0 ? "apiVersion" : "kind", unknownKind(apiVersion, kind, named, discovered));
   if (metadata.namespace !== undefined && onlyNamespace !== undefined && metadata.namespace !== onlyNamespace) {
-    return at("metadata.namespace", `metadata.namespace is ${metadata.namespace}, and -n says ${onlyNamespace}; leave out one of them`);
+    return at("metadata.namespace", `metadata.namespace is ${metadata.namespace}, but -n is ${onlyNamespace}: remove one of them`);
   }
   const namespace = resource.scope === "Cluster" ? undefined : (metadata.namespace ?? defaultNamespace);
   return { input, resource: { ...resource, version }, namespace };
@@ -66,7 +66,7 @@ function resolveInput(
 
 function unknownKind(apiVersion: string, kind: string, named: readonly Resource[], { resources }: Discovered): string {
   const versions = named.flatMap(({ group, versions }) => versions.map((version) => (group === "" ? version : `${group}/${version}`)));
-  if (versions.length > 0) return `the server has no ${kind} in apiVersion ${apiVersion}, but in ${versions.join(", ")}`;
+  if (versions.length > 0) return `the server has no ${kind} in apiVersion ${apiVersion}, only in ${versions.join(", ")}`;
   const near = nearest(
     kind,
     resources.map((resource) => resource.kind),
@@ -74,7 +74,7 @@ function unknownKind(apiVersion: string, kind: string, named: readonly Resource[
   return `the server has no kind ${kind}${near.length > 0 ? ` (Did you mean ${near.join(", ")}?)` : ""}`;
 }
 
-function byPlace(a: Complaint, b: Complaint): number {
+function byPlace(a: Problem, b: Problem): number {
   return a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1;
 }
 

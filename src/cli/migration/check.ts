@@ -4,12 +4,12 @@ import { type ClusterOptions, connectToCluster, withCluster } from "../shared/co
 import { EXIT, failWith } from "../shared/exit.ts";
 import { failureLine } from "../print/failure-line.ts";
 import { printItems } from "../print/items.ts";
-import { type Paint, paintFor } from "../print/color.ts";
-import { CLASSES, type Difference } from "./difference.ts";
-import { differences, type Moving } from "./differences.ts";
-import { lookAt } from "./inventory.ts";
+import { type Colorize, colorizeFor } from "../print/color.ts";
+import { CLASSES, type MigrationDifference } from "./difference.ts";
+import { differences, type MigrationOptions } from "./differences.ts";
+import { readInventory } from "./inventory.ts";
 
-interface CheckOptions extends ClusterOptions, Partial<Moving> {
+interface CheckOptions extends ClusterOptions, Partial<MigrationOptions> {
   metallbNamespace: string;
   routerNamespace: string;
   output: "text" | "json";
@@ -17,15 +17,15 @@ interface CheckOptions extends ClusterOptions, Partial<Moving> {
 
 export function configureCheck(command: Command): void {
   withCluster(command)
-    .option("--metallb-namespace <name>", "where the load balancer's configuration is", "metallb-system")
-    .option("--router-namespace <name>", "where the router's configuration is", "openperouter-system")
-    .option("--lb-class <class>", "as Plumbline's controller is to have it")
+    .option("--metallb-namespace <name>", "namespace of the load balancer's configuration", "metallb-system")
+    .option("--router-namespace <name>", "namespace of the router's configuration", "openperouter-system")
+    .option("--lb-class <class>", "loadBalancerClass of Plumbline's controller")
     .option("--replace-status-crds", "reports of other programs may lose what Plumbline does not know")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
       `
-Only looks. Exit 1 while something is in the way.
+Read-only. Exit code 1 while something blocks the migration.
 
 Examples:
   plumbline migrate check
@@ -38,10 +38,10 @@ Examples:
 async function run({ output, replaceStatusCrds = false, ...options }: CheckOptions): Promise<void> {
   const client = await connectToCluster(options);
   try {
-    const seen = await lookAt(client, options, AbortSignal.timeout(120_000));
+    const seen = await readInventory(client, options, AbortSignal.timeout(120_000));
     const found = differences(seen, { ...options, replaceStatusCrds });
     if (output === "json") printItems("Difference", found);
-    else print(report(found, paintFor(process.stdout)));
+    else print(report(found, colorizeFor(process.stdout)));
     for (const what of seen.unseen) failWith(`Could not look at ${what}`, EXIT.unknown);
     if (found.some((one) => one.class === "Blocks")) process.exitCode = EXIT.no;
   } finally {
@@ -49,15 +49,15 @@ async function run({ output, replaceStatusCrds = false, ...options }: CheckOptio
   }
 }
 
-function report(found: readonly Difference[], paint: Paint): string {
+function report(found: readonly MigrationDifference[], colorize: Colorize): string {
   const lines: string[] = [];
   for (const [what, group] of Map.groupBy(found, (one) => one.class)) {
-    lines.push(paint("bold", `${CLASSES[what]}:`), ...group.map((one) => `  ${failureLine(one)}`), "");
+    lines.push(colorize("bold", `${CLASSES[what]}:`), ...group.map((one) => `  ${failureLine(one)}`), "");
   }
   const blocking = found.filter((one) => one.class === "Blocks").length;
   const verdict =
     blocking > 0
-      ? paint("red", `${blocking} of ${found.length} ${found.length === 1 ? "difference is" : "differences are"} in the way`)
-      : paint("green", `${found.length} ${found.length === 1 ? "difference" : "differences"}, none of them in the way`);
+      ? colorize("red", `${blocking} of ${found.length} ${found.length === 1 ? "difference is" : "differences are"} in the way`)
+      : colorize("green", `${found.length} ${found.length === 1 ? "difference" : "differences"}, none of them in the way`);
   return [...lines, verdict, ""].join("\n");
 }

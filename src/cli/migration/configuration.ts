@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../api/kind.ts";
-import { LINT_RULES, LINT_WARNERS } from "../lint/rules.ts";
-import { judge } from "../lint/schema-rules.ts";
-import type { Difference, DifferenceClass } from "./difference.ts";
-import type { SeenCluster } from "./inventory.ts";
+import { LINT_RULES, LINT_WARNING_RULES } from "../lint/rules.ts";
+import { validateManifest } from "../lint/schema-rules.ts";
+import type { MigrationDifference, DifferenceClass } from "./difference.ts";
+import type { Inventory } from "./inventory.ts";
 
 const CONFIGURATION = new Set([
   "Underlay",
@@ -20,10 +20,10 @@ const CONFIGURATION = new Set([
 
 /** What Plumbline makes of the configuration that is there: what it does not know, what it refuses, what has no effect. */
 export function configurationDifferences(
-  seen: SeenCluster,
+  seen: Inventory,
   namespaces: { metallbNamespace: string; routerNamespace: string },
-): Difference[] {
-  const found: Difference[] = [];
+): MigrationDifference[] {
+  const found: MigrationDifference[] = [];
   const admitted: KubeObject[] = [...withKind("Node", seen.nodes), ...withKind("Namespace", seen.namespaces)];
   for (const object of seen.objects.filter(({ kind = "" }) => CONFIGURATION.has(kind))) {
     const stray = strayed(object, namespaces);
@@ -31,7 +31,7 @@ export function configurationDifferences(
       found.push(difference(object, "metadata.namespace", "Differs", stray));
       continue;
     }
-    const judgement = judge(object);
+    const judgement = validateManifest(object);
     for (const { reason, field, message } of judgement.complaints) {
       found.push(
         difference(
@@ -45,7 +45,8 @@ export function configurationDifferences(
     if (judgement.admitted) admitted.push(judgement.admitted);
   }
   for (const failure of LINT_RULES.flatMap((rule) => rule(admitted, namespaces))) found.push({ ...pick(failure), class: "Blocks" });
-  for (const warning of LINT_WARNERS.flatMap((warner) => warner(admitted, namespaces))) found.push({ ...pick(warning), class: "Differs" });
+  for (const warning of LINT_WARNING_RULES.flatMap((warner) => warner(admitted, namespaces)))
+    found.push({ ...pick(warning), class: "Differs" });
   return found;
 }
 
@@ -63,10 +64,10 @@ function withKind(kind: string, objects: readonly KubeObject[]): KubeObject[] {
   return objects.map((object) => ({ apiVersion: "v1", ...object, kind }));
 }
 
-function pick({ kind, name, namespace, field, message }: Omit<Difference, "class">): Omit<Difference, "class"> {
+function pick({ kind, name, namespace, field, message }: Omit<MigrationDifference, "class">): Omit<MigrationDifference, "class"> {
   return { kind, name, namespace, field, message };
 }
 
-function difference({ kind = "", metadata }: KubeObject, field: string, what: DifferenceClass, message: string): Difference {
+function difference({ kind = "", metadata }: KubeObject, field: string, what: DifferenceClass, message: string): MigrationDifference {
   return { kind, name: metadata.name, namespace: metadata.namespace ?? "", field, message, class: what };
 }

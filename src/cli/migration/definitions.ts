@@ -1,13 +1,13 @@
 import { crdOf, type CustomResourceDefinition, type StructuralSchema } from "../../api/crd.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
-import type { Difference, DifferenceClass } from "./difference.ts";
-import type { SeenCluster, StoredDefinition } from "./inventory.ts";
+import type { MigrationDifference, DifferenceClass } from "./difference.ts";
+import type { Inventory, StoredDefinition } from "./inventory.ts";
 
 /** Groups of those we take over from; what has no place among our kinds is not read. */
 const THEIR_GROUPS = new Set(["metallb.io", "frrk8s.metallb.io", "openpe.openperouter.github.io"]);
 const MOST_FIELDS = 8;
 
-export function definitionDifferences(seen: SeenCluster, { replaceStatusCrds }: { replaceStatusCrds: boolean }): Difference[] {
+export function definitionDifferences(seen: Inventory, { replaceStatusCrds }: { replaceStatusCrds: boolean }): MigrationDifference[] {
   return seen.definitions.flatMap((definition) => {
     const ours = ourDefinition(definition);
     if (ours) return replaced(definition, ours, countOf(definition, seen), replaceStatusCrds);
@@ -26,8 +26,13 @@ export function isForeignStatus(definition: StoredDefinition, ours: CustomResour
   return isStatus(ours) && unknownFields(definition, ours).length > 0;
 }
 
-function replaced(definition: StoredDefinition, ours: CustomResourceDefinition, count: number, replaceStatusCrds: boolean): Difference[] {
-  const found: Difference[] = [];
+function replaced(
+  definition: StoredDefinition,
+  ours: CustomResourceDefinition,
+  count: number,
+  replaceStatusCrds: boolean,
+): MigrationDifference[] {
+  const found: MigrationDifference[] = [];
   const unknown = unknownFields(definition, ours);
   if (isForeignStatus(definition, ours)) {
     const whose = `Reports of another program, with ${listed(unknown)}; ${objects(count)} of them`;
@@ -87,7 +92,7 @@ function isEmpty({ properties = {}, ...rest }: StructuralSchema): boolean {
   );
 }
 
-function countOf({ spec }: StoredDefinition, { objects: all }: SeenCluster): number {
+function countOf({ spec }: StoredDefinition, { objects: all }: Inventory): number {
   return all.filter(({ kind, apiVersion = "" }) => kind === spec.names.kind && apiVersion.startsWith(`${spec.group}/`)).length;
 }
 
@@ -100,6 +105,6 @@ function listed(fields: readonly string[]): string {
   return fields.length > shown.length ? `${shown.join(", ")} and ${fields.length - shown.length} more` : shown.join(", ");
 }
 
-function difference({ metadata }: StoredDefinition, field: string, kind: DifferenceClass, message: string): Difference {
+function difference({ metadata }: StoredDefinition, field: string, kind: DifferenceClass, message: string): MigrationDifference {
   return { kind: "CustomResourceDefinition", name: metadata.name, namespace: "", field, message, class: kind };
 }

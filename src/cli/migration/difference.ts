@@ -1,5 +1,5 @@
 /** Something that is not the same after moving over, or that has to be done for it. */
-export interface Difference {
+export interface MigrationDifference {
   readonly kind: string;
   readonly name: string;
   /** Empty for what lives in no namespace. */

@@ -5,11 +5,11 @@ import type { KubeObject } from "../../api/kind.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import { differences, type Moving } from "./differences.ts";
-import type { SeenCluster, StoredDefinition, Workload } from "./inventory.ts";
+import { differences, type MigrationOptions } from "./differences.ts";
+import type { Inventory, StoredDefinition, Workload } from "./inventory.ts";
 
-const MOVING: Moving = { metallbNamespace: "metallb-system", routerNamespace: "openperouter-system", replaceStatusCrds: false };
-const NOTHING: SeenCluster = {
+const MOVING: MigrationOptions = { metallbNamespace: "metallb-system", routerNamespace: "openperouter-system", replaceStatusCrds: false };
+const NOTHING: Inventory = {
   definitions: [],
   workloads: [],
   webhooks: [],
@@ -22,7 +22,7 @@ const NOTHING: SeenCluster = {
   unseen: [],
 };
 
-const told = (seen: Partial<SeenCluster>, moving: Partial<Moving> = {}) =>
+const told = (seen: Partial<Inventory>, moving: Partial<MigrationOptions> = {}) =>
   differences({ ...NOTHING, ...seen }, { ...MOVING, ...moving }).map(
     ({ class: what, kind, name, field, message }) => `${what} ${kind} ${name} ${field}: ${message}`,
   );
@@ -110,9 +110,9 @@ describe("programs", () => {
       args: ["--lb-class=example.com/edge", "--port=7472"],
       env: [{ name: "METALLB_BGP_TYPE", value: "frr-k8s" }],
     });
-    const labelled = workload("Deployment", "pe-controller", "registry.example/mirror/pe:1");
-    labelled.metadata.labels = { "app.kubernetes.io/name": "openperouter" };
-    expect(told({ workloads: [speaker, labelled] })).toEqual([
+    const labeled = workload("Deployment", "pe-controller", "registry.example/mirror/pe:1");
+    labeled.metadata.labels = { "app.kubernetes.io/name": "openperouter" };
+    expect(told({ workloads: [speaker, labeled] })).toEqual([
       expect.stringMatching("^Stop DaemonSet speaker spec.template: The speaker of MetalLB runs on the nodes"),
       expect.stringMatching("^Stop Deployment pe-controller spec.replicas: The controller of OpenPERouter runs"),
       expect.stringMatching(/^Differs DaemonSet speaker spec.template.spec.containers\[speaker\].env\[METALLB_BGP_TYPE\]: frr-k8s mode/),

@@ -1,12 +1,12 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { configurationDifferences } from "./configuration.ts";
 import { definitionDifferences } from "./definitions.ts";
-import { CLASSES, type Difference } from "./difference.ts";
+import { CLASSES, type MigrationDifference } from "./difference.ts";
 import { programDifferences } from "./programs.ts";
-import type { SeenCluster } from "./inventory.ts";
+import type { Inventory } from "./inventory.ts";
 import { serviceDifferences } from "./services.ts";
 
-export interface Moving {
+export interface MigrationOptions {
   readonly metallbNamespace: string;
   readonly routerNamespace: string;
   readonly lbClass?: string;
@@ -15,7 +15,7 @@ export interface Moving {
 }
 
 /** What is not the same after moving over: what is in the way first, then by kind and name. */
-export function differences(seen: SeenCluster, moving: Moving): Difference[] {
+export function differences(seen: Inventory, moving: MigrationOptions): MigrationDifference[] {
   const order = Object.keys(CLASSES);
   return [
     ...definitionDifferences(seen, moving),
@@ -30,7 +30,7 @@ export function differences(seen: SeenCluster, moving: Moving): Difference[] {
   );
 }
 
-function leftOvers({ configMaps, secrets }: SeenCluster): Difference[] {
+function leftOvers({ configMaps, secrets }: Inventory): MigrationDifference[] {
   return [
     ...configMaps
       .filter(({ metadata }) => metadata.name.endsWith("excludel2"))
@@ -57,6 +57,12 @@ function leftOvers({ configMaps, secrets }: SeenCluster): Difference[] {
   ];
 }
 
-function ofObject(kind: string, { metadata }: KubeObject, field: string, what: Difference["class"], message: string): Difference {
+function ofObject(
+  kind: string,
+  { metadata }: KubeObject,
+  field: string,
+  what: MigrationDifference["class"],
+  message: string,
+): MigrationDifference {
   return { kind, name: metadata.name, namespace: metadata.namespace ?? "", field, message, class: what };
 }

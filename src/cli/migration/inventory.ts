@@ -33,7 +33,7 @@ interface Container {
 }
 
 /** A cluster before it is moved over, as far as we are let to look. */
-export interface SeenCluster {
+export interface Inventory {
   readonly definitions: readonly StoredDefinition[];
   readonly workloads: readonly Workload[];
   readonly webhooks: readonly ValidatingWebhookConfiguration[];
@@ -49,11 +49,11 @@ export interface SeenCluster {
   readonly unseen: readonly string[];
 }
 
-export async function lookAt(
+export async function readInventory(
   client: KubeClient,
   { metallbNamespace }: { metallbNamespace: string },
   signal: AbortSignal,
-): Promise<SeenCluster> {
+): Promise<Inventory> {
   const unseen: string[] = [];
   const list = async <T extends KubeObject>(kind: Kind<T>, where: { namespace?: string } = {}): Promise<readonly T[]> => {
     try {

@@ -1,5 +1,5 @@
-import type { Difference, DifferenceClass } from "./difference.ts";
-import type { SeenCluster, Workload } from "./inventory.ts";
+import type { MigrationDifference, DifferenceClass } from "./difference.ts";
+import type { Inventory, Workload } from "./inventory.ts";
 
 interface Rival {
   readonly name: string;
@@ -16,11 +16,11 @@ const RIVALS: readonly Rival[] = [
 const ROLE = "app.kubernetes.io/component";
 
 /** Programs that do what ours do, and what asks them. */
-export function programDifferences(seen: SeenCluster): Difference[] {
+export function programDifferences(seen: Inventory): MigrationDifference[] {
   return [...seen.workloads.flatMap(ofWorkload), ...ofWebhooks(seen)];
 }
 
-function ofWorkload(workload: Workload): Difference[] {
+function ofWorkload(workload: Workload): MigrationDifference[] {
   const rival = RIVALS.find((one) => isOf(workload, one));
   if (!rival || hasEnded(workload)) return [];
   const role = roleOf(workload);
@@ -70,7 +70,7 @@ function inMode(mode: string): string {
 }
 
 /** They refuse every write of their kinds while nobody answers. */
-function ofWebhooks({ webhooks }: SeenCluster): Difference[] {
+function ofWebhooks({ webhooks }: Inventory): MigrationDifference[] {
   return webhooks
     .filter(({ metadata, webhooks: each = [] }) => metadata.name !== "plumbline-webhook" && each.some(({ rules }) => rules.some(isTheirs)))
     .map(({ metadata }) => ({
@@ -91,6 +91,6 @@ function containersOf({ spec }: Workload) {
   return spec.template?.spec?.containers ?? [];
 }
 
-function difference({ kind, metadata }: Workload, field: string, what: DifferenceClass, message: string): Difference {
+function difference({ kind, metadata }: Workload, field: string, what: DifferenceClass, message: string): MigrationDifference {
   return { kind, name: metadata.name, namespace: metadata.namespace ?? "", field, message, class: what };
 }

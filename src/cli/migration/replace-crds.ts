@@ -15,7 +15,7 @@ export function configureReplaceCrds(command: Command): void {
     .addHelpText(
       "after",
       `
-Stop the controllers of MetalLB and OpenPERouter first, see docs/migrate.md. No object is deleted.
+Stop the controllers of MetalLB and OpenPERouter first, see docs/migrate.md. Deletes no object.
 
 Example:
   plumbline migrate crds --replace-status-crds

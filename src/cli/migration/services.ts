@@ -6,30 +6,32 @@ import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
-import { AddressDesk } from "../../loadbalancer/controller/address-assigner.ts";
+import { AddressAssigner } from "../../loadbalancer/controller/address-assigner.ts";
 import { loadConfig } from "../../loadbalancer/config/load.ts";
 import { nodesOf } from "../router/offline-node.ts";
-import type { Difference } from "./difference.ts";
-import type { SeenCluster } from "./inventory.ts";
+import type { MigrationDifference } from "./difference.ts";
+import type { Inventory } from "./inventory.ts";
 
 const ANNOTATION = /^metallb\.(io|universe\.tf)\/(.*)$/;
 const READ = new Set(["address-pool", "loadBalancerIPs", "allow-shared-ip", "ip-allocated-from-pool"]);
 
 /** Addresses that Services would not keep, which there should be none of, and annotations that nobody reads. */
 export function serviceDifferences(
-  seen: SeenCluster,
+  seen: Inventory,
   { metallbNamespace, lbClass }: { metallbNamespace: string; lbClass?: string },
-): Difference[] {
-  const desk = new AddressDesk({ lbClass, onWake: () => undefined, onPool: () => undefined });
-  desk.configure(loadConfig(configuration(seen, metallbNamespace), { view: { of: "controller" }, lastGood: new Map(), now: new Date() }));
-  desk.claimAll(seen.services);
-  return seen.services.flatMap((service) => [...unreadAnnotations(service), ...movedAddresses(service, desk)]);
+): MigrationDifference[] {
+  const assigner = new AddressAssigner({ lbClass, onWake: () => undefined, onPool: () => undefined });
+  assigner.configure(
+    loadConfig(configuration(seen, metallbNamespace), { view: { of: "controller" }, lastGood: new Map(), now: new Date() }),
+  );
+  assigner.claimAll(seen.services);
+  return seen.services.flatMap((service) => [...unreadAnnotations(service), ...movedAddresses(service, assigner)]);
 }
 
-function movedAddresses(service: Service, desk: AddressDesk): Difference[] {
+function movedAddresses(service: Service, assigner: AddressAssigner): MigrationDifference[] {
   const before = (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []);
   if (before.length === 0) return [];
-  const { wanted, refused } = desk.decide(service);
+  const { wanted, refused } = assigner.decide(service);
   const after = wanted?.addresses.map(String);
   if (after === undefined || after.toSorted().join() === before.toSorted().join()) return [];
   const why = refused === undefined ? "" : `: ${refused.message}`;
@@ -37,7 +39,7 @@ function movedAddresses(service: Service, desk: AddressDesk): Difference[] {
   return [difference(service, "status.loadBalancer.ingress", "Blocks", message)];
 }
 
-function unreadAnnotations(service: Service): Difference[] {
+function unreadAnnotations(service: Service): MigrationDifference[] {
   return Object.keys(service.metadata.annotations ?? {}).flatMap((key) => {
     const [, , name] = ANNOTATION.exec(key) ?? [];
     if (name === undefined || READ.has(name)) return [];
@@ -45,7 +47,7 @@ function unreadAnnotations(service: Service): Difference[] {
   });
 }
 
-function configuration({ objects, nodes, namespaces }: SeenCluster, namespace: string) {
+function configuration({ objects, nodes, namespaces }: Inventory, namespace: string) {
   const inPlace = objects.filter(({ metadata }) => metadata.namespace === namespace);
   return {
     pools: of<IPAddressPool>(IPAddressPool, inPlace),
@@ -64,7 +66,7 @@ function of<T extends KubeObject>({ kind, group }: Kind<T>, objects: readonly Ku
   return objects.filter((one) => one.kind === kind && (one.apiVersion ?? "").startsWith(`${group}/`)) as T[];
 }
 
-function difference(service: Service, field: string, what: "Blocks" | "Differs", message: string): Difference {
+function difference(service: Service, field: string, what: "Blocks" | "Differs", message: string): MigrationDifference {
   const [namespace = "", name = ""] = keyOf(service).split("/");
   return { kind: "Service", name, namespace, field, message, class: what };
 }

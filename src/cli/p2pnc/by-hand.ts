@@ -1,9 +1,9 @@
 import { probe } from "../../connectivity/probe/probe.ts";
-import { Rounds } from "../../connectivity/probe/scheduler.ts";
+import { ProbeScheduler } from "../../connectivity/probe/scheduler.ts";
 import type { Target } from "../../connectivity/probe/target.ts";
 import type { Attempt } from "../../connectivity/attempt.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
-import { paintFor } from "../print/color.ts";
+import { colorizeFor } from "../print/color.ts";
 import { untilStopped } from "../shared/signals.ts";
 import { AttemptTable, attemptLine, exitCodeOf } from "./printed-attempts.ts";
 import { tryOnce } from "./try-once.ts";
@@ -21,8 +21,8 @@ const ANYWHERE = ["0.0.0.0/0", "::/0"].map(parsePrefix);
 export async function tryByHand(targets: readonly Target[], { once, output, intervalMs }: ByHandOptions): Promise<void> {
   if (once) return tryOnce(new Map(targets.map((target) => [target.text, { target }])), { allowed: ANYWHERE, output });
   const last = new Map<string, Attempt>();
-  const table = new AttemptTable(paintFor(process.stdout));
-  const rounds = new Rounds({
+  const table = new AttemptTable(colorizeFor(process.stdout));
+  const rounds = new ProbeScheduler({
     intervalMs,
     probe: (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed: ANYWHERE }),
     onAttempt(key, attempt) {

@@ -9,7 +9,7 @@ import { isKubeError } from "../../kube/client/error.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events.ts";
 import { createLog } from "../../kube/log.ts";
-import { leaseBeat } from "../../kube/members/heartbeat.ts";
+import { renewLease } from "../../kube/members/heartbeat.ts";
 import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
 import type { LogLevel } from "../shared/log-level.ts";
 import { namedChecks } from "./named-checks.ts";
@@ -54,7 +54,7 @@ export async function checkInPod(named: ReadonlyMap<string, Target>, options: Po
     if (!checks.synced) throw new Error("not yet read");
   });
   if (named.size > 0) manager.add(namedChecks({ checks, named, pod: pod.name, log }));
-  manager.add(leaseBeat({ client, holder: pod.name, metadata: () => leaseOf(pod), log, ...LEASE }));
+  manager.add(renewLease({ client, holder: pod.name, metadata: () => leaseOf(pod), log, ...LEASE }));
   manager.add(events, { stage: "writers" });
   await manager.run(new AbortController().signal);
 }

@@ -21,12 +21,12 @@ export function namedChecks({ checks, named, pod, log }: NamedChecksOptions): Ru
       await checks.waitForSync(signal);
       const said = new Set<string>();
       const missing = new Set(named.keys()).difference(new Set(checks.list().map(({ metadata }) => metadata.name)));
-      for (const check of missing) log.warn({ check }, "the check does not exist; its target is tried once somebody creates it");
+      for (const check of missing) log.warn({ check }, "the check does not exist; its target is tried once the check is created");
       const unsubscribe = checks.subscribe(({ type, object }) => {
-        const complaint = type === "deleted" ? undefined : complaintOf(object, named, pod);
-        if (!complaint || said.has(`${object.metadata.uid} ${complaint.text}`)) return;
-        said.add(`${object.metadata.uid} ${complaint.text}`);
-        log.warn({ check: object.metadata.name, ...complaint.fields }, complaint.text);
+        const problem = type === "deleted" ? undefined : problemOf(object, named, pod);
+        if (!problem || said.has(`${object.metadata.uid} ${problem.text}`)) return;
+        said.add(`${object.metadata.uid} ${problem.text}`);
+        log.warn({ check: object.metadata.name, ...problem.fields }, problem.text);
       });
       await aborted(signal);
       unsubscribe();
@@ -34,14 +34,14 @@ export function namedChecks({ checks, named, pod, log }: NamedChecksOptions): Ru
   };
 }
 
-function complaintOf(check: PodNetworkConnectivityCheck, named: ReadonlyMap<string, Target>, pod: string) {
+function problemOf(check: PodNetworkConnectivityCheck, named: ReadonlyMap<string, Target>, pod: string) {
   const target = named.get(check.metadata.name)?.text;
   if (target === undefined) return undefined;
   const { targetEndpoint } = check.spec;
   if (targetEndpoint !== target)
     return {
       fields: { tried: target, spec: targetEndpoint },
-      text: "the check asks for another target than the command line, which is tried",
+      text: "the check has another target than the command line; using the command line",
     };
   const source = sourceOf(check);
   if (source !== pod)

@@ -4,7 +4,7 @@ import type { Prefix } from "../../ip/prefix.ts";
 import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { ownPod } from "./own-pod.ts";
-import { tryOnce, type Wanted } from "./try-once.ts";
+import { tryOnce, type RequestedProbe } from "./try-once.ts";
 
 interface OnceOptions extends ClusterOptions {
   allowTarget: readonly Prefix[];
@@ -19,7 +19,7 @@ export async function tryOwnChecks({ allowTarget, output, ...cluster }: OnceOpti
     .resource(PodNetworkConnectivityCheck)
     .list({ namespace: pod.namespace, signal: AbortSignal.timeout(30_000) })
     .finally(() => client.close());
-  const wanted = new Map<string, Wanted>();
+  const wanted = new Map<string, RequestedProbe>();
   for (const check of items) {
     const target = parseTarget(check.spec.targetEndpoint);
     const { name } = check.metadata;

@@ -1,12 +1,12 @@
 import type { Attempt } from "../../connectivity/attempt.ts";
 import { durationText } from "../../connectivity/history/duration.ts";
 import { isSuccess } from "../../connectivity/history/history.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
 import { itemsLine, itemsText } from "../print/items.ts";
-import type { Colour, Paint } from "../print/color.ts";
+import type { Color, Colorize } from "../print/color.ts";
 import { EXIT } from "../shared/exit.ts";
 
-export interface Tried {
+export interface PrintedAttempt {
   readonly attempt: Attempt;
   /** The check that asks for it, if one does. */
   readonly check?: string;
@@ -19,13 +19,13 @@ const HEAD = ["TARGET", "REACHABLE", "LATENCY", "MESSAGE"];
 export class AttemptTable {
   readonly #columns: Columns;
 
-  constructor(paint: Paint) {
-    this.#columns = new Columns(paint);
+  constructor(colorize: Colorize) {
+    this.#columns = new Columns(colorize);
   }
 
-  lines(tried: readonly Tried[], { head }: { head: boolean }): string[] {
+  lines(tried: readonly PrintedAttempt[], { head }: { head: boolean }): string[] {
     const named = tried.some(({ check }) => check !== undefined);
-    const header = [...(named ? ["CHECK"] : []), ...HEAD].map((text): Cell => ({ text }));
+    const header = [...(named ? ["CHECK"] : []), ...HEAD].map((text): TextCell => ({ text }));
     return this.#columns.lines([
       ...(head ? [header] : []),
       ...tried.map((one) => [...(named ? [{ text: one.check ?? "" }] : []), ...cells(one)]),
@@ -33,11 +33,11 @@ export class AttemptTable {
   }
 }
 
-export function attemptsText(tried: readonly Tried[]): string {
+export function attemptsText(tried: readonly PrintedAttempt[]): string {
   return itemsText(KIND, tried.map(itemOf));
 }
 
-export function attemptLine(tried: Tried): string {
+export function attemptLine(tried: PrintedAttempt): string {
   return itemsLine(KIND, [itemOf(tried)]);
 }
 
@@ -48,20 +48,19 @@ export function exitCodeOf(attempts: Iterable<Attempt>): number {
   return all.some(({ fault }) => fault !== undefined) ? EXIT.unknown : EXIT.fine;
 }
 
-function cells({ attempt }: Tried): Cell[] {
+function cells({ attempt }: PrintedAttempt): TextCell[] {
   const { target, reachable, actions, fault } = attempt;
-  const [verdict, colour]: [string, Colour] =
-    fault !== undefined ? ["Unknown", "yellow"] : reachable ? ["True", "green"] : ["False", "red"];
+  const [verdict, colour]: [string, Color] = fault !== undefined ? ["Unknown", "yellow"] : reachable ? ["True", "green"] : ["False", "red"];
   const decisive = actions.findLast((action) => isSuccess(action) === reachable);
   return [
     { text: target },
     { text: verdict, colour },
     { text: decisive ? durationText(Math.round(decisive.latencyMs * 10) / 10) : "" },
-    { text: harmless(fault ?? decisive?.message ?? "") },
+    { text: stripControlCharacters(fault ?? decisive?.message ?? "") },
   ];
 }
 
-function itemOf({ attempt, check }: Tried): object {
+function itemOf({ attempt, check }: PrintedAttempt): object {
   const { target, at, reachable, actions, fault } = attempt;
   return {
     ...(check !== undefined && { check }),

@@ -1,6 +1,6 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { leanCheck } from "../../connectivity/activity.ts";
-import { meshMark } from "../../api/annotations.ts";
+import { stripCheck } from "../../connectivity/activity.ts";
+import { meshAnnotation } from "../../api/annotations.ts";
 import { Pruner } from "../../connectivity/pruner.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events.ts";
@@ -23,7 +23,7 @@ export async function prune({ namespace, olderThan, dryRun = false, healthAddres
   const log = createLog({ level: logLevel });
   const client = await connectToCluster(cluster);
   const manager = new Manager({ client, log, ...(healthAddress !== undefined && { healthAddress }) });
-  const checks = manager.cache(PodNetworkConnectivityCheck, { ...(namespace !== undefined && { namespace }), transform: leanCheck });
+  const checks = manager.cache(PodNetworkConnectivityCheck, { ...(namespace !== undefined && { namespace }), transform: stripCheck });
   const events = new EventRecorder({ client, component: "p2pnc-prune", instance: process.env["POD_NAME"] ?? "p2pnc", log });
   manager.add(new Pruner({ client, checks, events, log, wants: isPlumblines, inactiveMs: olderThan, dryRun }));
   manager.add(events, { stage: "writers" });
@@ -32,5 +32,5 @@ export async function prune({ namespace, olderThan, dryRun = false, healthAddres
 
 /** What a mesh made is left to Plumbline's controller, which knows the meshes; and so is what a node tries, which here would be taken for a pod that is gone. */
 export function isPlumblines({ metadata: { annotations = {} } }: PodNetworkConnectivityCheck): boolean {
-  return annotations[meshMark] !== undefined || annotations[nodeAnnotation] !== undefined;
+  return annotations[meshAnnotation] !== undefined || annotations[nodeAnnotation] !== undefined;
 }

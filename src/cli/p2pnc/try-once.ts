@@ -2,20 +2,20 @@ import type { Attempt } from "../../connectivity/attempt.ts";
 import { probe } from "../../connectivity/probe/probe.ts";
 import type { Target } from "../../connectivity/probe/target.ts";
 import type { Prefix } from "../../ip/prefix.ts";
-import { paintFor } from "../print/color.ts";
-import { AttemptTable, attemptsText, exitCodeOf, type Tried } from "./printed-attempts.ts";
+import { colorizeFor } from "../print/color.ts";
+import { AttemptTable, attemptsText, exitCodeOf, type PrintedAttempt } from "./printed-attempts.ts";
 
 /** So many at a time that none waits for this process instead of for its target. */
 const TOGETHER = 32;
 
-export interface Wanted {
+export interface RequestedProbe {
   readonly target: Target;
   readonly check?: string;
 }
 
 /** Tries everything once, in the order given, and prints it when all is known. */
 export async function tryOnce(
-  wanted: ReadonlyMap<string, Wanted>,
+  wanted: ReadonlyMap<string, RequestedProbe>,
   { allowed, output }: { allowed: readonly Prefix[]; output: "json" | undefined },
 ): Promise<void> {
   const queue = [...wanted.keys()];
@@ -29,11 +29,11 @@ export async function tryOnce(
   };
   await Promise.all(Array.from({ length: TOGETHER }, work));
 
-  const tried = [...wanted].flatMap(([key, { check }]): Tried[] => {
+  const tried = [...wanted].flatMap(([key, { check }]): PrintedAttempt[] => {
     const attempt = attempts.get(key);
     return attempt ? [{ attempt, ...(check !== undefined && { check }) }] : [];
   });
-  const table = new AttemptTable(paintFor(process.stdout));
+  const table = new AttemptTable(colorizeFor(process.stdout));
   process.stdout.write(output === "json" ? attemptsText(tried) : `${table.lines(tried, { head: true }).join("\n")}\n`);
   process.exitCode = exitCodeOf(attempts.values());
 }

@@ -1,9 +1,9 @@
 import { printable } from "../../kube/printable.ts";
-import type { Colour, Paint } from "./color.ts";
+import type { Color, Colorize } from "./color.ts";
 
-export interface Cell {
+export interface TextCell {
   readonly text: string;
-  readonly colour?: Colour | undefined;
+  readonly colour?: Color | undefined;
   /** The text with several colours in it, which take no room. */
   readonly painted?: string;
 }
@@ -14,17 +14,17 @@ const NARROWEST = 6;
 
 /** Lays rows out as kubectl does; widths hold for the rows that come later, and only grow. */
 export class Columns {
-  readonly #paint: Paint;
+  readonly #colorize: Colorize;
   readonly #gap: number;
   readonly #widths: number[] = [];
 
-  constructor(paint: Paint, gap = GAP) {
-    this.#paint = paint;
+  constructor(colorize: Colorize, gap = GAP) {
+    this.#colorize = colorize;
     this.#gap = gap;
   }
 
-  lines(cells: readonly (readonly Cell[])[]): string[] {
-    const rows = cells.map((row) => row.map((cell) => ({ ...cell, text: harmless(cell.text) })));
+  lines(cells: readonly (readonly TextCell[])[]): string[] {
+    const rows = cells.map((row) => row.map((cell) => ({ ...cell, text: stripControlCharacters(cell.text) })));
     for (const row of rows) {
       for (const [at, { text }] of row.slice(0, -1).entries()) {
         this.#widths[at] = Math.max(this.#widths[at] ?? NARROWEST, length(text) + this.#gap);
@@ -38,14 +38,14 @@ export class Columns {
     );
   }
 
-  #cell({ text, colour, painted }: Cell, width: number): string {
-    const shown = painted ?? (colour === undefined || text === "" ? text : this.#paint(colour, text));
+  #cell({ text, colour, painted }: TextCell, width: number): string {
+    const shown = painted ?? (colour === undefined || text === "" ? text : this.#colorize(colour, text));
     return shown + " ".repeat(Math.max(0, width - length(text)));
   }
 }
 
 /** One line of harmless characters: a value must not move the cursor of whoever looks at it. */
-export function harmless(value: unknown): string {
+export function stripControlCharacters(value: unknown): string {
   if (value === null || value === undefined) return "";
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const [line = "", ...more] = text.split(/[\f\n\r]/);

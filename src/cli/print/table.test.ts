@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Paint } from "./color.ts";
+import type { Colorize } from "./color.ts";
 import { plain } from "./color.ts";
 import { type Table, TablePrinter } from "./table.ts";
 
@@ -11,7 +11,7 @@ const pools: Table = {
   ],
 };
 
-const inBrackets: Paint = (colour, text) => `<${colour}>${text}</>`;
+const inBrackets: Colorize = (color, text) => `<${color}>${text}</>`;
 
 function printed(table: Table, options: Partial<ConstructorParameters<typeof TablePrinter>[0]> = {}): string[] {
   return new TablePrinter({ paint: plain, wide: false, namespaces: false, ...options }).lines(table);

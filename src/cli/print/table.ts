@@ -1,6 +1,6 @@
 import type { ObjectMeta } from "../../api/kind.ts";
-import { type Cell, Columns, harmless } from "./columns.ts";
-import { type Paint, statusColour } from "./color.ts";
+import { type TextCell, Columns, stripControlCharacters } from "./columns.ts";
+import { type Colorize, statusColor } from "./color.ts";
 
 /** A server's answer in the form of meta.k8s.io/v1 Table. */
 export interface Table {
@@ -18,7 +18,7 @@ export interface TableRow {
 export const ACCEPT_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 export interface TableOptions {
-  paint: Paint;
+  paint: Colorize;
   /** With the columns of lower priority. */
   wide: boolean;
   /** With a first column that says where each object is. */
@@ -40,7 +40,7 @@ export class TablePrinter {
 
   /** The lines of one more piece of the table; the first has the header. */
   lines({ columnDefinitions, rows }: Table): string[] {
-    const cells: Cell[][] = [];
+    const cells: TextCell[][] = [];
     if (!this.#definitions) {
       const all = (columnDefinitions ?? []).map(({ name, priority = 0 }, at) => ({ name, at, priority }));
       this.#definitions = all.filter(({ priority }) => priority === 0 || this.#options.wide);
@@ -51,11 +51,11 @@ export class TablePrinter {
     return this.#columns.lines(cells);
   }
 
-  #row({ cells, object }: TableRow, definitions: readonly { name: string; at: number }[]): Cell[] {
-    const row = definitions.map(({ name, at }, place): Cell => {
-      const text = harmless(cells[at]);
-      return { text: place === 0 ? (this.#options.prefix ?? "") + text : text, colour: statusColour(name, text) };
+  #row({ cells, object }: TableRow, definitions: readonly { name: string; at: number }[]): TextCell[] {
+    const row = definitions.map(({ name, at }, place): TextCell => {
+      const text = stripControlCharacters(cells[at]);
+      return { text: place === 0 ? (this.#options.prefix ?? "") + text : text, colour: statusColor(name, text) };
     });
-    return this.#options.namespaces ? [{ text: harmless(object?.metadata?.namespace) }, ...row] : row;
+    return this.#options.namespaces ? [{ text: stripControlCharacters(object?.metadata?.namespace) }, ...row] : row;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { folded } from "./wrap.ts";
+import { wrapLine } from "./wrap.ts";
 
 test.for<[string, string[]]>([
   ["short", ["short"]],
@@ -7,5 +7,5 @@ test.for<[string, string[]]>([
   ["areallylongword and more", ["areallylongword", "  and more"]],
   ["\u001b[31ma painted line of any length\u001b[39m", ["\u001b[31ma painted line of any length\u001b[39m"]],
 ])("%j in 14 columns is %j", ([line, lines]) => {
-  expect(folded(line, 14)).toEqual(lines);
+  expect(wrapLine(line, 14)).toEqual(lines);
 });

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 
 /** A line in as many as it takes, broken between words; the further ones are indented as it is, and a little more. A painted line stays as it is. */
-export function folded(line: string, width: number): string[] {
+export function wrapLine(line: string, width: number): string[] {
   if (line.length <= width || stripVTControlCharacters(line) !== line) return [line];
   const indent = /^ */.exec(line)?.[0] ?? "";
   const lines: string[] = [];

@@ -6,14 +6,18 @@ import { pathOf } from "./path.ts";
 const METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
 const PAGE = "500";
 
-export interface GlanceOptions {
+export interface FirstObjectsOptions {
   namespace?: string | undefined;
   selector?: string | undefined;
   signal: AbortSignal;
 }
 
 /** Names and the like of the first objects of a kind, for hints: where they cannot be had, there are none. */
-export async function glance(client: KubeClient, kind: Kind, { namespace, selector, signal }: GlanceOptions): Promise<ObjectMeta[]> {
+export async function firstObjects(
+  client: KubeClient,
+  kind: Kind,
+  { namespace, selector, signal }: FirstObjectsOptions,
+): Promise<ObjectMeta[]> {
   try {
     const query = { limit: PAGE, labelSelector: selector };
     const path = pathOf(kind, { namespace });

@@ -1,31 +1,35 @@
 import type { Kind } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { glance } from "./glance.ts";
+import { firstObjects } from "./glance.ts";
 import { didYouMean } from "./nearest.ts";
-import type { Selection } from "./selection.ts";
+import type { ResourceSelection } from "./selection.ts";
 
 /** What to say when there is nothing to show: `No l3vnis in namespace default; 3 in openperouter-system: -n says which, -A all`. */
-export async function nothingFound(client: KubeClient, { resource, namespace, selector }: Selection, signal: AbortSignal): Promise<string> {
+export async function emptyListHint(
+  client: KubeClient,
+  { resource, namespace, selector }: ResourceSelection,
+  signal: AbortSignal,
+): Promise<string> {
   const what = `No ${resource.plural}${selector === undefined ? "" : ` with ${selector}`}`;
   if (namespace === undefined) return what;
-  const elsewhere = counted((await glance(client, resource, { selector, signal })).flatMap(({ namespace }) => namespace ?? []));
+  const elsewhere = counted((await firstObjects(client, resource, { selector, signal })).flatMap(({ namespace }) => namespace ?? []));
   const places = [...elsewhere].map(([place, count]) => `${count} in ${place}`);
   return `${what} in namespace ${namespace}${places.length === 0 ? "" : `; there are ${places.join(", ")} (-n chooses, -A shows all)`}`;
 }
 
 /** Why an object may be missing: it is elsewhere, or has a name much like this one. */
-export async function missing(
+export async function notFoundHint(
   client: KubeClient,
   { resource, namespace }: { readonly resource: Kind; readonly namespace: string | undefined },
   name: string,
   signal: AbortSignal,
 ): Promise<string> {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  const all = await glance(client, resource, { signal });
+  const all = await firstObjects(client, resource, { signal });
   const namesakes = all.flatMap((other) => (other.name === name && other.namespace !== undefined ? [other.namespace] : []));
-  if (namesakes.length > 0) return `There is no ${resource.kind} ${name}${where}, but one in ${namesakes.join(", ")}: choose with -n`;
-  const neighbours = all.filter((other) => other.namespace === namespace).map((other) => other.name);
-  return `There is no ${resource.kind} ${name}${where}${didYouMean(name, neighbours)}`;
+  if (namesakes.length > 0) return `${resource.kind} ${name} not found${where}, but in ${namesakes.join(", ")}: choose with -n`;
+  const neighbors = all.filter((other) => other.namespace === namespace).map((other) => other.name);
+  return `${resource.kind} ${name} not found${where}${didYouMean(name, neighbors)}`;
 }
 
 function counted(words: readonly string[]): Map<string, number> {

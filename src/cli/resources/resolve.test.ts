@@ -98,7 +98,7 @@ test("where the server itself could not look everywhere, a missing kind is not a
     { items: [{ metadata: { name: "metrics.k8s.io" }, versions: [{ version: "v1beta1", freshness: "Stale" }] }] },
   ]);
   expect(refusal("podmetrics", partial)).toEqual({
-    message: "The server has no kind podmetrics that it knows of; it may be in metrics.k8s.io, which the server cannot ask right now",
+    message: "The server has no kind podmetrics in its current discovery; it may be in metrics.k8s.io, which is unavailable",
     exitCode: EXIT.unknown,
   });
 });

@@ -56,8 +56,8 @@ function unknownKind(word: string, { resources, stale }: Discovered): CliError {
   const names = resources.flatMap(({ plural, singular, kind, shortNames }) => [singular || kind.toLowerCase(), plural, ...shortNames]);
   const suggestion = didYouMean(word, names);
   if (stale.length > 0 && suggestion === "") {
-    const why = `it may be in ${stale.join(", ")}, which the server cannot ask right now`;
-    return new CliError(`The server has no kind ${word} that it knows of; ${why}`, EXIT.unknown);
+    const why = `it may be in ${stale.join(", ")}, which is unavailable`;
+    return new CliError(`The server has no kind ${word} in its current discovery; ${why}`, EXIT.unknown);
   }
   return new CliError(`The server has no kind ${word}${suggestion}`, EXIT.misuse);
 }

@@ -11,7 +11,7 @@ export interface SelectionOptions {
 }
 
 /** Objects of one kind that a user has asked for. */
-export interface Selection {
+export interface ResourceSelection {
   readonly resource: Resource;
   /** Undefined for all namespaces, and for what lives in none. */
   readonly namespace: string | undefined;
@@ -21,7 +21,7 @@ export interface Selection {
 }
 
 export function withNamespace(command: Command): Command {
-  return command.option("-n, --namespace <name>", "the namespace; otherwise the kubeconfig's, or default");
+  return command.option("-n, --namespace <name>", "namespace (default: the kubeconfig's, else default)");
 }
 
 export function withSelection(command: Command): Command {
@@ -40,7 +40,7 @@ export async function select(
   words: readonly string[],
   options: SelectionOptions,
   signal: AbortSignal,
-): Promise<Selection[]> {
+): Promise<ResourceSelection[]> {
   const [first = "", ...rest] = words;
   const discovered = await discover(client, signal);
   const asked = first.includes("/")
@@ -49,12 +49,12 @@ export async function select(
   return asked.map(({ resource, names }) => selection(client, resource, names, options));
 }
 
-function selection(client: KubeClient, resource: Resource, names: readonly string[], options: SelectionOptions): Selection {
+function selection(client: KubeClient, resource: Resource, names: readonly string[], options: SelectionOptions): ResourceSelection {
   if (names.length > 0 && options.allNamespaces && resource.scope === "Namespaced") {
-    throw new CliError("A name is looked for in one namespace: leave out -A and say which with -n", EXIT.misuse);
+    throw new CliError("-A cannot be combined with names: use -n", EXIT.misuse);
   }
   if (names.length > 0 && options.selector !== undefined) {
-    throw new CliError("Objects are chosen by name or with -l, not both", EXIT.misuse);
+    throw new CliError("-l cannot be combined with names", EXIT.misuse);
   }
   const everywhere = options.allNamespaces === true || resource.scope === "Cluster";
   return { resource, names, selector: options.selector, namespace: everywhere ? undefined : namespaceOf(client, options) };
@@ -63,7 +63,7 @@ function selection(client: KubeClient, resource: Resource, names: readonly strin
 function slashed(word: string): { kind: string; name: string } {
   const [kind = "", name = "", ...more] = word.split("/");
   if (kind === "" || name === "" || more.length > 0) {
-    throw new CliError(`${word} is not of the form KIND/NAME, which the other arguments have`, EXIT.misuse);
+    throw new CliError(`${word} is not KIND/NAME like the other arguments`, EXIT.misuse);
   }
   return { kind, name };
 }

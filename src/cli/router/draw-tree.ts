@@ -1,5 +1,5 @@
-import type { Paint } from "../print/color.ts";
-import { harmless } from "../print/columns.ts";
+import type { Colorize } from "../print/color.ts";
+import { stripControlCharacters } from "../print/columns.ts";
 
 /** A resource of a node's router, and what became of it. */
 export interface Leaf {
@@ -19,7 +19,7 @@ interface Branch {
 }
 
 /** The dependency tree of one node: L2VNIs on the Underlay, each L3VNI below the first of its VRF that carries it. */
-export function drawTree(node: string, leaves: readonly Leaf[], paint: Paint): string {
+export function drawTree(node: string, leaves: readonly Leaf[], colorize: Colorize): string {
   const of = (...kinds: string[]) => leaves.filter(({ kind }) => kinds.includes(kind));
   const l2vnis = of("L2VNI");
   const carried = new Map<Leaf, Leaf>();
@@ -29,7 +29,7 @@ export function drawTree(node: string, leaves: readonly Leaf[], paint: Paint): s
     );
     if (carrier) carried.set(l3vni, carrier);
   }
-  const branch = (leaf: Leaf, below: readonly Branch[] = []): Branch => ({ text: textOf(leaf, paint), below });
+  const branch = (leaf: Leaf, below: readonly Branch[] = []): Branch => ({ text: textOf(leaf, colorize), below });
   const overlay = [
     ...l2vnis.map((l2vni) =>
       branch(
@@ -49,22 +49,28 @@ export function drawTree(node: string, leaves: readonly Leaf[], paint: Paint): s
   );
   const root: Branch = own ? branch(own, overlay) : { text: "no Underlay", below: overlay };
   const roots = own || overlay.length > 0 ? [root] : [{ text: "nothing", below: [] }];
-  return [paint("bold", harmless(node)), ...lines([...roots, ...[...others, ...of("RawFRRConfig")].map((one) => branch(one))], "")].join(
-    "\n",
-  );
+  return [
+    colorize("bold", stripControlCharacters(node)),
+    ...lines([...roots, ...[...others, ...of("RawFRRConfig")].map((one) => branch(one))], ""),
+  ].join("\n");
 }
 
-function textOf({ kind, name, vrf, hostSession, evpn, state, failures }: Leaf, paint: Paint): string {
+function textOf({ kind, name, vrf, hostSession, evpn, state, failures }: Leaf, colorize: Colorize): string {
   const notes = [
     ...(evpn ? ["(EVPN)"] : []),
-    ...(vrf === undefined ? [] : [`(VRF: ${harmless(vrf)})`]),
+    ...(vrf === undefined ? [] : [`(VRF: ${stripControlCharacters(vrf)})`]),
     ...(hostSession ? ["[HostSession]"] : []),
-    ...(state === undefined ? [] : [paint(state === "Applied" ? "green" : state === "Failed" ? "red" : "yellow", harmless(state))]),
+    ...(state === undefined
+      ? []
+      : [colorize(state === "Applied" ? "green" : state === "Failed" ? "red" : "yellow", stripControlCharacters(state))]),
     ...(failures.length > 0
-      ? [paint("red", "[!! ERROR]"), failures.map(({ reason, message = "" }) => harmless(`${reason}: ${message}`)).join("; ")]
+      ? [
+          colorize("red", "[!! ERROR]"),
+          failures.map(({ reason, message = "" }) => stripControlCharacters(`${reason}: ${message}`)).join("; "),
+        ]
       : []),
   ];
-  return [kind, harmless(name), ...notes].join(" ");
+  return [kind, stripControlCharacters(name), ...notes].join(" ");
 }
 
 function lines(branches: readonly Branch[], indent: string): string[] {

@@ -1,11 +1,11 @@
 import { plan } from "../../hostnet/plan.ts";
 import type { Link, Links } from "../../hostnet/snapshot.ts";
-import type { WantedLink } from "../../hostnet/desired-link.ts";
+import type { DesiredLink } from "../../hostnet/desired-link.ts";
 import { FORWARDING } from "../../router/forwarding.ts";
-import type { InterfaceSeen } from "../../router/observed.ts";
+import type { ObservedInterface } from "../../router/observed.ts";
 
 /** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
-export function kernelPlan(links: readonly WantedLink[], interfaces: readonly InterfaceSeen[], routerNetns: string): string[] {
+export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly ObservedInterface[], routerNetns: string): string[] {
   const { commands, refused } = plan(links, {
     host: linksOf(interfaces),
     router: linksOf([]),
@@ -27,7 +27,7 @@ export function kernelPlan(links: readonly WantedLink[], interfaces: readonly In
   ];
 }
 
-function linksOf(interfaces: readonly InterfaceSeen[]): Links {
+function linksOf(interfaces: readonly ObservedInterface[]): Links {
   const named = [{ name: "lo", kind: "" }, ...interfaces].map(({ name, kind = "" }, nth): Link => {
     return {
       name,

@@ -6,10 +6,10 @@ import { Underlay } from "../../api/openpe/underlay.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { Node } from "../../api/core/node.ts";
 import { Secret } from "../../api/core/secret.ts";
-import type { InterfaceSeen, Observed, Password, RouterObjects } from "../../router/observed.ts";
+import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "../../router/observed.ts";
 
 /** A node that nobody has looked at: what a user tells of it, and for the rest that it is as its configuration needs it. */
-export interface ImaginedNode {
+export interface OfflineNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly index: number;
@@ -21,12 +21,12 @@ export interface ImaginedNode {
 const INDEX = "openpe.io/nodeindex";
 
 /** The node of this name, as a manifest among these describes it or as any node would be. */
-export function nodeNamed(name: string, objects: readonly KubeObject[]): ImaginedNode {
+export function nodeNamed(name: string, objects: readonly KubeObject[]): OfflineNode {
   return nodesOf(objects).find((node) => node.name === name) ?? { name, labels: { "kubernetes.io/hostname": name }, index: 0 };
 }
 
 /** The nodes that are described among these. Those without a number are numbered as they stand there. */
-export function nodesOf(objects: readonly KubeObject[]): ImaginedNode[] {
+export function nodesOf(objects: readonly KubeObject[]): OfflineNode[] {
   return of<Node>(Node, objects).map(({ metadata: { name, labels = {}, annotations = {} } }, nth) => {
     const index = annotations[INDEX] ?? "";
     return { name, labels, index: /^\d+$/.test(index) ? Number(index) : nth };
@@ -44,11 +44,11 @@ export function routerObjects(objects: readonly KubeObject[]): RouterObjects {
 }
 
 /** What the agent of an imagined node would see. `around` may have the Secrets that neighbors name. */
-export function imagine(
-  { name, labels, index, interfaces }: ImaginedNode,
+export function observeOffline(
+  { name, labels, index, interfaces }: OfflineNode,
   objects: RouterObjects,
   around: readonly KubeObject[],
-): Observed {
+): ObservedNode {
   return {
     node: { name, labels },
     index,
@@ -85,7 +85,7 @@ function passwords({ underlays }: RouterObjects, secrets: readonly Secret[]): Ma
   );
 }
 
-function interfacesFor({ underlays, l2vnis }: RouterObjects, told: readonly string[] | undefined): InterfaceSeen[] {
+function interfacesFor({ underlays, l2vnis }: RouterObjects, told: readonly string[] | undefined): ObservedInterface[] {
   const bridges = l2vnis.flatMap(({ spec }) => spec.hostmaster?.linuxBridge?.name ?? []);
   const nics = underlays.flatMap(({ spec }) => [...(spec.nics ?? []), ...(spec.evpn?.vtepInterface ? [spec.evpn.vtepInterface] : [])]);
   return [...new Set(told ?? [...nics, ...bridges])].map((name) => {

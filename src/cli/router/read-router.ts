@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/kind.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { EXIT, failWith } from "../shared/exit.ts";
-import { judge } from "../lint/schema-rules.ts";
+import { validateManifest } from "../lint/schema-rules.ts";
 import { readInputs, titleOf } from "../manifests/input.ts";
 
 /**
@@ -14,7 +14,10 @@ export async function readRouter(paths: readonly string[], routerNamespace: stri
   return inputs.flatMap((input) => {
     const { object, file } = input;
     const { namespace = routerNamespace } = object.metadata;
-    const { admitted, complaints } = judge({ ...object, metadata: { ...object.metadata, ...(object.kind !== "Node" && { namespace }) } });
+    const { admitted, complaints } = validateManifest({
+      ...object,
+      metadata: { ...object.metadata, ...(object.kind !== "Node" && { namespace }) },
+    });
     if (object.kind !== "Node" && namespace !== routerNamespace) return [];
     for (const { field, message } of complaints)
       failWith(`${file}:${input.lineOf(field)}: ${titleOf(object)}: ${field}: ${message}`, EXIT.no);
@@ -22,6 +25,6 @@ export async function readRouter(paths: readonly string[], routerNamespace: stri
   });
 }
 
-export function sayFailure({ kind, name, reason, field, message }: Failure): void {
+export function printFailure({ kind, name, reason, field, message }: Failure): void {
   failWith(`${kind} ${name}: ${reason}: ${field === "" ? "" : `${field}: `}${message}`, EXIT.no);
 }

@@ -17,15 +17,15 @@ import { loadSigningKey, type SigningKey } from "../../kube/members/signing-key.
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { addSpeaker } from "../../loadbalancer/speaker/agent.ts";
 import { controllerWatch } from "../../loadbalancer/status/controller-watch.ts";
-import { SpeakerMemory } from "../../loadbalancer/speaker/stored-decisions.ts";
-import { addRouter } from "../../router/agent.ts";
-import type { CheckOptions, LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
-import { FrrUnderUs } from "./frr-supervisor.ts";
+import { SpeakerStateStore } from "../../loadbalancer/speaker/stored-decisions.ts";
+import { addRouterAgent } from "../../router/agent.ts";
+import type { CheckOptions, LoadBalancerHostOptions, RouterHostOptions } from "./agent-options.ts";
+import { ManagedFrr } from "./frr-supervisor.ts";
 import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-node.ts";
 import { type Restorable, restoreUnlessRead } from "./restore-last-good.ts";
-import { askRouter, frrOf, routerOnMachine } from "./router-on-node.ts";
+import { readRouterState, frrOf, routerOnMachine } from "./router-on-node.ts";
 
-export interface AgentPartsOptions {
+export interface AgentComponentsOptions {
   manager: Manager;
   client: KubeClient;
   log: Log;
@@ -33,9 +33,9 @@ export interface AgentPartsOptions {
   namespace: string;
   /** Given where this machine is to be a router. */
   routerNamespace?: string;
-  place: RouterPlaceOptions;
+  place: RouterHostOptions;
   /** Given where this machine is to announce Services. */
-  loadbalancer?: LoadBalancerOptions;
+  loadbalancer?: LoadBalancerHostOptions;
   /** Where controllers report on the configuration, given where there are several of them: what dead ones reported is marked. */
   metallbNamespace?: string;
   /** Given where this machine is to make the connectivity checks of its node. */
@@ -46,7 +46,7 @@ export interface AgentPartsOptions {
   heartbeatMs?: number;
 }
 
-export interface AgentParts {
+export interface AgentComponents {
   /** Runs the manager and, besides it, what needs no cluster: FRR, and what was live last if the cluster has not been read in this time. */
   run(signal: AbortSignal, options?: { restoreAfterMs?: number }): Promise<void>;
 }
@@ -62,7 +62,7 @@ interface Part extends Restorable {
 /** Addresses of the local network outlive an agent that is killed by 20 s. */
 const RESTORE_AFTER_MS = 10_000;
 
-interface Shared extends AgentPartsOptions {
+interface Shared extends AgentComponentsOptions {
   nodes: Cache<Node>;
   budget: WriteBudget;
   events: EventRecorder;
@@ -70,7 +70,7 @@ interface Shared extends AgentPartsOptions {
 }
 
 /** What runs on a node: its heartbeat, its router, its speaker and its connectivity checks. */
-export function addAgentParts(options: AgentPartsOptions): AgentParts {
+export function addAgentComponents(options: AgentComponentsOptions): AgentComponents {
   const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: node, log });
@@ -124,7 +124,7 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   };
 }
 
-function addControllerWatch({ manager, client, log, node, namespace }: AgentPartsOptions, metallbNamespace: string): void {
+function addControllerWatch({ manager, client, log, node, namespace }: AgentComponentsOptions, metallbNamespace: string): void {
   const members = manager.lateCache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
   const before = () => agentsBefore(node, members.get(`${namespace}/${membersName}`));
   const lease = CONTROLLER_LEASE;
@@ -154,7 +154,7 @@ function routerPart(
   hostFrr: FrrInstance | undefined,
 ): Part {
   const frr = frrOf(place, log);
-  const ours = new FrrUnderUs({ instance: frr, prepare: (signal) => ensureNamespace(place.routerNetns, signal), log });
+  const ours = new ManagedFrr({ instance: frr, prepare: (signal) => ensureNamespace(place.routerNetns, signal), log });
   const router = routerOnMachine(place, {
     frr,
     hostFrr,
@@ -162,7 +162,7 @@ function routerPart(
     log,
     ...(startFrr && { frrUp: () => ours.up() }),
   });
-  addRouter({
+  addRouterAgent({
     manager,
     client,
     log,
@@ -170,7 +170,7 @@ function routerPart(
     nodes,
     namespace,
     router,
-    ask: (question, signal) => askRouter(frr, router, question, signal),
+    ask: (question, signal) => readRouterState(frr, router, question, signal),
     budget,
     events,
   });
@@ -188,11 +188,11 @@ function routerPart(
 
 function loadBalancerPart(
   { manager, client, log, node, namespace, place, startFrr, budget, events, signingKey }: Shared,
-  loadbalancer: LoadBalancerOptions,
+  loadbalancer: LoadBalancerHostOptions,
   frr: FrrInstance,
 ): Part {
-  const ours = new FrrUnderUs({ instance: frr, log });
-  const memory = new SpeakerMemory(place.stateDirectory, log);
+  const ours = new ManagedFrr({ instance: frr, log });
+  const memory = new SpeakerStateStore(place.stateDirectory, log);
   let machine: LoadBalancerOnMachine | undefined;
   addSpeaker({
     manager,
@@ -204,9 +204,9 @@ function loadBalancerPart(
     ...(loadbalancer.lbClass !== undefined && { lbClass: loadbalancer.lbClass }),
     ignoreExclude: loadbalancer.ignoreExcludeLb ?? false,
     memory,
-    drivers(seams) {
+    drivers(callbacks) {
       const onMachine = { frr, node, place, loadbalancer, signingKey, log, ...(startFrr && { frrUp: () => ours.up() }) };
-      machine = loadBalancerOnMachine(onMachine, seams);
+      machine = loadBalancerOnMachine(onMachine, callbacks);
       manager.add(machine.poll);
       return machine;
     },

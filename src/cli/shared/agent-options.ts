@@ -5,7 +5,7 @@ import { IpError } from "../../ip/error.ts";
 import { parsePrefix, Prefix } from "../../ip/prefix.ts";
 
 /** Where the router of a machine is, and what it is kept in. */
-export interface RouterPlaceOptions {
+export interface RouterHostOptions {
   routerNetns: string;
   hostNetns?: string;
   stateDirectory: string;
@@ -13,7 +13,7 @@ export interface RouterPlaceOptions {
   frrRoot?: string;
 }
 
-export const ROUTER_PLACE: RouterPlaceOptions = {
+export const ROUTER_HOST_DEFAULTS: RouterHostOptions = {
   routerNetns: "perouter",
   stateDirectory: "/var/lib/plumbline",
   frrRunDirectory: "/run/frr/plumbline-router",
@@ -23,21 +23,21 @@ export const ROUTER_PLACE: RouterPlaceOptions = {
 export const FRR_NAME = "plumbline-router";
 
 /** The options of every command that touches or looks at the router of this machine. */
-export function withRouterPlace(command: Command): Command {
+export function withRouterHostOptions(command: Command): Command {
   return command
-    .option("--router-netns <name>", "the network namespace that the router runs in", ROUTER_PLACE.routerNetns)
-    .option("--host-netns <name>", "a network namespace that stands for the machine's own, as in the lab")
-    .option("--state-directory <directory>", "what the router must remember over restarts", ROUTER_PLACE.stateDirectory)
-    .option("--frr-run-directory <directory>", "where FRR's daemons have their sockets", ROUTER_PLACE.frrRunDirectory)
-    .option("--frr-root <directory>", "use the FRR of another root file system");
+    .option("--router-netns <name>", "network namespace of the router", ROUTER_HOST_DEFAULTS.routerNetns)
+    .option("--host-netns <name>", "use this network namespace as the host's (for the lab)")
+    .option("--state-directory <directory>", "directory for state that survives restarts", ROUTER_HOST_DEFAULTS.stateDirectory)
+    .option("--frr-run-directory <directory>", "directory of the FRR daemons' sockets", ROUTER_HOST_DEFAULTS.frrRunDirectory)
+    .option("--frr-root <directory>", "root file system with the FRR to use");
 }
 
 export function withNode(command: Command): Command {
-  return command.option("--node <name>", "the name of this machine's Node", process.env["NODE_NAME"] ?? hostname());
+  return command.option("--node <name>", "name of this machine's Node", process.env["NODE_NAME"] ?? hostname());
 }
 
 /** How the load balancer of a machine announces. */
-export interface LoadBalancerOptions {
+export interface LoadBalancerHostOptions {
   metallbNamespace: string;
   lbFrrRunDirectory: string;
   lbClass?: string;
@@ -47,7 +47,7 @@ export interface LoadBalancerOptions {
   lbExemptPorts: readonly string[];
 }
 
-export const LOAD_BALANCER: LoadBalancerOptions = {
+export const LOAD_BALANCER: LoadBalancerHostOptions = {
   metallbNamespace: "metallb-system",
   lbFrrRunDirectory: "/run/frr/plumbline-lb",
   sessionPollInterval: 1_000,
@@ -55,50 +55,47 @@ export const LOAD_BALANCER: LoadBalancerOptions = {
 };
 
 /** The options of every command that touches the load balancer of this machine. */
-export function withLoadBalancerPlace(command: Command): Command {
+export function withLoadBalancerHostOptions(command: Command): Command {
   return command
-    .option("--host-netns <name>", "a network namespace that stands for the machine's own, as in the lab")
-    .option("--state-directory <directory>", "what the load balancer must remember over restarts", ROUTER_PLACE.stateDirectory)
+    .option("--host-netns <name>", "use this network namespace as the host's (for the lab)")
+    .option("--state-directory <directory>", "directory for state that survives restarts", ROUTER_HOST_DEFAULTS.stateDirectory)
     .addOption(lbFrrRunDirectory())
-    .option("--frr-root <directory>", "use the FRR of another root file system");
+    .option("--frr-root <directory>", "root file system with the FRR to use");
 }
 
 export function lbFrrRunDirectory(): Option {
-  return new Option("--lb-frr-run-directory <directory>", "where the daemons of the load balancer's FRR have their sockets").default(
+  return new Option("--lb-frr-run-directory <directory>", "directory of the sockets of the load balancer's FRR daemons").default(
     LOAD_BALANCER.lbFrrRunDirectory,
   );
 }
 
 export function withLoadBalancer(command: Command): Command {
   return command
-    .option("--metallb-namespace <name>", "where the load balancer's configuration and statuses are", LOAD_BALANCER.metallbNamespace)
-    .option("--lb-class <class>", "announce only Services of this loadBalancerClass; otherwise those without one")
-    .option("--ignore-exclude-lb", "announce also from nodes labelled node.kubernetes.io/exclude-from-external-load-balancers")
+    .option("--metallb-namespace <name>", "namespace of the load balancer's configuration and statuses", LOAD_BALANCER.metallbNamespace)
+    .option("--lb-class <class>", "announce only Services of this loadBalancerClass (default: those without one)")
+    .option("--ignore-exclude-lb", "announce also from nodes labeled node.kubernetes.io/exclude-from-external-load-balancers")
     .addOption(lbFrrRunDirectory())
     .addOption(
-      new Option("--session-poll-interval <duration>", "how often FRR is asked for the state of its sessions")
+      new Option("--session-poll-interval <duration>", "interval for reading session states from FRR")
         .argParser(parseInterval)
         .default(LOAD_BALANCER.sessionPollInterval, "1s"),
     )
     .addOption(
-      new Option(
-        "--lb-exempt-ports <ports>",
-        "ports such as 80,8000-8100 where something on this machine itself answers for Services, as in the lab",
-      )
+      new Option("--lb-exempt-ports <ports>", "ports on which this machine itself answers for Services, such as 80,8000-8100 (for the lab)")
         .argParser((text) => text.split(",").map(parsePorts))
         .default(LOAD_BALANCER.lbExemptPorts, "none"),
     );
 }
 
 /** A part of the agent that can be left out. */
-export function withPart(command: Command, name: string, what: string): Command {
+export function withFeatureFlag(command: Command, name: string, what: string): Command {
   return command.addOption(new Option(`--${name} <on|off>`, what).choices(["on", "off"]).default("on"));
 }
 
 /** For a lab whose controller is told to wait less long for it. */
 export function withHeartbeat(command: Command): Command {
   return command.addOption(
-    new Option("--heartbeat-interval <duration>", "how often it says that it is alive").argParser(parseInterval).hideHelp(),
+    new Option("--heartbeat-interval <duration>", "interval for renewing the agent's Lease").argParser(parseInterval).hideHelp(),
   );
 }
 
@@ -114,7 +111,7 @@ export const CHECKS: CheckOptions = { allowTarget: [], checkInterval: 60_000 };
 export function withChecks(command: Command): Command {
   return command
     .addOption(
-      new Option("--check-interval <duration>", "how often each connectivity check is made")
+      new Option("--check-interval <duration>", "interval of each connectivity check")
         .argParser(parseCheckInterval)
         .default(CHECKS.checkInterval, "1m"),
     )
@@ -125,7 +122,7 @@ export function withChecks(command: Command): Command {
 export function allowTargetOption(): Option {
   return new Option(
     "--allow-target <cidr>",
-    "checks may try addresses in here even if they are loopback, link-local, multicast or cloud metadata; repeatable",
+    "allow checks of addresses in this range even if loopback, link-local, multicast or cloud metadata; repeatable",
   )
     .argParser((text: string, before: readonly Prefix[]) => [...before, parseCidr(text)])
     .default(CHECKS.allowTarget, "none");
@@ -144,14 +141,14 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
 function parseInterval(text: string): number {
   const ms = millisecondsOf(text);
-  if (!(ms >= 100 && ms <= 3_600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 60m, such as 1s.");
+  if (!(ms >= 100 && ms <= 3_600_000)) throw new InvalidArgumentError("Must be a duration from 100ms to 60m, such as 1s.");
   return ms;
 }
 
-/** Checks of which nothing is heard for half an hour are taken for such that nobody tries. */
+/** A check without a report for half an hour counts as stale. */
 export function parseCheckInterval(text: string): number {
   const ms = millisecondsOf(text);
-  if (!(ms >= 100 && ms <= 600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 10m, such as 1m.");
+  if (!(ms >= 100 && ms <= 600_000)) throw new InvalidArgumentError("Must be a duration from 100ms to 10m, such as 1m.");
   return ms;
 }
 
@@ -164,6 +161,6 @@ function parsePorts(text: string): string {
   const [, first = "", last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
   const [low, high] = [Number(first), Number(last)];
   if (first === "" || low < 1 || high > 65_535 || low > high)
-    throw new InvalidArgumentError("They are ports from 1 to 65535, such as 80,8000-8100.");
+    throw new InvalidArgumentError("Must be ports from 1 to 65535, such as 80,8000-8100.");
   return text;
 }

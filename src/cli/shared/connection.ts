@@ -8,7 +8,7 @@ import { printError } from "../../kube/printable.ts";
 import type { BundleAccess } from "../support-bundle/serve-bundle.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { warn } from "../print/warn.ts";
-import { runningUps } from "./running-ups.ts";
+import { runningInstances } from "./running-ups.ts";
 import { VERSION } from "../commands/version.ts";
 
 export interface ClusterOptions {
@@ -18,31 +18,34 @@ export interface ClusterOptions {
 
 export interface ConnectionOptions extends ClusterOptions {
   dir?: string;
-  /** Only of commands that look. */
+  /** Only in read-only commands. */
   bundle?: string;
 }
 
 /** The options of a program that serves a cluster. */
 export function withCluster(command: Command): Command {
   return command
-    .option("--kubeconfig <file>", "whom to speak to; otherwise KUBECONFIG, the pod's service account, ~/.kube/config")
-    .option("--context <name>", "a context of the kubeconfig other than its current one");
+    .option("--kubeconfig <file>", "path to the kubeconfig (default: KUBECONFIG, then the pod's service account, then ~/.kube/config)")
+    .option("--context <name>", "kubeconfig context to use (default: its current context)");
 }
 
-/** The options of every command by which a person speaks to an API server, embedded or not. */
+/** The options of every command that connects to an API server, embedded or not. */
 export function withConnection(command: Command): Command {
   return command
     .option(
       "--dir <directory>",
-      "speak to the `plumbline up` of this directory; otherwise PLUMBLINE_DIR, or the one that runs (or the lab)",
+      "use the `plumbline up` of this directory (default: PLUMBLINE_DIR, then the running `plumbline up` or lab)",
     )
-    .option("--kubeconfig <file>", "speak to a cluster; otherwise KUBECONFIG, the pod's service account, ~/.kube/config")
-    .option("--context <name>", "a context of the kubeconfig other than its current one");
+    .option(
+      "--kubeconfig <file>",
+      "path to the kubeconfig of a cluster (default: KUBECONFIG, then the pod's service account, then ~/.kube/config)",
+    )
+    .option("--context <name>", "kubeconfig context to use (default: its current context)");
 }
 
-/** The options of every command that only looks: it can look at a bundle too. */
-export function withLooking(command: Command): Command {
-  return withConnection(command).option("--bundle <file>", "look at what `plumbline bundle` wrote, and at no server");
+/** The options of every read-only command: it can read a bundle too. */
+export function withReadSource(command: Command): Command {
+  return withConnection(command).option("--bundle <file>", "read this support bundle instead of a server");
 }
 
 export async function connectToCluster(options: ClusterOptions): Promise<KubeClient> {
@@ -51,28 +54,26 @@ export async function connectToCluster(options: ClusterOptions): Promise<KubeCli
 }
 
 export async function connect(options: ConnectionOptions): Promise<KubeClient> {
-  return clientOf(await whomToSpeakTo(options));
+  return clientOf(await selectAccess(options));
 }
 
 /** The flags, PLUMBLINE_DIR, KUBECONFIG, the pod we run in, a `plumbline up` or lab of this user, ~/.kube/config: the first that there is. */
-async function whomToSpeakTo({ dir, bundle, ...cluster }: ConnectionOptions): Promise<ClusterAccess> {
+async function selectAccess({ dir, bundle, ...cluster }: ConnectionOptions): Promise<ClusterAccess> {
   const byFlag = cluster.kubeconfig !== undefined || cluster.context !== undefined;
   if (bundle !== undefined) {
-    if (dir !== undefined || byFlag)
-      throw new CliError("--bundle looks at a file; --dir, --kubeconfig and --context at a server: give one", EXIT.misuse);
+    if (dir !== undefined || byFlag) throw new CliError("--bundle cannot be combined with --dir, --kubeconfig or --context", EXIT.misuse);
     return bundleAccess(bundle);
   }
-  if (dir !== undefined && byFlag)
-    throw new CliError("--dir speaks to a directory, --kubeconfig and --context to a cluster: give one", EXIT.misuse);
+  if (dir !== undefined && byFlag) throw new CliError("--dir cannot be combined with --kubeconfig or --context", EXIT.misuse);
   const directory = dir ?? (byFlag ? undefined : process.env["PLUMBLINE_DIR"]);
   if (directory) return accessTo(directory);
 
   if (!byFlag && !process.env["KUBECONFIG"] && !process.env["KUBERNETES_SERVICE_HOST"]) {
-    const [up, ...others] = await runningUps();
+    const [up, ...others] = await runningInstances();
     if (up && others.length > 0) {
       const directories = [up, ...others].map(({ directory }) => directory);
       throw new CliError(
-        `Several \`plumbline up\` run, on ${directories.join(" and ")}; choose one with --dir or --kubeconfig`,
+        `Several \`plumbline up\` are running, on ${directories.join(" and ")}: choose one with --dir or --kubeconfig`,
         EXIT.misuse,
       );
     }
@@ -85,23 +86,19 @@ async function whomToSpeakTo({ dir, bundle, ...cluster }: ConnectionOptions): Pr
     return await findAccess(cluster);
   } catch (error) {
     if (byFlag || process.env["KUBECONFIG"] || !isKubeError(error, "NoKubeconfig")) throw error;
-    throw new CliError(
-      "There is nobody to speak to: no `plumbline up` runs, --dir, PLUMBLINE_DIR, --kubeconfig and KUBECONFIG are not given, this is not a pod, and ~/.kube/config does not exist; start one with: plumbline up",
-      EXIT.unknown,
-      { cause: error },
-    );
+    throw new CliError("No API server found: set KUBECONFIG or --dir, or run `plumbline up`", EXIT.unknown, { cause: error });
   }
 }
 
 async function bundleAccess(file: string): Promise<ClusterAccess> {
   const { serveBundle } = await import("../support-bundle/serve-bundle.ts");
   const access = await serveBundle(file);
-  printError(`As it was at ${access.takenAt}; the AGE of tables counts from now\n`);
+  printError(`Support bundle taken at ${access.takenAt}; AGE columns count from now\n`);
   return access;
 }
 
-/** What time it is for what was read: of a bundle, when it was taken. */
-export function timeOf({ access }: KubeClient): number {
+/** The current time, or for a bundle the time it was taken. */
+export function snapshotTime({ access }: KubeClient): number {
   const { takenAt } = access as Partial<BundleAccess>;
   return takenAt === undefined ? Date.now() : Date.parse(takenAt);
 }
@@ -110,14 +107,14 @@ function accessTo(directory: string): ClusterAccess {
   const socket = join(resolve(directory), ".plumbline", "api.sock");
   if (!existsSync(socket)) {
     throw new CliError(
-      `No \`plumbline up\` runs on ${directory}: there is no ${socket}; start it with: plumbline up --dir ${directory}`,
+      `No \`plumbline up\` is running on ${directory} (${socket} not found): run plumbline up --dir ${directory}`,
       EXIT.unknown,
     );
   }
   return embeddedAccess(directory, socket);
 }
 
-/** Spelled out here and not taken from kube/: whoever speaks to a socket need not load what reads kubeconfigs. */
+/** Defined here and not in kube/, so that a command that uses a socket does not load the kubeconfig reader. */
 export function embeddedAccess(directory: string, socket: string): ClusterAccess {
   return { server: `unix:${socket}`, describe: `\`plumbline up\` on ${directory}`, identity: () => Promise.resolve({}) };
 }

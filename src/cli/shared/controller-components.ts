@@ -22,18 +22,18 @@ import type { Log } from "../../kube/log.ts";
 import { agentSelector, nodeOfLease } from "../../kube/members/agent-lease.ts";
 import { AgentPods } from "../../kube/members/agent-pods.ts";
 import { AgentWatch } from "../../kube/members/agent-watch.ts";
-import { janitor, reportedNodes, type ReportedKind } from "../../kube/members/status-cleaner.ts";
+import { statusCleaner, reportedNodes, type ReportedKind } from "../../kube/members/status-cleaner.ts";
 import { MembersError, membersName, parseMembers } from "../../kube/members/members.ts";
 import { membersPublisher } from "../../kube/members/members-publisher.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { addLoadBalancer } from "../../loadbalancer/controller/controller.ts";
 import { speakerReports } from "../../loadbalancer/status/status-kinds.ts";
 import { claimsRecorder } from "../../router/claims/claims-recorder.ts";
-import { carriedIndex, nodeIndexWriter } from "../../router/node-index.ts";
+import { nodeIndexOf, nodeIndexWriter } from "../../router/node-index.ts";
 import { importEvents } from "../../router/import-events.ts";
-import { silentRouter } from "../../router/unknown-status.ts";
+import { unknownRouter } from "../../router/unknown-status.ts";
 
-export interface ControllerPartsOptions {
+export interface ControllerComponentsOptions {
   manager: Manager;
   /** Fenced where there is an election: everything here writes as leader. */
   client: KubeClient;
@@ -59,10 +59,10 @@ export interface ControllerPartsOptions {
 const ofEveryNode = new Set<Kind>([RouterNodeConfigurationStatus, ConfigurationState]);
 
 /** What the controller does: who is alive, what becomes of the reports of those who are not, which index each node has, and who asked first for what. */
-export function addControllerParts({ manager, client, log, namespace, settle, ...options }: ControllerPartsOptions): void {
+export function addControllerComponents({ manager, client, log, namespace, settle, ...options }: ControllerComponentsOptions): void {
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: hostname(), log });
   const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
-  const nodes = manager.cache(Node, { transform: withoutNews });
+  const nodes = manager.cache(Node, { transform: stripNodeStatus });
   const members = manager.cache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
   const inRouters = { namespace: options.routerNamespace };
   const reports = manager.cache(RouterNodeConfigurationStatus, inRouters);
@@ -81,8 +81,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
         { apiVersion: "v1", kind: "ConfigMap", metadata: { name: membersName, namespace } },
         {
           type: "Warning",
-          reason: "AgentsInDoubt",
-          message: `${expired} of ${of} agents fell silent at once, so this controller's own view may be to blame; it looks once more before it marks them`,
+          reason: "ManyAgentsNotReporting",
+          message: `${expired} of ${of} agents stopped reporting at once; checking again before marking them Unknown`,
         },
       ),
     log,
@@ -93,8 +93,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   const parts = { client, namespace, agents, nodes, log };
   const budget = new WriteBudget();
   manager.add(agents, { leaderOnly: true });
-  manager.add(membersPublisher({ ...parts, leases, members, carriedIndex, settle }), { leaderOnly: true });
-  manager.add(janitor({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
+  manager.add(membersPublisher({ ...parts, leases, members, carriedIndex: nodeIndexOf, settle }), { leaderOnly: true });
+  manager.add(statusCleaner({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const underlays = manager.cache(Underlay, inRouters);
   const l3vnis = manager.cache(L3VNI, inRouters);
   const recorder = claimsRecorder({
@@ -137,7 +137,7 @@ function reportedByRouters(cache: Cache<RouterNodeConfigurationStatus>): Reporte
     cache,
     nodeOf: (status) => status.metadata.name,
     part: "router",
-    unknown: silentRouter,
+    unknown: unknownRouter,
   };
 }
 
@@ -158,7 +158,7 @@ async function lastPublished(client: KubeClient, namespace: string, signal: Abor
 }
 
 /** What a Node says of itself all the time, and nobody here reads, is left out. */
-export function withoutNews(node: Node): Node {
+export function stripNodeStatus(node: Node): Node {
   const conditions = (node.status?.conditions ?? []).flatMap(({ type, status, ...words }) => {
     if (type === "NetworkUnavailable") return [{ type, status }];
     const { reason, message, lastTransitionTime } = words;

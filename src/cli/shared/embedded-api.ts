@@ -1,14 +1,14 @@
 import { join, relative } from "node:path";
 import type { JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject, ObjectMeta } from "../../api/kind.ts";
-import type { Override, Source } from "../../embedded/store/declaration.ts";
+import type { Override, ManifestSource } from "../../embedded/store/declaration.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import type { Resource } from "../resources/discovery.ts";
 
 /** What only the embedded API can say of an object: the file it stands in, and where it is no longer as the file says. */
-export interface Declared {
-  readonly source: Source;
+export interface DeclaredApi {
+  readonly source: ManifestSource;
   readonly manifest: JsonObject;
   readonly overrides: readonly Override[];
 }
@@ -25,9 +25,9 @@ export async function declarationOf(
   resource: Resource,
   metadata: ObjectMeta,
   signal: AbortSignal,
-): Promise<Declared | undefined> {
+): Promise<DeclaredApi | undefined> {
   try {
-    const declared = await client.request<Declared>("GET", "/plumbline/v1/declaration", { signal, query: queryOf(resource, metadata) });
+    const declared = await client.request<DeclaredApi>("GET", "/plumbline/v1/declaration", { signal, query: queryOf(resource, metadata) });
     return { ...declared, source: { ...declared.source, path: fromHere(client, declared.source.path) } };
   } catch (error) {
     if (isKubeError(error, "NotFound")) return undefined;

@@ -5,7 +5,7 @@ import { printError, printable } from "../../kube/printable.ts";
 /** What the exit code of every command means. */
 export const EXIT = { fine: 0, no: 1, misuse: 2, unknown: 3 } as const;
 
-/** Ends a command with a sentence for its user, and a code. */
+/** Ends a command with a message and an exit code. */
 export class CliError extends Error {
   readonly exitCode: number;
 
@@ -16,7 +16,7 @@ export class CliError extends Error {
   }
 }
 
-/** Says what went wrong, and goes on; the command ends with the gravest of its codes. */
+/** Prints an error and continues; the command ends with the highest exit code. */
 export function failWith(sentence: string, exitCode: number): void {
   printError(`plumbline: ${printable(sentence)}\n`);
   process.exitCode = Math.max(exitCode, typeof process.exitCode === "number" ? process.exitCode : EXIT.fine);
@@ -39,20 +39,20 @@ export function exitCodeFor(error: unknown, say: (line: string) => void): number
     say(`plumbline: ${printable(error.message)}`);
     return EXIT.unknown;
   }
-  // Not foreseen, so ours to mend: here the stack is worth its lines.
+  // Unexpected, so a bug of ours: print the stack.
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  say(`plumbline: this should not have happened, and is a bug: ${printable(stack)}`);
+  say(`plumbline: internal error, report it with this trace: ${printable(stack)}`);
   return EXIT.unknown;
 }
 
-/** Ours and the system's errors carry a code and explain themselves; Node's ERR_ codes are about wrong code. */
+/** Our own and system errors carry a code and explain themselves; Node's ERR_ codes are bugs. */
 function isForeseen(error: unknown): error is Error {
   return error instanceof Error && "code" in error && typeof error.code === "string" && !error.code.startsWith("ERR_");
 }
 
 const ANSWERED: ReadonlySet<KubeErrorCode> = new Set(["NotFound", "AlreadyExists", "Conflict", "Invalid", "MethodNotAllowed"]);
 
-/** A server that says no has answered; one that lets us see nothing, or is not there, has not. */
+/** A rejected write is an answer; a forbidden read or an unreachable server is not. */
 export function exitCodeOf({ code, method }: KubeError): number {
   if (code === "BadRequest") return EXIT.misuse;
   return ANSWERED.has(code) || (code === "Forbidden" && method !== "GET") ? EXIT.no : EXIT.unknown;

@@ -3,7 +3,7 @@ import { FrrError } from "../../frr/error.ts";
 import type { FrrInstance } from "../../frr/instance.ts";
 import { aborted } from "../../kube/controller/ending.ts";
 import { createLog } from "../../kube/log.ts";
-import { FrrUnderUs } from "./frr-supervisor.ts";
+import { ManagedFrr } from "./frr-supervisor.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -20,7 +20,7 @@ function stage(failures: number) {
     supervise: (signal: AbortSignal) => aborted(signal),
   } as unknown as FrrInstance;
   const stop = new AbortController();
-  const frr = new FrrUnderUs({ instance, log: createLog({ level: "silent" }) });
+  const frr = new ManagedFrr({ instance, log: createLog({ level: "silent" }) });
   return { frr, starts, stop, ended: frr.run(stop.signal) };
 }
 

@@ -1,6 +1,6 @@
 import type { FrrInstance } from "../../frr/instance.ts";
 import { backoffMs } from "../../util/backoff.ts";
-import { pause, untilAborted } from "../../util/sleep.ts";
+import { sleep, untilAborted } from "../../util/sleep.ts";
 import type { Log } from "../../kube/log.ts";
 
 interface Options {
@@ -13,7 +13,7 @@ interface Options {
 const RETRY = { minMs: 500, maxMs: 15_000 };
 
 /** FRR's daemons, started when they are first asked for and started again if they die. They are left running when we end. */
-export class FrrUnderUs {
+export class ManagedFrr {
   readonly #options: Options;
   readonly #asked = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
@@ -44,11 +44,11 @@ export class FrrUnderUs {
         this.#problem = error;
         this.#tried.resolve();
         if (signal.aborted) break;
-        log.error({ error, frr: instance.name }, "FRR cannot be started, trying again");
-        await pause(backoffMs(failures, RETRY), signal).catch(() => {});
+        log.error({ error, frr: instance.name }, "cannot start FRR, retrying");
+        await sleep(backoffMs(failures, RETRY), signal).catch(() => {});
       }
     }
-    // Whoever still waits for it waits for us to end.
+    // Release callers that still wait: no further attempt follows.
     this.#problem ??= signal.reason;
     this.#tried.resolve();
   }

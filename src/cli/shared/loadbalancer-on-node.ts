@@ -4,20 +4,20 @@ import { FrrInstance } from "../../frr/instance.ts";
 import { originatedTag } from "../../frr/show.ts";
 import type { Log } from "../../kube/log.ts";
 import type { SigningKey } from "../../kube/members/signing-key.ts";
-import type { Seams } from "../../loadbalancer/speaker/agent.ts";
+import type { SpeakerCallbacks } from "../../loadbalancer/speaker/agent.ts";
 import { BgpSpeaker } from "../../loadbalancer/speaker/bgp/bgp-speaker.ts";
-import { SessionPoll } from "../../loadbalancer/speaker/bgp/sessions.ts";
-import type { Drivers } from "../../loadbalancer/speaker/drivers.ts";
+import { SessionPoller } from "../../loadbalancer/speaker/bgp/sessions.ts";
+import type { SpeakerBackends } from "../../loadbalancer/speaker/drivers.ts";
 import { L2Announcer } from "../../loadbalancer/speaker/l2/announcer.ts";
 import { replaceFile } from "../../resilience/atomic-file.ts";
-import type { LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
+import type { LoadBalancerHostOptions, RouterHostOptions } from "./agent-options.ts";
 
 const FRR_NAME = "plumbline-lb";
 
 /** The load balancer's FRR: in the machine's own namespace, and only dialling. */
 export function loadBalancerFrr(
-  { hostNetns, stateDirectory, frrRoot }: Pick<RouterPlaceOptions, "hostNetns" | "stateDirectory" | "frrRoot">,
-  { lbFrrRunDirectory }: Pick<LoadBalancerOptions, "lbFrrRunDirectory">,
+  { hostNetns, stateDirectory, frrRoot }: Pick<RouterHostOptions, "hostNetns" | "stateDirectory" | "frrRoot">,
+  { lbFrrRunDirectory }: Pick<LoadBalancerHostOptions, "lbFrrRunDirectory">,
   log: Log,
 ): FrrInstance {
   return new FrrInstance({
@@ -34,37 +34,37 @@ export function loadBalancerFrr(
 interface Options {
   frr: FrrInstance;
   node: string;
-  place: RouterPlaceOptions;
-  loadbalancer: LoadBalancerOptions;
+  place: RouterHostOptions;
+  loadbalancer: LoadBalancerHostOptions;
   signingKey: SigningKey;
   log: Log;
   /** Returns when FRR runs and throws why it does not, where that is known. */
   frrUp?: () => Promise<void>;
 }
 
-export interface LoadBalancerOnMachine extends Drivers {
+export interface LoadBalancerOnMachine extends SpeakerBackends {
   readonly l2: L2Announcer;
-  readonly poll: SessionPoll;
+  readonly poll: SessionPoller;
 }
 
 /** What announces on this machine: FRR and the kernel. */
 export function loadBalancerOnMachine(
   { frr, node, place, loadbalancer, signingKey, log, frrUp }: Options,
-  seams: Seams,
+  callbacks: SpeakerCallbacks,
 ): LoadBalancerOnMachine {
-  const poll = new SessionPoll({
+  const poll = new SessionPoller({
     router: frr.router,
     everyMs: loadbalancer.sessionPollInterval,
-    onChange: () => seams.onSessions(),
-    onRestart: () => seams.onRestart(),
+    onChange: () => callbacks.onSessions(),
+    onRestart: () => callbacks.onRestart(),
   });
   const l2 = new L2Announcer({
     node,
     netns: place.hostNetns,
-    peers: () => seams.nodeAddresses(),
-    isMember: (other) => seams.isMember(other),
-    keys: { own: signingKey.privateKey, of: (other) => seams.keys.of(other), shared: () => seams.keys.shared() },
-    onChange: () => seams.onL2(),
+    peers: () => callbacks.nodeAddresses(),
+    isMember: (other) => callbacks.isMember(other),
+    keys: { own: signingKey.privateKey, of: (other) => callbacks.keys.of(other), shared: () => callbacks.keys.shared() },
+    onChange: () => callbacks.onL2(),
     exemptPorts: loadbalancer.lbExemptPorts,
     log,
   });

@@ -10,7 +10,7 @@ export function withLogLevel(command: Command): Command {
 export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
   return (text) => {
     const value = values.find((value) => value === text);
-    if (value === undefined) throw new InvalidArgumentError(`It is one of ${values.join(", ")}.`);
+    if (value === undefined) throw new InvalidArgumentError(`Must be one of ${values.join(", ")}.`);
     return value;
   };
 }

@@ -1,25 +1,25 @@
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { Log } from "../../kube/log.ts";
 
 export interface Restorable {
-  /** Sets up what was live last, without a word from the cluster; whatever is not done when that is `read` is left to those who know better. */
+  /** Restores the last applied state without the cluster. Stops when the cluster has been `read`: then the normal pass does the rest. */
   restore(signal: AbortSignal, read: AbortSignal): Promise<void>;
 }
 
 interface Options {
-  /** How long the cluster may take; 0 where nobody answers anyway. */
+  /** How long to wait for the cluster; 0 if the API server is known to be away. */
   afterMs: number;
-  /** Aborts when all that is to be known of the cluster has been read once. */
+  /** Aborts when all caches have been read once. */
   read: AbortSignal;
   log: Log;
 }
 
-/** An API server that answers half of the questions is as good as none: nothing can be decided before all of it has been read. */
+/** Nothing can be decided before every cache has been read, so a partly answering API server counts as away. */
 export async function restoreUnlessRead(parts: readonly Restorable[], { afterMs, read, log }: Options, signal: AbortSignal): Promise<void> {
   const either = AbortSignal.any([signal, read]);
-  if (afterMs > 0) await pause(afterMs, either).catch(() => undefined);
+  if (afterMs > 0) await sleep(afterMs, either).catch(() => undefined);
   if (either.aborted) return;
-  log.warn({ afterMs }, "the cluster cannot be read; what was live last is set up");
+  log.warn({ afterMs }, "cannot read the cluster; restoring the last applied state");
   await Promise.all(parts.map((part) => restore(part, read, log, signal)));
 }
 
@@ -27,6 +27,6 @@ async function restore(part: Restorable, read: AbortSignal, log: Log, signal: Ab
   try {
     await part.restore(signal, read);
   } catch (error) {
-    if (!signal.aborted) log.error({ error }, "what was live last cannot be set up without the API server");
+    if (!signal.aborted) log.error({ error }, "cannot restore the last applied state without the API server");
   }
 }

@@ -4,17 +4,17 @@ import { daemonsOf } from "../../frr/daemons.ts";
 import { FrrError } from "../../frr/error.ts";
 import type { ConfigLine } from "../../frr/fragment.ts";
 import { FrrInstance } from "../../frr/instance.ts";
-import type { FrrRouter } from "../../frr/client.ts";
+import type { FrrClient } from "../../frr/client.ts";
 import { knownAddresses, sessions, vnis } from "../../frr/show.ts";
-import type { Places } from "../../hostnet/namespaces.ts";
+import type { NetworkNamespaces } from "../../hostnet/namespaces.ts";
 import { readLinks } from "../../hostnet/snapshot.ts";
 import type { Log } from "../../kube/log.ts";
 import { NodeRouter } from "../../router/node-router.ts";
 import { type LiveVni, vniReports } from "../../router/vnis.ts";
 import type { VniReport } from "../../router/report.ts";
-import type { Question, Said } from "../../router/sessions.ts";
-import { FRR_NAME, type RouterPlaceOptions } from "./agent-options.ts";
-import { strayDaemons } from "./stray-daemons.ts";
+import type { PollScope, FrrAnswer } from "../../router/sessions.ts";
+import { FRR_NAME, type RouterHostOptions } from "./agent-options.ts";
+import { daemonsOutsideNamespace } from "./stray-daemons.ts";
 
 interface RouterOnMachineOptions {
   frr: FrrInstance;
@@ -26,9 +26,9 @@ interface RouterOnMachineOptions {
   frrUp?: () => Promise<void>;
 }
 
-export function routerOnMachine(place: RouterPlaceOptions, { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
+export function routerOnMachine(place: RouterHostOptions, { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
   return new NodeRouter({
-    places: placesOf(place),
+    places: networkNamespaces(place),
     stateDirectory: place.stateDirectory,
     bootFile: frr.bootFile,
     apiServer,
@@ -47,20 +47,20 @@ export function routerOnMachine(place: RouterPlaceOptions, { frr, hostFrr, apiSe
 }
 
 /** A namespace that was deleted and created anew is empty, while FRR goes on in the old one, which nobody can reach any more. */
-async function assertInNamespace({ frrRunDirectory, routerNetns }: RouterPlaceOptions, ours: boolean): Promise<void> {
-  const strays = await strayDaemons(frrRunDirectory, routerNetns);
+async function assertInNamespace({ frrRunDirectory, routerNetns }: RouterHostOptions, ours: boolean): Promise<void> {
+  const strays = await daemonsOutsideNamespace(frrRunDirectory, routerNetns);
   if (strays.length === 0) return;
   // Whoever keeps them running starts them where they belong.
   if (ours) for (const pid of strays) process.kill(pid, "SIGKILL");
-  const remedy = ours ? "it is started anew" : "restart FRR";
-  throw new FrrError("NotStarted", `FRR runs in a network namespace that is no longer called ${routerNetns}; ${remedy}`);
+  const fix = ours ? "restarting it" : "restart FRR";
+  throw new FrrError("NotStarted", `FRR runs in a network namespace that is no longer called ${routerNetns}; ${fix}`);
 }
 
-export function placesOf({ routerNetns, hostNetns }: RouterPlaceOptions): Places {
+export function networkNamespaces({ routerNetns, hostNetns }: RouterHostOptions): NetworkNamespaces {
   return { router: routerNetns, ...(hostNetns !== undefined && { host: hostNetns }) };
 }
 
-export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }: RouterPlaceOptions, log: Log): FrrInstance {
+export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }: RouterHostOptions, log: Log): FrrInstance {
   return new FrrInstance({
     name: FRR_NAME,
     netns: routerNetns,
@@ -72,12 +72,12 @@ export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }:
 }
 
 /** How the sessions of the router are, and its VNIs where they are asked for. */
-export async function askRouter(
+export async function readRouterState(
   { router }: FrrInstance,
   { places, vnis: live }: Pick<NodeRouter, "places" | "vnis">,
-  question: Question,
+  question: PollScope,
   signal: AbortSignal,
-): Promise<Said> {
+): Promise<FrrAnswer> {
   const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && askForVnis(router, places, live, signal)]);
   const daemons = daemonsOf(await router.version(signal));
   const identities = await Promise.all(daemons.map((daemon) => router.identity(daemon)));
@@ -90,7 +90,12 @@ export async function askRouter(
   };
 }
 
-async function askForVnis(router: FrrRouter, places: Places, live: readonly LiveVni[], signal: AbortSignal): Promise<VniReport[]> {
+async function askForVnis(
+  router: FrrClient,
+  places: NetworkNamespaces,
+  live: readonly LiveVni[],
+  signal: AbortSignal,
+): Promise<VniReport[]> {
   const [said, links] = await Promise.all([
     vnis(router, signal),
     live.length > 0 ? readLinks(places.router, signal).catch(() => undefined) : undefined,

@@ -13,7 +13,7 @@ export async function runCommand(program: () => Promise<Command>, args: readonly
   }
 }
 
-/** Misuse is answered with what is possible, and is thrown; nothing here ends the process itself. */
+/** Misuse prints the usage and throws; nothing here ends the process itself. */
 export function strict(program: Command): Command {
   onEvery(program, (command) => {
     const usage = command.createHelp().commandUsage(command);
@@ -21,7 +21,7 @@ export function strict(program: Command): Command {
       .exitOverride()
       .helpCommand(false)
       .showSuggestionAfterError()
-      .showHelpAfterError(`Usage: ${usage}\n--help shows what is possible.`);
+      .showHelpAfterError(`Usage: ${usage}\nRun with --help for all options.`);
   });
   return program;
 }
@@ -33,7 +33,7 @@ function onEvery(command: Command, change: (command: Command) => void): void {
 
 let readerLeft = false;
 
-/** `plumbline get ... | head -1`: whoever read us has seen enough. What runs until it is told to end is told so. */
+/** `plumbline get ... | head -1`: the reader closed the pipe. Long-running commands get SIGTERM. */
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
   if (readerLeft) return;

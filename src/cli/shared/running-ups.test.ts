@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { recordUp, runningUps } from "./running-ups.ts";
+import { recordUp, runningInstances } from "./running-ups.ts";
 
 let directory: string;
 
@@ -22,15 +22,15 @@ test("who follows one that was killed, on the same directory, is one and not two
   const server = createServer().listen(socket);
   const up = { directory: "/manifests", endpoint: { socket } };
   const forget = recordUp(up);
-  const [first] = await runningUps();
+  const [first] = await runningInstances();
   expect(first).toEqual({ pid: process.pid, ...up });
   forget();
 
   recordUp(up);
   await writeFile(join(directory, `plumbline-up-${process.getuid?.()}`, "1.json"), JSON.stringify({ ...first, pid: 1 }));
-  expect(await runningUps()).toHaveLength(2);
+  expect(await runningInstances()).toHaveLength(2);
   recordUp(up);
-  expect(await runningUps()).toEqual([first]);
+  expect(await runningInstances()).toEqual([first]);
   server.close();
 });
 
@@ -40,8 +40,8 @@ test("an API server on a TCP port is found for as long as it answers", async () 
   const { port } = server.address() as AddressInfo;
   const up = { directory: "/lab", endpoint: { url: `https://127.0.0.1:${port}`, kubeconfig: "/lab/kubeconfig" } };
   recordUp(up);
-  expect(await runningUps()).toEqual([{ pid: process.pid, ...up }]);
+  expect(await runningInstances()).toEqual([{ pid: process.pid, ...up }]);
   server.close();
   await once(server, "close");
-  expect(await runningUps()).toEqual([]);
+  expect(await runningInstances()).toEqual([]);
 });

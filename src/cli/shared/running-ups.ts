@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
 /** A `plumbline up` or a lab of this user. */
-export interface RunningUp {
+export interface RunningInstance {
   readonly pid: number;
   readonly directory: string;
   readonly endpoint: { readonly socket: string } | { readonly url: string; readonly kubeconfig: string };
@@ -16,7 +16,7 @@ function recordDirectory(): string {
 }
 
 /** Those that answer. */
-export async function runningUps(): Promise<RunningUp[]> {
+export async function runningInstances(): Promise<RunningInstance[]> {
   const directory = recordDirectory();
   if (!isOurs(directory)) return [];
   const found = await Promise.all(recordsIn(directory).map(readRecord));
@@ -28,7 +28,7 @@ export async function removeStaleUps(): Promise<string | undefined> {
   const directory = recordDirectory();
   if (!isOurs(directory)) return undefined;
   const before = recordsIn(directory).length;
-  const running = await runningUps();
+  const running = await runningInstances();
   removeIfEmpty(directory);
   return running.length < before ? directory : undefined;
 }
@@ -40,7 +40,7 @@ function recordsIn(directory: string): string[] {
 }
 
 /** Lets other commands find this process; returns what takes the record away. */
-export function recordUp(up: Omit<RunningUp, "pid">): () => void {
+export function recordUp(up: Omit<RunningInstance, "pid">): () => void {
   const directory = recordDirectory();
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   // Someone else's directory: others could read where we are, and we would believe what they write. --dir still finds us.
@@ -69,7 +69,7 @@ function isOurs(directory: string): boolean {
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }
 
-async function readRecord(file: string): Promise<RunningUp | undefined> {
+async function readRecord(file: string): Promise<RunningInstance | undefined> {
   const up = parse(file);
   if (up && (await answers(up.endpoint))) return up;
   // Left by one that was killed.
@@ -77,16 +77,16 @@ async function readRecord(file: string): Promise<RunningUp | undefined> {
   return undefined;
 }
 
-function parse(file: string): RunningUp | undefined {
+function parse(file: string): RunningInstance | undefined {
   try {
-    const up = JSON.parse(readFileSync(file, "utf8")) as Partial<RunningUp>;
-    return up.endpoint && (up as RunningUp);
+    const up = JSON.parse(readFileSync(file, "utf8")) as Partial<RunningInstance>;
+    return up.endpoint && (up as RunningInstance);
   } catch {
     return undefined;
   }
 }
 
-function answers(endpoint: RunningUp["endpoint"]): Promise<boolean> {
+function answers(endpoint: RunningInstance["endpoint"]): Promise<boolean> {
   return new Promise((resolve) => {
     const connection = connect(addressOf(endpoint), () => {
       connection.destroy();
@@ -96,7 +96,7 @@ function answers(endpoint: RunningUp["endpoint"]): Promise<boolean> {
   });
 }
 
-function addressOf(endpoint: RunningUp["endpoint"]): NetConnectOpts {
+function addressOf(endpoint: RunningInstance["endpoint"]): NetConnectOpts {
   if ("socket" in endpoint) return { path: endpoint.socket };
   const { hostname, port } = new URL(endpoint.url);
   return { host: hostname, port: Number(port) };

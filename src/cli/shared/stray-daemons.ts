@@ -5,7 +5,7 @@ import { join } from "node:path";
  * The processes of FRR's daemons that are in another network namespace than the one of this name: someone deleted it, and it was created anew without them. Daemons
  * in a container of their own are not seen here.
  */
-export async function strayDaemons(runDirectory: string, netns: string): Promise<number[]> {
+export async function daemonsOutsideNamespace(runDirectory: string, netns: string): Promise<number[]> {
   const named = await stat(join("/run/netns", netns)).catch(() => undefined);
   if (!named) return [];
   const files = (await readdir(runDirectory).catch(() => [])).filter((name) => name.endsWith(".pid"));

@@ -2,12 +2,12 @@ import { print } from "../../kube/printable.ts";
 import type { Removal } from "../../hostnet/removal.ts";
 import { EXIT, failWith } from "./exit.ts";
 
-/** Says what there is to take away, and with `yes` takes it away. */
+/** Lists what can be removed, and with `yes` removes it. */
 export async function clean(
   found: readonly Removal[],
   { what, yes, signal }: { what: string; yes: boolean; signal: AbortSignal },
 ): Promise<void> {
-  if (found.length === 0) print(`There is nothing of the ${what} on this machine.\n`);
+  if (found.length === 0) print(`Nothing to remove: the ${what} left nothing on this machine.\n`);
   for (const { says, run } of found) {
     print(says.map((line) => `${line}\n`).join(""));
     if (!yes) continue;
@@ -17,5 +17,5 @@ export async function clean(
       failWith(error instanceof Error ? error.message : String(error), EXIT.no);
     }
   }
-  if (found.length > 0 && !yes) print(`\nNothing is done yet. To do it: plumbline ${what.replace(" ", "")} clean --yes\n`);
+  if (found.length > 0 && !yes) print(`\nNothing removed yet. Run: plumbline ${what.replace(" ", "")} clean --yes\n`);
 }

@@ -11,7 +11,7 @@ import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { createLog } from "../../kube/log.ts";
-import { addControllerParts } from "./controller-components.ts";
+import { addControllerComponents } from "./controller-components.ts";
 import { addWebhooks } from "./webhooks.ts";
 
 test("webhook and controller in one process watch every kind once", () => {
@@ -21,7 +21,7 @@ test("webhook and controller in one process watch every kind once", () => {
   const asked = vi.spyOn(manager, "cache");
   const own = { manager, client, log, namespace: "plumbline-system" };
   addWebhooks({ ...own, metallbNamespace: "metallb-system", port: 0 });
-  addControllerParts({
+  addControllerComponents({
     ...own,
     routerNamespace: "openperouter-system",
     loadBalancer: { namespace: "metallb-system" },

@@ -12,8 +12,8 @@ import type { Log } from "../../kube/log.ts";
 import { WebhookCertificates } from "../../kube/webhook/certificates.ts";
 import { ValidatingWebhookConfiguration } from "../../kube/webhook/configuration.ts";
 import { WebhookServer } from "../../kube/webhook/server.ts";
-import { registerLoadBalancer } from "../../loadbalancer/webhooks.ts";
-import { withoutNews } from "./controller-components.ts";
+import { registerWebhooks } from "../../loadbalancer/webhooks.ts";
+import { stripNodeStatus } from "./controller-components.ts";
 
 const NAME = "plumbline-webhook";
 
@@ -51,7 +51,7 @@ export function addWebhooks(options: {
     bgpAdvertisements: manager.cache(BGPAdvertisement, here),
     l2Advertisements: manager.cache(L2Advertisement, here),
     communities: manager.cache(Community, here),
-    nodes: manager.cache(Node, { transform: withoutNews }),
+    nodes: manager.cache(Node, { transform: stripNodeStatus }),
   };
-  registerLoadBalancer(server, sources, metallbNamespace);
+  registerWebhooks(server, sources, metallbNamespace);
 }

@@ -12,9 +12,9 @@ import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { apiVersionOf, keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
 import { managedBy } from "../../failover/managed.ts";
-import { leanOf } from "../../failover/observe/transforms.ts";
-import { lookLive } from "../../failover/observe/live-reader.ts";
-import { type Needs, needsOf } from "../../failover/observe/watched-kinds.ts";
+import { stripObject } from "../../failover/observe/transforms.ts";
+import { readLive } from "../../failover/observe/live-reader.ts";
+import { type WatchedKinds, watchedKindsOf } from "../../failover/observe/watched-kinds.ts";
 import { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import { servedKind } from "../../failover/observe/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -91,15 +91,15 @@ function isAboutUs({ involvedObject, source, reportingComponent = "" }: Event, n
 async function gatherManaged(client: KubeClient, gathered: Gathered, signal: AbortSignal): Promise<void> {
   const policies = gathered.of(FailoverPolicy) as readonly FailoverPolicy[];
   if (policies.length === 0) return;
-  const needs: Needs = needsOf(policies.flatMap((policy) => managedBy(policy).managed));
+  const needs: WatchedKinds = watchedKindsOf(policies.flatMap((policy) => managedBy(policy).managed));
   const served = new ServedKinds(client);
-  const sight = await lookLive(client, served, needs, signal);
+  const reader = await readLive(client, served, needs, signal);
   for (const [name, places] of needs) {
     const kind = servedKind(name, served);
     for (const place of places.keys()) {
-      const found = sight.all(name, place);
-      if ("found" in kind && "found" in found) gathered.add(kind.found, found.found.map(leanOf(name)));
-      else gathered.lack(`objects/${name} in ${place}`, "error" in found ? found.error : "the server does not have this kind");
+      const found = reader.all(name, place);
+      if ("found" in kind && "found" in found) gathered.add(kind.found, found.found.map(stripObject(name)));
+      else gathered.lack(`objects/${name} in ${place}`, "error" in found ? found.error : "the server has no such kind");
     }
   }
 }
@@ -138,7 +138,7 @@ class Gathered {
 }
 
 function why(error: KubeError): string {
-  return error.code === "NotFound" ? "the server does not have this kind" : error.message;
+  return error.code === "NotFound" ? "the server has no such kind" : error.message;
 }
 
 function nameOf({ group, kind }: Kind): string {

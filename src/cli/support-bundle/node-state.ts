@@ -1,8 +1,8 @@
 import type { Content } from "./mask.ts";
 import type { Missing } from "./manifest.ts";
-import { type RunOnNode, runAll } from "./run-on-node.ts";
+import { type RunOnNode, runOnNode } from "./run-on-node.ts";
 
-export interface NodePlaces {
+export interface NodePaths {
   readonly routerNetns: string;
   /** Stands for the machine's own network namespace. */
   readonly hostNetns?: string | undefined;
@@ -48,13 +48,13 @@ cd /proc/sys/net && for file in ipv4/ip_forward ipv4/ip_nonlocal_bind ipv6/conf/
 done`;
 
 /** What FRR and the kernel of one node have. Commands only look, and each that fails costs only itself. */
-export async function gatherNode(run: RunOnNode, places: NodePlaces): Promise<NodeState> {
+export async function gatherNode(run: RunOnNode, places: NodePaths): Promise<NodeState> {
   const { routerNetns, hostNetns, frrRunDirectory, lbFrrRunDirectory } = places;
   const instances = [
     { path: "frr/router", directory: frrRunDirectory },
     { path: "frr/loadbalancer", directory: lbFrrRunDirectory },
   ];
-  const [router, ...frrs] = await runAll(run, [
+  const [router, ...frrs] = await runOnNode(run, [
     ["test", "-e", `/run/netns/${routerNetns}`],
     ...instances.map(({ directory }) => ["test", "-e", `${directory}/zebra.vty`]),
   ]);
@@ -67,7 +67,7 @@ export async function gatherNode(run: RunOnNode, places: NodePlaces): Promise<No
     else missing.push({ what: path, why: `no FRR answers in ${directory}` });
   }
 
-  const answers = await runAll(
+  const answers = await runOnNode(
     run,
     asked.map(({ command }) => command),
   );

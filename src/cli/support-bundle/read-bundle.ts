@@ -61,5 +61,5 @@ function withoutRoot(path: string): string {
 }
 
 function refusal(path: string, why: string, cause: unknown): CliError {
-  return new CliError(`${path} cannot be read as a bundle: ${why}; write one with: plumbline bundle`, EXIT.unknown, { cause });
+  return new CliError(`${path} is not a readable bundle: ${why}`, EXIT.unknown, { cause });
 }

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 
 /** Runs a command on a node, whatever its exit code. */
-export type RunOnNode = (command: readonly string[]) => Promise<Outcome>;
+export type RunOnNode = (command: readonly string[]) => Promise<CommandResult>;
 
-export interface Outcome {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -14,7 +14,7 @@ export interface Outcome {
 const SECONDS = 120;
 
 /** Runs commands one after the other by one shell: to enter a node takes longer than to look at something there. */
-export async function runAll(run: RunOnNode, commands: readonly (readonly string[])[]): Promise<Outcome[]> {
+export async function runOnNode(run: RunOnNode, commands: readonly (readonly string[])[]): Promise<CommandResult[]> {
   const mark = `--- ${randomUUID()}`;
   const script = commands.map(
     (words) => `timeout ${SECONDS} ${words.map(quoted).join(" ")} </dev/null; printf '\\n%s\\n' "$? ${mark}"; echo "${mark}" >&2`,

@@ -1,5 +1,5 @@
 /** A stretch of a text that is a secret. */
-export interface Stretch {
+export interface SecretRange {
   readonly from: number;
   readonly to: number;
   /** So surely a secret that it is one wherever else it stands. */
@@ -46,8 +46,8 @@ const ASSIGNED =
 const REPEATED = /(?<![\w./[\]-])(?<field>[\w./[\]-]+): (?:Invalid|Unsupported|Duplicate) value: "(?<quoted>(?:[^"\\]|\\.)*)"/dg;
 
 /** Where in a text for people, a configuration of FRR or a file in another format secrets stand. */
-export function secretsIn(text: string): Stretch[] {
-  const found: Stretch[] = [];
+export function secretsIn(text: string): SecretRange[] {
+  const found: SecretRange[] = [];
   for (const rule of SURE) for (const { indices } of text.matchAll(rule)) found.push(...stretch(indices?.groups?.["secret"], true));
   for (const { groups, indices } of text.matchAll(ASSIGNED)) {
     const { field = "", bare } = groups ?? {};
@@ -63,7 +63,7 @@ export function secretsIn(text: string): Stretch[] {
   return found;
 }
 
-function stretch(at: readonly [number, number] | undefined, sure: boolean): Stretch[] {
+function stretch(at: readonly [number, number] | undefined, sure: boolean): SecretRange[] {
   return at && at[1] > at[0] ? [{ from: at[0], to: at[1], sure }] : [];
 }
 

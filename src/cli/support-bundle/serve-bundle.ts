@@ -8,7 +8,7 @@ import { CUSTOM_KINDS } from "../../api/kinds.ts";
 import { resourceName } from "../../embedded/api-error.ts";
 import { discovery } from "../../embedded/http/discovery.ts";
 import { apiHandler } from "../../embedded/http/handler.ts";
-import { Keeping } from "../../embedded/directory/write-back.ts";
+import { FileWriteBack } from "../../embedded/directory/write-back.ts";
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind, type StoredObject } from "../../embedded/kinds/served-kind.ts";
 import { Store } from "../../embedded/store/store.ts";
@@ -41,7 +41,7 @@ export async function serveBundle(path: string): Promise<BundleAccess> {
   const store = new Store(kinds, { restored: { revision, objects } });
   const api = apiHandler({
     store,
-    keeping: new Keeping(store, undefined),
+    keeping: new FileWriteBack(store, undefined),
     log: createLog({ level: "silent" }),
     extras: [discovery(store.kinds)],
   });

@@ -30,10 +30,10 @@ export function unpackTar(archive: Buffer): ArchivedFile[] {
   let long: string | undefined;
   for (let at = 0; at + BLOCK <= archive.length && archive[at] !== 0;) {
     const head = archive.subarray(at, at + BLOCK);
-    if (octal(head, 148, 8) !== checksum(head)) throw new RangeError(`what is at byte ${at} is no file of a tar archive`);
+    if (octal(head, 148, 8) !== checksum(head)) throw new RangeError(`invalid tar header at byte ${at}`);
     const size = octal(head, 124, 12);
     const content = archive.subarray(at + BLOCK, at + BLOCK + size);
-    if (content.length < size) throw new RangeError(`the archive is cut short at byte ${archive.length}`);
+    if (content.length < size) throw new RangeError(`the archive is truncated at byte ${archive.length}`);
     const type = head.toString("latin1", 156, 157);
     if (type === LONG) long = text(content, 0, content.length);
     else {

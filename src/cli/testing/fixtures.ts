@@ -1,7 +1,7 @@
-import type { Selection } from "../resources/selection.ts";
+import type { ResourceSelection } from "../resources/selection.ts";
 
 /** For tests: the ConfigMaps of a namespace. */
-export const configMaps: Selection = {
+export const configMaps: ResourceSelection = {
   resource: {
     group: "",
     version: "v1",

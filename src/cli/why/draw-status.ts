@@ -1,18 +1,18 @@
-import { type Domain, type Health, HEALTHS, nodeOf, worse } from "../../api/health.ts";
-import type { Cause, Verdict } from "../../explain/answer.ts";
-import { type Cell, Columns, harmless } from "../print/columns.ts";
-import type { Paint } from "../print/color.ts";
-import { ageOf, healthWord, nothingWrong, saidOf, titleOf } from "../explaining/words.ts";
+import { type Domain, type Health, HEALTHS, nodeOf, worseHealth } from "../../api/health.ts";
+import type { Cause, ComponentHealth } from "../../explain/answer.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import type { Colorize } from "../print/color.ts";
+import { healthLine, messageText, noProblemsText } from "./format.ts";
 
-/** How a domain is, over the whole cluster. */
+/** The health of a domain in the whole cluster. */
 interface DomainStatus {
   readonly domain: Domain;
   readonly health: Health;
-  /** How many objects of each kind there are, and how many of them are not well. */
+  /** The number of objects of each kind, and of those that are not healthy. */
   readonly kinds: readonly { readonly kind: string; readonly count: number; readonly unwell: number }[];
 }
 
-/** How a node is, in each domain that has something there. */
+/** The health of a node in each domain that runs there. */
 interface NodeStatus {
   readonly node: string;
   readonly health: Health;
@@ -33,11 +33,11 @@ const TITLES: Readonly<Record<Domain, string>> = {
   cluster: "Cluster",
 };
 const DOMAINS = Object.keys(TITLES) as Domain[];
-/** Lines that one screen has room for. */
-const ROOM = { nodes: 12, causes: 8 };
+/** Lines that fit one screen. */
+const MAX_LINES = { nodes: 12, causes: 8 };
 
-export function clusterStatus(verdicts: Iterable<Verdict>, causes: readonly Cause[]): ClusterStatus {
-  const all = [...verdicts];
+export function clusterStatus(healths: Iterable<ComponentHealth>, causes: readonly Cause[]): ClusterStatus {
+  const all = [...healths];
   const domains = DOMAINS.flatMap((domain) => {
     const own = all.filter((verdict) => verdict.domain === domain && verdict.thing.node === undefined && verdict.thing.kind !== "Node");
     const health = worst(all.filter((verdict) => verdict.domain === domain));
@@ -58,72 +58,72 @@ function rank({ health }: NodeStatus): number {
   return HEALTHS.indexOf(health);
 }
 
-function worst(verdicts: readonly Verdict[]): Health {
-  return verdicts.reduce<Health>((health, verdict) => worse(health, verdict.health), "Healthy");
+function worst(healths: readonly ComponentHealth[]): Health {
+  return healths.reduce<Health>((health, verdict) => worseHealth(health, verdict.health), "Healthy");
 }
 
-function kindsOf(verdicts: readonly Verdict[]): DomainStatus["kinds"] {
-  return [...Map.groupBy(verdicts, ({ thing }) => thing.kind)]
+function kindsOf(healths: readonly ComponentHealth[]): DomainStatus["kinds"] {
+  return [...Map.groupBy(healths, ({ thing }) => thing.kind)]
     .map(([kind, of]) => ({ kind, count: of.length, unwell: of.filter(({ health }) => health !== "Healthy").length }))
     .sort((one, other) => (one.kind < other.kind ? -1 : 1));
 }
 
-/** One screen: the domains, the nodes, and what is to blame. Of many nodes and causes the worst are shown, and the others counted. */
-export function drawStatus({ domains, nodes, causes }: ClusterStatus, now: number, paint: Paint, isWhole = true): string[] {
-  if (domains.length === 0) return ["There is nothing to tell: no object of Plumbline's kinds is here, and no agent has reported."];
+/** One screen: the domains, the nodes and the problems. Of many nodes and problems the worst are listed and the others counted. */
+export function drawStatus({ domains, nodes, causes }: ClusterStatus, now: number, colorize: Colorize, isWhole = true): string[] {
+  if (domains.length === 0) return ["No Plumbline objects found and no agent has reported."];
   return [
     ...columns(
       domains.map(({ domain, health, kinds }) => [
         { text: TITLES[domain] },
-        { text: health, colour: colourOf(health) },
+        { text: health, colour: colorOf(health) },
         { text: kinds.map(kindText).join(", ") },
       ]),
-      paint,
+      colorize,
     ),
-    ...nodeLines(nodes, paint),
-    ...causeLines(causes, now, paint, isWhole),
+    ...nodeLines(nodes, colorize),
+    ...causeLines(causes, now, colorize, isWhole),
   ];
 }
 
 function kindText({ kind, count, unwell }: DomainStatus["kinds"][number]): string {
-  return unwell === 0 ? `${count} ${kind}` : `${count} ${kind} (${unwell} not well)`;
+  return unwell === 0 ? `${count} ${kind}` : `${count} ${kind} (${unwell} unhealthy)`;
 }
 
-function nodeLines(nodes: readonly NodeStatus[], paint: Paint): string[] {
+function nodeLines(nodes: readonly NodeStatus[], colorize: Colorize): string[] {
   if (nodes.length === 0) return [];
   const present = DOMAINS.filter((domain) => nodes.some(({ domains }) => domains[domain] !== undefined));
-  const shown = nodes.slice(0, ROOM.nodes);
-  const head = ["NODE", ...present.map((domain) => TITLES[domain].toUpperCase())].map((text): Cell => ({ text }));
+  const shown = nodes.slice(0, MAX_LINES.nodes);
+  const head = ["NODE", ...present.map((domain) => TITLES[domain].toUpperCase())].map((text): TextCell => ({ text }));
   const cellsOf = ({ domains }: NodeStatus) => present.map((domain) => healthCell(domains[domain]));
-  const rows = shown.map((status) => [{ text: harmless(status.node) }].concat(cellsOf(status)));
-  return ["", ...columns([head, ...rows], paint), ...rest(nodes.slice(ROOM.nodes))];
+  const rows = shown.map((status) => [{ text: stripControlCharacters(status.node) }].concat(cellsOf(status)));
+  return ["", ...columns([head, ...rows], colorize), ...rest(nodes.slice(MAX_LINES.nodes))];
 }
 
-function healthCell(health: Health | undefined): Cell {
-  return health === undefined ? { text: "-" } : { text: health, colour: colourOf(health) };
+function healthCell(health: Health | undefined): TextCell {
+  return health === undefined ? { text: "-" } : { text: health, colour: colorOf(health) };
 }
 
 function rest(nodes: readonly NodeStatus[]): string[] {
   if (nodes.length === 0) return [];
-  const unwell = nodes.filter(({ health }) => health !== "Healthy").length;
-  return [`and ${nodes.length} more nodes, ${unwell === 0 ? "all of them healthy" : `${unwell} of them not well`}`];
+  const unhealthy = nodes.filter(({ health }) => health !== "Healthy").length;
+  return [`and ${nodes.length} more nodes, ${unhealthy === 0 ? "all healthy" : `${unhealthy} unhealthy`}`];
 }
 
-function causeLines(causes: readonly Cause[], now: number, paint: Paint, isWhole: boolean): string[] {
-  if (causes.length === 0) return ["", nothingWrong(isWhole)];
-  const shown = causes.slice(0, ROOM.causes).map((cause) => {
-    const said = saidOf(cause);
-    const troubles = cause.symptoms.length === 0 ? "" : ` (and ${cause.symptoms.length} because of it)`;
-    return `  ${titleOf(cause.thing)} is ${healthWord(cause.health, paint)}${ageOf(cause, now)}${said === "" ? "" : `: ${said}`}${troubles}`;
+function causeLines(causes: readonly Cause[], now: number, colorize: Colorize, isWhole: boolean): string[] {
+  if (causes.length === 0) return ["", noProblemsText(isWhole)];
+  const shown = causes.slice(0, MAX_LINES.causes).map((cause) => {
+    const message = messageText(cause);
+    const affected = cause.symptoms.length === 0 ? "" : ` (affects ${cause.symptoms.length} more)`;
+    return `  ${healthLine(cause, now, colorize)}${message === "" ? "" : `: ${message}`}${affected}`;
   });
   const more = causes.length > shown.length ? [`  and ${causes.length - shown.length} more`] : [];
-  return ["", paint("bold", "Wrong now, what is to blame:"), ...shown, ...more, "", "What to do about it: plumbline why"];
+  return ["", colorize("bold", "Problems:"), ...shown, ...more, "", "Run `plumbline why` for fixes."];
 }
 
-function columns(rows: readonly (readonly Cell[])[], paint: Paint): string[] {
-  return new Columns(paint).lines(rows.map((row) => [...row]));
+function columns(rows: readonly (readonly TextCell[])[], colorize: Colorize): string[] {
+  return new Columns(colorize).lines(rows.map((row) => [...row]));
 }
 
-function colourOf(health: Health) {
+function colorOf(health: Health) {
   return health === "Healthy" ? "green" : health === "Down" ? "red" : "yellow";
 }

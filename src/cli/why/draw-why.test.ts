@@ -1,29 +1,29 @@
 import { expect, test } from "vitest";
-import { idOf, type Thing } from "../../api/health.ts";
-import type { Answer, Cause, Verdict } from "../../explain/answer.ts";
+import { componentId, type Component } from "../../api/health.ts";
+import type { Answer, Cause, ComponentHealth } from "../../explain/answer.ts";
 import { plain } from "../print/color.ts";
 import { clusterStatus, drawStatus } from "./draw-status.ts";
-import { drawAnswer, drawCauses } from "../explaining/draw-why.ts";
-import { exitCodeFor } from "../explaining/options.ts";
+import { drawAnswer, drawCauses } from "./draw-why.ts";
+import { exitCodeFor } from "./options.ts";
 
 const NOW = Date.parse("2026-11-16T12:02:00Z");
 const since = "2026-11-16T12:00:00Z";
 
-function verdict(thing: Thing, more: Partial<Verdict> = {}): Verdict {
-  return { id: idOf(thing), thing, domain: "router", health: "Down", since, ...more };
+function verdict(component: Component, more: Partial<ComponentHealth> = {}): ComponentHealth {
+  return { id: componentId(component), thing: component, domain: "router", health: "Down", since, ...more };
 }
 
-const healthy = (thing: Thing) => verdict(thing, { health: "Healthy" });
+const healthy = (component: Component) => verdict(component, { health: "Healthy" });
 
-const link: Verdict = verdict(
+const link: ComponentHealth = verdict(
   { kind: "Link", name: "eth1", node: "node2" },
-  { reason: "NoCarrier", message: "The other end is down", remedy: { text: "see to the cable", command: "ip link show eth1" } },
+  { reason: "NoCarrier", message: "The other end is down", remedy: { text: "check the cable", command: "ip link show eth1" } },
 );
-const session: Verdict = verdict({ kind: "Session", name: "192.168.11.2", node: "node2" }, { message: "It is Connect" });
-const vni: Verdict = verdict({ kind: "L3VNI", namespace: "router", name: "red" }, { health: "Degraded" });
+const session: ComponentHealth = verdict({ kind: "Session", name: "192.168.11.2", node: "node2" }, { message: "It is Connect" });
+const vni: ComponentHealth = verdict({ kind: "L3VNI", namespace: "router", name: "red" }, { health: "Degraded" });
 const cause: Cause = { ...link, symptoms: [session, vni] };
 
-test("an answer goes from the symptom to the cause and ends with what to do", () => {
+test("an answer goes from the symptom to the cause and ends with the fix", () => {
   const answer: Answer = {
     path: {
       ...vni,
@@ -33,22 +33,36 @@ test("an answer goes from the symptom to the cause and ends with what to do", ()
     causes: [cause],
   };
   expect(drawAnswer(answer, NOW, plain)).toEqual([
-    "L3VNI router/red is Degraded for 2m",
-    "└─ Session 192.168.11.2 on node2 is Down for 2m: It is Connect",
-    "   └─ Link eth1 on node2 is Down for 2m: NoCarrier: The other end is down  ← cause",
+    "L3VNI router/red is degraded for 2m",
+    "└─ node2: session 192.168.11.2 is down for 2m: It is Connect",
+    "   └─ node2: link eth1 is down (no carrier) for 2m: The other end is down  ← cause",
     "",
-    "The cause is Link eth1 on node2.",
-    "To mend: see to the cable",
-    "Run:     ip link show eth1",
+    "Cause:  link eth1 on node2",
+    "Fix:    check the cable",
+    "Run:    ip link show eth1",
   ]);
 });
 
-test("what is well is said to be, and nothing more", () => {
-  const path = { ...verdict({ kind: "Node", name: "node1" }, { health: "Healthy" }), cause: false, needs: [] };
-  expect(drawAnswer({ path, causes: [] }, NOW, plain)).toEqual(["Node node1 is Healthy for 2m"]);
+test.each<[Component, Partial<ComponentHealth>, string]>([
+  [{ kind: "Link", name: "eth1", node: "node2" }, { reason: "NoCarrier" }, "node2: link eth1 is down (no carrier) for 2m"],
+  [{ kind: "Session", name: "10.0.0.1", node: "node2" }, { reason: "SessionDown" }, "node2: session 10.0.0.1 is down for 2m"],
+  [{ kind: "Agent", name: "node2" }, { health: "Unknown", reason: "AgentNotReporting" }, "node2: agent is unknown (not reporting) for 2m"],
+  [{ kind: "FRR", name: "lb", node: "node2" }, { reason: "FRRUnavailable" }, "node2: FRR lb is down (unavailable) for 2m"],
+  [{ kind: "Node", name: "node2" }, { reason: "NodeNotReady" }, "Node node2 is down (not ready) for 2m"],
+  [{ kind: "L2VNI", namespace: "r", name: "a", node: "node2" }, { reason: "VniDown" }, "node2: L2VNI r/a is down (VNI down) for 2m"],
+  [{ kind: "BGPPeer", namespace: "m", name: "a", node: "node2" }, { reason: "BFDDown" }, "node2: BGPPeer m/a is down (BFD down) for 2m"],
+  [{ kind: "Service", namespace: "shop", name: "web" }, { health: "Degraded" }, "Service shop/web is degraded for 2m"],
+  [{ kind: "Address", name: "10.30.0.100" }, { reason: "AddressInUse" }, "address 10.30.0.100 is down (in use) for 2m"],
+])("a component is one line: node, kind, name, state, reason, duration (%#)", (component, more, line) => {
+  expect(drawCauses([{ ...verdict(component, more), symptoms: [] }], NOW, plain)).toEqual([line]);
 });
 
-test("causes come with their symptoms under them, many are counted", () => {
+test("a healthy component gets one line", () => {
+  const path = { ...verdict({ kind: "Node", name: "node1" }, { health: "Healthy" }), cause: false, needs: [] };
+  expect(drawAnswer({ path, causes: [] }, NOW, plain)).toEqual(["Node node1 is healthy for 2m"]);
+});
+
+test("each cause lists its effects and its fix; of many effects the rest is counted", () => {
   const many = Array.from({ length: 10 }, (_, at) => verdict({ kind: "Service", namespace: "shop", name: `s${at}` }));
   const change = { thing: { kind: "L2VNI", namespace: "router", name: "shop" }, field: "spec.vni" };
   const own = verdict({ kind: "L2VNI", namespace: "router", name: "shop" }, { remedy: { text: "choose another", change } });
@@ -60,54 +74,55 @@ test("causes come with their symptoms under them, many are counted", () => {
     NOW,
     plain,
   );
-  expect(lines.slice(0, 2)).toEqual([
-    "Link eth1 on node2 is Down for 2m: NoCarrier: The other end is down",
-    "  → Service shop/s0 is Down for 2m",
+  expect(lines.slice(0, 3)).toEqual([
+    "node2: link eth1 is down (no carrier) for 2m",
+    "  The other end is down",
+    "  → Service shop/s0 is down for 2m",
   ]);
-  expect(lines.slice(9)).toEqual([
+  expect(lines.slice(10)).toEqual([
     "  → and 2 more",
-    "  To mend: see to the cable",
-    "  Run:     ip link show eth1",
+    "  Fix:    check the cable",
+    "  Run:    ip link show eth1",
     "",
-    "L2VNI router/shop is Down for 2m",
-    "  To mend: choose another",
-    "  Change:  L2VNI router/shop, spec.vni",
+    "L2VNI router/shop is down for 2m",
+    "  Fix:    choose another",
+    "  Change: L2VNI router/shop, spec.vni",
   ]);
-  expect(drawCauses([], NOW, plain)).toEqual(["Nothing is wrong."]);
+  expect(drawCauses([], NOW, plain)).toEqual(["No problems found."]);
 });
 
-test("the status has the domains, the worst nodes first, and what is to blame", () => {
+test("the status lists the domains, the worst nodes first, and the problems", () => {
   const all = [link, session, vni, healthy({ kind: "Node", name: "node1" }), healthy({ kind: "Link", name: "eth1", node: "node1" })];
   expect(drawStatus(clusterStatus(all, [cause]), NOW, plain)).toEqual([
-    "Router   Down   1 L3VNI (1 not well)",
+    "Router   Down   1 L3VNI (1 unhealthy)",
     "",
     "NODE    ROUTER",
     "node2   Down",
     "node1   Healthy",
     "",
-    "Wrong now, what is to blame:",
-    "  Link eth1 on node2 is Down for 2m: NoCarrier: The other end is down (and 2 because of it)",
+    "Problems:",
+    "  node2: link eth1 is down (no carrier) for 2m: The other end is down (affects 2 more)",
     "",
-    "What to do about it: plumbline why",
+    "Run `plumbline why` for fixes.",
   ]);
 });
 
-test("of 500 nodes one screen shows the worst, and counts the others", () => {
+test("of 500 nodes one screen lists the worst and counts the others", () => {
   const nodes = Array.from({ length: 500 }, (_, at) =>
     verdict({ kind: "Link", name: "eth1", node: `n${at}` }, { health: at === 321 ? "Down" : "Healthy" }),
   );
   const vnis = [verdict({ kind: "L3VNI", namespace: "router", name: "red" }, { health: "Degraded" })];
   const lines = drawStatus(clusterStatus([...nodes, ...vnis], []), NOW, plain);
   expect(lines[3]).toBe("n321   Down");
-  expect(lines).toContain("and 488 more nodes, all of them healthy");
+  expect(lines).toContain("and 488 more nodes, all healthy");
   expect(lines.length).toBeLessThan(24);
 });
 
-test("where not everything could be read, nobody is told that nothing is wrong", () => {
-  expect(drawCauses([], NOW, plain)).toEqual(["Nothing is wrong."]);
-  expect(drawCauses([], NOW, plain, false)).toEqual(["Nothing is wrong in what could be read."]);
+test('where some kinds could not be read, "no problems" is limited to what was read', () => {
+  expect(drawCauses([], NOW, plain)).toEqual(["No problems found."]);
+  expect(drawCauses([], NOW, plain, false)).toEqual(["No problems found in what could be read."]);
   expect(drawStatus(clusterStatus([healthy({ kind: "L3VNI", name: "red" })], []), NOW, plain, false).at(-1)).toBe(
-    "Nothing is wrong in what could be read.",
+    "No problems found in what could be read.",
   );
   const unread = [{ kind: "BGPPeer", why: "forbidden" }];
   expect([exitCodeFor(false, { unread: [] }), exitCodeFor(true, { unread }), exitCodeFor(false, { unread })]).toEqual([0, 1, 3]);

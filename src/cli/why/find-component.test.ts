@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { idOf, type Thing } from "../../api/health.ts";
-import { findThing } from "./find-component.ts";
+import { componentId, type Component } from "../../api/health.ts";
+import { findComponent } from "./find-component.ts";
 
-const THINGS: Thing[] = [
+const COMPONENTS: Component[] = [
   { kind: "Service", namespace: "shop", name: "web" },
   { kind: "Service", namespace: "blog", name: "web" },
   { kind: "Service", namespace: "shop", name: "cart" },
@@ -15,7 +15,12 @@ const THINGS: Thing[] = [
   { kind: "Target", name: "service/shop/web" },
   { kind: "Path", name: "node/node1" },
 ];
-const verdicts = THINGS.map((thing) => ({ id: idOf(thing), thing, domain: "cluster" as const, health: "Healthy" as const }));
+const healths = COMPONENTS.map((component) => ({
+  id: componentId(component),
+  thing: component,
+  domain: "cluster" as const,
+  health: "Healthy" as const,
+}));
 
 test.each([
   ["service/shop/web", "Service/shop/web"],
@@ -29,21 +34,21 @@ test.each([
   ["Target/service/shop/web", "Target/service/shop/web"],
   ["path/node/node1", "Path/node/node1"],
 ])("%s means %s", (words, id) => {
-  expect(findThing(words, undefined, verdicts).id).toBe(id);
+  expect(findComponent(words, undefined, healths).id).toBe(id);
 });
 
-test("the namespace of the command line decides where a name is in several", () => {
-  expect(findThing("svc/web", "blog", verdicts).id).toBe("Service/blog/web");
+test("-n chooses between namespaces that have the same name", () => {
+  expect(findComponent("svc/web", "blog", healths).id).toBe("Service/blog/web");
 });
 
 test.each([
-  ["svc/web", "Several are meant by svc/web: Service/blog/web, Service/shop/web; name one of them in full"],
-  ["link/eth1", "link/eth1 is known as Link/eth1@node1, Link/eth1@node2; name one of them in full"],
-  ["service/crat", "Nothing is known of service/crat; did you mean cart?"],
-  ["service/payments", "Nothing is known of service/payments; there are: Service/blog/web, Service/shop/cart, Service/shop/web"],
-  ["web", "web names no thing; write KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE"],
-  ["underlay/u", "There is nothing of kind underlay here; there is something to say of: L3VNI, Link, Node, Path, Service, Session, Target"],
-  ["banana/x", "Nothing here is called banana; there is something to say of: L3VNI, Link, Node, Path, Service, Session, Target"],
-])("%s is answered in words", (words, message) => {
-  expect(() => findThing(words, undefined, verdicts)).toThrow(message);
+  ["svc/web", "svc/web is ambiguous: Service/blog/web, Service/shop/web; use one of these names"],
+  ["link/eth1", "link/eth1 not found, but Link/eth1@node1, Link/eth1@node2; use one of these names"],
+  ["service/crat", "service/crat not found; did you mean cart?"],
+  ["service/payments", "service/payments not found; found: Service/blog/web, Service/shop/cart, Service/shop/web"],
+  ["web", 'invalid name "web": use KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE'],
+  ["underlay/u", "no underlay found; kinds found: L3VNI, Link, Node, Path, Service, Session, Target"],
+  ["banana/x", 'unknown kind "banana"; kinds found: L3VNI, Link, Node, Path, Service, Session, Target'],
+])("%s is rejected with a hint", (words, message) => {
+  expect(() => findComponent(words, undefined, healths)).toThrow(message);
 });

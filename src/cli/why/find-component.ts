@@ -1,20 +1,20 @@
-import type { Verdict } from "../../explain/answer.ts";
+import type { ComponentHealth } from "../../explain/answer.ts";
 import { EXPLAINED_KINDS } from "../../explain/explainers.ts";
 import { nearest } from "../resources/nearest.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
-/** Finds what a person means by `service/shop/web`, `svc web`, `l3vni/red@node1`: the one thing, or words on why there is not exactly one. */
-export function findThing(words: string, namespace: string | undefined, verdicts: Iterable<Verdict>): Verdict {
+/** Finds the component for `service/shop/web`, `svc/web` or `l3vni/red@node1`; throws unless exactly one matches. */
+export function findComponent(words: string, namespace: string | undefined, healths: Iterable<ComponentHealth>): ComponentHealth {
   const { kind, name, within = namespace, whole, node } = parse(words);
-  const all = [...verdicts];
+  const all = [...healths];
   const ofKind = all.filter(({ thing }) => meansKind(kind, thing.kind));
   if (ofKind.length === 0) {
     const kinds = [...new Set(all.map(({ thing }) => thing.kind))].sort();
     const known = EXPLAINED_KINDS.some((known) => meansKind(kind, known.kind));
-    const what = known ? `There is nothing of kind ${kind} here` : `Nothing here is called ${kind}`;
-    throw new CliError(`${what}; there is something to say of: ${kinds.join(", ") || "nothing at all"}`, EXIT.no);
+    const what = known ? `no ${kind} found` : `unknown kind "${kind}"`;
+    throw new CliError(`${what}; kinds found: ${kinds.join(", ") || "none"}`, EXIT.no);
   }
-  const isMeant = ({ thing }: Verdict) =>
+  const isMeant = ({ thing }: ComponentHealth) =>
     thing.name === name
       ? within === undefined || (thing.namespace ?? within) === within
       : thing.namespace === undefined && thing.name === whole;
@@ -22,18 +22,18 @@ export function findThing(words: string, namespace: string | undefined, verdicts
   const found = named.filter(({ thing }) => thing.node === node);
   const [only] = found;
   if (only && found.length === 1) return only;
-  if (found.length > 1) throw new CliError(`Several are meant by ${words}: ${ids(found)}; name one of them in full`, EXIT.misuse);
-  if (named.length > 0) throw new CliError(`${words} is known as ${ids(named)}; name one of them in full`, EXIT.misuse);
+  if (found.length > 1) throw new CliError(`${words} is ambiguous: ${ids(found)}; use one of these names`, EXIT.misuse);
+  if (named.length > 0) throw new CliError(`${words} not found, but ${ids(named)}; use one of these names`, EXIT.misuse);
   const near = nearest(
     name,
     ofKind.map(({ thing }) => thing.name),
   );
-  const hint = near.length === 0 ? `; there are: ${ids(ofKind)}` : `; did you mean ${near.join(" or ")}?`;
-  throw new CliError(`Nothing is known of ${words}${hint}`, EXIT.no);
+  const hint = near.length === 0 ? `; found: ${ids(ofKind)}` : `; did you mean ${near.join(" or ")}?`;
+  throw new CliError(`${words} not found${hint}`, EXIT.no);
 }
 
-function ids(verdicts: readonly Verdict[]): string {
-  const names = verdicts.map(({ id }) => id).sort();
+function ids(healths: readonly ComponentHealth[]): string {
+  const names = healths.map(({ id }) => id).sort();
   return names.length > 10 ? `${names.slice(0, 10).join(", ")} and ${names.length - 10} more` : names.join(", ");
 }
 
@@ -50,7 +50,7 @@ interface Meant {
 function parse(words: string): Meant {
   const [, kind, rest, node] = /^([^/]+)\/(.+?)(?:@([^@]+))?$/.exec(words) ?? [];
   if (kind === undefined || rest === undefined) {
-    throw new CliError(`${words} names no thing; write KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE`, EXIT.misuse);
+    throw new CliError(`invalid name "${words}": use KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE`, EXIT.misuse);
   }
   const slash = rest.indexOf("/");
   const place = slash < 0 ? { name: rest } : { within: rest.slice(0, slash), name: rest.slice(slash + 1) };

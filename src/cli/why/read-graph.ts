@@ -1,9 +1,9 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { CauseGraph } from "../../explain/graph.ts";
-import { controllerLeads } from "../../explain/leader.ts";
+import { leaderExplainer } from "../../explain/leader.ts";
 import { CONTROLLER_LEASE } from "../../kube/members/agent-lease.ts";
-import { EXPLAINED_KINDS, explainersOf, type Places } from "../../explain/explainers.ts";
+import { EXPLAINED_KINDS, explainersOf, type ConfigNamespaces } from "../../explain/explainers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import type { Selection } from "../../kube/client/resource-client.ts";
@@ -17,8 +17,8 @@ export interface ReadGraph {
 }
 
 /** The cause graph of what an API server holds at this moment. */
-export async function readGraph(client: KubeClient, places: Places, now: number, signal: AbortSignal): Promise<ReadGraph> {
-  const graph = new CauseGraph([...explainersOf(places), controllerLeads(now), agentWaits]);
+export async function readGraph(client: KubeClient, places: ConfigNamespaces, now: number, signal: AbortSignal): Promise<ReadGraph> {
+  const graph = new CauseGraph([...explainersOf(places), leaderExplainer(now), agentWaits]);
   const unread: { kind: string; why: string }[] = [];
   await Promise.all(
     [

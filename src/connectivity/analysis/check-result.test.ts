@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failureText } from "./failure-text.ts";
-import { type Places, saidBy } from "./check-result.ts";
-import { ago, check, failing, NOW, nowhere, well } from "../testing/checks.ts";
+import { type Zones, resultOf } from "./check-result.ts";
+import { ago, check, failing, NOW, noZones, reachableCheck } from "../testing/checks.ts";
 
 test("what a mesh has noted on its check is who tries, where, and what the target is", () => {
   const marks = {
@@ -10,8 +10,8 @@ test("what a mesh has noted on its check is who tries, where, and what the targe
     "plumbline.dev/target": "endpoint/shop/web",
     "plumbline.dev/target-node": "n2",
   };
-  const places: Places = { ...nowhere, zoneOf: (node) => (node === "n1" ? "a" : "b") };
-  expect(saidBy(check("n1", "[fd00::0:1]:80", failing("[fd00::1]:80", ago(5)), marks), places, NOW)).toEqual({
+  const places: Zones = { ...noZones, zoneOf: (node) => (node === "n1" ? "a" : "b") };
+  expect(resultOf(check("n1", "[fd00::0:1]:80", failing("[fd00::1]:80", ago(5)), marks), places, NOW)).toEqual({
     check: "shop/n1-to--fd00-0-1-80",
     source: { kind: "node", name: "n1", node: "n1", zone: "a" },
     target: { endpoint: "[fd00::1]:80", host: "fd00::1", port: "80", form: "IPv6", what: "endpoint/shop/web", node: "n2", zone: "b" },
@@ -24,17 +24,17 @@ test("what a mesh has noted on its check is who tries, where, and what the targe
 });
 
 test("what nobody has noted is found out from nodes and pods, and from names of Services", () => {
-  const places: Places = {
-    ...nowhere,
+  const places: Zones = {
+    ...noZones,
     nodeAt: (address) => (address === "192.0.2.7" ? "n7" : undefined),
     nodeOfPod: (pod) => (pod === "shop/kas" ? "n3" : undefined),
   };
-  expect(saidBy(check("kas", "192.0.2.7:2379", well("192.0.2.7:2379")), places, NOW)).toMatchObject({
+  expect(resultOf(check("kas", "192.0.2.7:2379", reachableCheck("192.0.2.7:2379")), places, NOW)).toMatchObject({
     source: { kind: "pod", name: "shop/kas", node: "n3" },
     target: { what: "host", node: "n7" },
     verdict: "reached",
   });
-  expect(saidBy(check("kas", "etcd.openshift-etcd.svc:2379", well("x")), places, NOW).target).toMatchObject({
+  expect(resultOf(check("kas", "etcd.openshift-etcd.svc:2379", reachableCheck("x")), places, NOW).target).toMatchObject({
     form: "name",
     what: "service/openshift-etcd/etcd",
   });
@@ -61,7 +61,7 @@ test("what others write is read, too", () => {
       },
     ],
   };
-  expect(saidBy(check("kas", "10.0.0.1:2379", status), nowhere, NOW)).toMatchObject({
+  expect(resultOf(check("kas", "10.0.0.1:2379", status), noZones, NOW)).toMatchObject({
     verdict: "failed",
     reason: "ConnectError",
     why: "No route to host",
@@ -72,11 +72,15 @@ test("a check that is not tried, and one that nobody has tried, tell nothing", (
   const unknown = {
     conditions: [{ type: "Reachable" as const, status: "Unknown" as const, reason: "Stale", message: "gone", lastTransitionTime: ago(9) }],
   };
-  expect(saidBy(check("a", "10.0.0.1:80", unknown), nowhere, NOW)).toMatchObject({ verdict: "unknown", reason: "Stale", message: "gone" });
-  expect(saidBy(check("a", "10.0.0.1:80", {}), nowhere, NOW)).toMatchObject({ verdict: "unknown", reason: "NoResultYet" });
+  expect(resultOf(check("a", "10.0.0.1:80", unknown), noZones, NOW)).toMatchObject({
+    verdict: "unknown",
+    reason: "Stale",
+    message: "gone",
+  });
+  expect(resultOf(check("a", "10.0.0.1:80", {}), noZones, NOW)).toMatchObject({ verdict: "unknown", reason: "NoResultYet" });
 });
 
-const said = (minutes: number) => saidBy(check("a", "10.0.0.1:80", well("10.0.0.1:80", ago(minutes))), nowhere, NOW);
+const said = (minutes: number) => resultOf(check("a", "10.0.0.1:80", reachableCheck("10.0.0.1:80", ago(minutes))), noZones, NOW);
 
 test("a result that is half an hour old is none, whatever the condition still says", () => {
   expect(said(29)).toMatchObject({ verdict: "reached" });
@@ -84,7 +88,7 @@ test("a result that is half an hour old is none, whatever the condition still sa
 });
 
 test("a target that is none is still told of", () => {
-  expect(saidBy(check("a", "::1:80", {}), nowhere, NOW).target).toEqual({
+  expect(resultOf(check("a", "::1:80", {}), noZones, NOW).target).toEqual({
     endpoint: "::1:80",
     host: "::1:80",
     port: "",

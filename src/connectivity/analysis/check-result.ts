@@ -3,14 +3,14 @@ import { keyOf } from "../../api/kind.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { lastResultOf } from "../activity.ts";
 import { fromStatus } from "../history/from-status.ts";
-import { present } from "../history/reduce.ts";
-import { sourceNodeMark, targetMark, targetNodeMark } from "../../api/annotations.ts";
+import { historyState } from "../history/reduce.ts";
+import { sourceNodeAnnotation, targetAnnotation, targetNodeAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
-import { MUTE_MS } from "../stale.ts";
+import { NO_RESULT_MS } from "../stale.ts";
 import { failureText } from "./failure-text.ts";
 
 /** What is known of where things are. */
-export interface Places {
+export interface Zones {
   /** The zone of a node. */
   readonly zoneOf: (node: string) => string | undefined;
   /** The node that has an address. */
@@ -19,7 +19,7 @@ export interface Places {
   readonly nodeOfPod: (pod: string) => string | undefined;
 }
 
-export interface SaidSource {
+export interface ResultSource {
   readonly kind: "pod" | "node";
   /** `namespace/name` of a pod, the name of a node. */
   readonly name: string;
@@ -27,7 +27,7 @@ export interface SaidSource {
   readonly zone?: string;
 }
 
-export interface SaidTarget {
+export interface ResultTarget {
   readonly endpoint: string;
   readonly host: string;
   readonly port: string;
@@ -39,11 +39,11 @@ export interface SaidTarget {
 }
 
 /** What one check says. */
-export interface Said {
+export interface CheckResult {
   /** `namespace/name` of the check. */
   readonly check: string;
-  readonly source: SaidSource;
-  readonly target: SaidTarget;
+  readonly source: ResultSource;
+  readonly target: ResultTarget;
   readonly verdict: "reached" | "failed" | "unknown";
   /** Of the condition, by the names of our own. */
   readonly reason: string;
@@ -55,35 +55,35 @@ export interface Said {
 }
 
 /** What a check says now. */
-export function saidBy(check: PodNetworkConnectivityCheck, places: Places, now: number): Said {
-  const { status, reason, message, since } = present(fromStatus(check.status, now)).verdict;
+export function resultOf(check: PodNetworkConnectivityCheck, places: Zones, now: number): CheckResult {
+  const { status, reason, message, since } = historyState(fromStatus(check.status, now)).verdict;
   const about = { check: keyOf(check), source: whoTries(check, places), target: whatIsTried(check, places) };
   const seen = lastResultOf(check) ?? since;
   // Whatever the condition still says: nobody may have been there to mark it.
-  if (status !== "Unknown" && now - seen > MUTE_MS)
-    return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has told nothing since", why: "", since: seen };
+  if (status !== "Unknown" && now - seen > NO_RESULT_MS)
+    return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has not reported since", why: "", since: seen };
   if (status === "Unknown") return { ...about, verdict: "unknown", reason, message, why: "", since };
   if (status === "True") return { ...about, verdict: "reached", reason, message, why: "", since };
   return { ...about, verdict: "failed", reason, message, why: failureText(message), since };
 }
 
-function whoTries(check: PodNetworkConnectivityCheck, places: Places): SaidSource {
+function whoTries(check: PodNetworkConnectivityCheck, places: Zones): ResultSource {
   const { annotations = {}, namespace = "" } = check.metadata;
   const own = annotations[nodeAnnotation];
   if (own !== undefined) return { kind: "node", name: own, ...at(own, places) };
   const name = `${namespace}/${sourceOf(check)}`;
-  return { kind: "pod", name, ...at(annotations[sourceNodeMark] ?? places.nodeOfPod(name), places) };
+  return { kind: "pod", name, ...at(annotations[sourceNodeAnnotation] ?? places.nodeOfPod(name), places) };
 }
 
-function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck, places: Places): SaidTarget {
+function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck, places: Zones): ResultTarget {
   const { annotations = {} } = metadata;
   const parsed = parseTarget(targetEndpoint);
   if ("problem" in parsed) return { endpoint: targetEndpoint, host: targetEndpoint, port: "", form: "name", what: "host" };
   const { host, port, text, address } = parsed;
   const form = address ? (address.family === 4 ? "IPv4" : "IPv6") : "name";
-  const node = annotations[targetNodeMark] ?? places.nodeAt(host);
+  const node = annotations[targetNodeAnnotation] ?? places.nodeAt(host);
   const service = serviceNamed(host);
-  const what = annotations[targetMark] ?? (service === undefined ? "host" : `service/${service}`);
+  const what = annotations[targetAnnotation] ?? (service === undefined ? "host" : `service/${service}`);
   return { endpoint: text, host, port: String(port), form, what, ...at(node, places) };
 }
 
@@ -93,7 +93,7 @@ export function serviceNamed(host: string): string | undefined {
   return name === undefined ? undefined : `${namespace}/${name}`;
 }
 
-function at(node: string | undefined, { zoneOf }: Places): { node?: string; zone?: string } {
+function at(node: string | undefined, { zoneOf }: Zones): { node?: string; zone?: string } {
   if (node === undefined || node === "") return {};
   const zone = zoneOf(node);
   return { node, ...(zone !== undefined && { zone }) };

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Said, SaidSource, SaidTarget } from "./check-result.ts";
-import { blame } from "./common-cause.ts";
-import { type Cause, causesOf, keyOfCause, refutes } from "./hypotheses.ts";
-import { said, source, target } from "../testing/check-results.ts";
+import type { CheckResult, ResultSource, ResultTarget } from "./check-result.ts";
+import { commonCauses } from "./common-cause.ts";
+import { type Hypothesis, causesOf, keyOfCause, contradicts } from "./hypotheses.ts";
+import { checkResult, source, target } from "../testing/check-results.ts";
 
 const ZONES = ["a", "b", "c"];
 const place = fc
@@ -35,8 +35,8 @@ const targets = fc.uniqueArray(
 );
 
 interface Pair {
-  readonly from: SaidSource;
-  readonly to: SaidTarget;
+  readonly from: ResultSource;
+  readonly to: ResultTarget;
   /** Decides whatever a test has to decide for this pair. */
   readonly die: number;
 }
@@ -54,20 +54,22 @@ function always<T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void 
   fc.assert(fc.property(arbitrary, holds), { seed: 7, numRuns: 150 });
 }
 
-const suffers = (one: Said, cause: Cause) => causesOf(one).some((other) => keyOfCause(other) === keyOfCause(cause));
+const suffers = (one: CheckResult, cause: Hypothesis) => causesOf(one).some((other) => keyOfCause(other) === keyOfCause(cause));
 
 test("one cause in a mesh is named first, or among what cannot be told apart from it, and nothing else is", () => {
   always(fc.tuple(pairs, fc.nat(), fc.nat()), ([list, which, nth]) => {
-    const well = list.map(({ from, to, die }) => said(from, to, die % 10 === 0 ? "unknown" : "reached", "Stale"));
+    const well = list.map(({ from, to, die }) => checkResult(from, to, die % 10 === 0 ? "unknown" : "reached", "Stale"));
     const known = well.filter(({ verdict }) => verdict === "reached");
-    const victim = known[which % Math.max(1, known.length)];
-    if (!victim) return;
-    const causes = causesOf(victim);
+    const affected = known[which % Math.max(1, known.length)];
+    if (!affected) return;
+    const causes = causesOf(affected);
     const cause = causes[nth % causes.length] ?? { scope: "check", names: [], way: "any" };
     const why = cause.way === "lookup" ? "No such name" : "Connection timed out";
-    const all = well.map((one) => (one.verdict === "reached" && suffers(one, cause) ? said(one.source, one.target, "failed", why) : one));
+    const all = well.map((one) =>
+      one.verdict === "reached" && suffers(one, cause) ? checkResult(one.source, one.target, "failed", why) : one,
+    );
 
-    const [first, ...more] = blame(all);
+    const [first, ...more] = commonCauses(all);
     expect([first?.cause, ...(first?.couldBe ?? [])]).toContainEqual(cause);
     expect(new Set(first?.failing)).toEqual(new Set(all.filter(({ verdict }) => verdict === "failed")));
     expect(more).toEqual([]);
@@ -78,13 +80,13 @@ const anything = pairs.map((list) =>
   list.map(({ from, to, die }) => {
     const verdict = die % 3 === 0 ? "failed" : die % 11 === 0 ? "unknown" : "reached";
     const why = verdict === "unknown" ? "Stale" : to.form === "name" && die % 2 === 0 ? "No such name" : "Connection refused";
-    return said(from, to, verdict, why);
+    return checkResult(from, to, verdict, why);
   }),
 );
 
 test("no failing check is without a sentence, and no sentence without a failing check", () => {
   always(anything, (all) => {
-    const blamed = blame(all);
+    const blamed = commonCauses(all);
     const failing = all.filter(({ verdict }) => verdict === "failed");
     expect(new Set(blamed.flatMap((one) => one.failing))).toEqual(new Set(failing));
     for (const one of blamed) {
@@ -95,7 +97,7 @@ test("no failing check is without a sentence, and no sentence without a failing 
 });
 
 /** Whether a check is in a scope, spelled out once more for those that people meet most. */
-const WITHIN: Partial<Record<Cause["scope"], (one: Said, name: string) => boolean>> = {
+const WITHIN: Partial<Record<Hypothesis["scope"], (one: CheckResult, name: string) => boolean>> = {
   everything: () => true,
   source: ({ source: { name } }, from) => name === from,
   target: ({ target: { endpoint } }, to) => endpoint === to,
@@ -106,16 +108,16 @@ const WITHIN: Partial<Record<Cause["scope"], (one: Said, name: string) => boolea
 
 test("nothing is blamed that also works", () => {
   always(anything, (all) => {
-    for (const { cause } of blame(all)) {
+    for (const { cause } of commonCauses(all)) {
       if (!cause) continue;
-      expect(all.filter((one) => suffers(one, cause) && refutes(one, cause))).toEqual([]);
+      expect(all.filter((one) => suffers(one, cause) && contradicts(one, cause))).toEqual([]);
       const isWithin = cause.way === "any" ? WITHIN[cause.scope] : undefined;
       expect(all.filter((one) => one.verdict === "reached" && isWithin?.(one, cause.names[0] ?? ""))).toEqual([]);
     }
   });
 });
 
-const sentences = (list: readonly Said[]) => blame(list).map(({ sentence }) => sentence);
+const sentences = (list: readonly CheckResult[]) => commonCauses(list).map(({ sentence }) => sentence);
 
 test("the order in which checks come changes nothing", () => {
   always(anything, (all) => {

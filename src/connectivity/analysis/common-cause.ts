@@ -1,55 +1,55 @@
-import type { Said } from "./check-result.ts";
-import { type Cause, causesOf, keyOfCause, rankOf, refutes } from "./hypotheses.ts";
-import { leftovers, type Mixture } from "./unexplained.ts";
-import { mixtureSentence, sentenceOf } from "./describe.ts";
+import type { CheckResult } from "./check-result.ts";
+import { type Hypothesis, causesOf, keyOfCause, rankOf, contradicts } from "./hypotheses.ts";
+import { unexplainedGroups, type UnexplainedGroup } from "./unexplained.ts";
+import { describeGroup, describeCause } from "./describe.ts";
 
 /** What some of the failures have in common. */
-export interface Blame {
+export interface CommonCause {
   /** Every check of it that tells anything fails. Missing where nothing is to be blamed as a whole: some of it works. */
-  readonly cause?: Cause;
+  readonly cause?: Hypothesis;
   /** What would look the same, with the checks that there are. */
-  readonly couldBe: readonly Cause[];
+  readonly couldBe: readonly Hypothesis[];
   /** The failing checks that it explains, those that one before it explains included. */
-  readonly failing: readonly Said[];
+  readonly failing: readonly CheckResult[];
   readonly sentence: string;
 }
 
 interface Suspect {
-  readonly cause: Cause;
+  readonly cause: Hypothesis;
   readonly rank: number;
   /** Places in the list of failing checks. */
   readonly victims: number[];
 }
 
 /** What the failing checks have in common, in as few sentences as explain all of them; the one that explains most comes first. */
-export function blame(all: readonly Said[]): Blame[] {
+export function commonCauses(all: readonly CheckResult[]): CommonCause[] {
   const failing = all.filter(({ verdict }) => verdict === "failed").toSorted((one, other) => (one.check < other.check ? -1 : 1));
   if (failing.length === 0) return [];
   const suspects = suspectsOf(failing, all);
   const twins = Map.groupBy(suspects, lookOf);
   const remaining = new Set(failing.keys());
 
-  const named = ({ cause, victims }: Suspect): Blame => {
-    for (const victim of victims) remaining.delete(victim);
+  const named = ({ cause, victims }: Suspect): CommonCause => {
+    for (const affected of victims) remaining.delete(affected);
     const couldBe = (twins.get(lookOf({ victims })) ?? [])
-      .filter((other) => other.cause !== cause && other.victims.every((victim, at) => victim === victims[at]))
+      .filter((other) => other.cause !== cause && other.victims.every((affected, at) => affected === victims[at]))
       .toSorted((one, other) => one.rank - other.rank)
       .map((other) => other.cause);
     const explained = at(failing, victims);
-    return { cause, couldBe, failing: explained, sentence: sentenceOf(cause, { failing: explained, couldBe, all }) };
+    return { cause, couldBe, failing: explained, sentence: describeCause(cause, { failing: explained, couldBe, all }) };
   };
-  const mixed = (mixture: Mixture): Blame => {
-    for (const victim of mixture.victims) remaining.delete(victim);
+  const mixed = (mixture: UnexplainedGroup): CommonCause => {
+    for (const affected of mixture.victims) remaining.delete(affected);
     const explained = at(failing, mixture.victims);
-    return { couldBe: [], failing: explained, sentence: mixtureSentence(mixture, explained, all) };
+    return { couldBe: [], failing: explained, sentence: describeGroup(mixture, explained, all) };
   };
 
   const several = Array.from(cover(suspects, remaining, 2), named);
-  const mixtures = leftovers(failing, remaining).map(mixed);
+  const mixtures = unexplainedGroups(failing, remaining).map(mixed);
   return [...several, ...mixtures, ...Array.from(cover(suspects, remaining, 1), named)];
 }
 
-function at(failing: readonly Said[], places: readonly number[]): Said[] {
+function at(failing: readonly CheckResult[], places: readonly number[]): CheckResult[] {
   return places.flatMap((place) => failing[place] ?? []);
 }
 
@@ -59,7 +59,7 @@ function lookOf({ victims }: Pick<Suspect, "victims">): string {
 }
 
 /** Only what fails as a whole is suspect: nothing is blamed that also works. */
-function suspectsOf(failing: readonly Said[], all: readonly Said[]): Suspect[] {
+function suspectsOf(failing: readonly CheckResult[], all: readonly CheckResult[]): Suspect[] {
   const suspects = new Map<string, Suspect>();
   for (const [place, said] of failing.entries()) {
     for (const cause of causesOf(said)) {
@@ -69,9 +69,9 @@ function suspectsOf(failing: readonly Said[], all: readonly Said[]): Suspect[] {
       else suspects.set(key, { cause, rank: rankOf(cause), victims: [place] });
     }
   }
-  for (const said of all) {
-    if (said.verdict === "unknown") continue;
-    for (const cause of causesOf(said)) if (refutes(said, cause)) suspects.delete(keyOfCause(cause));
+  for (const result of all) {
+    if (result.verdict === "unknown") continue;
+    for (const cause of causesOf(result)) if (contradicts(result, cause)) suspects.delete(keyOfCause(cause));
   }
   return [...suspects.values()];
 }
@@ -81,7 +81,7 @@ function suspectsOf(failing: readonly Said[], all: readonly Said[]): Suspect[] {
  * is looked at once for every number that it has shrunk to.
  */
 function* cover(suspects: readonly Suspect[], remaining: ReadonlySet<number>, least: number): Iterable<Suspect> {
-  const adds = ({ victims }: Suspect) => victims.reduce((count, victim) => count + (remaining.has(victim) ? 1 : 0), 0);
+  const adds = ({ victims }: Suspect) => victims.reduce((count, affected) => count + (remaining.has(affected) ? 1 : 0), 0);
   const byGain = Map.groupBy(suspects, adds);
   for (let gain = Math.max(0, ...byGain.keys()); gain >= least; gain -= 1) {
     for (const suspect of (byGain.get(gain) ?? []).toSorted((one, other) => one.rank - other.rank)) {

@@ -1,7 +1,7 @@
-import type { Said } from "./check-result.ts";
+import type { CheckResult } from "./check-result.ts";
 
 /** How the checks of one field of a matrix stand. */
-export interface Field {
+export interface MatrixField {
   readonly reached: number;
   readonly failed: number;
   /** Those of the failed that found no address for the name. */
@@ -9,7 +9,7 @@ export interface Field {
   readonly unknown: number;
 }
 
-export function fieldOf({ verdict, reason }: Said): Field {
+export function fieldOf({ verdict, reason }: CheckResult): MatrixField {
   const failed = verdict === "failed" ? 1 : 0;
   return {
     reached: verdict === "reached" ? 1 : 0,
@@ -19,7 +19,7 @@ export function fieldOf({ verdict, reason }: Said): Field {
   };
 }
 
-export function sum(one: Field | undefined, other: Field): Field {
+export function sum(one: MatrixField | undefined, other: MatrixField): MatrixField {
   if (!one) return other;
   return {
     reached: one.reached + other.reached,

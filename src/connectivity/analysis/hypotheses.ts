@@ -1,4 +1,4 @@
-import type { Said } from "./check-result.ts";
+import type { CheckResult } from "./check-result.ts";
 
 /**
  * What checks can have in common. Of causes that explain the same checks the first is named: a thing before what it is a part of.
@@ -34,36 +34,36 @@ const SCOPES = [
   "port",
   "check",
 ] as const;
-export type Scope = (typeof SCOPES)[number];
+export type CauseScope = (typeof SCOPES)[number];
 
 /** Which of the checks in a scope: those to names that must be looked up, to Services at their addresses, by one address family. */
 type Way = "any" | "lookup" | "service" | "IPv4" | "IPv6";
 
-export interface Cause {
-  readonly scope: Scope;
+export interface Hypothesis {
+  readonly scope: CauseScope;
   readonly names: readonly string[];
   readonly way: Way;
 }
 
-type Scoped = [Scope, ...string[]];
+type Scoped = [CauseScope, ...string[]];
 
 /** A part of what goes on in a scope comes after all that is whole; a port, or a check by itself, says least. */
-export function rankOf({ scope, way }: Cause): number {
+export function rankOf({ scope, way }: Hypothesis): number {
   const last = scope === "port" || scope === "check" ? 3 : 0;
   const part = { lookup: 0, any: 0, service: 1, IPv4: 2, IPv6: 2 }[way];
   return (Math.max(last, part) * SCOPES.length + SCOPES.indexOf(scope)) * 2 + (way === "lookup" ? 0 : 1);
 }
 
-export function keyOfCause({ scope, names, way }: Cause): string {
+export function keyOfCause({ scope, names, way }: Hypothesis): string {
   return `${scope} ${way} ${names.join(" ")}`;
 }
 
 /** Every cause that this check could be a victim of. */
-export function causesOf(said: Said): Cause[] {
-  return scopesOf(said).flatMap(([scope, ...names]) => waysOf(scope, said).map((way) => ({ scope, names, way })));
+export function causesOf(result: CheckResult): Hypothesis[] {
+  return scopesOf(result).flatMap(([scope, ...names]) => waysOf(scope, result).map((way) => ({ scope, names, way })));
 }
 
-const ONE_WAY: ReadonlySet<Scope> = new Set([
+const ONE_WAY: ReadonlySet<CauseScope> = new Set([
   "target",
   "address",
   "endpoints",
@@ -73,11 +73,11 @@ const ONE_WAY: ReadonlySet<Scope> = new Set([
   "pair",
   "source-service",
   "check",
-] satisfies Scope[]);
+] satisfies CauseScope[]);
 /** Where the same name server and the same rules for Services hold. */
-const FROM: ReadonlySet<Scope> = new Set(["source", "from-node", "from-zone", "everything"] satisfies Scope[]);
+const FROM: ReadonlySet<CauseScope> = new Set(["source", "from-node", "from-zone", "everything"] satisfies CauseScope[]);
 
-function waysOf(scope: Scope, { target: { form, what } }: Said): Way[] {
+function waysOf(scope: CauseScope, { target: { form, what } }: CheckResult): Way[] {
   if (ONE_WAY.has(scope)) return ["any"];
   const ways: Way[] = form === "name" ? ["any"] : ["any", form];
   if (!FROM.has(scope)) return ways;
@@ -86,7 +86,7 @@ function waysOf(scope: Scope, { target: { form, what } }: Said): Way[] {
   return ways;
 }
 
-function scopesOf({ check, source, target }: Said): Scoped[] {
+function scopesOf({ check, source, target }: CheckResult): Scoped[] {
   const scopes: Scoped[] = [
     ["everything"],
     ["source", source.name],
@@ -117,7 +117,7 @@ function sidesOf(kind: "node" | "zone", from: string | undefined, to: string | u
 }
 
 /** Whether what the check says speaks against the cause. */
-export function refutes({ verdict, reason, target }: Said, { scope, way }: Cause): boolean {
+export function contradicts({ verdict, reason, target }: CheckResult, { scope, way }: Hypothesis): boolean {
   // A name that was looked up was looked up, also where nobody answered at its address.
   if (way === "lookup") return verdict === "reached" || (verdict === "failed" && reason !== "DNSError");
   if (verdict !== "reached") return false;

@@ -1,16 +1,16 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { blame } from "./common-cause.ts";
+import { commonCauses } from "./common-cause.ts";
 import { type Incident, incidentsOf, overlap } from "./incidents.ts";
-import { saidBy } from "./check-result.ts";
-import { saidThen } from "./results-during.ts";
-import { outagesSeen } from "./outage-window.ts";
-import { ago, check, failing, mended, NOW, nowhere, well } from "../testing/checks.ts";
+import { resultOf } from "./check-result.ts";
+import { resultsDuring } from "./results-during.ts";
+import { outageWindows } from "./outage-window.ts";
+import { ago, check, failing, restoredCheck, NOW, noZones, reachableCheck } from "../testing/checks.ts";
 
 type Check = ReturnType<typeof check>;
 
 const told = (checks: readonly Check[]) =>
-  checks.map((one) => ({ check: one, said: saidBy(one, nowhere, NOW), outages: outagesSeen(one, nowhere, NOW) }));
+  checks.map((one) => ({ check: one, said: resultOf(one, noZones, NOW), outages: outageWindows(one, noZones, NOW) }));
 const incidents = (checks: readonly Check[]) => incidentsOf(told(checks).flatMap(({ outages }) => outages));
 const time = (at: number | undefined) => at && new Date(at).toISOString().slice(11, 19);
 const shown = ({ outages, brokenAfter, brokenBy, mendedAfter, mendedBy, state }: Incident) =>
@@ -26,10 +26,10 @@ test("outages that can have begun together are one incident, and each source nar
   ]);
 });
 
-test("what began together and was not mended together is two", () => {
+test("what began together and was not fixed together is two", () => {
   const bounds = { startedAfter: ago(61), endedAfter: ago(41) };
-  const early = check("a", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(40), bounds));
-  const late = check("b", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(20), { ...bounds, endedAfter: ago(21) }));
+  const early = check("a", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(40), bounds));
+  const late = check("b", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(20), { ...bounds, endedAfter: ago(21) }));
   const found = incidents([early, late]);
   expect(found.map(shown)).toEqual([
     "1 broke 10:59:00-11:00:00, over 11:19:00-11:20:00",
@@ -40,7 +40,7 @@ test("what began together and was not mended together is two", () => {
 
 test("incidents one after the other do not overlap", () => {
   const [last, first] = incidents([
-    check("a", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(40))),
+    check("a", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(40))),
     check("b", "10.0.0.1:80", failing("10.0.0.1:80", ago(40))),
   ]);
   expect(last && first && overlap(last, first)).toBe(false);
@@ -55,18 +55,18 @@ test("an outage whose source fell silent is neither open nor over", () => {
 
 test("what an incident had in common is told from what all checks said then", () => {
   const checks = [
-    check("a", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(40))),
-    check("b", "10.0.0.1:80", mended("10.0.0.1:80", ago(60, 20), ago(40, 20))),
-    check("a", "10.0.0.2:80", well("10.0.0.2:80")),
+    check("a", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(40))),
+    check("b", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60, 20), ago(40, 20))),
+    check("a", "10.0.0.2:80", reachableCheck("10.0.0.2:80")),
     check("b", "10.0.0.2:80", failing("10.0.0.2:80", ago(5))),
   ];
   const all = told(checks);
-  const sentences = incidents(checks).map((incident) => blame(saidThen(all, incident)).map(({ sentence }) => sentence));
+  const sentences = incidents(checks).map((incident) => commonCauses(resultsDuring(all, incident)).map(({ sentence }) => sentence));
   expect(sentences).toEqual([
     [
       "Pod shop/b does not reach 10.0.0.2:80: the one check fails (Connection refused), while it reaches 1 other target and 1 other source reaches this one",
     ],
-    ["10.0.0.1:80 is not reached: both checks fail, from 2 sources (ConnectError), while all of these sources reach other targets"],
+    ["10.0.0.1:80 is unreachable: both checks fail, from 2 sources (ConnectError), while all of these sources reach other targets"],
   ]);
 });
 
@@ -84,7 +84,10 @@ test("every outage is in one incident, whose bounds hold for each of its outages
         check(
           `s${nth}`,
           "10.0.0.1:80",
-          mended("10.0.0.1:80", at(start), at(start + lasts), { startedAfter: at(start - before), endedAfter: at(start + lasts - 1) }),
+          restoredCheck("10.0.0.1:80", at(start), at(start + lasts), {
+            startedAfter: at(start - before),
+            endedAfter: at(start + lasts - 1),
+          }),
         ),
       );
       const found = incidents(checks);
@@ -103,16 +106,16 @@ test("every outage is in one incident, whose bounds hold for each of its outages
 
 test("a check that nobody tried while an incident lasted was not well then", () => {
   const refused = { type: "Reachable", status: "Unknown", reason: "TargetRefused", message: "A loopback address" } as const;
-  const silent = { type: "Reachable", status: "Unknown", reason: "Stale", message: "Nothing has been heard" } as const;
-  const { successes = [] } = well("10.0.0.3:80", ago(30));
+  const silent = { type: "Reachable", status: "Unknown", reason: "Stale", message: "Source web has not reported" } as const;
+  const { successes = [] } = reachableCheck("10.0.0.3:80", ago(30));
   const all = told([
     check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9))),
     check("a", "127.0.0.1:80", { conditions: [{ ...refused, lastTransitionTime: ago(5) }] }),
     check("b", "10.0.0.2:80", {}),
     check("b", "10.0.0.3:80", { successes, conditions: [{ ...silent, lastTransitionTime: ago(20) }] }),
-    check("b", "10.0.0.4:80", { ...well("10.0.0.4:80", ago(3)), conditions: [{ ...silent, lastTransitionTime: ago(2) }] }),
+    check("b", "10.0.0.4:80", { ...reachableCheck("10.0.0.4:80", ago(3)), conditions: [{ ...silent, lastTransitionTime: ago(2) }] }),
   ]);
   const [incident] = incidentsOf(all.flatMap(({ outages }) => outages));
-  const verdicts = incident && saidThen(all, incident).map(({ verdict }) => verdict);
+  const verdicts = incident && resultsDuring(all, incident).map(({ verdict }) => verdict);
   expect(verdicts).toEqual(["failed", "unknown", "unknown", "unknown", "reached"]);
 });

@@ -1,15 +1,15 @@
-import type { SeenOutage } from "./outage-window.ts";
+import type { OutageWindow } from "./outage-window.ts";
 
 /** Outages that can have begun at one moment, and ended at one: as far as their sources can tell, one event. Times are in milliseconds. */
 export interface Incident {
-  readonly outages: readonly SeenOutage[];
+  readonly outages: readonly OutageWindow[];
   /** It broke after this, by the source that saw it work last. */
   readonly brokenAfter?: number;
   /** And by this, by the source that saw it fail first. */
   readonly brokenBy: number;
   readonly mendedAfter: number;
   readonly mendedBy?: number;
-  readonly state: SeenOutage["state"];
+  readonly state: OutageWindow["state"];
 }
 
 /** Clocks of nodes differ by that much without anybody minding. */
@@ -18,23 +18,23 @@ const SKEW_MS = 5_000;
 const LONGEST_WINDOW_MS = 180_000;
 const USUAL_WINDOW_MS = 60_000;
 
-type WindowOf = (outage: SeenOutage) => readonly [from: number, to: number];
+type WindowOf = (outage: OutageWindow) => readonly [from: number, to: number];
 
 const whenItBroke: WindowOf = ({ brokenAfter, brokenBy }) => [brokenAfter ?? brokenBy - USUAL_WINDOW_MS, brokenBy];
-const whenItWasMended: WindowOf = ({ mendedAfter, mendedBy = mendedAfter }) => [mendedAfter, mendedBy];
+const whenItWasRestored: WindowOf = ({ mendedAfter, mendedBy = mendedAfter }) => [mendedAfter, mendedBy];
 
 /** As few moments as explain all beginnings and all ends. Newest first. */
-export function incidentsOf(outages: readonly SeenOutage[]): Incident[] {
+export function incidentsOf(outages: readonly OutageWindow[]): Incident[] {
   return together(outages, whenItBroke)
     .flatMap((begun) => Array.from(Map.groupBy(begun, ({ state }) => state)))
-    .flatMap(([state, begun]) => (state === "over" ? together(begun, whenItWasMended) : [begun]))
+    .flatMap(([state, begun]) => (state === "over" ? together(begun, whenItWasRestored) : [begun]))
     .map(incident)
     .toSorted((one, other) => other.brokenBy - one.brokenBy);
 }
 
 /** Groups with a moment that lies in the windows of all their members: the end of the earliest window, for as long as others were open then. */
-function together(outages: readonly SeenOutage[], windowOf: WindowOf): SeenOutage[][] {
-  const groups: SeenOutage[][] = [];
+function together(outages: readonly OutageWindow[], windowOf: WindowOf): OutageWindow[][] {
+  const groups: OutageWindow[][] = [];
   let moment = -Infinity;
   for (const outage of outages.toSorted((one, other) => windowOf(one)[1] - windowOf(other)[1])) {
     const [from, to] = windowOf(outage);
@@ -48,18 +48,18 @@ function together(outages: readonly SeenOutage[], windowOf: WindowOf): SeenOutag
   return groups;
 }
 
-function incident(outages: readonly SeenOutage[]): Incident {
+function incident(outages: readonly OutageWindow[]): Incident {
   const brokenBy = Math.min(...outages.map((outage) => outage.brokenBy));
   const before = outages.flatMap(({ brokenAfter }) => (brokenAfter !== undefined && brokenAfter <= brokenBy ? [brokenAfter] : []));
   const ends = outages.flatMap(({ mendedBy }) => mendedBy ?? []);
-  const mendedBy = ends.length > 0 ? Math.min(...ends) : undefined;
+  const restoredBy = ends.length > 0 ? Math.min(...ends) : undefined;
   const lastFailure = Math.max(...outages.map(({ mendedAfter }) => mendedAfter));
   return {
     outages,
     ...(before.length > 0 && { brokenAfter: Math.max(...before) }),
     brokenBy,
-    mendedAfter: Math.min(lastFailure, mendedBy ?? lastFailure),
-    ...(mendedBy !== undefined && { mendedBy }),
+    mendedAfter: Math.min(lastFailure, restoredBy ?? lastFailure),
+    ...(restoredBy !== undefined && { mendedBy: restoredBy }),
     state: outages[0]?.state ?? "over",
   };
 }

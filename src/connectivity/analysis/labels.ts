@@ -1,12 +1,12 @@
-import type { Said, SaidSource, SaidTarget } from "./check-result.ts";
-import { type Cause, isService, serviceOf } from "./hypotheses.ts";
+import type { CheckResult, ResultSource, ResultTarget } from "./check-result.ts";
+import { type Hypothesis, isService, serviceOf } from "./hypotheses.ts";
 
-export function sourceLabel({ kind, name }: SaidSource): string {
+export function sourceLabel({ kind, name }: ResultSource): string {
   return `${kind} ${name}`;
 }
 
 /** `10.0.0.5:80 (endpoint of Service shop/web on node n2)` */
-export function targetLabel({ endpoint, what, node }: SaidTarget): string {
+export function targetLabel({ endpoint, what, node }: ResultTarget): string {
   const service = serviceOf(what);
   const role = service === "" ? "" : isService(what) ? `Service ${service}` : `endpoint of Service ${service}`;
   const place = what.startsWith("node/") ? what.replace("/", " ") : node === undefined ? "" : `on node ${node}`;
@@ -14,17 +14,17 @@ export function targetLabel({ endpoint, what, node }: SaidTarget): string {
   return about === "" ? endpoint : `${endpoint} (${about})`;
 }
 
-/** What a source, a target, a node, a zone or a way through all of them is called. `victim` is any check that the cause explains. */
-export function noun({ scope, names: [name = ""], way }: Cause, { source, target }: Said): string {
+/** What a source, a target, a node, a zone or a way through all of them is called. */
+export function scopeLabel({ scope, names: [name = ""], way }: Hypothesis, { source, target }: CheckResult): string {
   const kind = scope.endsWith("zone") ? "zone" : "node";
-  const thing = scope === "source" ? sourceLabel(source) : scope === "target" ? target.endpoint : `${kind} ${name}`;
-  if (way === "any") return thing;
+  const component = scope === "source" ? sourceLabel(source) : scope === "target" ? target.endpoint : `${kind} ${name}`;
+  if (way === "any") return component;
   const part = way === "lookup" ? "the name server" : way === "service" ? "the way to Services" : way;
-  return scope === "everything" ? part : `${part} of ${thing}`;
+  return scope === "everything" ? part : `${part} of ${component}`;
 }
 
 /** `Connection refused`, or `Connection refused 8, Connection timed out 4`. */
-export function reasons(failing: readonly Said[]): string {
+export function reasons(failing: readonly CheckResult[]): string {
   const counts = Array.from(
     Map.groupBy(failing, ({ why, reason }) => why || reason),
     ([why, of]) => ({ why, count: of.length }),
@@ -36,7 +36,7 @@ export function reasons(failing: readonly Said[]): string {
 }
 
 /** `a, b, c and 4 more` */
-export function listed(names: readonly string[], most = 3): string {
+export function joinList(names: readonly string[], most = 3): string {
   const more = names.length - most;
   // One more takes no more room than saying so.
   if (more > 1) return `${names.slice(0, most).join(", ")} and ${more} more`;
@@ -44,11 +44,11 @@ export function listed(names: readonly string[], most = 3): string {
 }
 
 /** `1 check`, `4 checks` */
-export function counted(number: number, what: string): string {
+export function plural(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
-export function capital(text: string): string {
+export function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 

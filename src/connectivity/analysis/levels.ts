@@ -1,21 +1,21 @@
-import { type Field, fieldOf, sum } from "./field.ts";
-import type { Said } from "./check-result.ts";
+import { type MatrixField, fieldOf, sum } from "./field.ts";
+import type { CheckResult } from "./check-result.ts";
 
 /** What the sources and targets of a matrix are put together by. */
-export type Level = "name" | "node" | "zone" | "verdict";
+export type MatrixLevel = "name" | "node" | "zone" | "verdict";
 
 interface Sorters {
-  readonly row: (said: Said) => string;
-  readonly column: (said: Said) => string;
+  readonly row: (result: CheckResult) => string;
+  readonly column: (result: CheckResult) => string;
 }
 
-const sourceName = ({ source: { kind, name } }: Said) => `${kind} ${name}`;
-const targetName = ({ target: { endpoint } }: Said) => endpoint;
+const sourceName = ({ source: { kind, name } }: CheckResult) => `${kind} ${name}`;
+const targetName = ({ target: { endpoint } }: CheckResult) => endpoint;
 
-const SORTERS: Readonly<Record<Exclude<Level, "verdict">, Sorters>> = {
+const SORTERS: Readonly<Record<Exclude<MatrixLevel, "verdict">, Sorters>> = {
   name: { row: sourceName, column: targetName },
   node: {
-    row: (said) => (said.source.node === undefined ? sourceName(said) : `node ${said.source.node}`),
+    row: (result) => (result.source.node === undefined ? sourceName(result) : `node ${result.source.node}`),
     column: ({ target: { node, what, endpoint } }) =>
       node !== undefined ? `node ${node}` : what === "host" ? endpoint : what.replace("/", " "),
   },
@@ -26,24 +26,24 @@ const SORTERS: Readonly<Record<Exclude<Level, "verdict">, Sorters>> = {
 };
 
 /** The name of the row and of the column in which a check stands. */
-export function sortersOf(said: readonly Said[], level: Level): Sorters {
+export function groupKeys(result: readonly CheckResult[], level: MatrixLevel): Sorters {
   if (level !== "verdict") return SORTERS[level];
-  const rows = standings(said, sourceName);
-  const columns = standings(said, targetName);
+  const rows = standings(result, sourceName);
+  const columns = standings(result, targetName);
   return { row: (one) => rows.get(sourceName(one)) ?? "", column: (one) => columns.get(targetName(one)) ?? "" };
 }
 
 /** How each source or target stands as a whole. */
-function standings(said: readonly Said[], nameOf: (said: Said) => string): Map<string, string> {
-  const totals = new Map<string, Field>();
-  for (const one of said) totals.set(nameOf(one), sum(totals.get(nameOf(one)), fieldOf(one)));
+function standings(result: readonly CheckResult[], nameOf: (result: CheckResult) => string): Map<string, string> {
+  const totals = new Map<string, MatrixField>();
+  for (const one of result) totals.set(nameOf(one), sum(totals.get(nameOf(one)), fieldOf(one)));
   const counts = Map.groupBy(totals, ([, field]) => standingOf(field));
   return new Map(
     Array.from(counts, ([standing, members]) => members.map(([name]) => [name, `${members.length} ${standing}`] as const)).flat(),
   );
 }
 
-function standingOf({ reached, failed, unknown }: Field): string {
-  if (failed > 0) return reached > 0 ? "with some that fail" : "with all failing";
-  return unknown > 0 ? "with some unknown" : "with all well";
+function standingOf({ reached, failed, unknown }: MatrixField): string {
+  if (failed > 0) return reached > 0 ? "with some failing" : "with all failing";
+  return unknown > 0 ? "with some unknown" : "with all reachable";
 }

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { said, source, target } from "../testing/check-results.ts";
+import { checkResult, source, target } from "../testing/check-results.ts";
 import { type Matrix, matrixOf } from "./matrix.ts";
-import type { Said } from "./check-result.ts";
+import type { CheckResult } from "./check-result.ts";
 
 const sources = Array.from({ length: 500 }, (_, at) => source(`${at < 250 ? "a" : "b"}/n${at}`));
 const targets = sources.map(({ name, node, zone }, at) => target(`10.0.${at >> 8}.${at & 255}:80`, `node/${name}`, `${zone}/${node}`));
 
 /** Each source tries three targets. */
-function sparse(fails: (one: Said) => boolean): Said[] {
+function sparse(fails: (one: CheckResult) => boolean): CheckResult[] {
   return sources.flatMap((from, at) =>
     [1, 7, 260].map((step) => {
-      const one = said(from, targets[(at + step) % 500] ?? target(":1"), "reached");
-      return fails(one) ? said(one.source, one.target, "failed") : one;
+      const one = checkResult(from, targets[(at + step) % 500] ?? target(":1"), "reached");
+      return fails(one) ? checkResult(one.source, one.target, "failed") : one;
     }),
   );
 }
@@ -27,7 +27,11 @@ function drawn({ rows, fields }: Matrix): string[] {
 test("a small matrix is shown as it is, in the order in which people count", () => {
   const [n2, n10] = [source("a/n2"), source("a/n10")];
   const [web, dns] = [target("10.0.0.1:80"), target("dns.example:53")];
-  const matrix = matrixOf([said(n10, web, "failed"), said(n2, web, "reached"), said(n2, dns, "failed", "No such name")]);
+  const matrix = matrixOf([
+    checkResult(n10, web, "failed"),
+    checkResult(n2, web, "reached"),
+    checkResult(n2, dns, "failed", "No such name"),
+  ]);
   expect(drawn(matrix)).toEqual(["node n2: 1/0 0/1", "node n10: 0/1 -"]);
   expect(matrix.columns).toEqual([{ names: ["10.0.0.1:80"] }, { names: ["dns.example:53"] }]);
   expect(matrix.fields[0]?.[1]).toEqual({ reached: 0, failed: 1, lookups: 1, unknown: 0 });
@@ -55,7 +59,7 @@ test("where what fails is not alike, zones are what is shown", () => {
 });
 
 /** The same without a word on where things are. */
-const placeless = ({ source: { kind, name }, target: { endpoint, host, port, form }, verdict, ...rest }: Said): Said => ({
+const placeless = ({ source: { kind, name }, target: { endpoint, host, port, form }, verdict, ...rest }: CheckResult): CheckResult => ({
   ...rest,
   source: { kind, name },
   target: { endpoint, host, port, form, what: "host" },
@@ -65,5 +69,5 @@ const placeless = ({ source: { kind, name }, target: { endpoint, host, port, for
 test("and without zones, how many stand how", () => {
   const matrix = matrixOf(sparse((one) => one.source.zone !== one.target.zone).map(placeless));
   expect(matrix.by).toBe("verdict");
-  expect(drawn(matrix)).toEqual(["6 with all well: - 18/0", "494 with some that fail: 18/0 968/496"]);
+  expect(drawn(matrix)).toEqual(["6 with all reachable: - 18/0", "494 with some failing: 18/0 968/496"]);
 });

@@ -1,6 +1,6 @@
-import { type Level, sortersOf } from "./levels.ts";
-import { type Field, fieldOf, sum } from "./field.ts";
-import type { Said } from "./check-result.ts";
+import { type MatrixLevel, groupKeys } from "./levels.ts";
+import { type MatrixField, fieldOf, sum } from "./field.ts";
+import type { CheckResult } from "./check-result.ts";
 
 /** One row or column: a source or a target, or several that look the same. */
 export interface Band {
@@ -11,48 +11,48 @@ export interface Matrix {
   readonly rows: readonly Band[];
   readonly columns: readonly Band[];
   /** By row, then column; undefined where nobody tries. */
-  readonly fields: readonly (readonly (Field | undefined)[])[];
+  readonly fields: readonly (readonly (MatrixField | undefined)[])[];
   /** What one name in a row or a column stands for. */
-  readonly by: Level;
+  readonly by: MatrixLevel;
 }
 
 /** What people still read at a glance, and what fits on a screen. */
 const MOST = { rows: 24, columns: 20 };
-const LEVELS: readonly Level[] = ["name", "node", "zone"];
+const LEVELS: readonly MatrixLevel[] = ["name", "node", "zone"];
 
 /**
  * Sources times targets. A small matrix is shown as it is. In a large one, rows in which the same fields are in trouble become one, and so do
  * columns; where that is still too much, whole nodes or zones become one.
  */
-export function matrixOf(said: readonly Said[], most = MOST): Matrix {
-  const small = gridOf(said, "name");
+export function matrixOf(result: readonly CheckResult[], most = MOST): Matrix {
+  const small = gridOf(result, "name");
   if (small.rows.length <= most.rows && small.columns.length <= most.columns)
     return drawn(small, [...small.rows.keys()].map(alone), [...small.columns.keys()].map(alone));
   for (const level of LEVELS) {
-    const folded = fold(level === "name" ? small : gridOf(said, level));
+    const folded = fold(level === "name" ? small : gridOf(result, level));
     // Where all are in one place, the place tells nothing.
     const tells = folded.rows.length + folded.columns.length > 2 || level === "name";
     if (tells && folded.rows.length <= most.rows && folded.columns.length <= most.columns) return folded;
   }
-  return fold(gridOf(said, "verdict"));
+  return fold(gridOf(result, "verdict"));
 }
 
 /** Fields by row and column; most of a large mesh is not tried. */
 interface Grid {
   readonly rows: readonly string[];
   readonly columns: readonly string[];
-  readonly fields: ReadonlyMap<number, Field>;
-  readonly by: Level;
+  readonly fields: ReadonlyMap<number, MatrixField>;
+  readonly by: MatrixLevel;
 }
 
-function gridOf(said: readonly Said[], level: Level): Grid {
-  const { row, column } = sortersOf(said, level);
-  const rows = inOrder(said.map(row));
-  const columns = inOrder(said.map(column));
+function gridOf(result: readonly CheckResult[], level: MatrixLevel): Grid {
+  const { row, column } = groupKeys(result, level);
+  const rows = inOrder(result.map(row));
+  const columns = inOrder(result.map(column));
   const rowAt = placesOf(rows);
   const columnAt = placesOf(columns);
-  const fields = new Map<number, Field>();
-  for (const one of said) {
+  const fields = new Map<number, MatrixField>();
+  for (const one of result) {
     const at = (rowAt.get(row(one)) ?? 0) * columns.length + (columnAt.get(column(one)) ?? 0);
     fields.set(at, sum(fields.get(at), fieldOf(one)));
   }
@@ -65,25 +65,25 @@ function fold(grid: Grid): Matrix {
   const inRow = rows.map((): string[] => []);
   const inColumn = columns.map((): string[] => []);
   for (const [at, field] of fields) {
-    const trouble = troubleOf(field);
-    if (trouble === "") continue;
+    const problem = problemOf(field);
+    if (problem === "") continue;
     const [row, column] = [Math.floor(at / columns.length), at % columns.length];
-    inRow[row]?.push(`${column} ${trouble}`);
-    inColumn[column]?.push(`${row} ${trouble}`);
+    inRow[row]?.push(`${column} ${problem}`);
+    inColumn[column]?.push(`${row} ${problem}`);
   }
   return drawn(grid, alike(inRow), alike(inColumn));
 }
 
 type Groups = readonly (readonly number[])[];
 
-function alike(troubles: readonly (readonly string[])[]): Groups {
-  return Array.from(Map.groupBy(troubles.keys(), (place) => troubles[place]?.toSorted().join(",")).values());
+function alike(problems: readonly (readonly string[])[]): Groups {
+  return Array.from(Map.groupBy(problems.keys(), (place) => problems[place]?.toSorted().join(",")).values());
 }
 
 function drawn({ rows, columns, fields, by }: Grid, down: Groups, across: Groups): Matrix {
   const bandOf = new Map(across.flatMap((places, band) => places.map((place) => [place, band] as const)));
   const lineOf = new Map(down.flatMap((places, line) => places.map((place) => [place, line] as const)));
-  const drawing: (Field | undefined)[][] = down.map(() => across.map(() => undefined));
+  const drawing: (MatrixField | undefined)[][] = down.map(() => across.map(() => undefined));
   for (const [at, field] of fields) {
     const line = drawing[lineOf.get(Math.floor(at / columns.length)) ?? 0];
     const band = bandOf.get(at % columns.length) ?? 0;
@@ -96,7 +96,7 @@ function named(groups: Groups, names: readonly string[]): Band[] {
   return groups.map((places) => ({ names: places.flatMap((place) => names[place] ?? []) }));
 }
 
-function troubleOf({ reached, failed, lookups, unknown }: Field): string {
+function problemOf({ reached, failed, lookups, unknown }: MatrixField): string {
   return failed + unknown === 0 ? "" : [reached > 0, failed > lookups, lookups > 0, unknown > 0].map(Number).join("");
 }
 

@@ -1,14 +1,14 @@
-import type { Said } from "./check-result.ts";
-import { capital, distinct, listed, sourceLabel } from "./labels.ts";
+import type { CheckResult } from "./check-result.ts";
+import { capitalize, distinct, joinList, sourceLabel } from "./labels.ts";
 
 /** Why some checks tell nothing, one sentence for each reason. */
-export interface Silence {
+export interface NoResultGroup {
   readonly reason: string;
-  readonly checks: readonly Said[];
+  readonly checks: readonly CheckResult[];
   readonly sentence: string;
 }
 
-export function silences(all: readonly Said[]): Silence[] {
+export function noResultGroups(all: readonly CheckResult[]): NoResultGroup[] {
   const unknown = all.filter(({ verdict }) => verdict === "unknown");
   const groups = [
     ...Map.groupBy(unknown, ({ reason, message }) =>
@@ -20,12 +20,12 @@ export function silences(all: readonly Said[]): Silence[] {
     .toSorted((one, other) => other.checks.length - one.checks.length);
 }
 
-function sentence(checks: readonly Said[]): string {
+function sentence(checks: readonly CheckResult[]): string {
   const [first] = checks;
   const many = checks.length === 1 ? "1 check" : `${checks.length} checks`;
   const sources = distinct(checks.map(({ source }) => sourceLabel(source)));
   if (first?.reason === "Stale")
-    return `${capital(listed(sources))} ${sources.length === 1 ? "tells" : "tell"} nothing any more (${many}): what ${sources.length === 1 ? "it reaches" : "they reach"} is not known`;
-  if (first?.reason === "NoResultYet") return `${many} of ${listed(sources)} ${checks.length === 1 ? "has" : "have"} no result yet`;
-  return `${many} ${checks.length === 1 ? "is" : "are"} not tried, ${listed(checks.map(({ check }) => check))}: ${first?.message ?? ""}`;
+    return `${capitalize(joinList(sources))} no longer ${sources.length === 1 ? "reports" : "report"} (${many}): the results are unknown`;
+  if (first?.reason === "NoResultYet") return `${many} of ${joinList(sources)} ${checks.length === 1 ? "has" : "have"} no result yet`;
+  return `${many} ${checks.length === 1 ? "does" : "do"} not run, ${joinList(checks.map(({ check }) => check))}: ${first?.message ?? ""}`;
 }

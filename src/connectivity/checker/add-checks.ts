@@ -9,15 +9,15 @@ import type { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
-import { Journal } from "../journal/journal.ts";
+import { CheckJournal } from "../journal/journal.ts";
 import { probe } from "../probe/probe.ts";
-import type { RoundsOptions } from "../probe/scheduler.ts";
-import { CheckSource, type CheckSourceOptions } from "./checker.ts";
+import type { ProbeSchedulerOptions } from "../probe/scheduler.ts";
+import { Checker, type CheckerOptions } from "./checker.ts";
 import { STATUS_RULES } from "./status-rules.ts";
-import { tryFromMemory } from "./offline.ts";
+import { probeWithoutApi } from "./offline.ts";
 
-export interface ChecksOptions extends Pick<CheckSourceOptions, "targetOf" | "events" | "allowed" | "intervalMs"> {
-  probe?: RoundsOptions["probe"];
+export interface ChecksOptions extends Pick<CheckerOptions, "targetOf" | "events" | "allowed" | "intervalMs"> {
+  probe?: ProbeSchedulerOptions["probe"];
   manager: Manager;
   client: KubeClient;
   log: Log;
@@ -45,7 +45,7 @@ export interface Checks {
 /** The checks of this source, for as long as the manager runs. */
 export function addChecks({ manager, client, log, name, selection, stateDirectory, ...options }: ChecksOptions): Checks {
   const { allowed } = options;
-  const tryOnce: RoundsOptions["probe"] = (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed });
+  const tryOnce: ProbeSchedulerOptions["probe"] = (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed });
   const source = { probe: tryOnce, ...options };
   const checks = manager.lateCache(PodNetworkConnectivityCheck, {
     ...selection,
@@ -62,9 +62,9 @@ export function addChecks({ manager, client, log, name, selection, stateDirector
     ...STATUS_RULES,
   });
   const claimant = { name: `${name}-${randomBytes(4).toString("hex")}`, started: metaTime(new Date()) };
-  let opened: ReturnType<typeof Journal.open> | undefined;
+  let opened: ReturnType<typeof CheckJournal.open> | undefined;
   let trying: Promise<void> | undefined;
-  const open = () => (opened ??= Journal.open(stateDirectory, { log }));
+  const open = () => (opened ??= CheckJournal.open(stateDirectory, { log }));
   manager.add(writer, { stage: "writers" });
   manager.add({
     name: "checks",
@@ -72,7 +72,7 @@ export function addChecks({ manager, client, log, name, selection, stateDirector
       const { journal, recovered } = await open();
       await trying;
       try {
-        await new CheckSource({ ...source, claimant, log, checks, writer, journal, recovered }).run(signal);
+        await new Checker({ ...source, claimant, log, checks, writer, journal, recovered }).run(signal);
       } finally {
         await journal.close();
       }
@@ -83,7 +83,7 @@ export function addChecks({ manager, client, log, name, selection, stateDirector
     async tryUntilRead(signal, read) {
       const { journal, recovered } = await open();
       if (read.aborted) return;
-      await (trying = tryFromMemory(recovered, { ...source, journal }, AbortSignal.any([signal, read])));
+      await (trying = probeWithoutApi(recovered, { ...source, journal }, AbortSignal.any([signal, read])));
       if (!read.aborted) await journal.close();
     },
   };
@@ -97,7 +97,7 @@ function awaitingKind(log: Log): Pick<Log, "info" | "warn" | "error"> {
       log.warn(fields, text);
       return;
     }
-    if (!said) log.warn("the cluster has no PodNetworkConnectivityChecks yet; waiting for `plumbline crds` to be applied");
+    if (!said) log.warn("CRD PodNetworkConnectivityCheck is not installed; waiting, apply the output of `plumbline crds`");
     said = true;
   };
   return { info: log.info.bind(log), error: log.error.bind(log), warn: warn as Log["warn"] };

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { checkpointMark, retiredMark } from "../../api/annotations.ts";
-import { MINUTE, pass, TARGET, useSourceStage } from "../testing/checker-harness.ts";
+import { checkpointAnnotation, retiredAnnotation } from "../../api/annotations.ts";
+import { MINUTE, pass, TARGET, useCheckerHarness } from "../testing/checker-harness.ts";
 
-const stage = useSourceStage();
+const stage = useCheckerHarness();
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -101,7 +101,7 @@ test("one that was called Stale while its source was gone has flipped when the n
 
 test("Stale, which the controller said before this source had anything to write, is taken back with the next result", async () => {
   vi.spyOn(Math, "random").mockReturnValue(0.9);
-  const key = stage().add("c", TARGET, { annotations: { [checkpointMark]: "600" } });
+  const key = stage().add("c", TARGET, { annotations: { [checkpointAnnotation]: "600" } });
   await stage().start();
   await pass(3 * MINUTE);
   await stage().end();
@@ -148,7 +148,7 @@ test("what was given up before is not tried while the API is away, although it w
   await stage().start();
   await pass(2 * MINUTE);
   stage().api.edit(key, ({ metadata }) => ({
-    metadata: { ...metadata, annotations: { [retiredMark]: "2026-11-16T08:02:00Z" } },
+    metadata: { ...metadata, annotations: { [retiredAnnotation]: "2026-11-16T08:02:00Z" } },
   }));
   await pass(MINUTE);
   expect(stage().verdict(key)).toBe("Unknown Retired");

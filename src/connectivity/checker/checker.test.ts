@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { checkpointMark, retiredMark } from "../../api/annotations.ts";
+import { checkpointAnnotation, retiredAnnotation } from "../../api/annotations.ts";
 import { checksUnreachable } from "../metrics.ts";
-import { MINUTE, pass, TARGET, useSourceStage } from "../testing/checker-harness.ts";
+import { MINUTE, pass, TARGET, useCheckerHarness } from "../testing/checker-harness.ts";
 
-const stage = useSourceStage();
+const stage = useCheckerHarness();
 const unreachable = async () => (await checksUnreachable.get()).values[0]?.value ?? 0;
 
 test("a check is tried every minute, and only by its own source", async () => {
@@ -37,7 +37,7 @@ test("an outage is written when it begins and when it ends, with the times at wh
   await pass(30 * MINUTE);
   expect(stage().told).toEqual([
     `c ConnectivityOutageDetected Failed connect to ${TARGET}; No route to host (since ${outage?.start})`,
-    `c ConnectivityRestored ${TARGET}: ${over?.message} (the outage since ${outage?.start})`,
+    `c ConnectivityRestored ${TARGET}: ${over?.message} (outage since ${outage?.start})`,
   ]);
 });
 
@@ -143,13 +143,9 @@ test("an edit that leaves the target as it is counts as observed, without a new 
 });
 
 test.each([
-  ["10.0.0.1", "InvalidTarget", 'Target "10.0.0.1": the port is missing; a target is host:port'],
-  ["127.0.0.1:22", "TargetRefused", "127.0.0.1 is a loopback address, which checks try only with --allow-target 127.0.0.1/32"],
-  [
-    "169.254.169.254:80",
-    "TargetRefused",
-    "169.254.169.254 is a link-local address, which checks try only with --allow-target 169.254.169.254/32",
-  ],
+  ["10.0.0.1", "InvalidTarget", 'Target "10.0.0.1": port missing; use host:port'],
+  ["127.0.0.1:22", "TargetRefused", "127.0.0.1 is a loopback address; allow it with --allow-target 127.0.0.1/32"],
+  ["169.254.169.254:80", "TargetRefused", "169.254.169.254 is a link-local address; allow it with --allow-target 169.254.169.254/32"],
 ])("%s is never tried, and the check says why: %s", async (target, reason, message) => {
   const key = stage().add("c", target);
   await stage().start();
@@ -178,12 +174,12 @@ test("a retired check is not tried, keeps its history, and goes on when it is wa
   await pass(2 * MINUTE);
   const annotate = (annotations: Record<string, string>) =>
     stage().api.edit(key, ({ metadata }) => ({ metadata: { ...metadata, annotations } }));
-  annotate({ [retiredMark]: "2026-11-16T08:02:00Z" });
+  annotate({ [retiredAnnotation]: "2026-11-16T08:02:00Z" });
   await pass(1_000);
   expect(stage().condition(key)).toMatchObject({
     status: "Unknown",
     reason: "Retired",
-    message: "Not tried any more since 2026-11-16T08:02:00Z: its mesh no longer asks for it",
+    message: "Stopped at 2026-11-16T08:02:00Z: its mesh no longer requires it",
   });
   const tried = stage().tried.length;
   await pass(10 * MINUTE);
@@ -196,18 +192,18 @@ test("a retired check is not tried, keeps its history, and goes on when it is wa
 
 test("a source that cannot try says so while there is no result, and no outage opens", async () => {
   const key = stage().add("c");
-  stage().broken.set(TARGET, "fault The source itself is out of file descriptors (EMFILE)");
+  stage().broken.set(TARGET, "fault The checker is out of file descriptors (EMFILE)");
   await stage().start();
   await pass(3 * MINUTE);
   expect(stage().condition(key)).toMatchObject({
     status: "Unknown",
     reason: "NoResultYet",
-    message: "There is no result yet: The source itself is out of file descriptors (EMFILE)",
+    message: "No result yet: The checker is out of file descriptors (EMFILE)",
   });
   expect(stage().api.take()).toEqual([`patchStatus ${key}`]);
   stage().broken.clear();
   await pass(2 * MINUTE);
-  stage().broken.set(TARGET, "fault The source itself is out of file descriptors (EMFILE)");
+  stage().broken.set(TARGET, "fault The checker is out of file descriptors (EMFILE)");
   await pass(1.5 * MINUTE);
   expect(stage().verdict(key)).toBe("True ConnectDone");
   expect(stage().outages(key)).toEqual([]);
@@ -217,12 +213,12 @@ test("of a target that could not be tried several times in a row nobody claims t
   const key = stage().add("c");
   await stage().start();
   await pass(2 * MINUTE);
-  stage().broken.set(TARGET, "fault The source itself is out of file descriptors (EMFILE)");
+  stage().broken.set(TARGET, "fault The checker is out of file descriptors (EMFILE)");
   await pass(10 * MINUTE);
   expect(stage().condition(key)).toMatchObject({
     status: "Unknown",
     reason: "SourceFault",
-    message: "The source itself is out of file descriptors (EMFILE)",
+    message: "The checker is out of file descriptors (EMFILE)",
   });
   stage().api.take();
   await pass(60 * MINUTE);
@@ -264,7 +260,7 @@ test("a check that is deleted is neither tried nor written any more", async () =
 });
 
 test("while nothing happens, a check is written once per checkpoint, and the lists come out whole", async () => {
-  const [often, seldom] = [stage().add("often"), stage().add("seldom", "10.0.0.2:80", { annotations: { [checkpointMark]: "600" } })];
+  const [often, seldom] = [stage().add("often"), stage().add("seldom", "10.0.0.2:80", { annotations: { [checkpointAnnotation]: "600" } })];
   await stage().start();
   stage().api.take();
   await pass(120 * MINUTE);
@@ -278,7 +274,7 @@ test("while nothing happens, a check is written once per checkpoint, and the lis
 });
 
 test("checks that failed together are not refreshed together", async () => {
-  const annotations = { [checkpointMark]: "600" };
+  const annotations = { [checkpointAnnotation]: "600" };
   for (let n = 0; n < 60; n++) stage().add(`c${n}`, `10.0.1.${n}:80`, { annotations });
   await stage().start();
   stage().broken.set("80", "No route to host");
@@ -294,7 +290,7 @@ test("checks that failed together are not refreshed together", async () => {
 });
 
 test("the last word is written at the end", async () => {
-  const key = stage().add("c", TARGET, { annotations: { [checkpointMark]: "600" } });
+  const key = stage().add("c", TARGET, { annotations: { [checkpointAnnotation]: "600" } });
   await stage().start();
   await pass(5 * MINUTE);
   const tried = stage().tried.length;

@@ -3,55 +3,55 @@ import { keyOf } from "../../api/kind.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { endsWithin } from "../../kube/controller/ending.ts";
+import { settlesWithin } from "../../kube/controller/ending.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
 import { lastResultOf, reachableOf } from "../activity.ts";
 import { type Attempt, INTERVAL_MS } from "../attempt.ts";
-import { type History, nextSeq } from "../history/history.ts";
-import { newsOf } from "../history/transition.ts";
-import { doubt, present, reduce } from "../history/reduce.ts";
+import { type CheckHistory, nextSeq } from "../history/history.ts";
+import { transitionBetween } from "../history/transition.ts";
+import { markUnknown, historyState, reduce } from "../history/reduce.ts";
 import { statusOf } from "../history/status.ts";
-import type { Journal } from "../journal/journal.ts";
-import type { Remembered } from "../journal/replay.ts";
-import { retiredMark } from "../../api/annotations.ts";
-import { Rounds, type RoundsOptions } from "../probe/scheduler.ts";
+import type { CheckJournal } from "../journal/journal.ts";
+import type { JournalEntry } from "../journal/replay.ts";
+import { retiredAnnotation } from "../../api/annotations.ts";
+import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.ts";
 import type { Target } from "../probe/target.ts";
 import { checksUnreachable } from "../metrics.ts";
-import { aimAt, type Idle } from "./probe-target.ts";
+import { probeTarget, type NotProbed } from "./probe-target.ts";
 import { checkpointMs } from "./checkpoint.ts";
-import { type Claim, claimOn, type Claimant } from "./writer-claim.ts";
-import { recall } from "./recall.ts";
-import { Rivals } from "./other-writers.ts";
-import { tellings, type Told } from "../outage-events.ts";
-import { tryFromMemory } from "./offline.ts";
+import { type WriterClaim, claimCheck, type CheckWriter } from "./writer-claim.ts";
+import { restoreHistory } from "./recall.ts";
+import { OtherWriters } from "./other-writers.ts";
+import { outageEvents, type RecordedOutages } from "../outage-events.ts";
+import { probeWithoutApi } from "./offline.ts";
 
 type Check = PodNetworkConnectivityCheck;
 
-export interface CheckSourceOptions {
+export interface CheckerOptions {
   checks: Pick<Cache<Check>, "get" | "subscribe" | "onConnection" | "waitForSync">;
   /** This process, for others who make the same checks. */
-  claimant: Claimant;
+  claimant: CheckWriter;
   log: Log;
   /** What this source has to try for the check; undefined for the checks of others. */
   targetOf: (check: Check) => string | undefined;
   writer: Pick<StatusWriter<Check>, "set" | "forget">;
   events: Pick<EventRecorder, "record">;
-  journal: Pick<Journal, "snapshot" | "append" | "told" | "forget">;
+  journal: Pick<CheckJournal, "snapshot" | "append" | "told" | "forget">;
   /** What the journal knew before, by the uid of the check. */
-  recovered: ReadonlyMap<string, Remembered>;
+  recovered: ReadonlyMap<string, JournalEntry>;
   /** Addresses that may be tried although they are special. */
   allowed: readonly Prefix[];
   intervalMs?: number;
-  probe: RoundsOptions["probe"];
+  probe: ProbeSchedulerOptions["probe"];
 }
 
 interface Followed {
   readonly uid: string;
-  readonly claim: Claim;
-  history: History;
-  told: Told;
+  readonly claim: WriterClaim;
+  history: CheckHistory;
+  told: RecordedOutages;
   /** When the API was last told, by the clock that nobody sets. */
   reportedAt: number;
   /** How much of the time between two checkpoints it waits for the next one. */
@@ -71,21 +71,21 @@ const MOST_FAULTS = 3;
 const AWAY_MS = 10_000;
 
 /** The checks of one source, for as long as it runs: tried in turn, remembered, reduced and reported. */
-export class CheckSource implements Runnable {
+export class Checker implements Runnable {
   readonly name = "checks";
-  readonly #options: CheckSourceOptions;
+  readonly #options: CheckerOptions;
   readonly #followed = new Map<string, Followed>();
   /** By the uid of the check, what is known of those that are not followed yet. */
-  readonly #recovered: Map<string, Remembered>;
-  readonly #rounds: Rounds;
-  readonly #rivals: Rivals;
+  readonly #recovered: Map<string, JournalEntry>;
+  readonly #rounds: ProbeScheduler;
+  readonly #others: OtherWriters;
   #isHearing = true;
 
-  constructor(options: CheckSourceOptions) {
+  constructor(options: CheckerOptions) {
     this.#options = options;
     this.#recovered = new Map(options.recovered);
-    this.#rounds = new Rounds({ ...options, onAttempt: (key, attempt) => this.#learn(key, attempt) });
-    this.#rivals = new Rivals({
+    this.#rounds = new ProbeScheduler({ ...options, onAttempt: (key, attempt) => this.#learn(key, attempt) });
+    this.#others = new OtherWriters({
       log: options.log,
       isHearing: () => this.#isHearing,
       onSilent: (key) => this.#take(key),
@@ -98,14 +98,14 @@ export class CheckSource implements Runnable {
     await this.#awaitView(signal);
     if (signal.aborted) return;
     const disconnect = checks.onConnection((state) => (this.#isHearing = state === "connected"));
-    const unsubscribe = checks.subscribe((change) => this.#hear(change));
+    const unsubscribe = checks.subscribe((change) => this.#onChange(change));
     this.#forgetGone();
     try {
       await this.#rounds.run(signal);
     } finally {
       unsubscribe();
       disconnect();
-      this.#rivals.end();
+      this.#others.end();
       // The last word, as far as the writer gets in the time that it takes for its end.
       for (const [key, followed] of this.#followed) if (!followed.isReported) this.#report(key, followed);
     }
@@ -114,9 +114,9 @@ export class CheckSource implements Runnable {
   async #awaitView(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
     const view = checks.waitForSync(signal).catch(() => undefined);
-    if (await endsWithin(AWAY_MS, view)) return;
+    if (await settlesWithin(AWAY_MS, view)) return;
     const back = new AbortController();
-    const trying = tryFromMemory(this.#recovered, this.#options, AbortSignal.any([signal, back.signal]));
+    const trying = probeWithoutApi(this.#recovered, this.#options, AbortSignal.any([signal, back.signal]));
     await Promise.race([view, trying]);
     back.abort();
     await trying;
@@ -129,15 +129,15 @@ export class CheckSource implements Runnable {
     this.#recovered.clear();
   }
 
-  #hear(change: Change<Check>): void {
+  #onChange(change: Change<Check>): void {
     const { object } = change;
     const key = keyOf(object);
     const target = change.type === "deleted" ? undefined : this.#options.targetOf(object);
     const known = this.#followed.get(key);
     if (known && (target === undefined || known.uid !== object.metadata.uid)) this.#leave(key, known);
-    if (target === undefined) return this.#rivals.forget(key);
+    if (target === undefined) return this.#others.forget(key);
     const own = this.#followed.get(key)?.claim;
-    if (this.#rivals.have(key, object, own)) {
+    if (this.#others.have(key, object, own)) {
       if (own) this.#drop(key);
       return;
     }
@@ -153,30 +153,30 @@ export class CheckSource implements Runnable {
   /** Makes a check that was somebody else's. */
   #take(key: string): void {
     const object = this.#options.checks.get(key);
-    if (object) this.#hear({ type: "added", object, initial: false });
+    if (object) this.#onChange({ type: "added", object, initial: false });
   }
 
   /** What to try, or why nothing is tried. */
-  #aim({ metadata }: Check, text: string): Target | Idle {
-    const retired = metadata.annotations?.[retiredMark];
-    if (retired === undefined) return aimAt(text, this.#options.allowed);
-    return { reason: "Retired", message: `Not tried any more since ${retired}: its mesh no longer asks for it` };
+  #aim({ metadata }: Check, text: string): Target | NotProbed {
+    const retired = metadata.annotations?.[retiredAnnotation];
+    if (retired === undefined) return probeTarget(text, this.#options.allowed);
+    return { reason: "Retired", message: `Stopped at ${retired}: its mesh no longer requires it` };
   }
 
   #try(key: string, followed: Followed, target: Target, check: Check): void {
     this.#rounds.set(key, target, nextSeq(followed.history));
     // Edited without a change of what is tried: the results so far are about the new generation as well.
-    if (isEdited(followed, check) && present(followed.history).target === target.text) this.#report(key, followed);
+    if (isEdited(followed, check) && historyState(followed.history).target === target.text) this.#report(key, followed);
   }
 
-  #stopTrying(key: string, followed: Followed, why: Idle, check: Check): void {
+  #stopTrying(key: string, followed: Followed, why: NotProbed, check: Check): void {
     this.#rounds.remove(key);
     this.#doubt(key, followed, why);
     if (!followed.isReported || isEdited(followed, check)) this.#report(key, followed);
   }
 
-  #doubt(key: string, followed: Followed, why: Idle): void {
-    const doubtful = doubt(followed.history, { ...why, at: Date.now() });
+  #doubt(key: string, followed: Followed, why: NotProbed): void {
+    const doubtful = markUnknown(followed.history, { ...why, at: Date.now() });
     if (doubtful === followed.history) return;
     followed.history = doubtful;
     void this.#options.journal.snapshot(followed.uid, doubtful);
@@ -187,14 +187,14 @@ export class CheckSource implements Runnable {
     const { journal } = this.#options;
     const uid = check.metadata.uid ?? "";
     const recalled = this.#recovered.get(uid);
-    const { history, isShown, isNews } = recall(recalled?.history, check, Date.now());
+    const { history, isShown, isNews } = restoreHistory(recalled?.history, check, Date.now());
     // What the API knows better has been told by whoever wrote it.
     const remembered = isShown ? undefined : recalled?.told;
-    const told = remembered ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;
+    const told = remembered ?? outageEvents(check, { opened: -Infinity, closed: -Infinity }).told;
     const reportedAt = isNews ? -Infinity : performance.now();
     const followed: Followed = {
       uid,
-      claim: claimOn(check, this.#options.claimant),
+      claim: claimCheck(check, this.#options.claimant),
       history,
       told,
       reportedAt,
@@ -235,15 +235,15 @@ export class CheckSource implements Runnable {
     followed.history = after;
     followed.isReported = false;
     void this.#options.journal.append(followed.uid, attempt);
-    if (newsOf(before, after) !== undefined) this.#report(key, followed);
+    if (transitionBetween(before, after) !== undefined) this.#report(key, followed);
     else if (this.#isDue(check, followed)) this.#report(key, followed, 1);
   }
 
   /** One says nothing. Of a target that could not be tried several times in a row nobody knows whether it is still reached. */
   #countFault(key: string, followed: Followed, fault: string): void {
     followed.faults += 1;
-    if (present(followed.history).verdict.reason === "NoResultYet")
-      this.#doubt(key, followed, { reason: "NoResultYet", message: `There is no result yet: ${fault}` });
+    if (historyState(followed.history).verdict.reason === "NoResultYet")
+      this.#doubt(key, followed, { reason: "NoResultYet", message: `No result yet: ${fault}` });
     else if (followed.faults >= MOST_FAULTS) this.#doubt(key, followed, { reason: "SourceFault", message: fault });
   }
 
@@ -253,7 +253,7 @@ export class CheckSource implements Runnable {
     return (
       period <= intervalMs ||
       performance.now() - reportedAt >= period * wait ||
-      reachableOf(check)?.status !== present(history).verdict.status
+      reachableOf(check)?.status !== historyState(history).verdict.status
     );
   }
 
@@ -270,7 +270,7 @@ export class CheckSource implements Runnable {
 
   /** Only of what the API holds: an outage that happened while it was away is told when it is back. */
   #tell(check: Check, followed: Followed): void {
-    const { texts, told } = tellings(check, followed.told);
+    const { texts, told } = outageEvents(check, followed.told);
     if (texts.length === 0) return;
     for (const text of texts) this.#options.events.record(check, text);
     followed.told = told;
@@ -279,7 +279,7 @@ export class CheckSource implements Runnable {
 }
 
 function count(followed: Followed): void {
-  const isOut = present(followed.history).verdict.status === "False";
+  const isOut = historyState(followed.history).verdict.status === "False";
   if (isOut !== followed.isOut) checksUnreachable.inc(isOut ? 1 : -1);
   followed.isOut = isOut;
 }
@@ -290,7 +290,7 @@ function isEdited({ generation }: Followed, { metadata }: Check): boolean {
 }
 
 /** Whether a process other than this one has just written a result. */
-function isOthersResult(change: Change<Check>, { name }: Claimant): boolean {
+function isOthersResult(change: Change<Check>, { name }: CheckWriter): boolean {
   if (change.type !== "updated") return false;
   const writer = change.object.status?.writer;
   return writer !== undefined && writer.name !== name && lastResultOf(change.old) !== lastResultOf(change.object);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkpointMark } from "../../api/annotations.ts";
+import { checkpointAnnotation } from "../../api/annotations.ts";
 import { checkpointMs } from "./checkpoint.ts";
 
 test.each([
@@ -13,7 +13,7 @@ test.each([
   ["often", 1_000, 200_000],
   ["", 1_000, 60_000],
 ])("with the annotation %j and %i checks, nothing new is written after %i ms", (annotation, checks, expected) => {
-  const annotations = annotation === undefined ? {} : { [checkpointMark]: annotation };
+  const annotations = annotation === undefined ? {} : { [checkpointAnnotation]: annotation };
   const check = { apiVersion: "", kind: "", metadata: { name: "c", annotations }, spec: { targetEndpoint: "10.0.0.1:80" } };
   expect(checkpointMs(check, checks)).toBe(expected);
 });

@@ -1,14 +1,14 @@
 import type { Prefix } from "../../ip/prefix.ts";
 import type { Attempt } from "../attempt.ts";
 import { nextSeq } from "../history/history.ts";
-import { present, reduce } from "../history/reduce.ts";
-import type { Journal } from "../journal/journal.ts";
-import type { Remembered } from "../journal/replay.ts";
-import { Rounds, type RoundsOptions } from "../probe/scheduler.ts";
-import { aimAt } from "./probe-target.ts";
+import { historyState, reduce } from "../history/reduce.ts";
+import type { CheckJournal } from "../journal/journal.ts";
+import type { JournalEntry } from "../journal/replay.ts";
+import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.ts";
+import { probeTarget } from "./probe-target.ts";
 
-export interface FromMemoryOptions extends Pick<RoundsOptions, "probe" | "intervalMs"> {
-  readonly journal: Pick<Journal, "append">;
+export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "intervalMs"> {
+  readonly journal: Pick<CheckJournal, "append">;
   readonly allowed: readonly Prefix[];
 }
 
@@ -19,7 +19,7 @@ const NOT_TRIED = new Set(["Retired", "InvalidTarget", "TargetRefused"]);
  * Until the signal: a source that was started while the API is away goes on with what it tried before, by the uid of the check. The results are in
  * `recovered` and on the disk, and reach the API when that is back.
  */
-export async function tryFromMemory(recovered: Map<string, Remembered>, options: FromMemoryOptions, signal: AbortSignal): Promise<void> {
+export async function probeWithoutApi(recovered: Map<string, JournalEntry>, options: OfflineOptions, signal: AbortSignal): Promise<void> {
   const { journal, allowed, ...rounding } = options;
   const learn = (uid: string, attempt: Attempt): void => {
     const known = recovered.get(uid);
@@ -28,11 +28,11 @@ export async function tryFromMemory(recovered: Map<string, Remembered>, options:
     recovered.set(uid, { ...known, history });
     void journal.append(uid, attempt);
   };
-  const rounds = new Rounds({ ...rounding, onAttempt: learn });
+  const rounds = new ProbeScheduler({ ...rounding, onAttempt: learn });
   for (const [uid, { history }] of recovered) {
-    const { target, verdict } = present(history);
+    const { target, verdict } = historyState(history);
     if (target === undefined || NOT_TRIED.has(verdict.reason)) continue;
-    const aim = aimAt(target, allowed);
+    const aim = probeTarget(target, allowed);
     if (!("reason" in aim)) rounds.set(uid, aim, nextSeq(history));
   }
   await rounds.run(signal);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { checkpointMark, retiredMark } from "../../api/annotations.ts";
-import { MINUTE, pass, TARGET, useSourceStage } from "../testing/checker-harness.ts";
+import { checkpointAnnotation, retiredAnnotation } from "../../api/annotations.ts";
+import { MINUTE, pass, TARGET, useCheckerHarness } from "../testing/checker-harness.ts";
 
-const stage = useSourceStage();
+const stage = useCheckerHarness();
 
 /** Two processes that try the same checks, `stage()` and a later one. */
 async function bothStarted() {
@@ -27,7 +27,7 @@ test("of two processes that make one check the later one has it, and the earlier
 });
 
 test("the later one does not wait for its next checkpoint once it hears that another still writes", async () => {
-  const key = stage().add("c", TARGET, { annotations: { [checkpointMark]: "600" } });
+  const key = stage().add("c", TARGET, { annotations: { [checkpointAnnotation]: "600" } });
   await stage().start();
   await pass(10 * MINUTE);
   const later = stage().beside();
@@ -91,7 +91,7 @@ test("an API that is not heard is no rival that fell silent", async () => {
 test("a check that nobody tries is not taken back and forth", async () => {
   const key = stage().add("c");
   const later = await bothStarted();
-  stage().api.edit(key, ({ metadata }) => ({ metadata: { ...metadata, annotations: { [retiredMark]: "2026-11-16T08:05:00Z" } } }));
+  stage().api.edit(key, ({ metadata }) => ({ metadata: { ...metadata, annotations: { [retiredAnnotation]: "2026-11-16T08:05:00Z" } } }));
   await pass(MINUTE);
   stage().api.take();
   await pass(60 * MINUTE);

@@ -1,17 +1,17 @@
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Log } from "../../kube/log.ts";
-import { checksYielded } from "../metrics.ts";
+import { checksOwnedElsewhere } from "../metrics.ts";
 import { isStale, lastResultOf, reachableOf } from "../activity.ts";
 import { LEASELESS_MS } from "../stale.ts";
-import { type Claim, isAbove } from "./writer-claim.ts";
+import { type WriterClaim, outranks } from "./writer-claim.ts";
 
 interface Yielded {
-  readonly own: Claim;
+  readonly own: WriterClaim;
   heard: number | undefined;
   timer: NodeJS.Timeout;
 }
 
-interface RivalsOptions {
+interface OthersOptions {
   readonly log: Log;
   /** Whether news can reach us. */
   readonly isHearing: () => boolean;
@@ -20,21 +20,21 @@ interface RivalsOptions {
 }
 
 /** The checks that are left to processes that began with them later, each for as long as results of it keep coming. */
-export class Rivals {
-  readonly #options: RivalsOptions;
+export class OtherWriters {
+  readonly #options: OthersOptions;
   readonly #yielded = new Map<string, Yielded>();
 
-  constructor(options: RivalsOptions) {
+  constructor(options: OthersOptions) {
     this.#options = options;
   }
 
   /** Whether the check is somebody else's, now that it says this. `own` is given for one that has been ours so far. */
-  have(key: string, check: PodNetworkConnectivityCheck, own: Claim | undefined): boolean {
+  have(key: string, check: PodNetworkConnectivityCheck, own: WriterClaim | undefined): boolean {
     const known = this.#yielded.get(key);
     const claim = known?.own ?? own;
     if (!claim) return false;
     const reachable = reachableOf(check);
-    const isHeld = isAbove(check.status?.writer, claim) && !(reachable && isStale(reachable));
+    const isHeld = outranks(check.status?.writer, claim) && !(reachable && isStale(reachable));
     if (isHeld) this.#yield(key, check, known, claim);
     else this.forget(key);
     return isHeld;
@@ -45,21 +45,21 @@ export class Rivals {
     if (!known) return;
     clearTimeout(known.timer);
     this.#yielded.delete(key);
-    checksYielded.dec();
+    checksOwnedElsewhere.dec();
   }
 
   end(): void {
     for (const key of this.#yielded.keys()) this.forget(key);
   }
 
-  #yield(key: string, check: PodNetworkConnectivityCheck, known: Yielded | undefined, own: Claim): void {
+  #yield(key: string, check: PodNetworkConnectivityCheck, known: Yielded | undefined, own: WriterClaim): void {
     const heard = lastResultOf(check);
     if (!known) {
       this.#options.log.warn(
         { check: key, writer: check.status?.writer },
-        "another process, which began later, writes this check too; it is left to that one",
+        "another process writes this check; leaving it to the newer one",
       );
-      checksYielded.inc();
+      checksOwnedElsewhere.inc();
       this.#yielded.set(key, { own, heard, timer: this.#wait(key) });
     } else if (heard !== known.heard) {
       known.heard = heard;
@@ -73,7 +73,7 @@ export class Rivals {
         this.#yielded.get(key)?.timer.refresh();
         return;
       }
-      this.#options.log.warn({ check: key }, "nothing more is heard of the process that this check was left to; it is made here again");
+      this.#options.log.warn({ check: key }, "the other writer of this check is gone; running it here again");
       this.forget(key);
       this.#options.onSilent(key);
     }, LEASELESS_MS);

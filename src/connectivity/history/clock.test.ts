@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
 import { fromStatus } from "./from-status.ts";
-import { lastSeen } from "./reduce.ts";
-import { action, after, at, failed, ok, short } from "../testing/attempts.ts";
+import { lastResultTime } from "./reduce.ts";
+import { action, attemptAfter, at, failed, ok, short } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
 /** The n-th attempt, while the clock says so many seconds. */
 const then = (make: (second: number, overrides: Partial<Attempt>) => Attempt, seconds: readonly number[]) =>
   seconds.map((second, index) => make(second, { seq: index + 1 }));
-const successes = (attempts: readonly Attempt[]) => statusOf(after(attempts)).successes ?? [];
+const successes = (attempts: readonly Attempt[]) => statusOf(attemptAfter(attempts)).successes ?? [];
 const steppedBack = (attempts: readonly Attempt[]) => successes(attempts).map(({ message }) => message?.includes("stepped back"));
 
 test("a clock that steps back a little does not take the shown time with it", () => {
@@ -51,26 +51,26 @@ test("only the first line after a step says so, and it fits", () => {
 
 test("a step back is not another way to fail", () => {
   const [first, second] = [failed(600), failed(500, "No route to host", { seq: 700 })];
-  expect(statusOf(after([first, second])).outages?.[0]?.startLogs).toHaveLength(1);
+  expect(statusOf(attemptAfter([first, second])).outages?.[0]?.startLogs).toHaveLength(1);
 });
 
 test("an outage never ends before it began, and is over nevertheless", () => {
-  const history = after([failed(4200, "x", { seq: 1 }), ok(600, { seq: 2 })]);
+  const history = attemptAfter([failed(4200, "x", { seq: 1 }), ok(600, { seq: 2 })]);
   expect(statusOf(history).outages).toMatchObject([{ start: at(4200), end: at(4200), message: "Connectivity restored after 0s" }]);
   expect(statusOf(history).conditions).toMatchObject([{ status: "True", lastTransitionTime: at(600) }]);
 });
 
 test("a success of a clock that was ahead does not bound a later outage", () => {
-  const [outage] = statusOf(after([ok(4200, { seq: 1 }), failed(600, "x", { seq: 2 })])).outages ?? [];
+  const [outage] = statusOf(attemptAfter([ok(4200, { seq: 1 }), failed(600, "x", { seq: 2 })])).outages ?? [];
   expect(outage).toMatchObject({ start: at(600) });
   expect(outage).not.toHaveProperty("startedAfter");
 });
 
 test("a status from the future does not hold back what comes next", () => {
-  const future = statusOf(after([ok(100_000)]));
+  const future = statusOf(attemptAfter([ok(100_000)]));
   const history = fromStatus(future, 600_000);
-  expect(lastSeen(history)).toBeUndefined();
-  expect(statusOf(after([failed(600, "x", { seq: 1 })], history))).toMatchObject({
+  expect(lastResultTime(history)).toBeUndefined();
+  expect(statusOf(attemptAfter([failed(600, "x", { seq: 1 })], history))).toMatchObject({
     successes: [{ time: at(100_000) }],
     failures: [{ time: at(600) }],
     outages: [{ start: at(600) }],

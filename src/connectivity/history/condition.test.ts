@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
-import { begin, nextSeq } from "./history.ts";
-import { newsOf } from "./transition.ts";
-import { doubt, lastSeen } from "./reduce.ts";
-import { action, after, at, failed, nameless, namedFailed, namedOk, ok } from "../testing/attempts.ts";
+import { emptyHistory, nextSeq } from "./history.ts";
+import { transitionBetween } from "./transition.ts";
+import { markUnknown, lastResultTime } from "./reduce.ts";
+import { action, attemptAfter, at, failed, attemptToAddress, namedFailed, namedOk, ok } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
-const reachable = (attempts: readonly Attempt[]) => statusOf(after(attempts, begin(7_000))).conditions?.[0];
+const reachable = (attempts: readonly Attempt[]) => statusOf(attemptAfter(attempts, emptyHistory(7_000))).conditions?.[0];
 const retired = { reason: "Retired", message: "No mesh asks for this check any more" };
 
 test.each<[string, readonly Attempt[], readonly [status: string, reason: string, message: string, second: number]]>([
-  ["nobody knows before the first result", [], ["Unknown", "NoResultYet", "There is no result yet", 7]],
+  ["nobody knows before the first result", [], ["Unknown", "NoResultYet", "No result yet", 7]],
   ["it flips with the first success", [ok(10), ok(20)], ["True", "ConnectDone", "Connected to 10.0.134.23:2379", 10]],
   ["it flips with the connection, not the lookup", [namedOk(10)], ["True", "ConnectDone", "Connection to etcd.svc:2379 established.", 11]],
   [
@@ -18,7 +18,7 @@ test.each<[string, readonly Attempt[], readonly [status: string, reason: string,
     [ok(10), failed(20), failed(30, "Connection refused")],
     ["False", "ConnectError", "Failed connect to 10.0.134.23:2379; Connection refused", 20],
   ],
-  ["a failed lookup is told as such", [nameless(20)], ["False", "DNSError", "Failed to resolve etcd.svc; no such name", 20]],
+  ["a failed lookup is told as such", [attemptToAddress(20)], ["False", "DNSError", "Failed to resolve etcd.svc; no such name", 20]],
   [
     "a failed connection is told, not the lookup before it",
     [namedFailed(20)],
@@ -47,31 +47,31 @@ test.each<[string, readonly Attempt[], readonly [status: string, reason: string,
 });
 
 test("the condition says which generation it was judged on", () => {
-  expect(statusOf(after([ok(1)]), 4).conditions?.[0]).toMatchObject({ observedGeneration: 4 });
+  expect(statusOf(attemptAfter([ok(1)]), 4).conditions?.[0]).toMatchObject({ observedGeneration: 4 });
 });
 
 test("doubt flips the condition once, keeps the log, and the next result ends it", () => {
-  const history = doubt(after([ok(10), failed(20)]), { ...retired, at: 60_400 });
+  const history = markUnknown(attemptAfter([ok(10), failed(20)]), { ...retired, at: 60_400 });
   expect(statusOf(history).conditions).toEqual([{ type: "Reachable", status: "Unknown", ...retired, lastTransitionTime: at(60) }]);
   expect(statusOf(history)).toMatchObject({ successes: [{ time: at(10) }], failures: [{ time: at(20) }], outages: [{ start: at(20) }] });
-  expect(doubt(history, { ...retired, at: 90_000 })).toBe(history);
-  const refused = doubt(history, { reason: "TargetRefused", message: "no", at: 90_000 });
+  expect(markUnknown(history, { ...retired, at: 90_000 })).toBe(history);
+  const refused = markUnknown(history, { reason: "TargetRefused", message: "no", at: 90_000 });
   expect(statusOf(refused).conditions).toMatchObject([{ reason: "TargetRefused", lastTransitionTime: at(60) }]);
 
-  const again = statusOf(after([failed(100)], history));
+  const again = statusOf(attemptAfter([failed(100)], history));
   expect(again.conditions).toMatchObject([{ status: "False", lastTransitionTime: at(100) }]);
   expect(again.outages).toMatchObject([{ start: at(20) }]);
-  const fine = statusOf(after([ok(100)], history));
+  const fine = statusOf(attemptAfter([ok(100)], history));
   expect(fine.conditions).toMatchObject([{ status: "True", lastTransitionTime: at(100) }]);
   expect(fine.outages).toMatchObject([{ start: at(20), end: at(100) }]);
 });
 
 test("numbers go on where they were, and so does the time of the newest result", () => {
-  expect([nextSeq(begin(0)), lastSeen(begin(0))]).toEqual([1, undefined]);
-  const history = after([ok(10), ok(20)]);
-  expect([nextSeq(history), lastSeen(history)]).toEqual([22, 20_000]);
-  const doubted = doubt(history, { ...retired, at: 60_000 });
-  expect([nextSeq(doubted), lastSeen(doubted)]).toEqual([22, 20_000]);
+  expect([nextSeq(emptyHistory(0)), lastResultTime(emptyHistory(0))]).toEqual([1, undefined]);
+  const history = attemptAfter([ok(10), ok(20)]);
+  expect([nextSeq(history), lastResultTime(history)]).toEqual([22, 20_000]);
+  const doubted = markUnknown(history, { ...retired, at: 60_000 });
+  expect([nextSeq(doubted), lastResultTime(doubted)]).toEqual([22, 20_000]);
 });
 
 const other = { target: "10.0.0.9:1" };
@@ -94,14 +94,14 @@ test.each<[string | undefined, string, readonly Attempt[], readonly Attempt[]]>(
   [undefined, "one more failure", [failed(0)], [failed(1)]],
   [undefined, "a fault", [ok(0)], [failed(1, "x", { fault: "EMFILE" })]],
 ])("news: %s is %s", (news, _title, before, then) => {
-  const history = after(before);
-  expect(newsOf(history, after(then, history))).toBe(news);
+  const history = attemptAfter(before);
+  expect(transitionBetween(history, attemptAfter(then, history))).toBe(news);
 });
 
 test("doubt is news, and so is another one", () => {
-  const history = after([ok(0)]);
-  const doubted = doubt(history, { ...retired, at: 1_000 });
-  expect(newsOf(history, doubted)).toBe("changed");
-  expect(newsOf(doubted, doubt(doubted, { reason: "TargetRefused", message: "no", at: 2_000 }))).toBe("changed");
-  expect(newsOf(doubted, after([ok(3)], doubted))).toBe("changed");
+  const history = attemptAfter([ok(0)]);
+  const doubted = markUnknown(history, { ...retired, at: 1_000 });
+  expect(transitionBetween(history, doubted)).toBe("changed");
+  expect(transitionBetween(doubted, markUnknown(doubted, { reason: "TargetRefused", message: "no", at: 2_000 }))).toBe("changed");
+  expect(transitionBetween(doubted, attemptAfter([ok(3)], doubted))).toBe("changed");
 });

@@ -1,34 +1,34 @@
 import type { Attempt } from "../attempt.ts";
-import { CAPS, type Entry, type Past, wholeSecond } from "./history.ts";
-import { cut } from "../../util/text.ts";
+import { CAPS, type LogLine, type HistoryState, wholeSecond } from "./history.ts";
+import { truncateWithSuffix } from "../../util/text.ts";
 
 /** How far a time may lie ahead of the clock and still be believed. */
-export const TRUSTED_AHEAD_MS = 120_000;
+export const MAX_CLOCK_AHEAD_MS = 120_000;
 /** Less is how clocks are kept right. */
 const STEP_MS = 2_000;
 const STEPPED_BACK = " (the clock stepped back)";
 
-export interface Shown {
+export interface DisplayTimes {
   /** When the attempt began. */
   readonly start: number;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly LogLine[];
   /** The newest time of all. */
   readonly newest: number;
 }
 
 /** The lines of an attempt with times that never go back, unless it was the earlier ones that were wrong. */
-export function shownTimes({ at, actions }: Attempt, { clock, shown }: Pick<Past, "clock" | "shown">): Shown {
+export function displayTimes({ at, actions }: Attempt, { clock, shown }: Pick<HistoryState, "clock" | "shown">): DisplayTimes {
   const note = clock !== undefined && clock - at > STEP_MS ? STEPPED_BACK : "";
   const start = notBefore(shown, at);
   let newest = start;
   const entries = actions.map(({ outcome, at, latencyMs, message }, index) => {
     newest = notBefore(newest, at);
-    return { outcome, at: newest, latencyMs, message: cut(message, CAPS.message, index === 0 ? note : "") };
+    return { outcome, at: newest, latencyMs, message: truncateWithSuffix(message, CAPS.message, index === 0 ? note : "") };
   });
   return { start, entries, newest };
 }
 
 function notBefore(earlier: number | undefined, at: number): number {
   const own = wholeSecond(at);
-  return earlier !== undefined && earlier > own && earlier - own <= TRUSTED_AHEAD_MS ? earlier : own;
+  return earlier !== undefined && earlier > own && earlier - own <= MAX_CLOCK_AHEAD_MS ? earlier : own;
 }

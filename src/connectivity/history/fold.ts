@@ -1,12 +1,12 @@
 import { type Attempt, INTERVAL_MS } from "../attempt.ts";
-import { CAPS, type Entry, isSuccess, type Past, type Verdict } from "./history.ts";
-import { outagesAfter } from "./outages.ts";
-import { shownTimes } from "./display-times.ts";
+import { CAPS, type LogLine, isSuccess, type HistoryState, type ReachableState } from "./history.ts";
+import { updateOutages } from "./outages.ts";
+import { displayTimes } from "./display-times.ts";
 
 /** The past with the attempt that comes after it. */
-export function fold(past: Past, attempt: Attempt): Past {
+export function appendAttempt(past: HistoryState, attempt: Attempt): HistoryState {
   const { seq, target, reachable, at: clock, everyMs = INTERVAL_MS } = attempt;
-  const { start, entries, newest } = shownTimes(attempt, past);
+  const { start, entries, newest } = displayTimes(attempt, past);
   const decisive = entries.find((entry) => (reachable ? entry.outcome === "ConnectDone" : !isSuccess(entry)));
   const moment = decisive?.at ?? start;
   const newTarget = past.target !== undefined && past.target !== target ? target : undefined;
@@ -23,23 +23,23 @@ export function fold(past: Past, attempt: Attempt): Past {
       past.failures,
       entries.filter((entry) => !isSuccess(entry)),
     ),
-    outages: outagesAfter(past.outages, { reachable, start, moment, everyMs, entries, lastSuccess, newTarget }),
+    outages: updateOutages(past.outages, { reachable, start, moment, everyMs, entries, lastSuccess, newTarget }),
     verdict: verdictAfter(past.verdict, attempt, moment),
   };
 }
 
-function logWith(log: readonly Entry[], entries: readonly Entry[]): readonly Entry[] {
+function logWith(log: readonly LogLine[], entries: readonly LogLine[]): readonly LogLine[] {
   if (entries.length === 0) return log;
   return [...entries.map((entry) => sharingText(entry, log)).toReversed(), ...log].slice(0, CAPS.log);
 }
 
 /** A check says the same for days: one text in memory is enough for all of its lines. */
-function sharingText(entry: Entry, log: readonly Entry[]): Entry {
+function sharingText(entry: LogLine, log: readonly LogLine[]): LogLine {
   const same = log.find(({ message }) => message === entry.message);
   return same ? { ...entry, message: same.message } : entry;
 }
 
-function verdictAfter(before: Verdict, { reachable, actions }: Attempt, moment: number): Verdict {
+function verdictAfter(before: ReachableState, { reachable, actions }: Attempt, moment: number): ReachableState {
   const status = reachable ? "True" : "False";
   const since = before.status === status ? before.since : moment;
   if (!reachable) {

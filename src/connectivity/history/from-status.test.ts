@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fromStatus } from "./from-status.ts";
-import { lastSeen } from "./reduce.ts";
-import { after, at, failed, nameless, namedOk, ok } from "../testing/attempts.ts";
+import { lastResultTime } from "./reduce.ts";
+import { attemptAfter, at, failed, attemptToAddress, namedOk, ok } from "../testing/attempts.ts";
 import { type CheckStatus, statusOf } from "./status.ts";
 
 const NOW = 1_000_000;
@@ -11,9 +11,7 @@ const reread = (status: CheckStatus) => statusOf(fromStatus(status, NOW));
 test("a check without a status has no result yet", () => {
   for (const status of [undefined, {}, { successes: [], failures: [], outages: [], conditions: [] }]) {
     expect(statusOf(fromStatus(status, NOW))).toEqual({
-      conditions: [
-        { type: "Reachable", status: "Unknown", reason: "NoResultYet", message: "There is no result yet", lastTransitionTime: at(1000) },
-      ],
+      conditions: [{ type: "Reachable", status: "Unknown", reason: "NoResultYet", message: "No result yet", lastTransitionTime: at(1000) }],
     });
   }
 });
@@ -57,26 +55,26 @@ test("what a line is called does not outweigh whether it succeeded", () => {
 });
 
 test("a condition that does not fit the outages is judged anew", () => {
-  const { conditions: fine, ...lists } = statusOf(after([ok(10), failed(20), ok(30)]));
+  const { conditions: fine, ...lists } = statusOf(attemptAfter([ok(10), failed(20), ok(30)]));
   expect(reread({ ...lists, conditions: wrong("False") }).conditions).toEqual(fine);
   expect(reread(lists).conditions).toEqual(fine);
 
-  const { conditions: broken, ...others } = statusOf(after([ok(10), failed(20), failed(30)]));
+  const { conditions: broken, ...others } = statusOf(attemptAfter([ok(10), failed(20), failed(30)]));
   expect(reread({ ...others, conditions: wrong("True") }).conditions).toEqual(broken);
   expect(reread(others).conditions).toEqual(broken);
 });
 
 test("a check that was stale is reachable since its next result", () => {
   const stale = [{ type: "Reachable", status: "Unknown" as const, reason: "Stale", message: "old", lastTransitionTime: at(500) }];
-  const history = fromStatus({ ...statusOf(after([ok(10)])), conditions: stale }, NOW);
+  const history = fromStatus({ ...statusOf(attemptAfter([ok(10)])), conditions: stale }, NOW);
   expect(statusOf(history).conditions).toEqual(stale);
-  expect(statusOf(after([ok(900)], history)).conditions).toMatchObject([{ status: "True", lastTransitionTime: at(900) }]);
+  expect(statusOf(attemptAfter([ok(900)], history)).conditions).toMatchObject([{ status: "True", lastTransitionTime: at(900) }]);
 });
 
 test("only the newest outage can still last", () => {
   const open = { outages: [{ start: at(50) }, { start: at(20), endedAfter: at(30) }, { start: at(10) }, { start: at(5), end: at(1) }] };
   expect(reread(open).outages).toMatchObject([{ start: at(50) }, { end: at(30) }, { end: at(10) }, { end: at(5) }]);
-  expect(statusOf(after([ok(60)], fromStatus(open, NOW))).outages?.every(({ end }) => typeof end === "string")).toBe(true);
+  expect(statusOf(attemptAfter([ok(60)], fromStatus(open, NOW))).outages?.every(({ end }) => typeof end === "string")).toBe(true);
 });
 
 test("longer lists than ours are cut", () => {
@@ -85,18 +83,18 @@ test("longer lists than ours are cut", () => {
 });
 
 test("the newest result is known", () => {
-  expect(lastSeen(fromStatus(statusOf(after([ok(10), failed(20)])), NOW))).toBe(20_000);
-  expect(lastSeen(fromStatus({}, NOW))).toBeUndefined();
+  expect(lastResultTime(fromStatus(statusOf(attemptAfter([ok(10), failed(20)])), NOW))).toBe(20_000);
+  expect(lastResultTime(fromStatus({}, NOW))).toBeUndefined();
 });
 
 test.each([
   ["of the last connection", [ok(10), failed(20)], "10.0.134.23:2379"],
   ["of a name", [namedOk(10)], "etcd.svc:2379"],
-  ["of a name that was found before", [namedOk(10), nameless(20)], "etcd.svc:2379"],
-  ["of a name that was never found", [ok(10), nameless(20)], undefined],
+  ["of a name that was found before", [namedOk(10), attemptToAddress(20)], "etcd.svc:2379"],
+  ["of a name that was never found", [ok(10), attemptToAddress(20)], undefined],
   ["of nothing", [], undefined],
 ])("the target is that %s", (_, attempts, target) => {
-  expect(fromStatus(statusOf(after(attempts)), NOW).past.target).toBe(target);
+  expect(fromStatus(statusOf(attemptAfter(attempts)), NOW).past.target).toBe(target);
 });
 
 test("what others wrote tells no target", () => {

@@ -1,30 +1,30 @@
 import type { LogEntry, OutageEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { seconds } from "../../util/duration.ts";
-import type { Outcome } from "../attempt.ts";
-import { begin, CAPS, type Entry, type History, type Outage, type Verdict, wholeSecond } from "./history.ts";
+import type { ActionOutcome } from "../attempt.ts";
+import { emptyHistory, CAPS, type LogLine, type CheckHistory, type Outage, type ReachableState, wholeSecond } from "./history.ts";
 import { openOutage } from "./outages.ts";
-import { TRUSTED_AHEAD_MS } from "./display-times.ts";
+import { MAX_CLOCK_AHEAD_MS } from "./display-times.ts";
 import type { CheckStatus } from "./status.ts";
 
 /** What others call the same. */
-const ALIASES: Readonly<Record<string, Outcome>> = {
+const ALIASES: Readonly<Record<string, ActionOutcome>> = {
   DNSResolve: "DNSDone",
   TCPConnect: "ConnectDone",
   TCPConnectSuccess: "ConnectDone",
   TCPConnectError: "ConnectError",
 };
-const OUTCOMES: readonly string[] = ["DNSDone", "DNSError", "ConnectDone", "ConnectError"] satisfies Outcome[];
+const OUTCOMES: readonly string[] = ["DNSDone", "DNSError", "ConnectDone", "ConnectError"] satisfies ActionOutcome[];
 
 /** The history that a status tells of, for a source that remembers nothing itself. */
-export function fromStatus(status: CheckStatus | undefined, now: number): History {
-  if (!status) return begin(now);
+export function fromStatus(status: CheckStatus | undefined, now: number): CheckHistory {
+  if (!status) return emptyHistory(now);
   const successes = entriesOf(status.successes, CAPS.log);
   const failures = entriesOf(status.failures, CAPS.log);
   const outages = outagesOf(status.outages ?? []);
   const known = { successes, failures, outages };
   // A time in the future is a clock that was wrong; whatever comes next is newer.
   const times = [successes[0]?.at, failures[0]?.at, openOutage(outages)?.start].filter((at) => at !== undefined);
-  const shown = Math.max(...times.filter((at) => at <= now + TRUSTED_AHEAD_MS));
+  const shown = Math.max(...times.filter((at) => at <= now + MAX_CLOCK_AHEAD_MS));
   const clock = Number.isFinite(shown) ? { clock: shown, shown } : {};
   const target = targetOf(known);
   return {
@@ -33,15 +33,15 @@ export function fromStatus(status: CheckStatus | undefined, now: number): Histor
       ...(target !== undefined && { target }),
       ...clock,
       ...known,
-      verdict: verdictOf(status, known) ?? begin(now).past.verdict,
+      verdict: verdictOf(status, known) ?? emptyHistory(now).past.verdict,
     },
     recent: [],
   };
 }
 
 interface Known {
-  readonly successes: readonly Entry[];
-  readonly failures: readonly Entry[];
+  readonly successes: readonly LogLine[];
+  readonly failures: readonly LogLine[];
   readonly outages: readonly Outage[];
 }
 
@@ -55,14 +55,14 @@ function targetOf({ successes, failures }: Known): string | undefined {
   return lost === undefined || target?.startsWith(`${lost}:`) ? target : undefined;
 }
 
-function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }: Known): Verdict | undefined {
+function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }: Known): ReachableState | undefined {
   const open = openOutage(outages);
   const success = successes.find(({ outcome }) => outcome === "ConnectDone");
-  const held = conditions?.find(({ type }) => type === "Reachable");
-  const since = timeOf(held?.lastTransitionTime);
+  const existing = conditions?.find(({ type }) => type === "Reachable");
+  const since = timeOf(existing?.lastTransitionTime);
   const fits = { True: !open, False: open, Unknown: true };
-  if (held && since !== undefined && fits[held.status]) {
-    const { status, reason, message } = held;
+  if (existing && since !== undefined && fits[existing.status]) {
+    const { status, reason, message } = existing;
     return { status, since, reason: ALIASES[reason] ?? reason, message };
   }
   if (open) {
@@ -99,12 +99,12 @@ function outageOf(entry: OutageEntry): Outage | undefined {
   };
 }
 
-function entriesOf(log: readonly LogEntry[] | undefined, cap: number): Entry[] {
+function entriesOf(log: readonly LogEntry[] | undefined, cap: number): LogLine[] {
   return (log ?? []).flatMap((entry) => entryOf(entry) ?? []).slice(0, cap);
 }
 
 /** undefined for a line without a time: nobody can say where it belongs. */
-function entryOf(entry: LogEntry & { duration?: string }): Entry | undefined {
+function entryOf(entry: LogEntry & { duration?: string }): LogLine | undefined {
   const at = timeOf(entry.time);
   if (at === undefined) return undefined;
   const latency = seconds(entry.latency ?? entry.duration);
@@ -112,8 +112,8 @@ function entryOf(entry: LogEntry & { duration?: string }): Entry | undefined {
   return { outcome: outcomeOf(entry), at, message: entry.message ?? "", ...latencyMs };
 }
 
-function outcomeOf({ reason = "", success }: LogEntry): Outcome {
-  const outcome = ALIASES[reason] ?? (OUTCOMES.includes(reason) ? (reason as Outcome) : "ConnectDone");
+function outcomeOf({ reason = "", success }: LogEntry): ActionOutcome {
+  const outcome = ALIASES[reason] ?? (OUTCOMES.includes(reason) ? (reason as ActionOutcome) : "ConnectDone");
   if (success) return outcome.startsWith("DNS") ? "DNSDone" : "ConnectDone";
   return outcome.startsWith("DNS") ? "DNSError" : "ConnectError";
 }

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import type { LogEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Attempt } from "../attempt.ts";
 import { fromStatus } from "./from-status.ts";
-import { begin, type History, nextSeq } from "./history.ts";
+import { emptyHistory, type CheckHistory, nextSeq } from "./history.ts";
 import { openOutage } from "./outages.ts";
-import { doubt, present, reduce } from "./reduce.ts";
-import { action, after, failed, nameless, namedFailed, namedOk, ok } from "../testing/attempts.ts";
+import { markUnknown, historyState, reduce } from "./reduce.ts";
+import { action, attemptAfter, failed, attemptToAddress, namedFailed, namedOk, ok } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
 const NOW = 1_000_000_000;
@@ -26,7 +26,7 @@ const timedOut = (second: number, more: Partial<Attempt> = {}) => failed(second,
 const unreachable = (second: number, more: Partial<Attempt> = {}) => failed(second, "No route to host", more);
 const empty = (second: number, more: Partial<Attempt> = {}) => unreachable(second, { ...more, actions: [] });
 
-const result = fc.constantFrom(ok, unreachable, refused, timedOut, namedOk, namedFailed, nameless, halfOk, empty);
+const result = fc.constantFrom(ok, unreachable, refused, timedOut, namedOk, namedFailed, attemptToAddress, halfOk, empty);
 const fault = fc.option(fc.constant("EMFILE"), { nil: undefined, freq: 8 });
 const target = fc.constantFrom("a:1", "a:1", "a:1", "a:1", "b:2");
 const steady = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 5, max: 70 }) }, fc.integer({ min: 100, max: 5_000 }));
@@ -69,36 +69,36 @@ const shuffled = (list: readonly Attempt[], delays: readonly number[]) =>
 test("in whatever order attempts end, the status is the same", () => {
   const delays = fc.array(fc.integer({ min: 0, max: 7 }), { maxLength: 30 });
   always(fc.tuple(attempts({ pause: wild, target }), delays), ([list, delays]) => {
-    expect(statusOf(after(shuffled(list, delays)))).toEqual(statusOf(after(list)));
+    expect(statusOf(attemptAfter(shuffled(list, delays)))).toEqual(statusOf(attemptAfter(list)));
   });
 });
 
 test("attempts that are told again, all or some, change nothing", () => {
   always(fc.tuple(attempts({ pause: wild, target }), fc.nat(70)), ([list, from]) => {
-    const history = after(list);
-    expect(after(list.slice(from), history)).toEqual(history);
+    const history = attemptAfter(list);
+    expect(attemptAfter(list.slice(from), history)).toEqual(history);
   });
 });
 
 test("a fault changes nothing", () => {
   always(attempts({ pause: wild, target }), (list) => {
     const results = list.filter(({ fault }) => fault === undefined);
-    expect(after(list)).toEqual(after(results));
+    expect(attemptAfter(list)).toEqual(attemptAfter(results));
   });
 });
 
 test("a status that is read back says the same", () => {
   always(fc.tuple(attempts({ pause: wild, target }), fc.boolean()), ([list, doubted]) => {
-    const history = after(list);
-    const status = statusOf(doubted ? doubt(history, { reason: "Retired", message: "over", at: 0 }) : history);
+    const history = attemptAfter(list);
+    const status = statusOf(doubted ? markUnknown(history, { reason: "Retired", message: "over", at: 0 }) : history);
     expect(statusOf(fromStatus(status, NOW * 1000))).toEqual(status);
   });
 });
 
 /** Renumbers what comes after a restart that left only the status. */
-const goOn = (history: History, list: readonly Attempt[]) => {
+const goOn = (history: CheckHistory, list: readonly Attempt[]) => {
   let next = nextSeq(history);
-  return after(
+  return attemptAfter(
     list.map((attempt) => Object.assign({}, attempt, { seq: next++ })),
     history,
   );
@@ -107,13 +107,13 @@ const goOn = (history: History, list: readonly Attempt[]) => {
 test("however many results go into one write, and whoever goes on from what was written, the end is the same", () => {
   const batches = fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 1, maxLength: 10 });
   always(fc.tuple(attempts({ pause: steady }), batches), ([list, sizes]) => {
-    let [history, rest, round] = [begin(0), list, 0];
+    let [history, rest, round] = [emptyHistory(0), list, 0];
     while (rest.length > 0) {
       const size = sizes[round++ % sizes.length] ?? 1;
       history = goOn(fromStatus(statusOf(history), NOW * 1000), rest.slice(0, size));
       rest = rest.slice(size);
     }
-    const expected = statusOf(after(list));
+    const expected = statusOf(attemptAfter(list));
     // Nobody says since when nothing was known.
     if (list.every(({ fault }) => fault !== undefined)) return;
     expect(statusOf(history)).toEqual(expected);
@@ -122,17 +122,17 @@ test("however many results go into one write, and whoever goes on from what was 
 
 test("a history that was written down goes on as if nothing had happened", () => {
   always(fc.tuple(attempts({ pause: wild, target }), fc.nat(70)), ([list, at]) => {
-    const read = JSON.parse(JSON.stringify(after(list.slice(0, at)))) as History;
-    expect(after(list.slice(at), read)).toEqual(after(list));
+    const read = JSON.parse(JSON.stringify(attemptAfter(list.slice(0, at)))) as CheckHistory;
+    expect(attemptAfter(list.slice(at), read)).toEqual(attemptAfter(list));
   });
 });
 
 test("whatever the clock does, the last result decides, and no outage ends before it begins", () => {
   always(attempts({ pause: wild, target }), (list) => {
-    let history = begin(0);
+    let history = emptyHistory(0);
     for (const attempt of list.filter(({ fault }) => fault === undefined)) {
       history = reduce(history, attempt);
-      const { outages, verdict } = present(history);
+      const { outages, verdict } = historyState(history);
       expect(openOutage(outages) === undefined).toBe(attempt.reachable);
       expect(verdict.status).toBe(attempt.reachable ? "True" : "False");
       expect(outages.every(({ start, end = start }) => end >= start)).toBe(true);
@@ -152,7 +152,7 @@ test("the caps hold, and what began last stands first", () => {
     }),
   );
   always(numbered, (list) => {
-    const { successes, failures, outages = [] } = statusOf(after(list));
+    const { successes, failures, outages = [] } = statusOf(attemptAfter(list));
     const logs = [
       [successes, 20],
       [failures, 20],
@@ -169,7 +169,7 @@ test("the caps hold, and what began last stands first", () => {
 test("a shown time goes back only from one that was more than two minutes ahead", () => {
   always(attempts({ pause: wild }), (list) => {
     const lines = list.filter(({ fault }) => fault === undefined).map(({ seq, at }) => ok(at / 1000, { seq }));
-    const times = (statusOf(after(lines)).successes ?? []).map(({ time }) => Date.parse(time ?? "") / 1000).toReversed();
+    const times = (statusOf(attemptAfter(lines)).successes ?? []).map(({ time }) => Date.parse(time ?? "") / 1000).toReversed();
     times.reduce((before, time) => {
       expect(time >= before || before - time > 120).toBe(true);
       return time;

@@ -1,9 +1,9 @@
 import type { ConditionStatus } from "../../api/kind.ts";
-import type { Attempt, Outcome } from "../attempt.ts";
+import type { Attempt, ActionOutcome } from "../attempt.ts";
 
 /** A line of a log. Times here are whole seconds, in milliseconds, and are what people are shown. */
-export interface Entry {
-  readonly outcome: Outcome;
+export interface LogLine {
+  readonly outcome: ActionOutcome;
   readonly at: number;
   /** Unknown only where somebody else wrote the line. */
   readonly latencyMs?: number;
@@ -16,13 +16,13 @@ export interface Outage {
   readonly end?: number;
   readonly startedAfter?: number;
   readonly endedAfter?: number;
-  readonly startLogs: readonly Entry[];
-  readonly endLogs: readonly Entry[];
+  readonly startLogs: readonly LogLine[];
+  readonly endLogs: readonly LogLine[];
   readonly message: string;
 }
 
 /** What the condition Reachable says. */
-export interface Verdict {
+export interface ReachableState {
   readonly status: ConditionStatus;
   readonly since: number;
   readonly reason: string;
@@ -30,22 +30,22 @@ export interface Verdict {
 }
 
 /** What is left of the attempts up to `seq`. */
-export interface Past {
+export interface HistoryState {
   readonly seq: number;
   readonly target?: string;
   /** What the clock said at the last attempt. */
   readonly clock?: number;
   /** The newest time that is shown. */
   readonly shown?: number;
-  readonly successes: readonly Entry[];
-  readonly failures: readonly Entry[];
+  readonly successes: readonly LogLine[];
+  readonly failures: readonly LogLine[];
   readonly outages: readonly Outage[];
-  readonly verdict: Verdict;
+  readonly verdict: ReachableState;
 }
 
 /** Everything that a source knows about one check. It is plain JSON. */
-export interface History {
-  readonly past: Past;
+export interface CheckHistory {
+  readonly past: HistoryState;
   /** The newest attempts as they came, by `seq`: one that ends late finds its place among them. */
   readonly recent: readonly Attempt[];
 }
@@ -53,8 +53,8 @@ export interface History {
 export const CAPS = { log: 20, outages: 20, outageLogs: 5, message: 512 };
 
 /** A check that nobody has tried yet. */
-export function begin(now: number): History {
-  const verdict: Verdict = { status: "Unknown", since: wholeSecond(now), reason: "NoResultYet", message: "There is no result yet" };
+export function emptyHistory(now: number): CheckHistory {
+  const verdict: ReachableState = { status: "Unknown", since: wholeSecond(now), reason: "NoResultYet", message: "No result yet" };
   return { past: { seq: 0, successes: [], failures: [], outages: [], verdict }, recent: [] };
 }
 
@@ -63,10 +63,10 @@ export function wholeSecond(at: number): number {
 }
 
 /** The number of the next attempt. */
-export function nextSeq({ past, recent }: History): number {
+export function nextSeq({ past, recent }: CheckHistory): number {
   return (recent.at(-1)?.seq ?? past.seq) + 1;
 }
 
-export function isSuccess({ outcome }: Pick<Entry, "outcome">): boolean {
+export function isSuccess({ outcome }: Pick<LogLine, "outcome">): boolean {
   return outcome === "DNSDone" || outcome === "ConnectDone";
 }

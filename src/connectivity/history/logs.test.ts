@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
-import { action, after, failed, nameless, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";
+import { action, attemptAfter, failed, attemptToAddress, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
 function logs(attempts: readonly Attempt[]) {
-  const { successes = [], failures = [] } = statusOf(after(attempts));
+  const { successes = [], failures = [] } = statusOf(attemptAfter(attempts));
   return { successes: successes.map(short), failures: failures.map(short) };
 }
 
 test.each<[string, readonly Attempt[], readonly string[], readonly string[]]>([
   ["an address that answers is one success", [ok(0)], ["C0"], []],
   ["a name that answers is a lookup, and a connection above it", [namedOk(0)], ["C1", "D0"], []],
-  ["a lookup that fails is one failure", [nameless(0)], [], ["d0"]],
+  ["a lookup that fails is one failure", [attemptToAddress(0)], [], ["d0"]],
   ["an address that does not answer is one failure", [failed(0)], [], ["c0"]],
   ["a name whose address does not answer is a success and a failure", [namedFailed(0)], ["D0"], ["c1"]],
   ["what is newer stands above what was there", [ok(0), ok(1), ok(2), namedOk(3)], ["C4", "D3", "C2", "C1", "C0"], []],
@@ -28,10 +28,10 @@ test("of each list the newest 20 lines stay", () => {
 });
 
 test("a line is what the API shows", () => {
-  expect(statusOf(after([ok(0)])).successes).toEqual([
+  expect(statusOf(attemptAfter([ok(0)])).successes).toEqual([
     { time: "1970-01-01T00:00:00Z", success: true, reason: "ConnectDone", message: "Connected to 10.0.134.23:2379", latency: "2.845865ms" },
   ]);
-  expect(statusOf(after([failed(61)])).failures).toEqual([
+  expect(statusOf(attemptAfter([failed(61)])).failures).toEqual([
     {
       time: "1970-01-01T00:01:01Z",
       success: false,
@@ -44,7 +44,7 @@ test("a line is what the API shows", () => {
 
 test("a message is at most 512 bytes, and no character is cut in half", () => {
   const long = ok(0, { actions: [action("ConnectDone", 0, "ü".repeat(400))] });
-  const [line] = statusOf(after([long])).successes ?? [];
+  const [line] = statusOf(attemptAfter([long])).successes ?? [];
   expect(line?.message).toBe(`${"ü".repeat(254)}...`);
 });
 
@@ -60,16 +60,16 @@ test.each([
 });
 
 test("an attempt that ends after more than eight later ones is left out, and says so by changing nothing", () => {
-  const history = after([12, 13, 14, 15, 16, 17, 18, 19, 20].map((second) => ok(second)));
-  expect(after([failed(11)], history)).toBe(history);
+  const history = attemptAfter([12, 13, 14, 15, 16, 17, 18, 19, 20].map((second) => ok(second)));
+  expect(attemptAfter([failed(11)], history)).toBe(history);
 });
 
 test("an attempt that is told twice counts once", () => {
-  const history = after([ok(0), failed(1)]);
-  expect(after([failed(1)], history)).toBe(history);
+  const history = attemptAfter([ok(0), failed(1)]);
+  expect(attemptAfter([failed(1)], history)).toBe(history);
 });
 
 test("a fault of the source changes nothing", () => {
-  const history = after([ok(0)]);
-  expect(after([failed(1, "No route to host", { fault: "EMFILE" })], history)).toBe(history);
+  const history = attemptAfter([ok(0)]);
+  expect(attemptAfter([failed(1, "No route to host", { fault: "EMFILE" })], history)).toBe(history);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
-import { begin, type History } from "./history.ts";
+import { emptyHistory, type CheckHistory } from "./history.ts";
 import { fromStatus } from "./from-status.ts";
-import { action, after, at, failed, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";
+import { action, attemptAfter, at, failed, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";
 import { type CheckStatus, statusOf } from "./status.ts";
 
-function outages(history: History): string[] {
+function outages(history: CheckHistory): string[] {
   return (statusOf(history).outages ?? []).map(({ start, end, startLogs = [], endLogs = [] }) => {
     const to = typeof end === "string" ? Date.parse(end) / 1000 : "";
     return `${Date.parse(start ?? "") / 1000}-${to} [${startLogs.map(short).join(" ")}] [${endLogs.map(short).join(" ")}]`;
@@ -66,63 +66,65 @@ test.each<[string, CheckStatus, readonly Attempt[], readonly string[]]>([
   ["a lookup that succeeds does not end one", {}, [namedOk(0), namedFailed(2), namedFailed(4)], ["3- [c3] [c5 c3]"]],
   ["a name ends it with its connection", {}, [namedFailed(2), namedOk(4)], ["3-5 [c3] [C5 c3]"]],
 ])("%s", (_title, status, attempts, expected) => {
-  expect(outages(after(attempts, fromStatus(status, NOW)))).toEqual(expected);
+  expect(outages(attemptAfter(attempts, fromStatus(status, NOW)))).toEqual(expected);
 });
 
 test("a success that ends late takes its place and adds no line twice", () => {
-  const inOrder = after([ok(0), ok(1), failed(2), failed(3)]);
-  const late = after([ok(0), failed(2), failed(3), ok(1)]);
+  const inOrder = attemptAfter([ok(0), ok(1), failed(2), failed(3)]);
+  const late = attemptAfter([ok(0), failed(2), failed(3), ok(1)]);
   expect(outages(late)).toEqual(["2- [c2] [c3 c2]"]);
   expect(statusOf(late)).toEqual(statusOf(inOrder));
 });
 
 test("what is told for people is derived from the times that are shown", () => {
-  const history = after([ok(0), failed(60.4, "x", { seq: 61 }), ok(240.1, { seq: 62 })]);
+  const history = attemptAfter([ok(0), failed(60.4, "x", { seq: 61 }), ok(240.1, { seq: 62 })]);
   expect(statusOf(history).outages?.[0]?.message).toBe("Connectivity restored after 3m0s");
-  expect(statusOf(after([failed(60)])).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:01:00Z");
+  expect(statusOf(attemptAfter([failed(60)])).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:01:00Z");
 });
 
-test("its bounds tell between which results the path broke and was mended", () => {
-  const [outage] = statusOf(after([ok(0), ok(60), failed(120), failed(180), ok(240)])).outages ?? [];
+test("its bounds tell between which results the path broke and was fixed", () => {
+  const [outage] = statusOf(attemptAfter([ok(0), ok(60), failed(120), failed(180), ok(240)])).outages ?? [];
   expect(outage).toMatchObject({ startedAfter: at(60), start: at(120), endedAfter: at(180), end: at(240) });
-  const [first] = statusOf(after([failed(120)])).outages ?? [];
+  const [first] = statusOf(attemptAfter([failed(120)])).outages ?? [];
   expect(first).not.toHaveProperty("startedAfter");
 });
 
 test("a time in which nobody tried is told, while it lasts and afterwards", () => {
   const gap = "; not tried from 1970-01-01T00:01:00Z to 1970-01-01T01:00:00Z";
-  const history = after([failed(0), failed(60), failed(3600)]);
+  const history = attemptAfter([failed(0), failed(60), failed(3600)]);
   expect(statusOf(history).outages?.[0]?.message).toBe(`Connectivity outage detected at 1970-01-01T00:00:00Z${gap}`);
-  const over = after([ok(7200)], history);
+  const over = attemptAfter([ok(7200)], history);
   const second = "; not tried from 1970-01-01T01:00:00Z to 1970-01-01T02:00:00Z";
   expect(statusOf(over).outages?.[0]?.message).toBe(`Connectivity restored after 2h0m0s${gap}${second}`);
 });
 
 test("what others wrote of an outage tells when it was last tried, too", () => {
   const theirs = { outages: [{ start: at(0), endLogs: [line(3600, "x"), line(3540, "x")], message: "detected" }] };
-  expect(statusOf(after([ok(3660)], fromStatus(theirs, 3_660_000))).outages?.[0]?.message).toBe("Connectivity restored after 1h1m0s");
+  expect(statusOf(attemptAfter([ok(3660)], fromStatus(theirs, 3_660_000))).outages?.[0]?.message).toBe(
+    "Connectivity restored after 1h1m0s",
+  );
 });
 
 test("three intervals without an attempt are no gap", () => {
-  expect(statusOf(after([failed(0), ok(180)])).outages?.[0]?.message).toBe("Connectivity restored after 3m0s");
+  expect(statusOf(attemptAfter([failed(0), ok(180)])).outages?.[0]?.message).toBe("Connectivity restored after 3m0s");
 });
 
 test("a source at fault did not try", () => {
   const faulty = [60, 120, 180, 240].map((second) => failed(second, "x", { fault: "EMFILE" }));
-  const history = after([failed(0), ...faulty, ok(300)]);
+  const history = attemptAfter([failed(0), ...faulty, ok(300)]);
   expect(statusOf(history).outages?.[0]?.message).toBe(
     "Connectivity restored after 5m0s; not tried from 1970-01-01T00:00:00Z to 1970-01-01T00:05:00Z",
   );
 });
 
 test("gaps without end do not make a message without end", () => {
-  const history = after(Array.from({ length: 50 }, (_, index) => failed(3600 * index)));
+  const history = attemptAfter(Array.from({ length: 50 }, (_, index) => failed(3600 * index)));
   expect(statusOf(history).outages?.[0]?.message?.match(/not tried/g)).toHaveLength(3);
 });
 
 test("another target ends the outage of the one before", () => {
   const moved = { target: "10.0.0.9:1" };
-  const history = after([ok(0), failed(60), ok(180, moved)]);
+  const history = attemptAfter([ok(0), failed(60), ok(180, moved)]);
   const [outage, ...others] = statusOf(history).outages ?? [];
   expect(others).toEqual([]);
   expect(outage).toMatchObject({
@@ -134,7 +136,7 @@ test("another target ends the outage of the one before", () => {
 
 test("another target that fails too has an outage of its own, with no success before it", () => {
   const moved = { target: "10.0.0.9:1" };
-  const { outages = [], conditions = [] } = statusOf(after([ok(0), failed(60), failed(120, "No route to host", moved)]));
+  const { outages = [], conditions = [] } = statusOf(attemptAfter([ok(0), failed(60), failed(120, "No route to host", moved)]));
   expect(outages).toHaveLength(2);
   expect(outages[0]).not.toHaveProperty("startedAfter");
   expect(outages).toMatchObject([{ start: at(120) }, { start: at(60), end: at(120) }]);
@@ -145,8 +147,8 @@ test("one of two addresses that fails is no outage, and both that fail are one",
   const refused = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)");
   const alsoRefused = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.2)");
   const fine = action("ConnectDone", 0, "Connection to etcd.svc:2379 established. (10.0.0.2)");
-  expect(outages(after([namedOk(0, { actions: [refused, fine] })]))).toEqual([]);
-  expect(outages(after([namedFailed(0, { actions: [refused, alsoRefused] })]))).toEqual(["0- [c0] [c0 c0]"]);
+  expect(outages(attemptAfter([namedOk(0, { actions: [refused, fine] })]))).toEqual([]);
+  expect(outages(attemptAfter([namedFailed(0, { actions: [refused, alsoRefused] })]))).toEqual(["0- [c0] [c0 c0]"]);
 });
 
 test("of several addresses that fail the first one begins an outage, and the last one is what was seen of it", () => {
@@ -154,20 +156,22 @@ test("of several addresses that fail the first one begins an outage, and the las
     action("ConnectError", 10, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)"),
     action("ConnectError", 15, "Failed connect to etcd.svc:2379; Connection timed out (10.0.0.2)"),
   ];
-  const { outages, conditions } = statusOf(after([namedFailed(10, { actions: [refused, late] })]));
+  const { outages, conditions } = statusOf(attemptAfter([namedFailed(10, { actions: [refused, late] })]));
   expect(outages).toMatchObject([{ start: at(10), endedAfter: at(15), startLogs: [{ time: at(15) }, { time: at(10) }] }]);
   expect(conditions).toMatchObject([{ message: late.message, lastTransitionTime: at(10) }]);
 });
 
 test("an attempt without a single action still counts", () => {
   const nothing = { actions: [] };
-  expect(outages(after([failed(1, "", nothing)]))).toEqual(["1- [] []"]);
-  expect(outages(after([failed(1, "", nothing), ok(2, nothing)], begin(0)))).toEqual(["1-2 [] []"]);
+  expect(outages(attemptAfter([failed(1, "", nothing)]))).toEqual(["1- [] []"]);
+  expect(outages(attemptAfter([failed(1, "", nothing), ok(2, nothing)], emptyHistory(0)))).toEqual(["1-2 [] []"]);
 });
 
 test("a source that tries more seldom than every minute was there all the time", () => {
   const seldom = { everyMs: 600_000 };
   const tries = [failed(0, "x", seldom), failed(600, "x", seldom), failed(1700, "x", seldom)];
-  expect(statusOf(after(tries)).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:00:00Z");
-  expect(statusOf(after([...tries, failed(3600, "x", seldom)])).outages?.[0]?.message).toMatch(/; not tried from .*:28:20Z to .*:00:00Z$/);
+  expect(statusOf(attemptAfter(tries)).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:00:00Z");
+  expect(statusOf(attemptAfter([...tries, failed(3600, "x", seldom)])).outages?.[0]?.message).toMatch(
+    /; not tried from .*:28:20Z to .*:00:00Z$/,
+  );
 });

@@ -1,7 +1,7 @@
 import { metaTime } from "../../api/time.ts";
-import { cut } from "../../util/text.ts";
+import { truncateWithSuffix } from "../../util/text.ts";
 import { durationText } from "./duration.ts";
-import { CAPS, type Entry, isSuccess, type Outage } from "./history.ts";
+import { CAPS, type LogLine, isSuccess, type Outage } from "./history.ts";
 
 /** After so many intervals without an attempt the source was not there. */
 const UNTRIED_INTERVALS = 3;
@@ -9,7 +9,7 @@ const UNTRIED = "; not tried from ";
 const UNTRIED_CAP = 3;
 
 /** What one attempt says about outages. */
-export interface Finding {
+export interface AttemptSummary {
   readonly reachable: boolean;
   /** When the attempt began. */
   readonly start: number;
@@ -17,7 +17,7 @@ export interface Finding {
   readonly moment: number;
   /** How often the source tries. */
   readonly everyMs: number;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly LogLine[];
   /** The last success before it, unless that was another target's. */
   readonly lastSuccess: number | undefined;
   /** Given when the attempt is the first for this target, and the one before was for another. */
@@ -25,7 +25,7 @@ export interface Finding {
 }
 
 /** One attempt that fails opens an outage, one that succeeds closes it. */
-export function outagesAfter(outages: readonly Outage[], finding: Finding): readonly Outage[] {
+export function updateOutages(outages: readonly Outage[], finding: AttemptSummary): readonly Outage[] {
   const open = openOutage(outages);
   if (!open) return finding.reachable ? outages : [opened(finding), ...outages].slice(0, CAPS.outages);
   const older = outages.slice(1);
@@ -41,14 +41,14 @@ export function openOutage([newest]: readonly Outage[]): Outage | undefined {
   return newest && newest.end === undefined ? newest : undefined;
 }
 
-function opened(finding: Finding): Outage {
+function opened(finding: AttemptSummary): Outage {
   const { moment, lastSuccess } = finding;
   const message = `Connectivity outage detected at ${metaTime(new Date(moment))}`;
   const nothing = { start: moment, startLogs: [], endLogs: [], message };
   return ongoing(lastSuccess === undefined ? nothing : { ...nothing, startedAfter: lastSuccess }, finding);
 }
 
-function ongoing(outage: Outage, { entries, moment }: Finding): Outage {
+function ongoing(outage: Outage, { entries, moment }: AttemptSummary): Outage {
   const failures = entries.filter((entry) => !isSuccess(entry));
   const startLogs = [...outage.startLogs];
   const ways = new Set(startLogs.map(wayToFail));
@@ -63,22 +63,22 @@ function ongoing(outage: Outage, { entries, moment }: Finding): Outage {
   return { ...outage, endedAfter: failures.at(-1)?.at ?? moment, startLogs, endLogs };
 }
 
-function restored(outage: Outage, { entries, moment }: Finding): Outage {
+function restored(outage: Outage, { entries, moment }: AttemptSummary): Outage {
   const success = entries.find(({ outcome }) => outcome === "ConnectDone");
   return ended(outage, moment, success ? [success] : [], "");
 }
 
-function ended(outage: Outage, at: number, last: readonly Entry[], why: string): Outage {
+function ended(outage: Outage, at: number, last: readonly LogLine[], why: string): Outage {
   const end = Math.max(at, outage.start);
   const lasted = durationText(end - outage.start);
   const said = why === "" ? `Connectivity restored after ${lasted}` : `Connectivity outage ended after ${lasted}${why}`;
   const untried = outage.message.indexOf(UNTRIED);
-  const message = cut(said, CAPS.message, untried < 0 ? "" : outage.message.slice(untried));
+  const message = truncateWithSuffix(said, CAPS.message, untried < 0 ? "" : outage.message.slice(untried));
   return { ...outage, end, endLogs: [...last, ...outage.endLogs].slice(0, CAPS.outageLogs), message };
 }
 
 /** The outage with a word about the time in which nobody tried, if there was one before this attempt. */
-function tried(outage: Outage, { start: at, everyMs }: Finding): Outage {
+function tried(outage: Outage, { start: at, everyMs }: AttemptSummary): Outage {
   const { start, endedAfter, endLogs, message } = outage;
   const last = endedAfter ?? endLogs[0]?.at ?? start;
   if (at - last <= UNTRIED_INTERVALS * everyMs || message.split(UNTRIED).length > UNTRIED_CAP) return outage;
@@ -86,7 +86,7 @@ function tried(outage: Outage, { start: at, everyMs }: Finding): Outage {
 }
 
 /** Why it failed, without the address that failed: `ConnectError No route to host`. */
-function wayToFail({ outcome, message }: Entry): string {
+function wayToFail({ outcome, message }: LogLine): string {
   const reason = message.indexOf("; ");
   return `${outcome} ${message.slice(reason < 0 ? 0 : reason + 2).replaceAll(/ \([^)]*\)/g, "")}`;
 }

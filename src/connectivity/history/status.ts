@@ -1,14 +1,14 @@
 import type { LogEntry, OutageEntry, PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../../api/time.ts";
 import { durationText } from "./duration.ts";
-import { type Entry, type History, isSuccess, type Outage, type Verdict } from "./history.ts";
-import { present } from "./reduce.ts";
+import { type LogLine, type CheckHistory, isSuccess, type Outage, type ReachableState } from "./history.ts";
+import { historyState } from "./reduce.ts";
 
 export type CheckStatus = NonNullable<PodNetworkConnectivityCheck["status"]>;
 
 /** The status of the check as the API shows it. The time of its condition is when it flipped, not when somebody wrote it. */
-export function statusOf(history: History, generation?: number, writer?: CheckStatus["writer"]): CheckStatus {
-  const { successes, failures, outages, verdict } = present(history);
+export function statusOf(history: CheckHistory, generation?: number, writer?: CheckStatus["writer"]): CheckStatus {
+  const { successes, failures, outages, verdict } = historyState(history);
   return {
     ...(successes.length > 0 && { successes: successes.map(logEntry) }),
     ...(failures.length > 0 && { failures: failures.map(logEntry) }),
@@ -18,12 +18,12 @@ export function statusOf(history: History, generation?: number, writer?: CheckSt
   };
 }
 
-function condition({ status, since, reason, message }: Verdict, generation: number | undefined) {
+function condition({ status, since, reason, message }: ReachableState, generation: number | undefined) {
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   return { type: "Reachable", status, reason, message, lastTransitionTime: time(since), ...observed };
 }
 
-function logEntry(entry: Entry): LogEntry {
+function logEntry(entry: LogLine): LogEntry {
   const { at, outcome, message, latencyMs } = entry;
   const latency = latencyMs === undefined ? {} : { latency: durationText(latencyMs) };
   return { time: time(at), success: isSuccess(entry), reason: outcome, message, ...latency };

@@ -1,13 +1,13 @@
-import type { History } from "./history.ts";
+import type { CheckHistory } from "./history.ts";
 import { openOutage } from "./outages.ts";
-import { present } from "./reduce.ts";
+import { historyState } from "./reduce.ts";
 
-export type News = "opened" | "closed" | "first" | "changed";
+export type HistoryTransition = "opened" | "closed" | "first" | "changed";
 
 /** What people should hear of at once; undefined for more of the same. */
-export function newsOf(before: History, after: History): News | undefined {
+export function transitionBetween(before: CheckHistory, after: CheckHistory): HistoryTransition | undefined {
   if (before === after) return undefined;
-  const [then, now] = [present(before), present(after)];
+  const [then, now] = [historyState(before), historyState(after)];
   const [last, newest] = [then.outages[0], now.outages[0]];
   if (newest && newest.end === undefined && (last?.start !== newest.start || last.end !== undefined)) return "opened";
   if (newest?.end !== undefined && (last?.start !== newest.start || last.end !== newest.end)) return "closed";

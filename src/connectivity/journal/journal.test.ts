@@ -7,9 +7,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { checkJournalUsable } from "../metrics.ts";
 import { checked } from "../../resilience/checksummed-lines.ts";
-import { begin } from "../history/history.ts";
-import { after, failed, ok } from "../testing/attempts.ts";
-import { Journal, type JournalOptions } from "./journal.ts";
+import { emptyHistory } from "../history/history.ts";
+import { attemptAfter, failed, ok } from "../testing/attempts.ts";
+import { CheckJournal, type CheckJournalOptions } from "./journal.ts";
 
 let directory: string;
 let path: string;
@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 const log = createLog({ pretty: false, write: (line) => said.push(JSON.parse(line) as (typeof said)[number]) });
-const reopen = (options: Partial<JournalOptions> = {}) => Journal.open(directory, { log, ...options });
+const reopen = (options: Partial<CheckJournalOptions> = {}) => CheckJournal.open(directory, { log, ...options });
 const usable = async () => (await checkJournalUsable.get()).values[0]?.value;
 
 async function read() {
@@ -48,16 +48,16 @@ test("everything that was said is there again, in a file of the owner's alone", 
   const { journal, recovered } = await reopen();
   expect(recovered.size).toBe(0);
   const told = { opened: 1_000, closed: -Infinity };
-  const history = after([ok(0)]);
+  const history = attemptAfter([ok(0)]);
   expect(await Promise.all([journal.snapshot("a", history), journal.append("a", failed(1)), journal.told("a", told)])).toEqual([
     true,
     true,
     true,
   ]);
-  expect(await journal.snapshot("b", begin(0))).toBe(true);
+  expect(await journal.snapshot("b", emptyHistory(0))).toBe(true);
   expect(await journal.forget("b")).toBe(true);
   // Without a close: a process that is killed has none.
-  const whatIsThere = { a: { history: after([ok(0), failed(1)]), told } };
+  const whatIsThere = { a: { history: attemptAfter([ok(0), failed(1)]), told } };
   expect(await read()).toEqual(whatIsThere);
   expect((statSync(path).mode & 0o777).toString(8)).toBe("600");
   expect(await usable()).toBe(1);
@@ -79,21 +79,21 @@ test("a check that is not known leaves nothing behind", async () => {
 
 test("what says nothing new is not written", async () => {
   const { journal } = await reopen();
-  await journal.snapshot("a", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
   await journal.append("a", ok(0));
   const { size } = statSync(path);
   expect(await journal.append("a", ok(0))).toBe(false);
   expect(await journal.append("a", failed(1, "x", { fault: "EMFILE" }))).toBe(false);
   await journal.close();
   const { journal: next, recovered } = await reopen();
-  await next.snapshot("a", recovered.get("a")?.history ?? begin(9));
+  await next.snapshot("a", recovered.get("a")?.history ?? emptyHistory(9));
   await next.close();
   expect(statSync(path).size).toBe(size);
 });
 
 test("nobody is told before the disk has it, and all who wait share one sync", async () => {
   const { journal } = await reopen();
-  await journal.snapshot("a", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
   const syncs = vi.spyOn(await files(), "datasync");
   const durable: string[] = [];
   syncs.mockImplementation(async () => {
@@ -121,11 +121,11 @@ test("nobody is told before the disk has it, and all who wait share one sync", a
 
 test("the file is rewritten when it has grown, and stays in bounds", async () => {
   const { journal } = await reopen({ rewriteAboveBytes: 20_000 });
-  await journal.snapshot("a", begin(0));
-  await journal.snapshot("b", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
+  await journal.snapshot("b", emptyHistory(0));
   await journal.told("a", { opened: 1, closed: 2 });
   // Where a check stands says nothing of what was told, which still holds.
-  await journal.snapshot("a", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
   let largest = 0;
   const attempts = Array.from({ length: 500 }, (_, second) => (second === 7 ? failed(second) : ok(second)));
   for (const attempt of attempts) {
@@ -134,56 +134,59 @@ test("the file is rewritten when it has grown, and stays in bounds", async () =>
   }
   await journal.close();
   expect(largest).toBeLessThan(40_000);
-  expect(await read()).toEqual({ a: { history: after(attempts), told: { opened: 1, closed: 2 } }, b: { history: after(attempts) } });
+  expect(await read()).toEqual({
+    a: { history: attemptAfter(attempts), told: { opened: 1, closed: 2 } },
+    b: { history: attemptAfter(attempts) },
+  });
   expect(readdirSync(directory)).toEqual(["journal"]);
 });
 
 test("a line that was cut short is gone, and what comes next stands alone", async () => {
   const { journal } = await reopen();
-  await journal.snapshot("a", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
   await journal.append("a", ok(0));
   await journal.close();
   appendFileSync(path, readFileSync(path, "utf8").slice(-60, -1));
   const { journal: next } = await reopen();
   await next.append("a", ok(1));
   await next.close();
-  expect(await read()).toEqual({ a: { history: after([ok(0), ok(1)]) } });
+  expect(await read()).toEqual({ a: { history: attemptAfter([ok(0), ok(1)]) } });
   expect(said).toEqual([]);
 });
 
 test("a damaged file is set aside with a word, and what can be read goes on", async () => {
   const { journal } = await reopen();
-  await journal.snapshot("a", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
   for (const second of [0, 1, 2]) await journal.append("a", ok(second));
   await journal.close();
   const damaged = readFileSync(path, "utf8").replace('"seq":2', '"seq":9');
   writeFileSync(path, damaged);
 
-  expect(await read()).toEqual({ a: { history: after([ok(0), ok(2)]) } });
-  expect(said).toMatchObject([{ level: "warn", problem: "1 of its lines are damaged", aside: `${path}.set-aside` }]);
+  expect(await read()).toEqual({ a: { history: attemptAfter([ok(0), ok(2)]) } });
+  expect(said).toMatchObject([{ level: "warn", problem: "1 damaged lines", aside: `${path}.set-aside` }]);
   expect(readFileSync(`${path}.set-aside`, "utf8")).toBe(damaged);
-  expect(await read()).toEqual({ a: { history: after([ok(0), ok(2)]) } });
+  expect(await read()).toEqual({ a: { history: attemptAfter([ok(0), ok(2)]) } });
   expect(said).toHaveLength(1);
 });
 
 test.each([
-  ["a file of another version", checked('{"format":2}'), "it has format 2, which this version does not know"],
-  ["a file that is all garbage", Buffer.from("x\ny\n"), "2 of its lines are damaged"],
-  ["a file of zeros, as a power cut leaves it", Buffer.alloc(3_000), "it has no line that can be read"],
+  ["a file of another version", checked('{"format":2}'), "unknown format 2"],
+  ["a file that is all garbage", Buffer.from("x\ny\n"), "2 damaged lines"],
+  ["a file of zeros, as a power cut leaves it", Buffer.alloc(3_000), "no readable line"],
 ])("%s is set aside, and a new one begun", async (_title, content, problem) => {
   writeFileSync(path, content);
   const { journal, recovered } = await reopen();
   expect(recovered.size).toBe(0);
   expect(said).toMatchObject([{ problem }]);
   expect(readFileSync(`${path}.set-aside`)).toEqual(content);
-  expect(await journal.snapshot("a", begin(0))).toBe(true);
+  expect(await journal.snapshot("a", emptyHistory(0))).toBe(true);
   await journal.close();
-  expect(await read()).toEqual({ a: { history: begin(0) } });
+  expect(await read()).toEqual({ a: { history: emptyHistory(0) } });
 });
 
 test("a disk that fails is told once and lived without; when it works again everything is there", async () => {
   const { journal } = await reopen();
-  await journal.snapshot("a", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
   await journal.append("a", ok(0));
   const prototype = await files();
   const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
@@ -204,14 +207,14 @@ test("a disk that fails is told once and lived without; when it works again ever
   vi.advanceTimersByTime(120_000);
   expect(await journal.append("a", ok(5))).toBe(true);
   expect(await usable()).toBe(1);
-  expect(said.slice(1)).toMatchObject([{ level: "info", msg: "the journal of the checks is kept again" }]);
+  expect(said.slice(1)).toMatchObject([{ level: "info", msg: "check journal is writable again" }]);
   await journal.close();
-  expect(await read()).toEqual({ a: { history: after([0, 1, 2, 3, 4, 5].map((second) => ok(second))) } });
+  expect(await read()).toEqual({ a: { history: attemptAfter([0, 1, 2, 3, 4, 5].map((second) => ok(second))) } });
 });
 
 test("a journal that could not be read at the start is read before it is written, and a copy of it is kept", async () => {
   const { journal: first } = await reopen();
-  for (const uid of ["a", "b"]) await first.snapshot(uid, after([failed(0)]));
+  for (const uid of ["a", "b"]) await first.snapshot(uid, attemptAfter([failed(0)]));
   await first.close();
   const before = readFileSync(path);
 
@@ -221,24 +224,24 @@ test("a journal that could not be read at the start is read before it is written
   vi.useFakeTimers({ toFake: ["performance"] });
   const { journal, recovered } = await reopen();
   expect(recovered.size).toBe(0);
-  expect(await journal.snapshot("a", begin(9))).toBe(false);
+  expect(await journal.snapshot("a", emptyHistory(9))).toBe(false);
   vi.advanceTimersByTime(60_000);
-  expect(await journal.snapshot("c", begin(9))).toBe(false);
+  expect(await journal.snapshot("c", emptyHistory(9))).toBe(false);
   expect(readFileSync(path)).toEqual(before);
 
   reads.mockRestore();
   syncBuiltinESMExports();
   vi.advanceTimersByTime(120_000);
-  expect(await journal.snapshot("d", begin(9))).toBe(true);
+  expect(await journal.snapshot("d", emptyHistory(9))).toBe(true);
   await journal.close();
   expect(readFileSync(`${path}.set-aside`)).toEqual(before);
   expect(said).toMatchObject([
     { level: "warn", error: { code: "EMFILE" } },
-    { level: "warn", problem: "it could not be read at the start", aside: `${path}.set-aside` },
-    { level: "info", msg: "the journal of the checks is kept again" },
+    { level: "warn", problem: "not readable at start", aside: `${path}.set-aside` },
+    { level: "info", msg: "check journal is writable again" },
   ]);
-  const history = begin(9);
-  expect(await read()).toEqual({ a: { history }, b: { history: after([failed(0)]) }, c: { history }, d: { history } });
+  const history = emptyHistory(9);
+  expect(await read()).toEqual({ a: { history }, b: { history: attemptAfter([failed(0)]) }, c: { history }, d: { history } });
 });
 
 test("a journal that cannot be set aside is not overwritten", async () => {
@@ -249,14 +252,14 @@ test("a journal that cannot be set aside is not overwritten", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   const { journal } = await reopen();
   vi.advanceTimersByTime(60_000);
-  expect(await journal.snapshot("a", begin(0))).toBe(false);
+  expect(await journal.snapshot("a", emptyHistory(0))).toBe(false);
   await journal.close();
   expect(readFileSync(path)).toEqual(content);
 });
 
 test("a sync that fails is not believed either", async () => {
   const { journal } = await reopen();
-  await journal.snapshot("a", begin(0));
+  await journal.snapshot("a", emptyHistory(0));
   vi.spyOn(await files(), "datasync").mockRejectedValueOnce(new Error("EIO"));
   expect(await journal.append("a", ok(0))).toBe(false);
   await journal.close();
@@ -264,9 +267,9 @@ test("a sync that fails is not believed either", async () => {
 
 test("a directory that cannot be used is told once, and nothing else changes", async () => {
   writeFileSync(path, "");
-  const { journal, recovered } = await Journal.open(join(path, "below"), { log });
+  const { journal, recovered } = await CheckJournal.open(join(path, "below"), { log });
   expect(recovered.size).toBe(0);
-  expect(await journal.snapshot("a", begin(0))).toBe(false);
+  expect(await journal.snapshot("a", emptyHistory(0))).toBe(false);
   expect(await journal.append("a", ok(0))).toBe(false);
   expect(await journal.told("a", { opened: 0, closed: 0 })).toBe(false);
   expect(await journal.forget("a")).toBe(false);
@@ -276,9 +279,9 @@ test("a directory that cannot be used is told once, and nothing else changes", a
 
 test("closing waits for what is under way, and takes nothing more", async () => {
   const { journal } = await reopen();
-  const waiting = [journal.snapshot("a", begin(0)), journal.append("a", ok(0)), journal.append("a", ok(1))];
+  const waiting = [journal.snapshot("a", emptyHistory(0)), journal.append("a", ok(0)), journal.append("a", ok(1))];
   await journal.close();
   expect(await Promise.all(waiting)).toEqual([true, true, true]);
   expect(await journal.append("a", ok(2))).toBe(false);
-  expect(await read()).toEqual({ a: { history: after([ok(0), ok(1)]) } });
+  expect(await read()).toEqual({ a: { history: attemptAfter([ok(0), ok(1)]) } });
 });

@@ -4,13 +4,13 @@ import { backoffMs } from "../../util/backoff.ts";
 import type { Log } from "../../kube/log.ts";
 import { checkJournalUsable } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
-import type { History } from "../history/history.ts";
+import type { CheckHistory } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
-import type { Told } from "../outage-events.ts";
+import type { RecordedOutages } from "../outage-events.ts";
 import { HEADER, type JournalRecord, lineOf } from "./record.ts";
-import { type Remembered, remembered, replay } from "./replay.ts";
+import { type JournalEntry, journalEntries, replay } from "./replay.ts";
 
-export interface JournalOptions {
+export interface CheckJournalOptions {
   readonly log: Log;
   /** Below this the file is never rewritten. */
   readonly rewriteAboveBytes?: number;
@@ -30,12 +30,12 @@ const RETRY = { minMs: 30_000, maxMs: 600_000 };
  * the next write, and each of them is told when its line is on the disk. A check is known from its first snapshot until it is forgotten. Where the
  * disk cannot be used, the source goes on without, and every now and then it is tried again.
  */
-export class Journal {
+export class CheckJournal {
   readonly #directory: string;
   readonly #path: string;
   readonly #log: Log;
   readonly #rewriteAboveBytes: number;
-  #checks = new Map<string, Remembered>();
+  #checks = new Map<string, JournalEntry>();
   /** Until then the file may hold what is known nowhere else, and must not be rewritten. */
   #isRead = false;
   /** undefined while the disk cannot be used. */
@@ -49,7 +49,7 @@ export class Journal {
   #writing: Promise<void> | undefined;
   #closed = false;
 
-  private constructor(directory: string, { log, rewriteAboveBytes = REWRITE_ABOVE_BYTES }: JournalOptions) {
+  private constructor(directory: string, { log, rewriteAboveBytes = REWRITE_ABOVE_BYTES }: CheckJournalOptions) {
     this.#directory = directory;
     this.#path = join(directory, "journal");
     this.#log = log;
@@ -57,34 +57,37 @@ export class Journal {
   }
 
   /** Reads back what is in the directory, and goes on from there. */
-  static async open(directory: string, options: JournalOptions): Promise<{ journal: Journal; recovered: Map<string, Remembered> }> {
-    const journal = new Journal(directory, options);
+  static async open(
+    directory: string,
+    options: CheckJournalOptions,
+  ): Promise<{ journal: CheckJournal; recovered: Map<string, JournalEntry> }> {
+    const journal = new CheckJournal(directory, options);
     await journal.#recover().catch((error: unknown) => journal.#giveUp(error));
     return { journal, recovered: new Map(journal.#checks) };
   }
 
   /** Where the check stands: with this it is known, or known better. */
-  async snapshot(uid: string, history: History): Promise<boolean> {
-    const held = this.#checks.get(uid);
-    if (held?.history === history) return this.#file !== undefined;
-    this.#checks.set(uid, remembered(history, held?.told));
+  async snapshot(uid: string, history: CheckHistory): Promise<boolean> {
+    const existing = this.#checks.get(uid);
+    if (existing?.history === history) return this.#file !== undefined;
+    this.#checks.set(uid, journalEntries(history, existing?.told));
     return this.#put({ uid, history });
   }
 
   /** True once the attempt is on the disk; false when it says nothing new, or the disk cannot be used. */
   async append(uid: string, attempt: Attempt): Promise<boolean> {
-    const held = this.#checks.get(uid);
-    const history = held && reduce(held.history, attempt);
-    if (!held || !history || history === held.history) return false;
-    this.#checks.set(uid, remembered(history, held.told));
+    const existing = this.#checks.get(uid);
+    const history = existing && reduce(existing.history, attempt);
+    if (!existing || !history || history === existing.history) return false;
+    this.#checks.set(uid, journalEntries(history, existing.told));
     return this.#put({ uid, attempt });
   }
 
   /** People have heard of these outages. */
-  async told(uid: string, told: Told): Promise<boolean> {
-    const held = this.#checks.get(uid);
-    if (!held) return false;
-    this.#checks.set(uid, remembered(held.history, told));
+  async told(uid: string, told: RecordedOutages): Promise<boolean> {
+    const existing = this.#checks.get(uid);
+    if (!existing) return false;
+    this.#checks.set(uid, journalEntries(existing.history, told));
     return this.#put({ uid, told });
   }
 
@@ -155,7 +158,7 @@ export class Journal {
     const isLate = this.#failures > 0 && checks.size > 0;
     this.#checks = new Map([...checks, ...this.#checks]);
     if (problem !== undefined) await this.#setAside(problem);
-    else if (isLate) await this.#setAside("it could not be read at the start");
+    else if (isLate) await this.#setAside("not readable at start");
     this.#isRead = true;
     return { size: content.length, isWhole };
   }
@@ -164,7 +167,7 @@ export class Journal {
   async #setAside(problem: string): Promise<void> {
     const aside = `${this.#path}.set-aside`;
     await copyFile(this.#path, aside);
-    this.#log.warn({ file: this.#path, problem, aside }, "the journal of the checks is set aside; what could be read of it goes on");
+    this.#log.warn({ file: this.#path, problem, aside }, "check journal set aside; keeping the records that could be read");
   }
 
   /** Writes where every check stands into a new file, which then takes the old one's place. */
@@ -190,7 +193,7 @@ export class Journal {
     this.#size = size;
     this.#compactSize = size;
     await outdated?.close();
-    if (this.#failures > 0) this.#log.info({ file: this.#path }, "the journal of the checks is kept again");
+    if (this.#failures > 0) this.#log.info({ file: this.#path }, "check journal is writable again");
     this.#failures = 0;
     checkJournalUsable.set(1);
   }
@@ -204,7 +207,7 @@ export class Journal {
     if (this.#failures === 1) {
       this.#log.warn(
         { file: this.#path, error: why },
-        "the journal of the checks cannot be kept; results that the API has not heard of are lost if this process ends",
+        "cannot write the check journal; results not yet in the API are lost if this process ends",
       );
     }
     await file?.close().catch(() => undefined);
@@ -220,7 +223,7 @@ async function readIfThere(path: string): Promise<Buffer<ArrayBuffer>> {
   }
 }
 
-function* chunksOf(checks: readonly (readonly [uid: string, check: Remembered])[]): Generator<Buffer> {
+function* chunksOf(checks: readonly (readonly [uid: string, check: JournalEntry])[]): Generator<Buffer> {
   let lines = [HEADER];
   let bytes = HEADER.length;
   for (const [uid, { history, told }] of checks) {

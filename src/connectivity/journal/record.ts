@@ -1,13 +1,13 @@
 import { checked } from "../../resilience/checksummed-lines.ts";
 import type { Attempt } from "../attempt.ts";
-import type { History } from "../history/history.ts";
-import type { Told } from "../outage-events.ts";
+import type { CheckHistory } from "../history/history.ts";
+import type { RecordedOutages } from "../outage-events.ts";
 
 /** What a line says of the check with this uid. */
 export type JournalRecord = { readonly uid: string } & (
-  | { readonly history: History; readonly told?: Told | undefined }
+  | { readonly history: CheckHistory; readonly told?: RecordedOutages | undefined }
   | { readonly attempt: Attempt }
-  | { readonly told: Told }
+  | { readonly told: RecordedOutages }
   | { readonly forgotten: true }
 );
 

@@ -1,39 +1,39 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { checked } from "../../resilience/checksummed-lines.ts";
-import { begin } from "../history/history.ts";
-import { after, failed, ok } from "../testing/attempts.ts";
+import { emptyHistory } from "../history/history.ts";
+import { attemptAfter, failed, ok } from "../testing/attempts.ts";
 import { HEADER, type JournalRecord, lineOf } from "./record.ts";
 import { replay } from "./replay.ts";
 
-const begun = (uid: string): JournalRecord => ({ uid, history: begin(0) });
+const begun = (uid: string): JournalRecord => ({ uid, history: emptyHistory(0) });
 const fileOf = (...records: JournalRecord[]) => Buffer.concat([HEADER, ...records.map(lineOf)]);
 const read = (...records: JournalRecord[]) => Object.fromEntries(replay(fileOf(...records)).checks);
 
 test("a check comes back with every attempt since its snapshot, and with what was told", () => {
   const told = { opened: 5_000, closed: 3_000 };
-  const history = after([ok(0)]);
+  const history = attemptAfter([ok(0)]);
   expect(
     read({ uid: "a", history }, begun("b"), { uid: "a", attempt: failed(1) }, { uid: "a", told }, { uid: "b", attempt: ok(4) }),
-  ).toEqual({ a: { history: after([ok(0), failed(1)]), told }, b: { history: after([ok(4)]) } });
+  ).toEqual({ a: { history: attemptAfter([ok(0), failed(1)]), told }, b: { history: attemptAfter([ok(4)]) } });
 });
 
 test("a new snapshot replaces the history and keeps what was told", () => {
   const told = { opened: 5_000, closed: 3_000 };
-  const history = after([ok(7)]);
+  const history = attemptAfter([ok(7)]);
   expect(read(begun("a"), { uid: "a", attempt: ok(1) }, { uid: "a", told }, { uid: "a", history })).toEqual({ a: { history, told } });
 });
 
 test("a check that was forgotten is gone, also for what is said of it afterwards", () => {
   const gone: JournalRecord = { uid: "a", forgotten: true };
   expect(read(begun("a"), gone, { uid: "a", attempt: ok(1) }, { uid: "a", told: { opened: 0, closed: 0 } })).toEqual({});
-  expect(read(begun("a"), { uid: "a", attempt: ok(1) }, gone, begun("a"))).toEqual({ a: { history: begin(0) } });
+  expect(read(begun("a"), { uid: "a", attempt: ok(1) }, gone, begun("a"))).toEqual({ a: { history: emptyHistory(0) } });
 });
 
 test("nothing told yet is before everything", () => {
   const told = { opened: 5_000, closed: -Infinity };
-  expect(read(begun("a"), { uid: "a", told })).toEqual({ a: { history: begin(0), told } });
-  expect(read({ uid: "a", history: begin(0), told })).toEqual({ a: { history: begin(0), told } });
+  expect(read(begun("a"), { uid: "a", told })).toEqual({ a: { history: emptyHistory(0), told } });
+  expect(read({ uid: "a", history: emptyHistory(0), told })).toEqual({ a: { history: emptyHistory(0), told } });
 });
 
 const records: JournalRecord[] = [begun("a"), begun("b")];
@@ -69,14 +69,14 @@ test("a damaged line costs the attempt in it, and is told", () => {
   const lines = [begun("a"), ...attempts.map((attempt) => ({ uid: "a", attempt }))].map(lineOf);
   lines[2]?.fill("?", 20, 30);
   const { checks, isWhole, problem } = replay(Buffer.concat([HEADER, ...lines]));
-  expect(checks.get("a")?.history).toEqual(after([ok(0), ok(2)]));
-  expect({ isWhole, problem }).toEqual({ isWhole: false, problem: "1 of its lines are damaged" });
+  expect(checks.get("a")?.history).toEqual(attemptAfter([ok(0), ok(2)]));
+  expect({ isWhole, problem }).toEqual({ isWhole: false, problem: "1 damaged lines" });
 });
 
 test("what follows a damaged snapshot is nothing to build on", () => {
   const lines = [begun("a"), begun("b"), { uid: "a", attempt: ok(0) }, { uid: "b", attempt: ok(0) }].map(lineOf);
   lines[0]?.fill("?", 20, 30);
-  expect(Object.fromEntries(replay(Buffer.concat([HEADER, ...lines])).checks)).toEqual({ b: { history: after([ok(0)]) } });
+  expect(Object.fromEntries(replay(Buffer.concat([HEADER, ...lines])).checks)).toEqual({ b: { history: attemptAfter([ok(0)]) } });
 });
 
 test("a file of another version is not read", () => {
@@ -84,6 +84,6 @@ test("a file of another version is not read", () => {
   expect(replay(foreign)).toEqual({
     checks: new Map(),
     isWhole: false,
-    problem: "it has format 2, which this version does not know",
+    problem: "unknown format 2",
   });
 });

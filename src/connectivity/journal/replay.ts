@@ -1,17 +1,17 @@
-import { checkedLines, wholeBytes } from "../../resilience/checksummed-lines.ts";
-import type { History } from "../history/history.ts";
+import { checkedLines, completeBytes } from "../../resilience/checksummed-lines.ts";
+import type { CheckHistory } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
-import type { Told } from "../outage-events.ts";
+import type { RecordedOutages } from "../outage-events.ts";
 import { FORMAT, HEADER, type JournalRecord } from "./record.ts";
 
 /** What the journal knows of a check. */
-export interface Remembered {
-  readonly history: History;
-  readonly told?: Told;
+export interface JournalEntry {
+  readonly history: CheckHistory;
+  readonly told?: RecordedOutages;
 }
 
 export interface Replayed {
-  readonly checks: Map<string, Remembered>;
+  readonly checks: Map<string, JournalEntry>;
   /** Whether the file can be gone on with as it is. */
   readonly isWhole: boolean;
   /** What people should hear of: lines that are damaged, or a file that another version wrote. */
@@ -24,7 +24,7 @@ export interface Replayed {
  * introduced is nothing to build on.
  */
 export function replay(content: Buffer): Replayed {
-  const checks = new Map<string, Remembered>();
+  const checks = new Map<string, JournalEntry>();
   let damaged = 0;
   let hasHeader = false;
   for (const { record } of checkedLines(content)) {
@@ -33,37 +33,37 @@ export function replay(content: Buffer): Replayed {
         return {
           checks: new Map(),
           isWhole: false,
-          problem: `it has format ${JSON.stringify(record.format)}, which this version does not know`,
+          problem: `unknown format ${JSON.stringify(record.format)}`,
         };
       }
       hasHeader = true;
     } else if (isRecord(record)) apply(checks, record);
     else damaged += 1;
   }
-  const isWhole = hasHeader && damaged === 0 && wholeBytes(content) === content.length;
-  if (wholeBytes(content) === 0 && !HEADER.subarray(0, content.length).equals(content)) {
-    return { checks, isWhole, problem: "it has no line that can be read" };
+  const isWhole = hasHeader && damaged === 0 && completeBytes(content) === content.length;
+  if (completeBytes(content) === 0 && !HEADER.subarray(0, content.length).equals(content)) {
+    return { checks, isWhole, problem: "no readable line" };
   }
-  return damaged === 0 ? { checks, isWhole } : { checks, isWhole, problem: `${damaged} of its lines are damaged` };
+  return damaged === 0 ? { checks, isWhole } : { checks, isWhole, problem: `${damaged} damaged lines` };
 }
 
 /** The last record of a check may say that it is gone. */
-function apply(checks: Map<string, Remembered>, record: JournalRecord): void {
+function apply(checks: Map<string, JournalEntry>, record: JournalRecord): void {
   const { uid } = record;
-  const held = checks.get(uid);
+  const existing = checks.get(uid);
   if ("forgotten" in record) checks.delete(uid);
-  else if ("history" in record) checks.set(uid, remembered(record.history, record.told ? toldOf(record.told) : held?.told));
-  else if (!held) return;
-  else if ("attempt" in record) checks.set(uid, remembered(reduce(held.history, record.attempt), held.told));
-  else checks.set(uid, remembered(held.history, toldOf(record.told)));
+  else if ("history" in record) checks.set(uid, journalEntries(record.history, record.told ? toldOf(record.told) : existing?.told));
+  else if (!existing) return;
+  else if ("attempt" in record) checks.set(uid, journalEntries(reduce(existing.history, record.attempt), existing.told));
+  else checks.set(uid, journalEntries(existing.history, toldOf(record.told)));
 }
 
 /** Before everything there is -Infinity, which JSON makes null of. */
-function toldOf({ opened, closed }: { readonly [K in keyof Told]: number | null }): Told {
+function toldOf({ opened, closed }: { readonly [K in keyof RecordedOutages]: number | null }): RecordedOutages {
   return { opened: opened ?? -Infinity, closed: closed ?? -Infinity };
 }
 
-export function remembered(history: History, told: Told | undefined): Remembered {
+export function journalEntries(history: CheckHistory, told: RecordedOutages | undefined): JournalEntry {
   return told ? { history, told } : { history };
 }
 

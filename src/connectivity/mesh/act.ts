@@ -3,24 +3,24 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { meshChecks } from "../metrics.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
-import type { Step } from "./steps.ts";
+import type { MeshStep } from "./steps.ts";
 
-export interface Refusal {
-  readonly step: Step;
+export interface StepError {
+  readonly step: MeshStep;
   readonly message: string;
 }
 
 /** Takes the steps, as many at once as the budget allows. What the server refuses costs only the mesh that asked for it. */
 export async function act(
-  steps: readonly Step[],
+  steps: readonly MeshStep[],
   namespace: string,
   { client, budget }: { client: KubeClient; budget: WriteBudget },
   signal: AbortSignal,
-): Promise<Refusal[]> {
+): Promise<StepError[]> {
   const checks = client.resource(PodNetworkConnectivityCheck);
-  const refusals: Refusal[] = [];
+  const refusals: StepError[] = [];
 
-  const send = async (step: Step): Promise<void> => {
+  const send = async (step: MeshStep): Promise<void> => {
     if (step.do === "create") {
       const { name, object } = step;
       await checks.create({ metadata: { name, namespace, ...object.metadata }, spec: { ...object.spec } }, { signal });
@@ -30,7 +30,7 @@ export async function act(
     await checks.patch({ name, namespace }, step.patch, { resourceVersion, signal });
   };
 
-  const take = async (step: Step): Promise<void> => {
+  const take = async (step: MeshStep): Promise<void> => {
     const leave = await budget.admit("transition", signal);
     try {
       await send(step);

@@ -1,5 +1,5 @@
 /** Who tries. */
-export interface CheckSource {
+export interface MeshSource {
   readonly kind: "pod" | "node";
   readonly name: string;
   /** Where it runs. */
@@ -24,8 +24,8 @@ export interface CheckTarget {
   readonly isFailing?: boolean;
 }
 
-export interface WantedCheck {
+export interface DesiredCheck {
   readonly name: string;
-  readonly source: CheckSource;
+  readonly source: MeshSource;
   readonly target: CheckTarget;
 }

@@ -14,16 +14,16 @@ export function targetNamespaces({ metadata: { namespace = "" }, spec }: Connect
   });
 }
 
-export function speaksOfNodes({ spec }: ConnectivityMesh): boolean {
+export function targetsNodes({ spec }: ConnectivityMesh): boolean {
   return spec.sources.nodes !== undefined || spec.targets.some(({ nodes }) => nodes !== undefined);
 }
 
-export function isNodeNews(change: Change<Node>): boolean {
+export function nodeChanged(change: Change<Node>): boolean {
   return change.type !== "updated" || !isDeepStrictEqual(readOfNode(change.old), readOfNode(change.object));
 }
 
 /** Results are none: thousands of them come in every minute. */
-export function isCheckNews(change: Change<PodNetworkConnectivityCheck>): boolean {
+export function checkChanged(change: Change<PodNetworkConnectivityCheck>): boolean {
   return change.type !== "updated" || !isDeepStrictEqual(readOfCheck(change.old), readOfCheck(change.object));
 }
 

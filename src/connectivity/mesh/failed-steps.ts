@@ -1,24 +1,24 @@
 import { isDeepStrictEqual } from "node:util";
 import { backoffMs } from "../../util/backoff.ts";
-import type { Refusal } from "./act.ts";
-import { checkOf, type Step } from "./steps.ts";
+import type { StepError } from "./act.ts";
+import { checkOf, type MeshStep } from "./steps.ts";
 
 /** Less and less often: who said no is likely to say it again. */
 const AGAIN = { minMs: 30_000, maxMs: 300_000 };
 
 interface Refused {
-  readonly refusal: Refusal;
+  readonly refusal: StepError;
   readonly times: number;
   /** When it may be tried again, in monotonic milliseconds. */
   readonly againAt: number;
 }
 
 /** What the API server refused in a namespace. It is not tried again at every opportunity, and does not stand in the way of what was never refused. */
-export class RefusedSteps {
+export class FailedSteps {
   readonly #refused = new Map<string, Refused>();
 
   /** Of all there is to do, what may be tried now; what was refused before comes last. What is not to be done any more, or is something else now, is forgotten. */
-  due(steps: readonly Step[]): Step[] {
+  due(steps: readonly MeshStep[]): MeshStep[] {
     const byCheck = new Map(steps.map((step) => [checkOf(step), step]));
     for (const [check, { refusal }] of this.#refused) {
       const step = byCheck.get(check);
@@ -28,7 +28,7 @@ export class RefusedSteps {
     return [...steps.filter((step) => !this.#refused.has(checkOf(step))), ...again];
   }
 
-  note(tried: readonly Step[], refusals: readonly Refusal[]): void {
+  note(tried: readonly MeshStep[], refusals: readonly StepError[]): void {
     const before = new Map(this.#refused);
     for (const step of tried) this.#refused.delete(checkOf(step));
     for (const refusal of refusals) {
@@ -38,7 +38,7 @@ export class RefusedSteps {
     }
   }
 
-  list(): Refusal[] {
+  list(): StepError[] {
     return Array.from(this.#refused.values(), ({ refusal }) => refusal);
   }
 
@@ -51,7 +51,7 @@ export class RefusedSteps {
 }
 
 /** The time at which something is given up is another one with each plan. */
-function isSame(one: Step, other: Step): boolean {
+function isSame(one: MeshStep, other: MeshStep): boolean {
   if (one.do === "create") return other.do === "create" && isDeepStrictEqual(one.object, other.object);
   return one.do === other.do && (one.do === "retire" || isDeepStrictEqual(one.patch, other.patch));
 }

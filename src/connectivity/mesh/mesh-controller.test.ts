@@ -8,7 +8,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/error.ts";
 import type { WatchEvent } from "../../kube/client/watch-stream.ts";
 import { createLog } from "../../kube/log.ts";
-import { checkpointMark, meshMark, retiredMark } from "../../api/annotations.ts";
+import { checkpointAnnotation, meshAnnotation, retiredAnnotation } from "../../api/annotations.ts";
 import { MeshController } from "./mesh-controller.ts";
 import type { MeshReport } from "./report.ts";
 import { check, mesh, node, SYSTEM } from "../testing/mesh.ts";
@@ -105,8 +105,8 @@ class Stage {
 
   /** How many checks there are with each time between refreshes; given up ones aside. */
   steps(): Record<string, number> {
-    const wanted = this.checks.list().filter(({ metadata }) => metadata.annotations?.[retiredMark] === undefined);
-    const groups = Map.groupBy(wanted, ({ metadata }) => metadata.annotations?.[checkpointMark] ?? "none");
+    const wanted = this.checks.list().filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] === undefined);
+    const groups = Map.groupBy(wanted, ({ metadata }) => metadata.annotations?.[checkpointAnnotation] ?? "none");
     return Object.fromEntries(groups.entries().map(([seconds, all]) => [seconds, all.length]));
   }
 
@@ -145,10 +145,10 @@ class Stage {
     patch: { metadata?: { annotations?: Record<string, string> } },
   ): Promise<void> {
     this.writes += 1;
-    const held = this.checks.get(`${namespace}/${name}`);
-    if (!held) return Promise.reject(new KubeError("NotFound", "there is none"));
-    const annotations = { ...held.metadata.annotations, ...patch.metadata?.annotations };
-    this.checks.put({ ...held, metadata: { ...held.metadata, annotations } });
+    const existing = this.checks.get(`${namespace}/${name}`);
+    if (!existing) return Promise.reject(new KubeError("NotFound", "there is none"));
+    const annotations = { ...existing.metadata.annotations, ...patch.metadata?.annotations };
+    this.checks.put({ ...existing, metadata: { ...existing.metadata, annotations } });
     return Promise.resolve();
   }
 }
@@ -170,11 +170,11 @@ test("checks are made twenty a second, the mesh says how many are still to come,
     await wait(5_000);
     expect(stage.checks.list().length).toBeGreaterThan(60);
     expect(stage.checks.list().length).toBeLessThanOrEqual(20 + 5 * 20);
-    expect(stage.said()).toBe("20 14 0 Creating: 280 checks are still to be made");
+    expect(stage.said()).toBe("20 14 0 Creating: 280 checks not created yet");
     await wait(6_000);
-    expect(stage.said()).toBe("20 14 200 Creating: 80 checks are still to be made");
+    expect(stage.said()).toBe("20 14 200 Creating: 80 checks not created yet");
     await wait(20_000);
-    expect(stage.said()).toBe("20 14 280 Complete: Every check that is wanted exists");
+    expect(stage.said()).toBe("20 14 280 Complete: All checks exist");
     expect(stage.writes).toBe(280);
     await wait(600_000);
     expect(stage.writes).toBe(280);
@@ -227,7 +227,7 @@ test("what the server refuses stands in the mesh, and is tried again later, less
     expect(new Set(stage.reasons)).toEqual(new Set(["Refused"]));
     stage.refusal = undefined;
     await wait(120_000);
-    expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+    expect(stage.said()).toBe("20 1 20 Complete: All checks exist");
   }));
 
 test("what was refused is not tried again because something else has happened, and stays in the mesh", () =>
@@ -259,10 +259,10 @@ test("a server that is away is no refusal, and what could not be made is made wh
     stage.refusal = new KubeError("Unreachable", "connection refused");
     stage.ask(1);
     await wait(10_000);
-    expect(stage.said()).toBe("20 1 0 Creating: 20 checks are still to be made");
+    expect(stage.said()).toBe("20 1 0 Creating: 20 checks not created yet");
     stage.refusal = undefined;
     await wait(300_000);
-    expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+    expect(stage.said()).toBe("20 1 20 Complete: All checks exist");
   }));
 
 test("a namespace that cannot be read holds up the meshes that name it and no others, and these until it can be", () =>
@@ -270,14 +270,16 @@ test("a namespace that cannot be read holds up the meshes that name it and no ot
     stage.closed.add("far");
     const targets = [{ host: "far.test:80" }, { service: { name: "web", namespace: "far" } }];
     stage.meshes.put(mesh("far", { sources: { nodes: {} }, targets }, SYSTEM));
-    stage.checks.put(check("old", { metadata: { namespace: SYSTEM, labels: { [meshMark]: "far" }, annotations: { [meshMark]: "far" } } }));
+    stage.checks.put(
+      check("old", { metadata: { namespace: SYSTEM, labels: { [meshAnnotation]: "far" }, annotations: { [meshAnnotation]: "far" } } }),
+    );
     stage.ask(1);
     await wait(10_000);
-    expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
-    expect(stage.said("far")).toBe("0 0 0 Unreadable: Namespace far cannot be read; the checks stay as they are");
+    expect(stage.said()).toBe("20 1 20 Complete: All checks exist");
+    expect(stage.said("far")).toBe("0 0 0 Unreadable: Cannot read namespace far; the checks stay unchanged");
     expect(stage.reports.get(`${SYSTEM}/far`)?.conditions).toMatchObject([{ type: "Ready", status: "Unknown" }]);
     const old = stage.checks.get(`${SYSTEM}/old`);
-    expect([old?.metadata.annotations?.[retiredMark], old && stage.controller.wants(old)]).toEqual([undefined, true]);
+    expect([old?.metadata.annotations?.[retiredAnnotation], old && stage.controller.wants(old)]).toEqual([undefined, true]);
     stage.closed.clear();
     await wait(120_000);
     expect(stage.said("far")).toMatch(/^20 1 20 Incomplete: spec.targets\[1\]: /);
@@ -293,7 +295,7 @@ test("whatever comes within a second is planned for together", () =>
       await wait(50);
     }
     await wait(10_000);
-    expect(stage.said()).toBe("35 1 35 Complete: Every check that is wanted exists");
+    expect(stage.said()).toBe("35 1 35 Complete: All checks exist");
     // Each plan is told of before and after its steps.
     expect(planned.mock.calls.length).toBeLessThanOrEqual(2 * 4);
   }));

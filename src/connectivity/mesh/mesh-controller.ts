@@ -9,21 +9,21 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import { NamespacedCaches } from "../../kube/cache/namespaced-caches.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { controller, type Result, type Runnable } from "../../kube/controller/controller.ts";
-import { Bell, changesOf, type Source } from "../../kube/controller/source.ts";
+import { ChannelSource, changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
-import { checkpointMark } from "../../api/annotations.ts";
-import { act, type Refusal } from "./act.ts";
+import { checkpointAnnotation } from "../../api/annotations.ts";
+import { act, type StepError } from "./act.ts";
 import { checkpointSeconds } from "./checkpoint-step.ts";
-import { leanPod, leanService, leanSlice } from "./transforms.ts";
+import { stripPod, stripService, stripSlice } from "./transforms.ts";
 
-import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./events.ts";
+import { checkChanged, nodeChanged, targetsNodes, targetNamespaces } from "./events.ts";
 import { isAlive, type MeshPlan, type MeshView, MOST_CHECKS, planMesh } from "./plan.ts";
-import { RefusedSteps } from "./failed-steps.ts";
+import { FailedSteps } from "./failed-steps.ts";
 import { reportOf, unreadReport } from "./report.ts";
-import { boundedMeshes, type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
+import { boundedMeshes, type ExistingChecks, isRetired, meshOf, type PlannedMesh, planNamespace, type MeshProgress } from "./steps.ts";
 
 export interface MeshControllerOptions {
   /** Fenced: only the leader makes checks. */
@@ -59,7 +59,7 @@ const UNSEEN: MeshPlan = { checks: undefined, sources: 0, targets: 0, problems: 
 export class MeshController implements Runnable {
   readonly name = "mesh";
   readonly #options: MeshControllerOptions;
-  readonly #bell = new Bell();
+  readonly #channel = new ChannelSource();
   readonly #budget = new WriteBudget(LIMITS);
   readonly #pods: NamespacedCaches<Pod>;
   readonly #services: NamespacedCaches<Service>;
@@ -68,24 +68,24 @@ export class MeshController implements Runnable {
   readonly #plannedAt = new Map<string, number>();
   /** Since when a mesh of the namespace speaks of what cannot be read, in monotonic milliseconds. */
   readonly #unseenSince = new Map<string, number>();
-  readonly #refused = new Map<string, RefusedSteps>();
+  readonly #refused = new Map<string, FailedSteps>();
   #checkpoint: number | undefined;
 
   constructor(options: MeshControllerOptions) {
     this.#options = options;
     const { client, log } = options;
-    this.#pods = new NamespacedCaches(client, Pod, { transform: leanPod, log }, (namespace) => this.#bell.ring(namespace));
+    this.#pods = new NamespacedCaches(client, Pod, { transform: stripPod, log }, (namespace) => this.#channel.ring(namespace));
     const ringWhoTries = (namespace: string) => {
-      for (const mesh of options.meshes.list()) if (targetNamespaces(mesh).includes(namespace)) this.#bell.ring(mesh.metadata.namespace);
+      for (const mesh of options.meshes.list()) if (targetNamespaces(mesh).includes(namespace)) this.#channel.ring(mesh.metadata.namespace);
     };
-    this.#services = new NamespacedCaches(client, Service, { transform: leanService, log }, ringWhoTries);
+    this.#services = new NamespacedCaches(client, Service, { transform: stripService, log }, ringWhoTries);
     const indexes = { service: ({ metadata }: EndpointSlice) => [`${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ""}`] };
-    this.#slices = new NamespacedCaches(client, EndpointSlice, { transform: leanSlice, indexes, log }, ringWhoTries);
+    this.#slices = new NamespacedCaches(client, EndpointSlice, { transform: stripSlice, indexes, log }, ringWhoTries);
   }
 
   /** Whether a mesh wants the check, as far as is known: before the first plan, whatever a mesh made is wanted. */
   wants(check: PodNetworkConnectivityCheck): boolean {
-    if (makerOf(check) === undefined) return false;
+    if (meshOf(check) === undefined) return false;
     return this.#wanted.get(check.metadata.namespace ?? "")?.has(check.metadata.name) ?? true;
   }
 
@@ -94,20 +94,20 @@ export class MeshController implements Runnable {
     const ofNodes: Source = {
       subscribe: (enqueue) =>
         nodes.subscribe((change) => {
-          if (isNodeNews(change)) for (const mesh of meshes.list()) if (speaksOfNodes(mesh)) enqueue(mesh.metadata.namespace ?? "");
+          if (nodeChanged(change)) for (const mesh of meshes.list()) if (targetsNodes(mesh)) enqueue(mesh.metadata.namespace ?? "");
         }),
       ready: (limited) => nodes.waitForSync(limited),
     };
     const ofChecks: Source = {
       subscribe: (enqueue) =>
         checks.subscribe((change) => {
-          if (isCheckNews(change)) enqueue(change.object.metadata.namespace ?? "");
+          if (checkChanged(change)) enqueue(change.object.metadata.namespace ?? "");
         }),
       ready: (limited) => checks.waitForSync(limited),
     };
     const ofMeshes = changesOf(meshes, ({ metadata }) => [metadata.namespace ?? ""]);
     const planning = controller(this.name, {
-      watches: [ofMeshes, ofChecks, ofNodes, this.#bell],
+      watches: [ofMeshes, ofChecks, ofNodes, this.#channel],
       log,
       reconcile: (namespace, context) => this.#reconcile(namespace, context.signal),
     });
@@ -144,12 +144,12 @@ export class MeshController implements Runnable {
 
     const asked = new Set(meshes.flatMap(({ plan }) => (plan.checks ?? []).map(({ name }) => name)));
     this.#adjustCheckpoint(namespace, asked.size);
-    const held = this.#held(namespace);
-    if (meshes.length === 0 && !held.checks.values().some((check) => makerOf(check) !== undefined)) return this.#forget(namespace);
-    const { steps, progress, wanted } = planNamespace(meshes, held);
+    const existing = this.#held(namespace);
+    if (meshes.length === 0 && !existing.checks.values().some((check) => meshOf(check) !== undefined)) return this.#remove(namespace);
+    const { steps, progress, wanted } = planNamespace(meshes, existing);
     if (isUnseen) this.#wanted.delete(namespace);
     else this.#wanted.set(namespace, wanted);
-    const refused = this.#refused.get(namespace) ?? new RefusedSteps();
+    const refused = this.#refused.get(namespace) ?? new FailedSteps();
     this.#refused.set(namespace, refused);
     const due = refused.due(steps);
     // What is left to do takes a while; what was refused before is likely to be refused again.
@@ -163,23 +163,23 @@ export class MeshController implements Runnable {
   }
 
   /** Namespaces come and go for as long as a term lasts. */
-  #forget(namespace: string): undefined {
+  #remove(namespace: string): undefined {
     this.#wanted.delete(namespace);
     this.#plannedAt.delete(namespace);
     this.#unseenSince.delete(namespace);
     this.#refused.delete(namespace);
   }
 
-  #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, Progress>, refusals: readonly Refusal[]): void {
+  #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, MeshProgress>, refusals: readonly StepError[]): void {
     for (const { mesh, plan } of meshes) {
       const { name, uid, generation } = mesh.metadata;
-      const held = this.#options.meshes.get(keyOf(mesh));
+      const existing = this.#options.meshes.get(keyOf(mesh));
       // It may have been deleted while its checks were made.
-      if (!held || held.metadata.uid !== uid) continue;
+      if (!existing || existing.metadata.uid !== uid) continue;
       const refused = refusals.filter(({ step }) => step.mesh === name).map(({ message }) => message);
       const reached = progress.get(name) ?? { existing: 0, missing: 0, taken: [] };
       const status =
-        plan === UNSEEN ? unreadReport(held.status, this.#unread(mesh), generation) : reportOf(plan, reached, refused, generation);
+        plan === UNSEEN ? unreadReport(existing.status, this.#unread(mesh), generation) : reportOf(plan, reached, refused, generation);
       this.#options.writer.set(keyOf(mesh), { status });
     }
   }
@@ -208,13 +208,13 @@ export class MeshController implements Runnable {
 
   /** Goes by what is asked for, not by what has been made of it so far; every check has to be told of a new step, in whichever namespace. */
   #adjustCheckpoint(namespace: string, asked: number): void {
-    const made = this.#options.checks.list().filter((check) => makerOf(check) !== undefined && !isRetired(check));
+    const made = this.#options.checks.list().filter((check) => meshOf(check) !== undefined && !isRetired(check));
     const elsewhere = made.filter(({ metadata }) => metadata.namespace !== namespace).length;
-    const shown = Number(made[0]?.metadata.annotations?.[checkpointMark] ?? Number.NaN);
+    const shown = Number(made[0]?.metadata.annotations?.[checkpointAnnotation] ?? Number.NaN);
     const before = this.#checkpoint ?? (Number.isFinite(shown) ? shown : undefined);
     this.#checkpoint = checkpointSeconds(elsewhere + Math.max(asked, made.length - elsewhere), before);
     if (before === undefined || this.#checkpoint === before) return;
-    for (const each of new Set(made.map(({ metadata }) => metadata.namespace ?? ""))) this.#bell.ring(each);
+    for (const each of new Set(made.map(({ metadata }) => metadata.namespace ?? ""))) this.#channel.ring(each);
   }
 
   /** Oldest first. */
@@ -235,7 +235,7 @@ export class MeshController implements Runnable {
     };
   }
 
-  #held(namespace: string): HeldView {
+  #held(namespace: string): ExistingChecks {
     const { checks, nodes } = this.#options;
     return {
       checks: new Map(checks.by("namespace", namespace).map((check) => [check.metadata.name, check])),

@@ -95,7 +95,7 @@ test("nodes are sources in Plumbline's own namespace, none of itself, and nowher
   expect({ sources, targets, problems }).toEqual({ sources: 2, targets: 3, problems: [] });
   expect(planMesh(mesh("m", spec), view(shop))).toMatchObject({
     checks: [],
-    problems: ["spec.sources: nodes may be sources only of meshes in namespace plumbline-system"],
+    problems: ["spec.sources: node sources are only allowed in namespace plumbline-system"],
   });
 });
 
@@ -115,14 +115,14 @@ test("what leads to no check is told, all of it at once", () => {
   );
   expect(checks).toEqual([]);
   expect(problems).toEqual([
-    "spec.sources: no running pod has the labels that are asked for",
+    "spec.sources: no running pod matches the selector",
     "spec.targets[0]: Service shop/gone does not exist",
     "spec.targets[1]: Service shop/headless has no cluster IP",
     "spec.targets[2]: Service shop/db has no TCP port 53",
     "spec.targets[3]: Service shop/gone does not exist",
     "spec.targets[4]: Service bank/api has no endpoint with a TCP port metrics",
-    "spec.targets[5]: no node has the labels that are asked for",
-    'spec.targets[6]: Target "fd00::1:80": an IPv6 address stands in brackets: [fd00::1]:443',
+    "spec.targets[5]: no node matches the selector",
+    'spec.targets[6]: Target "fd00::1:80": IPv6 addresses need brackets: [fd00::1]:443',
   ]);
 });
 
@@ -154,7 +154,7 @@ test("a mesh that asks for too much, or for nobody, is refused as a whole, so th
   const all = { sources: { nodes: {} }, targets: [{ nodes: { port: 22 } }] };
   expect(planMesh(mesh("m", all, SYSTEM), view({ nodes }))).toMatchObject({
     checks: undefined,
-    problems: ["spec.sourcesPerTarget: 90000 checks are asked for, and one mesh makes 20000 at most; ask for fewer sources per target"],
+    problems: ["spec.sourcesPerTarget: 90000 checks requested, the limit is 20000 per mesh; use fewer sources per target"],
   });
   expect(planMesh(mesh("m", { ...all, sourcesPerTarget: 0 }, SYSTEM), view({ nodes }))).toMatchObject({
     checks: undefined,

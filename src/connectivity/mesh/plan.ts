@@ -1,10 +1,10 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
-import { hashedName, LONGEST } from "../../api/object-name.ts";
+import { hashedName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 import { fingerprint, rank } from "./rendezvous-hash.ts";
 import { targetsOf, type TargetView } from "./targets.ts";
-import type { CheckSource, CheckTarget, WantedCheck } from "./desired-check.ts";
+import type { MeshSource, CheckTarget, DesiredCheck } from "./desired-check.ts";
 
 export interface MeshView extends TargetView {
   /** Those of the mesh's namespace. */
@@ -13,7 +13,7 @@ export interface MeshView extends TargetView {
 
 export interface MeshPlan {
   /** None where the mesh itself cannot be carried out: whatever checks it has then stay. */
-  readonly checks: readonly WantedCheck[] | undefined;
+  readonly checks: readonly DesiredCheck[] | undefined;
   readonly sources: number;
   readonly targets: number;
   /** What of the mesh leads to no check, for people. */
@@ -40,12 +40,12 @@ export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
     return { ...counts, checks: undefined, problems: [...problems, "spec.sourcesPerTarget: must be at least 1, or all"] };
   const asked = Math.min(perTarget, sources.length) * targets.size;
   if (asked > MOST_CHECKS) {
-    const tooMany = `spec.sourcesPerTarget: ${asked} checks are asked for, and one mesh makes ${MOST_CHECKS} at most; ask for fewer sources per target`;
+    const tooMany = `spec.sourcesPerTarget: ${asked} checks requested, the limit is ${MOST_CHECKS} per mesh; use fewer sources per target`;
     return { ...counts, checks: undefined, problems: [...problems, tooMany] };
   }
   const ranked = sources.map((source) => ({ source, print: fingerprint(`${source.kind}/${source.name}`) }));
   const checks = [...targets.values()].flatMap((target) =>
-    chosen(ranked, target, namespace, perTarget).map((source): WantedCheck => ({ name: nameOf(source, target), source, target })),
+    chosen(ranked, target, namespace, perTarget).map((source): DesiredCheck => ({ name: nameOf(source, target), source, target })),
   );
   return { ...counts, checks, problems };
 }
@@ -54,18 +54,18 @@ function wantedPerTarget({ spec: { sourcesPerTarget } }: ConnectivityMesh): numb
   return sourcesPerTarget === "all" ? Infinity : Number(sourcesPerTarget);
 }
 
-function sourcesOf({ metadata, spec: { sources } }: ConnectivityMesh, view: MeshView): { sources: CheckSource[]; problem?: string } {
+function sourcesOf({ metadata, spec: { sources } }: ConnectivityMesh, view: MeshView): { sources: MeshSource[]; problem?: string } {
   if (sources.nodes) {
     // They try with the rights of the machine.
     if (metadata.namespace !== view.systemNamespace)
-      return { sources: [], problem: `nodes may be sources only of meshes in namespace ${view.systemNamespace}` };
+      return { sources: [], problem: `node sources are only allowed in namespace ${view.systemNamespace}` };
     const selector = sources.nodes.selector;
     const nodes = view.nodes.filter((node) => selects(selector, node.metadata.labels ?? {}));
-    if (nodes.length === 0) return { sources: [], problem: "no node has the labels that are asked for" };
+    if (nodes.length === 0) return { sources: [], problem: "no node matches the selector" };
     return { sources: nodes.map(({ metadata: { name } }) => ({ kind: "node", name, node: name })) };
   }
   const pods = view.pods.filter((pod) => selects(sources.pods?.selector, pod.metadata.labels ?? {}) && isAlive(pod));
-  if (pods.length === 0) return { sources: [], problem: "no running pod has the labels that are asked for" };
+  if (pods.length === 0) return { sources: [], problem: "no running pod matches the selector" };
   return { sources: pods.map(({ metadata: { name }, spec: { nodeName = "" } }) => ({ kind: "pod", name, node: nodeName })) };
 }
 
@@ -75,12 +75,12 @@ export function isAlive({ spec, status }: Pod): boolean {
 }
 
 interface Ranked {
-  readonly source: CheckSource;
+  readonly source: MeshSource;
   readonly print: number;
 }
 
 /** Rendezvous hashing: who comes or goes changes nothing but its own share. */
-function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: string, count: number): readonly CheckSource[] {
+function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: string, count: number): readonly MeshSource[] {
   const isSame = isTarget(target, namespace);
   if (count >= sources.length) return sources.map(({ source }) => source).filter((source) => !isSame(source));
   const print = fingerprint(target.identity);
@@ -98,7 +98,7 @@ function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: stri
 }
 
 interface Placed {
-  readonly source: CheckSource;
+  readonly source: MeshSource;
   readonly place: number;
 }
 
@@ -109,10 +109,10 @@ function insert(best: Placed[], one: Placed): void {
 }
 
 /** Nobody tries itself. */
-function isTarget({ what, pod }: CheckTarget, namespace: string): (source: CheckSource) => boolean {
+function isTarget({ what, pod }: CheckTarget, namespace: string): (source: MeshSource) => boolean {
   return ({ kind, name }) => (kind === "node" ? what === `node/${name}` : pod === `${namespace}/${name}`);
 }
 
-function nameOf(source: CheckSource, target: CheckTarget): string {
-  return hashedName(`${source.name}-to-${target.readable}`, `${source.kind}/${source.name}/${target.identity}`, LONGEST.name);
+function nameOf(source: MeshSource, target: CheckTarget): string {
+  return hashedName(`${source.name}-to-${target.readable}`, `${source.kind}/${source.name}/${target.identity}`, MAX_NAME_LENGTH.name);
 }

@@ -1,6 +1,6 @@
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { MeshPlan } from "./plan.ts";
-import type { Progress } from "./steps.ts";
+import type { MeshProgress } from "./steps.ts";
 
 /** Of many problems people read the first few. */
 const SHOWN = 5;
@@ -15,13 +15,13 @@ export interface MeshReport {
 /** What is to be said of a mesh. `refused` is what the API server said against checks that were sent to it. */
 export function reportOf(
   { sources, targets, problems }: MeshPlan,
-  { existing, missing, taken }: Progress,
+  { existing, missing, taken }: MeshProgress,
   refused: readonly string[],
   generation: number | undefined,
 ): MeshReport {
   const faults = [
     ...problems,
-    ...taken.map((name) => `PodNetworkConnectivityCheck ${name} exists and was not made by a mesh; delete or rename it`),
+    ...taken.map((name) => `PodNetworkConnectivityCheck ${name} exists and does not belong to a mesh; delete or rename it`),
     ...refused,
   ];
   const reason = problems.length > 0 ? "Incomplete" : taken.length > 0 ? "NameTaken" : "Refused";
@@ -30,8 +30,8 @@ export function reportOf(
     faults.length > 0
       ? { type: "Ready", status: "False", reason, message: joined(faults), ...observed }
       : missing > 0
-        ? { type: "Ready", status: "False", reason: "Creating", message: `${missing} checks are still to be made`, ...observed }
-        : { type: "Ready", status: "True", reason: "Complete", message: "Every check that is wanted exists", ...observed };
+        ? { type: "Ready", status: "False", reason: "Creating", message: `${missing} checks not created yet`, ...observed }
+        : { type: "Ready", status: "True", reason: "Complete", message: "All checks exist", ...observed };
   return { sources, targets, checks: existing, conditions: [ready] };
 }
 
@@ -41,7 +41,7 @@ export function unreadReport(
   namespaces: readonly string[],
   generation: number | undefined,
 ): MeshReport {
-  const message = `Namespace ${namespaces.join(", ")} cannot be read; the checks stay as they are`;
+  const message = `Cannot read namespace ${namespaces.join(", ")}; the checks stay unchanged`;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   return { sources, targets, checks, conditions: [{ type: "Ready", status: "Unknown", reason: "Unreadable", message, ...observed }] };
 }

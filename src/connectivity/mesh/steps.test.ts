@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { checkpointMark, meshMark, retiredMark } from "../../api/annotations.ts";
+import { checkpointAnnotation, meshAnnotation, retiredAnnotation } from "../../api/annotations.ts";
 import { checkpointSeconds } from "./checkpoint-step.ts";
 import { planMesh } from "./plan.ts";
 import { reportOf } from "./report.ts";
 import { check, mesh, node, pod, service, SYSTEM, view, type Cluster } from "../testing/mesh.ts";
-import { boundedMeshes, type NamespaceSteps, planNamespace, type Step } from "./steps.ts";
+import { boundedMeshes, type NamespaceSteps, planNamespace, type MeshStep } from "./steps.ts";
 
 const now = new Date("2026-11-16T09:00:00Z");
 const web = [pod("web-0"), pod("web-1")];
@@ -13,14 +13,14 @@ const db = service("shop/db", ["10.96.0.7"], { port: 443 });
 const toDb = mesh("to-db", { targets: [{ service: { name: "db" } }] });
 
 function planned(
-  held: readonly PodNetworkConnectivityCheck[],
+  existing: readonly PodNetworkConnectivityCheck[],
   { meshes = [toDb], seconds = 60, ...cluster }: Cluster & { meshes?: (typeof toDb)[]; seconds?: number } = {},
 ): NamespaceSteps {
   const whole = { pods: web, services: [db], ...cluster };
   return planNamespace(
     meshes.map((one) => ({ mesh: one, plan: planMesh(one, view(whole)) })),
     {
-      checks: new Map(held.map((one) => [one.metadata.name, one])),
+      checks: new Map(existing.map((one) => [one.metadata.name, one])),
       sourceLives: ({ spec }) => whole.pods.some(({ metadata }) => metadata.name === spec.sourcePod),
       checkpointSeconds: seconds,
       now,
@@ -34,14 +34,14 @@ test("the meshes of a namespace share a bound: the older ones go first, and one 
   const bounded = boundedMeshes(meshes, 3);
   expect(bounded.map(({ plan }) => plan.checks?.length)).toEqual([2, undefined, undefined]);
   expect(bounded[1]?.plan.problems).toEqual([
-    "spec: 2 checks are asked for, and the meshes of a namespace make 3 at most, of which older ones make 2; ask for fewer sources per target",
+    "spec: 2 checks requested; the limit is 3 per namespace, and older meshes use 2; use fewer sources per target",
   ]);
   expect(boundedMeshes(meshes, 6)).toEqual(meshes);
 });
 
 /** The checks after the steps were taken. */
-function after(held: readonly PodNetworkConnectivityCheck[], steps: readonly Step[]): PodNetworkConnectivityCheck[] {
-  const checks = new Map(held.map((one) => [one.metadata.name, one]));
+function after(existing: readonly PodNetworkConnectivityCheck[], steps: readonly MeshStep[]): PodNetworkConnectivityCheck[] {
+  const checks = new Map(existing.map((one) => [one.metadata.name, one]));
   for (const step of steps) {
     if (step.do === "create") {
       checks.set(step.name, check(step.name, { metadata: step.object.metadata, spec: step.object.spec }));
@@ -59,8 +59,8 @@ function after(held: readonly PodNetworkConnectivityCheck[], steps: readonly Ste
   return [...checks.values()];
 }
 
-function merged(held: Record<string, string> = {}, patch: Record<string, string | null> = {}): Record<string, string> {
-  const all = Object.entries({ ...held, ...patch }).filter((entry): entry is [string, string] => entry[1] !== null);
+function merged(existing: Record<string, string> = {}, patch: Record<string, string | null> = {}): Record<string, string> {
+  const all = Object.entries({ ...existing, ...patch }).filter((entry): entry is [string, string] => entry[1] !== null);
   return Object.fromEntries(all);
 }
 
@@ -102,8 +102,8 @@ test("a node's check carries the node as label and annotation, shortened where a
 test("steps that were taken leave nothing to do", () => {
   expect(planned(made).steps).toEqual([]);
   const edited = { ...first, metadata: { ...first.metadata, labels: {}, annotations: first.metadata.annotations ?? {} } };
-  for (const held of [[], [first], [second], [...made, check("somebodys")], [edited, second]]) {
-    const once = after(held, planned(held).steps);
+  for (const existing of [[], [first], [second], [...made, check("somebodys")], [edited, second]]) {
+    const once = after(existing, planned(existing).steps);
     expect(planned(once).steps).toEqual([]);
   }
 });
@@ -123,7 +123,7 @@ test("a check that is no longer wanted is retired while its source lives, and ta
   const none = { services: [] };
   const { steps } = planned(made, none);
   expect(steps.map((step) => step.do !== "create" && [step.do, step.held.metadata.name, step.patch])).toEqual(
-    made.map(({ metadata }) => ["retire", metadata.name, { metadata: { annotations: { [retiredMark]: "2026-11-16T09:00:00Z" } } }]),
+    made.map(({ metadata }) => ["retire", metadata.name, { metadata: { annotations: { [retiredAnnotation]: "2026-11-16T09:00:00Z" } } }]),
   );
   const retired = after(made, steps);
   expect(planned(retired, none).steps).toEqual([]);
@@ -169,14 +169,14 @@ test("a target that fails keeps its checks and gets no new ones", () => {
   const meshes = [mesh("to-db", { targets: [{ endpoints: { service: "db" } }] })];
   expect(planned([], { meshes, slices }).steps).toEqual([]);
   expect(planned([], { meshes, slices }).progress.get("to-db")).toEqual({ existing: 0, missing: 0, taken: [] });
-  const held = after([], planned([], { meshes, slices: well }).steps);
-  expect(held).toHaveLength(2);
-  expect(planned(held, { meshes, slices }).steps).toEqual([]);
-  const given = planned(held, { meshes, slices: [] }).steps;
+  const existing = after([], planned([], { meshes, slices: well }).steps);
+  expect(existing).toHaveLength(2);
+  expect(planned(existing, { meshes, slices }).steps).toEqual([]);
+  const given = planned(existing, { meshes, slices: [] }).steps;
   expect(given.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
   // Once given up, it is taken up when the target is well, and not before.
-  expect(planned(after(held, given), { meshes, slices }).steps).toEqual([]);
-  expect(planned(after(held, given), { meshes, slices: well }).steps.map(({ do: what }) => what)).toEqual(["change", "change"]);
+  expect(planned(after(existing, given), { meshes, slices }).steps).toEqual([]);
+  expect(planned(after(existing, given), { meshes, slices: well }).steps.map(({ do: what }) => what)).toEqual(["change", "change"]);
 });
 
 test("a check of that name that no mesh made is left alone, and told of", () => {
@@ -192,7 +192,9 @@ test("a check that two meshes want is one check, and the second keeps it when th
   expect(planned(made, { meshes }).steps).toEqual([]);
   const { steps, progress } = planned(made, { meshes: meshes.slice(1) });
   expect(progress.get("as-well")).toEqual({ existing: 2, missing: 0, taken: [] });
-  expect(after(made, steps).map(({ metadata }) => [metadata.annotations?.[meshMark], metadata.annotations?.[retiredMark]])).toEqual([
+  expect(
+    after(made, steps).map(({ metadata }) => [metadata.annotations?.[meshAnnotation], metadata.annotations?.[retiredAnnotation]]),
+  ).toEqual([
     ["as-well", undefined],
     ["as-well", undefined],
   ]);
@@ -202,10 +204,10 @@ test("what others wrote on a check stays on it", () => {
   const noted = { ...first, metadata: { ...first.metadata, annotations: { ...first.metadata.annotations, note: "mine" }, labels: {} } };
   // Without its label nobody can tell that a mesh made it.
   expect(planned([noted, second]).progress.get("to-db")?.taken).toEqual([first.metadata.name]);
-  const labelled = { ...noted, metadata: { ...noted.metadata, labels: { ...first.metadata.labels, team: "a" } } };
-  const [changed] = after([labelled, second], planned([labelled, second], { seconds: 120 }).steps);
+  const labeled = { ...noted, metadata: { ...noted.metadata, labels: { ...first.metadata.labels, team: "a" } } };
+  const [changed] = after([labeled, second], planned([labeled, second], { seconds: 120 }).steps);
   expect(changed?.metadata.labels).toMatchObject({ team: "a" });
-  expect(changed?.metadata.annotations).toMatchObject({ note: "mine", [checkpointMark]: "120" });
+  expect(changed?.metadata.annotations).toMatchObject({ note: "mine", [checkpointAnnotation]: "120" });
 });
 
 test("a check that is being deleted is not written to", () => {
@@ -232,14 +234,14 @@ test.each([
 });
 
 test.each([
-  ["all is well", { problems: [] }, { missing: 0, taken: [] }, [], "True Complete Every check that is wanted exists"],
-  ["checks are missing", { problems: [] }, { missing: 7, taken: [] }, [], "False Creating 7 checks are still to be made"],
+  ["all is well", { problems: [] }, { missing: 0, taken: [] }, [], "True Complete All checks exist"],
+  ["checks are missing", { problems: [] }, { missing: 7, taken: [] }, [], "False Creating 7 checks not created yet"],
   [
     "everything is wrong",
     { problems: ["spec.sources: none", "spec.targets[0]: none"] },
     { missing: 7, taken: ["a"] },
     ["no"],
-    "False Incomplete spec.sources: none; spec.targets[0]: none; PodNetworkConnectivityCheck a exists and was not made by a mesh; delete or rename it; no",
+    "False Incomplete spec.sources: none; spec.targets[0]: none; PodNetworkConnectivityCheck a exists and does not belong to a mesh; delete or rename it; no",
   ],
   [
     "the server says no",

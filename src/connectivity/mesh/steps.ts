@@ -1,10 +1,10 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../../api/time.ts";
-import { meshMark, retiredMark } from "../../api/annotations.ts";
+import { meshAnnotation, retiredAnnotation } from "../../api/annotations.ts";
 import type { MeshPlan } from "./plan.ts";
-import type { WantedCheck } from "./desired-check.ts";
-import { type CheckPatch, patchOf, type WantedObject, wantedObject } from "./desired-object.ts";
+import type { DesiredCheck } from "./desired-check.ts";
+import { type CheckPatch, patchOf, type DesiredObject, desiredObject } from "./desired-object.ts";
 
 export interface PlannedMesh {
   readonly mesh: ConnectivityMesh;
@@ -12,7 +12,7 @@ export interface PlannedMesh {
 }
 
 /** What a namespace holds, and what its meshes are allowed to know about it. */
-export interface HeldView {
+export interface ExistingChecks {
   /** Every check of the namespace, whoever made it. */
   readonly checks: ReadonlyMap<string, PodNetworkConnectivityCheck>;
   /** Whether the check's pod or node is still there. */
@@ -21,17 +21,17 @@ export interface HeldView {
   readonly now: Date;
 }
 
-export type Step =
-  | { readonly do: "create"; readonly mesh: string; readonly name: string; readonly object: WantedObject }
+export type MeshStep =
+  | { readonly do: "create"; readonly mesh: string; readonly name: string; readonly object: DesiredObject }
   | { readonly do: "change" | "retire"; readonly mesh: string; readonly held: PodNetworkConnectivityCheck; readonly patch: CheckPatch };
 
 /** The name of the check that it is about. */
-export function checkOf(step: Step): string {
+export function checkOf(step: MeshStep): string {
   return step.do === "create" ? step.name : step.held.metadata.name;
 }
 
 /** How far a mesh has come. */
-export interface Progress {
+export interface MeshProgress {
   readonly existing: number;
   readonly missing: number;
   /** Names that it wants and that somebody's own check has. */
@@ -39,8 +39,8 @@ export interface Progress {
 }
 
 export interface NamespaceSteps {
-  readonly steps: readonly Step[];
-  readonly progress: ReadonlyMap<string, Progress>;
+  readonly steps: readonly MeshStep[];
+  readonly progress: ReadonlyMap<string, MeshProgress>;
   /** The names of all checks that some mesh wants. */
   readonly wanted: ReadonlySet<string>;
 }
@@ -54,29 +54,29 @@ export function boundedMeshes(meshes: readonly PlannedMesh[], most: number): Pla
       room -= asked;
       return { mesh, plan };
     }
-    const problem = `spec: ${asked} checks are asked for, and the meshes of a namespace make ${most} at most, of which older ones make ${most - room}; ask for fewer sources per target`;
+    const problem = `spec: ${asked} checks requested; the limit is ${most} per namespace, and older meshes use ${most - room}; use fewer sources per target`;
     return { mesh, plan: { ...plan, checks: undefined, problems: [...plan.problems, problem] } };
   });
 }
 
 /** What must change so that the checks of a namespace are those that its meshes ask for. Meshes come oldest first: a check that two want is the first's. */
-export function planNamespace(meshes: readonly PlannedMesh[], held: HeldView): NamespaceSteps {
+export function planNamespace(meshes: readonly PlannedMesh[], held: ExistingChecks): NamespaceSteps {
   const claims = claimed(meshes);
-  const changes: Step[] = [];
-  const creations: Step[] = [];
+  const changes: MeshStep[] = [];
+  const creations: MeshStep[] = [];
   for (const [name, { check, by }] of claims) {
     const existing = held.checks.get(name);
     if (!existing) {
       const [mesh = ""] = by;
-      if (!check.target.isFailing) creations.push({ do: "create", mesh, name, object: wantedObject(check, mesh, held.checkpointSeconds) });
+      if (!check.target.isFailing) creations.push({ do: "create", mesh, name, object: desiredObject(check, mesh, held.checkpointSeconds) });
       continue;
     }
-    const maker = makerOf(existing);
+    const maker = meshOf(existing);
     if (maker === undefined || existing.metadata.deletionTimestamp !== undefined) continue;
     // What was given up while its target was away is taken up again when the target is well.
     if (check.target.isFailing && isRetired(existing)) continue;
     const mesh = by.includes(maker) ? maker : (by[0] ?? maker);
-    const patch = patchOf(existing, wantedObject(check, mesh, held.checkpointSeconds));
+    const patch = patchOf(existing, desiredObject(check, mesh, held.checkpointSeconds));
     if (patch) changes.push({ do: "change", mesh, held: existing, patch });
   }
   return {
@@ -87,16 +87,16 @@ export function planNamespace(meshes: readonly PlannedMesh[], held: HeldView): N
 }
 
 /** The mesh that made the check; undefined for one that somebody else made. */
-export function makerOf({ metadata }: PodNetworkConnectivityCheck): string | undefined {
-  return metadata.labels?.[meshMark] === undefined ? undefined : metadata.annotations?.[meshMark];
+export function meshOf({ metadata }: PodNetworkConnectivityCheck): string | undefined {
+  return metadata.labels?.[meshAnnotation] === undefined ? undefined : metadata.annotations?.[meshAnnotation];
 }
 
 export function isRetired({ metadata }: PodNetworkConnectivityCheck): boolean {
-  return metadata.annotations?.[retiredMark] !== undefined;
+  return metadata.annotations?.[retiredAnnotation] !== undefined;
 }
 
 interface Claim {
-  readonly check: WantedCheck;
+  readonly check: DesiredCheck;
   /** The meshes that want it. */
   readonly by: string[];
 }
@@ -117,11 +117,11 @@ function claimed(meshes: readonly PlannedMesh[]): Map<string, Claim> {
  * Nobody deletes a check for being no longer wanted: what it has seen is kept until it is pruned. One whose source is gone is left as it is, for
  * the source may come back under the same name; one whose mesh is gone is given up in any case.
  */
-function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string, Claim>, held: HeldView): Iterable<Step> {
+function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string, Claim>, held: ExistingChecks): Iterable<MeshStep> {
   const plans = new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, plan]));
-  const patch: CheckPatch = { metadata: { annotations: { [retiredMark]: metaTime(held.now) } } };
+  const patch: CheckPatch = { metadata: { annotations: { [retiredAnnotation]: metaTime(held.now) } } };
   for (const check of held.checks.values()) {
-    const mesh = makerOf(check);
+    const mesh = meshOf(check);
     if (mesh === undefined || claims.has(check.metadata.name) || isRetired(check) || check.metadata.deletionTimestamp !== undefined)
       continue;
     const plan = plans.get(mesh);
@@ -130,9 +130,9 @@ function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string
   }
 }
 
-function progressOf(mesh: string, { checks }: MeshPlan, held: HeldView): Progress {
+function progressOf(mesh: string, { checks }: MeshPlan, held: ExistingChecks): MeshProgress {
   if (!checks) {
-    const kept = held.checks.values().filter((check) => makerOf(check) === mesh && !isRetired(check));
+    const kept = held.checks.values().filter((check) => meshOf(check) === mesh && !isRetired(check));
     return { existing: [...kept].length, missing: 0, taken: [] };
   }
   let [existing, missing] = [0, 0];
@@ -140,7 +140,7 @@ function progressOf(mesh: string, { checks }: MeshPlan, held: HeldView): Progres
   for (const { name, target } of checks) {
     const check = held.checks.get(name);
     if (!check) missing += target.isFailing ? 0 : 1;
-    else if (makerOf(check) === undefined) taken.push(name);
+    else if (meshOf(check) === undefined) taken.push(name);
     else existing += isRetired(check) ? 0 : 1;
   }
   return { existing, missing, taken };

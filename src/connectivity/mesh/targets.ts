@@ -3,7 +3,7 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Service } from "../../api/core/service.ts";
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
-import { allowMark } from "../../api/annotations.ts";
+import { allowAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
 import type { CheckTarget } from "./desired-check.ts";
 
@@ -49,14 +49,14 @@ function isAllowed(key: string, namespace: string, view: TargetView): boolean {
 }
 
 export function allowsMeshesOf(namespace: string, { metadata }: Service): boolean {
-  const allowed = metadata.annotations?.[allowMark]?.split(",").map((one) => one.trim()) ?? [];
+  const allowed = metadata.annotations?.[allowAnnotation]?.split(",").map((one) => one.trim()) ?? [];
   return allowed.includes("*") || allowed.includes(namespace);
 }
 
 /** The same for one that does not exist. */
 function notAllowed(key: string, namespace: string): Found {
   return none(
-    `Service ${key} does not exist, or does not allow meshes of namespace ${namespace}: annotate it with ${allowMark}: ${namespace}`,
+    `Service ${key} does not exist, or does not allow meshes of namespace ${namespace}: annotate it with ${allowAnnotation}: ${namespace}`,
   );
 }
 
@@ -121,7 +121,7 @@ function ofEndpoint(key: string, { addresses, nodeName, targetRef, conditions }:
 
 function ofNodes({ selector, port }: NonNullable<Target["nodes"]>, { nodes }: TargetView): Found {
   const chosen = nodes.filter(({ metadata }) => selects(selector, metadata.labels ?? {}));
-  if (chosen.length === 0) return none("no node has the labels that are asked for");
+  if (chosen.length === 0) return none("no node matches the selector");
   const targets = chosen.flatMap(({ metadata: { name }, status }) =>
     (status?.addresses ?? [])
       .filter(({ type }) => type === "InternalIP")
@@ -133,7 +133,7 @@ function ofNodes({ selector, port }: NonNullable<Target["nodes"]>, { nodes }: Ta
         node: name,
       })),
   );
-  return targets.length > 0 ? { targets } : none("none of the nodes has an internal address");
+  return targets.length > 0 ? { targets } : none("no node has an internal address");
 }
 
 function isPort(wanted: Port): (port: { name?: string; port: number }) => boolean {

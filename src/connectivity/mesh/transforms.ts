@@ -1,28 +1,28 @@
 import type { EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import type { Service } from "../../api/core/service.ts";
-import { leanMetadata } from "../../kube/cache/transforms.ts";
-import { allowMark } from "../../api/annotations.ts";
+import { stripMetadata } from "../../kube/cache/transforms.ts";
+import { allowAnnotation } from "../../api/annotations.ts";
 
 /** Of pods, Services and their endpoints only what a mesh is planned on. */
 
-export function leanPod({ metadata, spec: { nodeName }, status }: Pod): Pod {
+export function stripPod({ metadata, spec: { nodeName }, status }: Pod): Pod {
   const { phase } = status ?? {};
   return {
-    metadata: leanMetadata(metadata),
+    metadata: stripMetadata(metadata),
     spec: { ...(nodeName !== undefined && { nodeName }), containers: [] },
     ...(phase !== undefined && { status: { phase } }),
   };
 }
 
-export function leanService({ metadata, spec: { type, clusterIP, clusterIPs, ports } }: Service): Service {
-  const allowed = metadata.annotations?.[allowMark];
+export function stripService({ metadata, spec: { type, clusterIP, clusterIPs, ports } }: Service): Service {
+  const allowed = metadata.annotations?.[allowAnnotation];
   return {
-    metadata: { ...leanMetadata(metadata), ...(allowed !== undefined && { annotations: { [allowMark]: allowed } }) },
+    metadata: { ...stripMetadata(metadata), ...(allowed !== undefined && { annotations: { [allowAnnotation]: allowed } }) },
     spec: { type, ...(clusterIP !== undefined && { clusterIP }), ...(clusterIPs && { clusterIPs }), ...(ports && { ports }) },
   };
 }
 
-export function leanSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
-  return { metadata: leanMetadata(metadata), addressType, endpoints, ...(ports && { ports }) };
+export function stripSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
+  return { metadata: stripMetadata(metadata), addressType, endpoints, ...(ports && { ports }) };
 }

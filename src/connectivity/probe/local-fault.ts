@@ -1,15 +1,15 @@
 import type { Exhaustion } from "./errno.ts";
 
 /** Why an action could not be tried: it says nothing about the target. */
-export interface Fault {
+export interface LocalFault {
   /** One of a few, for metrics. */
   readonly cause: Exhaustion | "stalled" | "lookups";
   readonly fault: string;
 }
 
-export const stoodStill: Fault = {
+export const eventLoopStalled: LocalFault = {
   cause: "stalled",
-  fault: "The source itself stood still for most of the time that the target had for an answer",
+  fault: "The checker was stalled (event loop blocked); result discarded",
 };
 
 const LACKS: Readonly<Record<Exhaustion, string>> = {
@@ -18,6 +18,6 @@ const LACKS: Readonly<Record<Exhaustion, string>> = {
   memory: "memory for sockets",
 };
 
-export function outOf(lack: Exhaustion, code: string): Fault {
-  return { cause: lack, fault: `The source itself is out of ${LACKS[lack]} (${code})` };
+export function resourceExhausted(lack: Exhaustion, code: string): LocalFault {
+  return { cause: lack, fault: `The checker is out of ${LACKS[lack]} (${code})` };
 }

@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import { type Answer, Lookups } from "./lookups.ts";
+import { type LookupResult, Lookups } from "./lookups.ts";
 
 test("of names that were not answered in time a thousand are remembered, the oldest is forgotten", async () => {
-  let answer = Promise.withResolvers<Answer>();
+  let answer = Promise.withResolvers<LookupResult>();
   const lookups = new Lookups(() => answer.promise, 2);
   for (let at = 0; at <= 1000; at++) {
-    answer = Promise.withResolvers<Answer>();
+    answer = Promise.withResolvers<LookupResult>();
     const lookup = lookups.ask(`late-${at}`);
     lookup.cancel();
     answer.resolve({ code: "EAI_AGAIN", afterMs: 10_000 });
     await lookup.result;
     await Promise.resolve();
   }
-  answer = Promise.withResolvers<Answer>();
+  answer = Promise.withResolvers<LookupResult>();
   lookups.ask("another");
   // A name that was late leaves the second thread to others.
   expect(lookups.ask("late-1").began()).toBe(false);

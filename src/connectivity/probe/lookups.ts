@@ -3,11 +3,11 @@ import { lookupsAbandoned } from "../metrics.ts";
 import type { Task } from "../../util/deadline.ts";
 
 /** The addresses of a name, or the code of the error. */
-export type Answer = { readonly addresses: readonly string[] } | { readonly code: string; readonly afterMs: number };
+export type LookupResult = { readonly addresses: readonly string[] } | { readonly code: string; readonly afterMs: number };
 
-type LookUp = (host: string) => Promise<Answer>;
+type LookUp = (host: string) => Promise<LookupResult>;
 
-interface Lookup extends Task<Answer> {
+interface Lookup extends Task<LookupResult> {
   /** Whether it ever had a thread. */
   began(): boolean;
   /** Whether no name at all was answered since this one was asked for. */
@@ -18,7 +18,7 @@ interface Lookup extends Task<Answer> {
 const SHORTEST_DNS_TIMEOUT_MS = 900;
 
 /** The same code for a server that is silent and for one that says it failed. */
-export function isSilence(answer: Answer): boolean {
+export function isNoAnswer(answer: LookupResult): boolean {
   return "code" in answer && answer.code === "EAI_AGAIN" && answer.afterMs >= SHORTEST_DNS_TIMEOUT_MS;
 }
 
@@ -26,7 +26,7 @@ const LATE_MAX = 1_000;
 
 interface Query {
   readonly host: string;
-  readonly answer: PromiseWithResolvers<Answer>;
+  readonly answer: PromiseWithResolvers<LookupResult>;
   waiting: number;
   running: boolean;
 }
@@ -99,7 +99,7 @@ export class Lookups {
     this.#running += 1;
     try {
       const answer = await this.#lookUp(query.host);
-      if (!isSilence(answer)) {
+      if (!isNoAnswer(answer)) {
         this.#answeredAt = performance.now();
         this.#late.delete(name);
       }
@@ -121,7 +121,7 @@ function lookupThreads(): number {
   return Math.floor((Math.min(1024, Math.max(1, threads || 1)) + 1) / 2);
 }
 
-function systemLookup(host: string): Promise<Answer> {
+function systemLookup(host: string): Promise<LookupResult> {
   const began = performance.now();
   return new Promise((resolve) => {
     lookup(host, { all: true, order: "verbatim" }, (error, found) => {

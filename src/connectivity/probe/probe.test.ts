@@ -5,7 +5,7 @@ import { parsePrefix } from "../../ip/prefix.ts";
 import { checkFaults, lookupsAbandoned } from "../metrics.ts";
 import type { Action, Attempt } from "../attempt.ts";
 import type { Connect } from "./connect.ts";
-import { Lookups, type Answer } from "./lookups.ts";
+import { Lookups, type LookupResult } from "./lookups.ts";
 import { probe, type ProbeOptions } from "./probe.ts";
 import { parseTarget, type Target } from "./target.ts";
 
@@ -133,11 +133,11 @@ test.each([
 });
 
 test.each([
-  ["EMFILE", "descriptors", "The source itself is out of file descriptors (EMFILE)"],
-  ["ENFILE", "descriptors", "The source itself is out of file descriptors (ENFILE)"],
-  ["EADDRNOTAVAIL", "ports", "The source itself is out of local ports (EADDRNOTAVAIL)"],
-  ["ENOBUFS", "memory", "The source itself is out of memory for sockets (ENOBUFS)"],
-  ["ENOMEM", "memory", "The source itself is out of memory for sockets (ENOMEM)"],
+  ["EMFILE", "descriptors", "The checker is out of file descriptors (EMFILE)"],
+  ["ENFILE", "descriptors", "The checker is out of file descriptors (ENFILE)"],
+  ["EADDRNOTAVAIL", "ports", "The checker is out of local ports (EADDRNOTAVAIL)"],
+  ["ENOBUFS", "memory", "The checker is out of memory for sockets (ENOBUFS)"],
+  ["ENOMEM", "memory", "The checker is out of memory for sockets (ENOMEM)"],
 ])("%s is a fault of the source and no failure", async (code, cause, fault) => {
   const before = await countOf(cause);
   const attempt = await probed("127.0.0.9:80", { connect: connections({ "127.0.0.9": code }).connect });
@@ -172,7 +172,7 @@ test("no address of a name answers: not reachable", async () => {
 test("an address that could not be tried may have been the one: a fault unless another one answers", async () => {
   const lookups = answering("10.0.0.1", "10.0.0.2");
   const refused = await probed("web:80", { lookups, connect: connections({ "10.0.0.1": "EMFILE", "10.0.0.2": "ECONNREFUSED" }).connect });
-  expect(refused.fault).toBe("The source itself is out of file descriptors (EMFILE)");
+  expect(refused.fault).toBe("The checker is out of file descriptors (EMFILE)");
   const answered = await probed("web:80", { lookups, connect: connections({ "10.0.0.1": "EMFILE" }).connect });
   expect(seen(answered)).toEqual({
     actions: ["DNSDone: web resolved to 10.0.0.1, 10.0.0.2", "ConnectDone: Connection to web:80 established. (10.0.0.2)"],
@@ -186,7 +186,7 @@ test("of a name with very many addresses sixteen are tried, and the message stay
   const { connect, tried } = connections();
   const { actions } = await probed(`${host}:80`, { lookups: answering(...many), connect });
   expect(tried).toHaveLength(16);
-  expect(actions[0]?.message).toMatch(/:1004 and 11 more and 84 that are not tried$/);
+  expect(actions[0]?.message).toMatch(/:1004 and 11 more and 84 not checked$/);
   expect(actions.every(({ message }) => message.length <= 512)).toBe(true);
 });
 
@@ -218,13 +218,13 @@ test("a lookup for want of descriptors is a fault of the source", async () => {
 });
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-const silent = (): Answer => ({ code: "EAI_AGAIN", afterMs: 8000 });
+const silent = (): LookupResult => ({ code: "EAI_AGAIN", afterMs: 8000 });
 const abandoned = async () => (await lookupsAbandoned.get()).values[0]?.value ?? 0;
 
 test("a lookup has a deadline of its own, and is counted for as long as it goes on without us", async () => {
   vi.useFakeTimers();
   const before = await abandoned();
-  const answer = Promise.withResolvers<Answer>();
+  const answer = Promise.withResolvers<LookupResult>();
   const lookups = new Lookups(() => answer.promise, 1);
   const attempt = probed("web:80", { lookups });
   await vi.advanceTimersByTimeAsync(5001);
@@ -264,7 +264,7 @@ test("while lookups that give up are followed by others that are not answered, n
 test("while a slow name server answers others, a lookup that gets no thread says nothing about its name", async () => {
   vi.useFakeTimers();
   const lookups = new Lookups(() => sleep(3000).then(() => ({ addresses: ["10.0.0.1"] })), 1);
-  expect((await atDeadline(lookups, "a", "b", "c"))[2]).toBe("The name was not looked up: other lookups held every thread");
+  expect((await atDeadline(lookups, "a", "b", "c"))[2]).toBe("Name not resolved: all lookup threads are busy");
 });
 
 test("names that were not answered last time leave a thread to those that were", async () => {
@@ -299,7 +299,7 @@ test.each([
 });
 
 test("a thread that is free again takes the next lookup in line", async () => {
-  const first = Promise.withResolvers<Answer>();
+  const first = Promise.withResolvers<LookupResult>();
   const lookups = new Lookups((host) => (host === "a" ? first.promise : Promise.resolve({ addresses: ["10.0.0.1"] })), 1);
   const [a, b] = ["a:1", "b:1"].map((text) => probed(text, { lookups, connect: connections().connect }));
   first.resolve({ addresses: ["10.0.0.2"] });
@@ -309,7 +309,7 @@ test("a thread that is free again takes the next lookup in line", async () => {
 
 test("an address that is refused is not connected to, given or found", async () => {
   const { connect, tried } = connections();
-  const refused = "127.0.0.1 is a loopback address, which checks try only with --allow-target 127.0.0.1/32";
+  const refused = "127.0.0.1 is a loopback address; allow it with --allow-target 127.0.0.1/32";
   expect(seen(await probed("127.0.0.1:22", { connect, allowed: [] }))).toEqual({
     actions: [`ConnectError: Failed connect to 127.0.0.1:22; ${refused}`],
     reachable: false,
@@ -359,7 +359,7 @@ test("where the process stood still for most of the time, a timeout is a fault o
   expect(seen(await attempt)).toEqual({
     actions: [],
     reachable: false,
-    fault: "The source itself stood still for most of the time that the target had for an answer",
+    fault: "The checker was stalled (event loop blocked); result discarded",
   });
 });
 

@@ -3,7 +3,7 @@ import { checkActionSeconds, checkFaults } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import { tcpConnect, type Connect } from "./connect.ts";
 import { Lookups } from "./lookups.ts";
-import { reach } from "./reach.ts";
+import { connectTo } from "./reach.ts";
 import { resolve, type Resolution } from "./resolve.ts";
 import type { Target } from "./target.ts";
 
@@ -35,7 +35,7 @@ export async function probe(target: Target, seq: number, options: ProbeOptions):
     addresses.map(async (address, index) => {
       if (index > 0) await admit?.();
       signal.throwIfAborted();
-      return reach(target, address, connecting);
+      return connectTo(target, address, connecting);
     }),
   );
 

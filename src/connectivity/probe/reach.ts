@@ -5,8 +5,8 @@ import { scopeOf } from "../../ip/scope.ts";
 import type { Action } from "../attempt.ts";
 import type { Connect } from "./connect.ts";
 import { errnoText, exhausted } from "./errno.ts";
-import { outOf, stoodStill, type Fault } from "./local-fault.ts";
-import { refusalOf } from "./special-addresses.ts";
+import { resourceExhausted, eventLoopStalled, type LocalFault } from "./local-fault.ts";
+import { forbiddenReason } from "./special-addresses.ts";
 import type { Target } from "./target.ts";
 import { timed } from "./timed.ts";
 
@@ -20,7 +20,7 @@ interface ReachOptions {
 }
 
 /** Connects to one address of the target. */
-export async function reach(target: Target, address: Address, options: ReachOptions): Promise<Action | Fault> {
+export async function connectTo(target: Target, address: Address, options: ReachOptions): Promise<Action | LocalFault> {
   const which = options.oneOfSeveral ? ` (${address.toString()})` : "";
   const failed = (why: string, at: number, latencyMs: number): Action => ({
     outcome: "ConnectError",
@@ -29,7 +29,7 @@ export async function reach(target: Target, address: Address, options: ReachOpti
     message: `Failed connect to ${target.text}; ${why}${which}`,
   });
 
-  const refusal = refusalOf(address, options.allowed);
+  const refusal = forbiddenReason(address, options.allowed);
   if (refusal !== undefined) return failed(refusal, Date.now(), 0);
 
   const { result, at, latencyMs } = await timed(() => options.connect(address, target.port), options.timeoutMs, options.signal);
@@ -37,10 +37,12 @@ export async function reach(target: Target, address: Address, options: ReachOpti
     const message = target.address ? `Connected to ${target.text}` : `Connection to ${target.text} established.`;
     return { outcome: "ConnectDone", at, latencyMs, message: `${message}${which}` };
   }
-  if (result === "stalled") return stoodStill;
+  if (result === "stalled") return eventLoopStalled;
   const code = result === "late" ? "ETIMEDOUT" : result;
   const lack = exhausted(code);
-  return lack && !(code === "EADDRNOTAVAIL" && lacksFamily(address)) ? outOf(lack, code) : failed(errnoText(code), at, latencyMs);
+  return lack && !(code === "EADDRNOTAVAIL" && lacksFamily(address))
+    ? resourceExhausted(lack, code)
+    : failed(errnoText(code), at, latencyMs);
 }
 
 /** The kernel says the same where all ports are in use and where there is no address to connect from. */

@@ -1,12 +1,12 @@
 import { addressOf, type Address } from "../../ip/address.ts";
 import type { Action } from "../attempt.ts";
 import { errnoText, exhausted } from "./errno.ts";
-import { outOf, stoodStill, type Fault } from "./local-fault.ts";
-import { isSilence, type Lookups } from "./lookups.ts";
+import { resourceExhausted, eventLoopStalled, type LocalFault } from "./local-fault.ts";
+import { isNoAnswer, type Lookups } from "./lookups.ts";
 import { timed } from "./timed.ts";
 
 export interface Resolution {
-  readonly lookup: Action | Fault;
+  readonly lookup: Action | LocalFault;
   /** Each once, in a stable order: name servers turn theirs with each answer. */
   readonly addresses: readonly Address[];
 }
@@ -25,10 +25,12 @@ export async function resolve(host: string, lookups: Lookups, timeoutMs: number,
 
   if (result === "late" && !task.began() && !task.isServerSilent()) return { lookup: noThread, addresses: [] };
   if (result === "late") return failed(NO_ANSWER);
-  if (result === "stalled") return { lookup: stoodStill, addresses: [] };
+  if (result === "stalled") return { lookup: eventLoopStalled, addresses: [] };
   if ("code" in result) {
     const lack = exhausted(result.code);
-    return lack ? { lookup: outOf(lack, result.code), addresses: [] } : failed(isSilence(result) ? NO_ANSWER : lookupProblem(result.code));
+    return lack
+      ? { lookup: resourceExhausted(lack, result.code), addresses: [] }
+      : failed(isNoAnswer(result) ? NO_ANSWER : lookupProblem(result.code));
   }
   const found = distinct(result.addresses);
   if (found.length === 0) return failed("no such name");
@@ -37,9 +39,9 @@ export async function resolve(host: string, lookups: Lookups, timeoutMs: number,
 }
 
 const NO_ANSWER = "the name server did not answer in time";
-const noThread: Fault = {
+const noThread: LocalFault = {
   cause: "lookups",
-  fault: "The name was not looked up: other lookups held every thread",
+  fault: "Name not resolved: all lookup threads are busy",
 };
 
 function lookupProblem(code: string): string {
@@ -58,7 +60,7 @@ function resolvedTo(host: string, tried: readonly Address[], found: number): str
   const message = (shown: number): string => {
     const left = [
       ...(shown < tried.length ? [`${tried.length - shown} more`] : []),
-      ...(tried.length < found ? [`${found - tried.length} that are not tried`] : []),
+      ...(tried.length < found ? [`${found - tried.length} not checked`] : []),
     ];
     return `${host} resolved to ${[texts.slice(0, shown).join(", "), ...left].join(" and ")}`;
   };

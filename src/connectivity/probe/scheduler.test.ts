@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
-import { Rounds } from "./scheduler.ts";
+import { ProbeScheduler } from "./scheduler.ts";
 import { parseTarget, type Target } from "./target.ts";
 
 beforeEach(() => {
@@ -41,7 +41,7 @@ function course(msOf: (target: string) => number = () => 5, intervalMs = MINUTE)
   let mostInFlight = 0;
   const begun = performance.now();
   const now = () => performance.now() - begun;
-  const rounds = new Rounds({
+  const rounds = new ProbeScheduler({
     intervalMs,
     async probe({ text }, seq, signal) {
       tries.push({ target: text, seq, at: now() });
@@ -215,7 +215,7 @@ function manyAddresses(ms: number) {
     await pauseOrAbort(ms, signal).finally(() => (open -= 1));
   };
   const heard = new Set<string>();
-  const rounds = new Rounds({
+  const rounds = new ProbeScheduler({
     async probe({ text }, seq, signal, admit) {
       const further = Array.from({ length: 15 }, async () => {
         await admit();
@@ -297,7 +297,7 @@ test("a result that comes in the moment of the change belongs to nobody", async 
   const late = Promise.withResolvers<Attempt>();
   const heard: string[] = [];
   const stop = new AbortController();
-  const rounds = new Rounds({
+  const rounds = new ProbeScheduler({
     probe: ({ text }, seq) =>
       text === "old:80" ? late.promise : Promise.resolve({ seq, at: 0, target: text, actions: [], reachable: true }),
     onAttempt: (_key, attempt) => heard.push(attempt.target),
@@ -338,7 +338,7 @@ test("a check set after the end is not tried", async () => {
 test("a probe that breaks is a fault of its own check, and the others go on", async () => {
   const heard: Record<string, string | undefined> = {};
   const stop = new AbortController();
-  const rounds = new Rounds({
+  const rounds = new ProbeScheduler({
     probe: async ({ text }, seq) => {
       if (text === "bad:80") throw new Error("a mistake");
       return { seq, at: 0, target: text, actions: [], reachable: true };
@@ -349,13 +349,13 @@ test("a probe that breaks is a fault of its own check, and the others go on", as
   rounds.set("b", target("web:80"));
   const ended = rounds.run(stop.signal);
   await vi.advanceTimersByTimeAsync(100);
-  expect(heard).toEqual({ a: "The check itself failed: Error: a mistake", b: undefined });
+  expect(heard).toEqual({ a: "Internal error in the check: Error: a mistake", b: undefined });
   stop.abort();
   await ended;
 });
 
 test("what the listener throws ends the rounds", async () => {
-  const rounds = new Rounds({
+  const rounds = new ProbeScheduler({
     probe: async ({ text }, seq) => ({ seq, at: 0, target: text, actions: [], reachable: true }),
     onAttempt: () => {
       throw new Error("nowhere to write");

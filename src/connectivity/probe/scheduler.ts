@@ -1,9 +1,9 @@
 import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
 import { type Attempt, INTERVAL_MS } from "../attempt.ts";
-import { Pace } from "./rate-limiter.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 import type { Target } from "./target.ts";
 
-export interface RoundsOptions {
+export interface ProbeSchedulerOptions {
   /** `admit` is to be awaited before each connection but the first: they keep to the same pace. */
   readonly probe: (target: Target, seq: number, signal: AbortSignal, admit: () => Promise<void>) => Promise<Attempt>;
   readonly onAttempt: (key: string, attempt: Attempt) => void;
@@ -49,22 +49,22 @@ const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
  * Tries each check once per interval. A check has its own place in the interval, which it keeps; a new check, or one with a new target, is tried
  * at once first. At most one attempt of a check is under way: a turn that comes meanwhile is left out.
  */
-export class Rounds {
-  readonly #options: RoundsOptions;
+export class ProbeScheduler {
+  readonly #options: ProbeSchedulerOptions;
   readonly #intervalMs: number;
   readonly #checks = new Map<string, Check>();
   readonly #waiting = new Set<Turn>();
   #further: Further[] = [];
   #connections = 0;
   readonly #inFlight = new Set<Promise<void>>();
-  readonly #pace = new Pace(PER_SECOND);
+  readonly #pace = new RateLimiter(PER_SECOND);
   readonly #ended = Promise.withResolvers<void>();
   #added = Math.random();
   #originMs = 0;
   #running = false;
   #resting: NodeJS.Timeout | undefined;
 
-  constructor(options: RoundsOptions) {
+  constructor(options: ProbeSchedulerOptions) {
     this.#options = options;
     this.#intervalMs = options.intervalMs ?? INTERVAL_MS;
   }
@@ -218,7 +218,7 @@ export class Rounds {
       .probe(target, seq, abort.signal, () => this.#admit(turn))
       .catch((error: unknown): Attempt => {
         // Of an aborted turn nobody reads this. Otherwise it is a mistake of ours, and costs only this check.
-        return { seq, at, target: target.text, actions: [], reachable: false, fault: `The check itself failed: ${String(error)}` };
+        return { seq, at, target: target.text, actions: [], reachable: false, fault: `Internal error in the check: ${String(error)}` };
       });
     if (check.turn !== turn) {
       checkAttempts.inc({ outcome: "discarded" });

@@ -1,8 +1,8 @@
 import { Address, parseAddress } from "../../ip/address.ts";
 import { parsePrefix, Prefix } from "../../ip/prefix.ts";
-import { scopeOf, type Scope } from "../../ip/scope.ts";
+import { scopeOf, type AddressScope } from "../../ip/scope.ts";
 
-const KINDS: Readonly<Record<Exclude<Scope, "unicast">, string>> = {
+const KINDS: Readonly<Record<Exclude<AddressScope, "unicast">, string>> = {
   unspecified: "the unspecified address",
   loopback: "a loopback address",
   "link-local": "a link-local address",
@@ -28,12 +28,12 @@ const LOCAL_NAT64 = parsePrefix("64:ff9b:1::/48");
  * Why no check may try this address; undefined where one may. Whoever creates a check has another pod or node connect and reads from
  * the status what is open there, so what only that pod or node can reach is left out unless it is allowed.
  */
-export function refusalOf(address: Address, allowed: readonly Prefix[]): string | undefined {
+export function forbiddenReason(address: Address, allowed: readonly Prefix[]): string | undefined {
   if (allowed.some((prefix) => prefix.contains(address))) return undefined;
   for (const reached of reachedBy(address)) {
     const kind = kindOf(reached);
     if (kind === undefined || allowed.some((prefix) => prefix.contains(reached))) continue;
-    return `${address.toString()} is ${kind}, which checks try only with --allow-target ${new Prefix(reached).toString()}`;
+    return `${address.toString()} is ${kind}; allow it with --allow-target ${new Prefix(reached).toString()}`;
   }
   return undefined;
 }

@@ -24,10 +24,10 @@ test("an IPv6 address stands in messages in its short form", () => {
 });
 
 test.each([
-  ["", "it is empty; a target is host:port"],
-  ["web", "the port is missing; a target is host:port"],
+  ["", "empty; use host:port"],
+  ["web", "port missing; use host:port"],
   ["web:", "the port after the colon is missing"],
-  [":80", "the host is missing; a target is host:port"],
+  [":80", "host missing; use host:port"],
   ["web:http", 'the port "http" is not a number'],
   ["web:-1", 'the port "-1" is not a number'],
   ["web:８０", 'the port "８０" is not a number'],
@@ -35,21 +35,21 @@ test.each([
   ["web:0", 'the port "0" is not between 1 and 65535'],
   ["web:65536", 'the port "65536" is not between 1 and 65535'],
   ["web:99999999999999999999", 'the port "99999999999999999999" is not between 1 and 65535'],
-  [" web:80", "it has a space in it"],
-  ["web:80\n", "it has a space in it"],
-  ["https://web:443", 'a target is host:port, leave out "https://"'],
+  [" web:80", "contains a space"],
+  ["web:80\n", "contains a space"],
+  ["https://web:443", 'use host:port without "https://"'],
   ["web:80/path", 'the port "80/path" is not a number'],
   ["user@web:80", 'unexpected "@" in the name'],
-  ["bücher.example:80", 'unexpected "ü" in the name; a name with such letters is written in its xn-- form'],
-  ["fd00::1:80", "an IPv6 address stands in brackets: [fd00::1]:443"],
-  ["fd00::1", "an IPv6 address stands in brackets: [fd00::1]:443"],
-  ["[fd00::1]", "the port is missing; write [address]:port"],
+  ["bücher.example:80", 'unexpected "ü" in the name; use the xn-- form of the name'],
+  ["fd00::1:80", "IPv6 addresses need brackets: [fd00::1]:443"],
+  ["fd00::1", "IPv6 addresses need brackets: [fd00::1]:443"],
+  ["[fd00::1]", "port missing; use [address]:port"],
   ["[fd00::1]80", '"80" after the address is not a colon and a port'],
   ["[fd00::1", 'the closing "]" is missing'],
-  ["[]:80", "the address between the brackets is missing"],
-  ["[web]:80", "only an IPv6 address stands in brackets"],
-  ["[10.0.0.1]:80", "only an IPv6 address stands in brackets"],
-  ["[fe80::1%eth0]:80", 'a zone is not allowed here, leave out "%eth0"'],
+  ["[]:80", "address between the brackets missing"],
+  ["[web]:80", "only IPv6 addresses may be in brackets"],
+  ["[10.0.0.1]:80", "only IPv6 addresses may be in brackets"],
+  ["[fe80::1%eth0]:80", 'a zone is not allowed here, remove "%eth0"'],
   ["[fd00::g]:80", 'unexpected "g" at position 7'],
   ["10.0.0.300:80", "octet 4 is more than 255"],
   ["010.0.0.1:80", "octet 1 has a leading zero"],
@@ -64,16 +64,16 @@ test.each([
   ["-web:80", 'the part "-web" of the name begins or ends with "-"'],
   ["web-.example:80", 'the part "web-" of the name begins or ends with "-"'],
   [`${long}a:80`, `the part "${long}a" of the name has more than 63 characters`],
-  [`${long}.${long}.${long}.${long}:80`, "the name has 255 characters, and 253 are allowed"],
+  [`${long}.${long}.${long}.${long}:80`, "the name has 255 characters, the limit is 253"],
 ])("%j is no target", (text, problem) => {
   const parsed = parseTarget(text);
   expect("problem" in parsed && parsed.problem.replace(/^Target "(\\.|[^"\\])*": /, "")).toBe(problem);
 });
 
 test("a problem begins with the target, shortened and without what moves a cursor", () => {
-  expect(parseTarget("web\u009b2J")).toEqual({ problem: 'Target "web\\u009b2J": the port is missing; a target is host:port' });
+  expect(parseTarget("web\u009b2J")).toEqual({ problem: 'Target "web\\u009b2J": port missing; use host:port' });
   expect(parseTarget("x".repeat(1000))).toEqual({
-    problem: `Target "${"x".repeat(64)}…": the port is missing; a target is host:port`,
+    problem: `Target "${"x".repeat(64)}…": port missing; use host:port`,
   });
 });
 

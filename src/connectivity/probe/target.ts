@@ -24,17 +24,17 @@ export function parseTarget(text: string): Target | TargetProblem {
 
 /** A text is the problem. */
 function read(text: string): Target | string {
-  if (text === "") return "it is empty; a target is host:port";
-  if (/\s/u.test(text)) return "it has a space in it";
+  if (text === "") return "empty; use host:port";
+  if (/\s/u.test(text)) return "contains a space";
   const scheme = /^[a-z][-+.a-z0-9]*:\/\//i.exec(text)?.[0];
-  if (scheme) return `a target is host:port, leave out ${quote(scheme)}`;
+  if (scheme) return `use host:port without ${quote(scheme)}`;
   if (text.startsWith("[")) return bracketed(text);
 
   const colon = text.lastIndexOf(":");
-  if (colon < 0) return "the port is missing; a target is host:port";
+  if (colon < 0) return "port missing; use host:port";
   const host = text.slice(0, colon);
-  if (host.includes(":")) return "an IPv6 address stands in brackets: [fd00::1]:443";
-  if (host === "") return "the host is missing; a target is host:port";
+  if (host.includes(":")) return "IPv6 addresses need brackets: [fd00::1]:443";
+  if (host === "") return "host missing; use host:port";
   const digits = text.slice(colon + 1);
   // What ends in a number is an address or nothing: the system's resolver would read 127.1 and 0x7f000001 as addresses too.
   if (/(^|\.)([0-9]+|0x[0-9a-f]*)\.?$/i.test(host)) return atAddress(host, digits);
@@ -46,10 +46,10 @@ function bracketed(text: string): Target | string {
   const end = text.indexOf("]");
   if (end < 0) return 'the closing "]" is missing';
   const inner = text.slice(1, end);
-  if (inner === "") return "the address between the brackets is missing";
-  if (!inner.includes(":")) return "only an IPv6 address stands in brackets";
+  if (inner === "") return "address between the brackets missing";
+  if (!inner.includes(":")) return "only IPv6 addresses may be in brackets";
   const rest = text.slice(end + 1);
-  if (rest === "") return "the port is missing; write [address]:port";
+  if (rest === "") return "port missing; use [address]:port";
   if (!rest.startsWith(":")) return `${quote(rest)} after the address is not a colon and a port`;
   return atAddress(inner, rest.slice(1));
 }
@@ -80,11 +80,11 @@ function nameProblem(host: string): string | undefined {
   const stray = /[^-._a-z0-9]/iu.exec(host)?.[0];
   if (stray !== undefined) {
     const foreign = (stray.codePointAt(0) ?? 0) > 0x7e;
-    return `unexpected ${quote(stray)} in the name${foreign ? "; a name with such letters is written in its xn-- form" : ""}`;
+    return `unexpected ${quote(stray)} in the name${foreign ? "; use the xn-- form of the name" : ""}`;
   }
   // A dot at the end is part of a name: the search list is not gone through.
   const name = host.replace(/\.$/, "");
-  if (name.length > 253) return `the name has ${name.length} characters, and 253 are allowed`;
+  if (name.length > 253) return `the name has ${name.length} characters, the limit is 253`;
   for (const label of name.split(".")) {
     if (label === "") return "the name has an empty part between its dots";
     if (label.length > 63) return `the part ${quote(label)} of the name has more than 63 characters`;

@@ -1,4 +1,4 @@
-import { inTime, type Task } from "../../util/deadline.ts";
+import { withDeadline, type Task } from "../../util/deadline.ts";
 import { Stalls } from "./event-loop-stalls.ts";
 
 interface Timed<T, R> {
@@ -19,7 +19,7 @@ export async function timed<R, T extends Task<R>>(start: () => T & Task<R>, ms: 
   const stalled = stalls.watch();
   try {
     const task = start();
-    const result = await inTime<R>(task, ms, signal);
+    const result = await withDeadline<R>(task, ms, signal);
     const latencyMs = performance.now() - began;
     // With half of the time left, a SYN was sent twice and nobody answered either.
     return { task, result: result === "late" && stalled.ms() > ms / 2 ? "stalled" : result, at, latencyMs };

@@ -2,7 +2,7 @@
 
 import type { LogEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Action, Attempt } from "../attempt.ts";
-import { begin, type History } from "../history/history.ts";
+import { emptyHistory, type CheckHistory } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
 
 const TARGET = "10.0.134.23:2379";
@@ -46,7 +46,7 @@ export function namedFailed(second: number, overrides: Overrides = {}): Attempt 
   return attempt(second, false, actions, { target: NAMED, ...overrides });
 }
 
-export function nameless(second: number, overrides: Overrides = {}): Attempt {
+export function attemptToAddress(second: number, overrides: Overrides = {}): Attempt {
   const actions = [action("DNSError", second, "Failed to resolve etcd.svc; no such name")];
   return attempt(second, false, actions, { target: NAMED, ...overrides });
 }
@@ -55,7 +55,7 @@ function attempt(second: number, reachable: boolean, actions: readonly Action[],
   return { seq: second + 1, at: second * 1000, target: TARGET, actions, reachable, ...overrides };
 }
 
-export function after(attempts: readonly Attempt[], before: History = begin(0)): History {
+export function attemptAfter(attempts: readonly Attempt[], before: CheckHistory = emptyHistory(0)): CheckHistory {
   return attempts.reduce(reduce, before);
 }
 

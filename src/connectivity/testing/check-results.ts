@@ -1,14 +1,14 @@
 /** For tests: what the checks of small meshes say. */
 
-import type { Said, SaidSource, SaidTarget } from "../analysis/check-result.ts";
+import type { CheckResult, ResultSource, ResultTarget } from "../analysis/check-result.ts";
 
 /** A source by its name: `a/n1` is node n1 of zone a, `a/n1/shop/web-1` a pod on it. */
-export function source(text: string): SaidSource {
+export function source(text: string): ResultSource {
   const [zone = "", node = "", ...pod] = text.split("/");
   return pod.length > 0 ? { kind: "pod", name: pod.join("/"), node, zone } : { kind: "node", name: node, node, zone };
 }
 
-export function target(endpoint: string, what = "host", place = ""): SaidTarget {
+export function target(endpoint: string, what = "host", place = ""): ResultTarget {
   const colon = endpoint.lastIndexOf(":");
   const host = endpoint.slice(0, colon);
   const form = host.startsWith("[") ? "IPv6" : /^[0-9.]+$/.test(host) ? "IPv4" : "name";
@@ -17,7 +17,12 @@ export function target(endpoint: string, what = "host", place = ""): SaidTarget 
   return { endpoint, host: host.replaceAll(/[[\]]/g, ""), port: endpoint.slice(colon + 1), form, what, ...where };
 }
 
-export function said(from: SaidSource, to: SaidTarget, verdict: Said["verdict"], why = "Connection timed out"): Said {
+export function checkResult(
+  from: ResultSource,
+  to: ResultTarget,
+  verdict: CheckResult["verdict"],
+  why = "Connection timed out",
+): CheckResult {
   const isLookup = ["No such name", "The name server did not answer in time"].includes(why);
   const reasons = { reached: "ConnectDone", failed: isLookup ? "DNSError" : "ConnectError", unknown: why };
   return {
@@ -34,16 +39,16 @@ export function said(from: SaidSource, to: SaidTarget, verdict: Said["verdict"],
 
 /** All sources times all targets, reached unless `fails` gives a reason. */
 export function mesh(
-  sources: readonly SaidSource[],
-  targets: readonly SaidTarget[],
-  fails: (from: SaidSource, to: SaidTarget) => string | undefined = () => undefined,
-): Said[] {
+  sources: readonly ResultSource[],
+  targets: readonly ResultTarget[],
+  fails: (from: ResultSource, to: ResultTarget) => string | undefined = () => undefined,
+): CheckResult[] {
   return sources.flatMap((from) =>
     targets
       .filter(({ what }) => what !== `node/${from.name}`)
       .map((to) => {
         const why = fails(from, to);
-        return why === undefined ? said(from, to, "reached") : said(from, to, "failed", why);
+        return why === undefined ? checkResult(from, to, "reached") : checkResult(from, to, "failed", why);
       }),
   );
 }

@@ -12,9 +12,9 @@ import { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { reachableOf } from "../activity.ts";
 import type { Attempt } from "../attempt.ts";
-import { Journal } from "../journal/journal.ts";
+import { CheckJournal } from "../journal/journal.ts";
 import type { Target } from "../probe/target.ts";
-import { CheckSource } from "../checker/checker.ts";
+import { Checker } from "../checker/checker.ts";
 import { STATUS_RULES } from "../checker/status-rules.ts";
 
 type Check = PodNetworkConnectivityCheck;
@@ -25,14 +25,14 @@ const log = createLog({ level: "silent" });
 
 /** A process: once it is killed, nothing leaves it any more. */
 interface Life {
-  readonly journal: Journal;
+  readonly journal: CheckJournal;
   readonly stop: AbortController;
   readonly stopWriting: AbortController;
   readonly running: Promise<unknown>;
 }
 
 /** The source `p1` on a model of an API server, in fake time from 2026-11-16T08:00:00 on. */
-export class SourceStage {
+export class CheckerHarness {
   readonly api: ApiModel<Check>;
   readonly name: string;
   readonly told: string[] = [];
@@ -42,7 +42,7 @@ export class SourceStage {
   readonly #directory: string;
   readonly #keys: Set<string>;
   #life: Life | undefined;
-  #beside: SourceStage | undefined;
+  #beside: CheckerHarness | undefined;
 
   constructor(directory: string, { name = "p1-a", api = new ApiModel<Check>(), keys = new Set<string>() } = {}) {
     this.#directory = directory;
@@ -52,8 +52,8 @@ export class SourceStage {
   }
 
   /** Another process for the same source, with a disk of its own. */
-  beside(): SourceStage {
-    this.#beside = new SourceStage(join(this.#directory, "beside"), { name: "p1-b", api: this.api, keys: this.#keys });
+  beside(): CheckerHarness {
+    this.#beside = new CheckerHarness(join(this.#directory, "beside"), { name: "p1-b", api: this.api, keys: this.#keys });
     return this.#beside;
   }
 
@@ -66,7 +66,7 @@ export class SourceStage {
   }
 
   async start(): Promise<void> {
-    const { journal, recovered } = await Journal.open(this.#directory, { log });
+    const { journal, recovered } = await CheckJournal.open(this.#directory, { log });
     const [stop, stopWriting] = [new AbortController(), new AbortController()];
     const requests = this.api.resource();
     const alive = <R>(request: () => R): R => {
@@ -86,7 +86,7 @@ export class SourceStage {
       log,
       ...STATUS_RULES,
     });
-    const source = new CheckSource({
+    const source = new Checker({
       checks: { ...this.api.cache, subscribe: (listener) => this.#subscribe(listener) },
       targetOf: (check) => (check.spec.sourcePod === "p1" ? check.spec.targetEndpoint : undefined),
       writer,
@@ -180,18 +180,18 @@ export class SourceStage {
 export const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 /** Gives each test a stage of its own. */
-export function useSourceStage(): () => SourceStage {
-  let stage: SourceStage;
+export function useCheckerHarness(): () => CheckerHarness {
+  let harness: CheckerHarness;
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "plumbline-source-"));
     vi.useFakeTimers({ now: new Date("2026-11-16T08:00:00Z") });
-    stage = new SourceStage(directory);
+    harness = new CheckerHarness(directory);
   });
   afterEach(async () => {
-    await stage.kill();
+    await harness.kill();
     vi.useRealTimers();
     await rm(directory, { recursive: true, force: true });
   });
-  return () => stage;
+  return () => harness;
 }

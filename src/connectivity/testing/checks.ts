@@ -2,7 +2,7 @@
 
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../../api/time.ts";
-import type { Places } from "../analysis/check-result.ts";
+import type { Zones } from "../analysis/check-result.ts";
 
 export const NOW = Date.parse("2026-11-16T12:00:00Z");
 
@@ -11,7 +11,7 @@ export function ago(minutes: number, seconds = 0): string {
   return metaTime(new Date(NOW - (minutes * 60 + seconds) * 1000));
 }
 
-export const nowhere: Places = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
+export const noZones: Zones = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
 
 type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 
@@ -31,7 +31,7 @@ export function check(
   };
 }
 
-export function well(endpoint: string, time = ago(1)): Status {
+export function reachableCheck(endpoint: string, time = ago(1)): Status {
   return {
     successes: [{ time, success: true, reason: "ConnectDone", message: `Connected to ${endpoint}`, latency: "200ms" }],
     conditions: [
@@ -61,8 +61,13 @@ export function failing(endpoint: string, start: string, more: { startedAfter?: 
 }
 
 /** One that is over, and well since. */
-export function mended(endpoint: string, start: string, end: string, bounds: { startedAfter?: string; endedAfter?: string } = {}): Status {
-  const { successes, conditions } = well(endpoint);
+export function restoredCheck(
+  endpoint: string,
+  start: string,
+  end: string,
+  bounds: { startedAfter?: string; endedAfter?: string } = {},
+): Status {
+  const { successes, conditions } = reachableCheck(endpoint);
   return {
     ...(successes && { successes }),
     outages: [{ start, end, ...bounds, message: "Connectivity restored" }],

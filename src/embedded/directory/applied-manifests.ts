@@ -2,15 +2,15 @@ import { hash } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeObject } from "../../api/kind.ts";
-import { ApiFault, internalError } from "../api-error.ts";
+import { ApiError, internalError } from "../api-error.ts";
 import type { AppliedFiles } from "./write-back.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import type { Source } from "../store/declaration.ts";
+import type { ManifestSource } from "../store/declaration.ts";
 import { APPLIED } from "./sync.ts";
 import type { ManifestDirectory } from "./directory.ts";
 import { manifestText } from "../manifests/manifest-text.ts";
 import { systemReason } from "./file-stat.ts";
-import type { ManifestSink } from "./target.ts";
+import type { ManifestTarget } from "./target.ts";
 
 /** What file systems take for a name, with room for the name of the file while it is written. */
 const MAX_NAME_BYTES = 230;
@@ -18,14 +18,14 @@ const MAX_NAME_BYTES = 230;
 /** The files of what people create through the API: `applied/l3vnis.openperouter-system.red.yaml`. */
 export class AppliedManifests implements AppliedFiles {
   readonly #directory: ManifestDirectory;
-  readonly #sink: ManifestSink;
+  readonly #sink: ManifestTarget;
 
-  constructor(directory: ManifestDirectory, sink: ManifestSink) {
+  constructor(directory: ManifestDirectory, sink: ManifestTarget) {
     this.#directory = directory;
     this.#sink = sink;
   }
 
-  write({ plural }: ServedKind, manifest: KubeObject): Source {
+  write({ plural }: ServedKind, manifest: KubeObject): ManifestSource {
     const identity = this.#sink.identify(manifest);
     if (!("key" in identity)) throw internalError(identity.message);
     const current = this.#directory.sourceOf(identity.key);
@@ -35,7 +35,7 @@ export class AppliedManifests implements AppliedFiles {
     return { path, line: 1, applied: true };
   }
 
-  remove({ path }: Source): void {
+  remove({ path }: ManifestSource): void {
     this.#checkAlone(path, this.#directory.keysIn(path)[0]);
     attempt(`${path} cannot be removed`, () => this.#directory.erase(path));
   }
@@ -43,7 +43,7 @@ export class AppliedManifests implements AppliedFiles {
   /** Someone has put more into the file: what they wrote is not ours to write anew. */
   #checkAlone(path: string, key: string | undefined): void {
     if (this.#directory.keysIn(path).every((other) => other === key)) return;
-    throw new ApiFault(403, "Forbidden", `${path} has other objects in it as well; change it there`);
+    throw new ApiError(403, "Forbidden", `${path} also contains other objects; change it there`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** How long a file must be quiet before it is read: editors write in several steps. */
-export const SETTLE_MS = 20;
+export const DEBOUNCE_MS = 20;
 /** How long one is waited for that never becomes quiet. */
-export const PATIENCE_MS = 5_000;
+export const MAX_DEBOUNCE_MS = 5_000;
 
 interface Unrest {
   readonly first: number;
@@ -10,10 +10,10 @@ interface Unrest {
 }
 
 /** Paths that something was heard of, each until it has been quiet for long enough to be looked at. */
-export class Settling {
+export class Debouncer {
   readonly #paths = new Map<string, Unrest>();
 
-  hear(path: string, now: number, quietMs = SETTLE_MS): void {
+  hear(path: string, now: number, quietMs = DEBOUNCE_MS): void {
     this.#paths.set(path, { first: this.#paths.get(path)?.first ?? now, last: now, quietMs });
   }
 
@@ -45,5 +45,5 @@ export class Settling {
 }
 
 function dueAt({ first, last, quietMs }: Unrest): number {
-  return Math.min(last + quietMs, first + PATIENCE_MS + quietMs);
+  return Math.min(last + quietMs, first + MAX_DEBOUNCE_MS + quietMs);
 }

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { ManifestDirectory } from "./directory.ts";
-import { ObjectsInMemory, thing } from "../testing/memory-store.ts";
-import { Stage } from "../testing/directory-harness.ts";
+import { MemoryStore, testManifest } from "../testing/memory-store.ts";
+import { DirectoryHarness } from "../testing/directory-harness.ts";
 
 const PATHS = ["a.yaml", "b.yaml", "c.json", "d/e.yaml", "d/f.yaml", "g.yaml"];
 const NAMES = ["one", "two", "three", "four", "five"];
@@ -18,10 +18,10 @@ interface Document {
 class Course {
   readonly files = new Map<string, readonly Document[]>();
   readonly broken = new Set<string>();
-  readonly #stage: Stage;
+  readonly #stage: DirectoryHarness;
   heard = true;
 
-  constructor(stage: Stage) {
+  constructor(stage: DirectoryHarness) {
     this.#stage = stage;
   }
 
@@ -50,7 +50,7 @@ class Course {
     this.#save(path, broken);
   }
 
-  mend(path: string): void {
+  fix(path: string): void {
     const documents = this.files.get(path);
     if (documents && this.broken.has(path)) this.write(path, documents);
   }
@@ -98,7 +98,7 @@ class Course {
 }
 
 function textOf(path: string, documents: readonly Document[]): string {
-  if (!path.endsWith(".json")) return documents.map(({ name, value }) => thing(name, value)).join("---\n");
+  if (!path.endsWith(".json")) return documents.map(({ name, value }) => testManifest(name, value)).join("---\n");
   const items = documents.map(({ name, value }) => ({ apiVersion: "test/v1", kind: "Thing", metadata: { name }, spec: { value } }));
   return JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 1);
 }
@@ -129,7 +129,7 @@ const step = fc.oneof(
   paths.map(
     (path): Step =>
       (course) =>
-        course.mend(path),
+        course.fix(path),
   ),
   paths.map(
     (path): Step =>
@@ -159,8 +159,8 @@ const burst = fc.record({
 });
 
 /** What someone finds who comes now and has seen nothing before. */
-async function freshly(stage: Stage): Promise<ObjectsInMemory> {
-  const sink = new ObjectsInMemory();
+async function freshly(stage: DirectoryHarness): Promise<MemoryStore> {
+  const sink = new MemoryStore();
   const directory = new ManifestDirectory({ root: stage.root, sink, log: createLog({ level: "silent" }) });
   const reading = new AbortController();
   await directory.load(reading.signal);
@@ -172,7 +172,7 @@ async function freshly(stage: Stage): Promise<ObjectsInMemory> {
 test("whatever is done to the files, the objects are those that stand in them, and none that stays was ever removed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(burst, { minLength: 1, maxLength: 6 }), async (bursts) => {
-      const stage = new Stage();
+      const stage = new DirectoryHarness();
       try {
         await stage.start();
         const course = new Course(stage);
@@ -195,7 +195,7 @@ test("whatever is done to the files, the objects are those that stand in them, a
           expect(removed).toEqual([]);
         }
         course.heard = true;
-        for (const path of PATHS) course.mend(path);
+        for (const path of PATHS) course.fix(path);
         await stage.pass(20_000);
         expect(stage.sink.list()).toEqual((await freshly(stage)).list());
         expect(stage.problems.filter((text) => !text.includes("already"))).toEqual([]);

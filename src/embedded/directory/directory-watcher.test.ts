@@ -1,4 +1,15 @@
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
@@ -6,13 +17,13 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { ManifestDirectory } from "./directory.ts";
-import { ObjectsInMemory, texts, thing } from "../testing/memory-store.ts";
+import { MemoryStore, texts, testManifest } from "../testing/memory-store.ts";
 
 // Real time and real watches, where the other suites have fake ones.
 
 let parent: string;
 let root: string;
-let sink: ObjectsInMemory;
+let sink: MemoryStore;
 let directory: ManifestDirectory;
 let stopping: AbortController;
 let running: Promise<void>;
@@ -21,7 +32,7 @@ beforeEach(() => {
   parent = mkdtempSync(join(tmpdir(), "plumbline-files-"));
   root = join(parent, "manifests");
   mkdirSync(root);
-  sink = new ObjectsInMemory();
+  sink = new MemoryStore();
   running = Promise.resolve();
   stopping = new AbortController();
 });
@@ -52,13 +63,13 @@ const write = (path: string, text: string) => writeFileSync(join(root, path), te
 const soon = (entries: string[]) => vi.waitFor(() => expect(sink.list()).toEqual(entries), { timeout: 9_000, interval: 5 });
 
 test("an edit, a new file, a file renamed over another, and a removal are heard", async () => {
-  write("a.yaml", thing("a"));
+  write("a.yaml", testManifest("a"));
   await start();
-  write("a.yaml", thing("a", 2));
+  write("a.yaml", testManifest("a", 2));
   await soon(["a.yaml:1 a=2"]);
-  write("b.yaml", thing("b"));
+  write("b.yaml", testManifest("b"));
   await soon(["a.yaml:1 a=2", "b.yaml:1 b=1"]);
-  write(".b.yaml.tmp", thing("b", 3));
+  write(".b.yaml.tmp", testManifest("b", 3));
   renameSync(join(root, ".b.yaml.tmp"), join(root, "b.yaml"));
   await soon(["a.yaml:1 a=2", "b.yaml:1 b=3"]);
   unlinkSync(join(root, "a.yaml"));
@@ -69,29 +80,29 @@ test("an edit, a new file, a file renamed over another, and a removal are heard"
 test("directories that come later are heard, however fast they are filled", async () => {
   await start();
   mkdirSync(join(root, "one/two/three"), { recursive: true });
-  write("one/two/three/a.yaml", thing("a"));
-  write("one/b.yaml", thing("b"));
+  write("one/two/three/a.yaml", testManifest("a"));
+  write("one/b.yaml", testManifest("b"));
   await soon(["one/b.yaml:1 b=1", "one/two/three/a.yaml:1 a=1"]);
-  write("one/two/three/a.yaml", thing("a", 2));
+  write("one/two/three/a.yaml", testManifest("a", 2));
   await soon(["one/b.yaml:1 b=1", "one/two/three/a.yaml:1 a=2"]);
   renameSync(join(root, "one"), join(root, "uno"));
   await soon(["uno/b.yaml:1 b=1", "uno/two/three/a.yaml:1 a=2"]);
-  write("uno/two/three/a.yaml", thing("a", 3));
+  write("uno/two/three/a.yaml", testManifest("a", 3));
   await soon(["uno/b.yaml:1 b=1", "uno/two/three/a.yaml:1 a=3"]);
   expect(sink.happened).not.toContain("remove a");
 });
 
 test("what lies behind links is heard, also when another file takes its place", async () => {
   mkdirSync(join(parent, "far"));
-  writeFileSync(join(parent, "far/a.yaml"), thing("a"));
-  writeFileSync(join(parent, "b.yaml"), thing("b"));
+  writeFileSync(join(parent, "far/a.yaml"), testManifest("a"));
+  writeFileSync(join(parent, "b.yaml"), testManifest("b"));
   symlinkSync(join(parent, "far"), join(root, "far"));
   symlinkSync(join(parent, "b.yaml"), join(root, "b.yaml"));
   await start();
-  writeFileSync(join(parent, "far/a.yaml"), thing("a", 2));
+  writeFileSync(join(parent, "far/a.yaml"), testManifest("a", 2));
   await soon(["b.yaml:1 b=1", "far/a.yaml:1 a=2"]);
   for (const value of [3, 4, 5]) {
-    writeFileSync(join(parent, "b.new"), thing("b", value));
+    writeFileSync(join(parent, "b.new"), testManifest("b", value));
     renameSync(join(parent, "b.new"), join(parent, "b.yaml"));
     await soon([`b.yaml:1 b=${value}`, "far/a.yaml:1 a=2"]);
   }
@@ -99,10 +110,10 @@ test("what lies behind links is heard, also when another file takes its place", 
 });
 
 test("a file written in many small steps is taken whole", async () => {
-  write("a.yaml", `${thing("a")}---\n${thing("b")}`);
+  write("a.yaml", `${testManifest("a")}---\n${testManifest("b")}`);
   await start();
   sink.happened.length = 0;
-  const text = `${thing("a", 2)}---\n${thing("b", 2)}`;
+  const text = `${testManifest("a", 2)}---\n${testManifest("b", 2)}`;
   write("a.yaml", "");
   for (const character of text) {
     appendFileSync(join(root, "a.yaml"), character);
@@ -114,10 +125,10 @@ test("a file written in many small steps is taken whole", async () => {
 
 test("what hidden files and directories do is nobody's business", async () => {
   mkdirSync(join(root, ".plumbline"));
-  write("a.yaml", thing("a"));
+  write("a.yaml", testManifest("a"));
+  // A young file is read a second time.
+  utimesSync(join(root, "a.yaml"), 1, 1);
   await start();
-  // A file as young as this one is read a second time.
-  await new Promise((resolve) => setTimeout(resolve, 100));
   const look = vi.spyOn(fs, "statSync");
   syncBuiltinESMExports();
   for (let count = 0; count < 50; count += 1) {
@@ -130,15 +141,15 @@ test("what hidden files and directories do is nobody's business", async () => {
 });
 
 test("a directory that goes away and comes back is heard as before", async () => {
-  write("a.yaml", thing("a"));
+  write("a.yaml", testManifest("a"));
   await start();
   renameSync(root, `${root}-away`);
   await vi.waitFor(() => expect(directory.problems.list()).toHaveLength(1), { timeout: 30_000 });
-  writeFileSync(join(`${root}-away`, "a.yaml"), thing("a", 2));
+  writeFileSync(join(`${root}-away`, "a.yaml"), testManifest("a", 2));
   renameSync(`${root}-away`, root);
   await soon(["a.yaml:1 a=2"]);
   expect(directory.problems.list()).toEqual([]);
-  write("a.yaml", thing("a", 3));
+  write("a.yaml", testManifest("a", 3));
   await soon(["a.yaml:1 a=3"]);
 });
 
@@ -147,28 +158,28 @@ test("without watches changes are looked for, and that is told", async () => {
     throw Object.assign(new Error("ENOSPC: System limit for number of file watchers reached"), { code: "ENOSPC" });
   });
   syncBuiltinESMExports();
-  write("a.yaml", thing("a"));
+  write("a.yaml", testManifest("a"));
   await start();
   expect(watch).toHaveBeenCalled();
   expect(directory.problems.list()).toMatchObject([{ path: ".", level: "warning" }]);
   expect(texts(directory.problems.list())).toEqual([
-    ".: not every change is heard (ENOSPC), so changes are looked for every 2 s; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances",
+    ".: cannot watch for changes (ENOSPC), scanning every 2 s instead; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances",
   ]);
-  write("a.yaml", thing("a", 2));
+  write("a.yaml", testManifest("a", 2));
   await soon(["a.yaml:1 a=2"]);
   vi.restoreAllMocks();
   syncBuiltinESMExports();
   await vi.waitFor(() => expect(directory.problems.list()).toEqual([]), { timeout: 30_000 });
-  write("a.yaml", thing("a", 3));
+  write("a.yaml", testManifest("a", 3));
   await soon(["a.yaml:1 a=3"]);
 });
 
 test("the mode of a file is heard", async () => {
-  write("a.yaml", thing("a"));
+  write("a.yaml", testManifest("a"));
   await start();
   sink.happened.length = 0;
   chmodSync(join(root, "a.yaml"), 0o600);
-  write("b.yaml", thing("b"));
+  write("b.yaml", testManifest("b"));
   await soon(["a.yaml:1 a=1", "b.yaml:1 b=1"]);
   expect(sink.happened).toEqual(["apply b"]);
 });

@@ -4,7 +4,7 @@ import { pathIn } from "./scan.ts";
 import { codeOf } from "./file-stat.ts";
 
 /** Told of a path that something has happened to; undefined when that may be any. */
-export type Ring = (path: string | undefined) => void;
+export type ChangeCallback = (path: string | undefined) => void;
 
 interface Watched {
   readonly identity: string;
@@ -15,14 +15,14 @@ interface Watched {
  * Hears that something changes in a directory. Each directory is watched by itself: the recursive watch of Node on Linux takes a watch
  * for every single file, hidden ones included, and a machine has not many.
  */
-export class Doorbell {
+export class DirectoryWatcher {
   readonly #root: string;
-  readonly #ring: Ring;
+  readonly #ring: ChangeCallback;
   readonly #watched = new Map<string, Watched>();
   /** What could not be watched, and why. */
   readonly #deaf = new Map<string, string>();
 
-  constructor(root: string, ring: Ring) {
+  constructor(root: string, ring: ChangeCallback) {
     this.#root = root;
     this.#ring = ring;
   }

@@ -3,13 +3,13 @@ import fs, { chmodSync, mkdirSync, renameSync, symlinkSync, truncateSync, unlink
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { thing } from "../testing/memory-store.ts";
-import { Stage } from "../testing/directory-harness.ts";
+import { testManifest } from "../testing/memory-store.ts";
+import { DirectoryHarness } from "../testing/directory-harness.ts";
 
-let stage: Stage;
+let stage: DirectoryHarness;
 
 beforeEach(() => {
-  stage = new Stage();
+  stage = new DirectoryHarness();
 });
 
 afterEach(() => stage.end());
@@ -17,25 +17,25 @@ afterEach(() => stage.end());
 describe("reading", () => {
   test("every manifest of a directory and of those in it, and nothing else", async () => {
     await stage.start({
-      "a.yaml": `${thing("a1")}---\n${thing("a2")}`,
-      "b.yml": thing("b"),
+      "a.yaml": `${testManifest("a1")}---\n${testManifest("a2")}`,
+      "b.yml": testManifest("b"),
       "c.json": JSON.stringify({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "c" } }),
-      "deep/er/d.yaml": thing("d"),
-      ".hidden.yaml": thing("hidden"),
-      ".git/e.yaml": thing("git"),
-      "f.yaml~": thing("backup"),
-      "#g.yaml#": thing("emacs"),
-      "~h.yaml": thing("office"),
-      ".i.yaml.swp": thing("vim"),
-      "4913": thing("vim"),
-      "README.md": thing("readme"),
+      "deep/er/d.yaml": testManifest("d"),
+      ".hidden.yaml": testManifest("hidden"),
+      ".git/e.yaml": testManifest("git"),
+      "f.yaml~": testManifest("backup"),
+      "#g.yaml#": testManifest("emacs"),
+      "~h.yaml": testManifest("office"),
+      ".i.yaml.swp": testManifest("vim"),
+      "4913": testManifest("vim"),
+      "README.md": testManifest("readme"),
     });
     expect(stage.sink.list()).toEqual(["a.yaml:1 a1=1", "a.yaml:8 a2=1", "b.yml:1 b=1", "c.json:1 c=", "deep/er/d.yaml:1 d=1"]);
     expect(stage.problems).toEqual([]);
   });
 
   test("tells how far it is", async () => {
-    for (const name of ["a", "b", "c"]) stage.put(`${name}.yaml`, thing(name));
+    for (const name of ["a", "b", "c"]) stage.put(`${name}.yaml`, testManifest(name));
     const progress: string[] = [];
     await stage.open([], ({ files, of }) => progress.push(`${files}/${of}`));
     expect(progress).toEqual(["1/3", "2/3", "3/3"]);
@@ -43,12 +43,12 @@ describe("reading", () => {
 
   test("links are followed, and what is reached twice is read once", async () => {
     mkdirSync(join(stage.parent, "elsewhere"));
-    writeFileSync(join(stage.parent, "elsewhere", "far.yaml"), thing("far"));
-    writeFileSync(join(stage.parent, "one.yaml"), thing("one"));
+    writeFileSync(join(stage.parent, "elsewhere", "far.yaml"), testManifest("far"));
+    writeFileSync(join(stage.parent, "one.yaml"), testManifest("one"));
     symlinkSync(join(stage.parent, "elsewhere"), stage.at("linked"));
     symlinkSync(join(stage.parent, "elsewhere"), stage.at("again"));
     symlinkSync(join(stage.parent, "one.yaml"), stage.at("one.yaml"));
-    stage.put("near.yaml", thing("near"));
+    stage.put("near.yaml", testManifest("near"));
     symlinkSync("near.yaml", stage.at("a-link-to-near.yaml"));
     await stage.start();
     expect(stage.sink.list()).toEqual(["again/far.yaml:1 far=1", "near.yaml:1 near=1", "one.yaml:1 one=1"]);
@@ -56,67 +56,67 @@ describe("reading", () => {
   });
 
   test("links that lead in a circle or to nothing are told", async () => {
-    stage.put("sub/a.yaml", thing("a"));
+    stage.put("sub/a.yaml", testManifest("a"));
     symlinkSync("..", stage.at("sub/up"));
     symlinkSync("self.yaml", stage.at("self.yaml"));
     symlinkSync("nowhere", stage.at("gone.yaml"));
     await stage.start();
     expect(stage.sink.list()).toEqual(["sub/a.yaml:1 a=1"]);
     expect(stage.problems).toEqual([
-      "gone.yaml: is a link to nothing; what stood in it stays as it was",
-      "self.yaml: is a link that leads in a circle; what stood in it stays as it was",
-      "sub/up: is a link to a directory that it lies in; it is not followed; what stood in it stays as it was",
+      "gone.yaml: is a dangling symlink; keeping its last known objects",
+      "self.yaml: is a symlink loop; keeping its last known objects",
+      "sub/up: is a symlink to a parent directory; not followed; keeping its last known objects",
     ]);
   });
 
   test("a file that is too large is not read at all", async () => {
     stage.put("large.yaml", "");
     truncateSync(stage.at("large.yaml"), 100_000_000);
-    await stage.start({ "a.yaml": thing("a") });
+    await stage.start({ "a.yaml": testManifest("a") });
     expect(stage.sink.list()).toEqual(["a.yaml:1 a=1"]);
     expect(stage.problems).toEqual([
-      "large.yaml: has 100000000 bytes; a file may have 16777216, so make several of it; what stood in it stays as it was",
+      "large.yaml: has 100000000 bytes, the limit is 16777216; split the file; keeping its last known objects",
     ]);
   });
 });
 
 describe("an edit", () => {
-  beforeEach(() => stage.start({ "a.yaml": `${thing("a")}---\n${thing("b")}`, "c.yaml": thing("c") }));
+  beforeEach(() => stage.start({ "a.yaml": `${testManifest("a")}---\n${testManifest("b")}`, "c.yaml": testManifest("c") }));
 
   test("of a value changes that object and no other", async () => {
-    stage.edit("a.yaml", `${thing("a")}---\n${thing("b", 22)}`);
+    stage.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b", 22)}`);
     await stage.heard();
     expect(stage.sink.happened).toEqual(["apply b"]);
     expect(stage.sink.list()).toEqual(["a.yaml:1 a=1", "a.yaml:8 b=22", "c.yaml:1 c=1"]);
   });
 
   test("of a comment changes no object, only where it stands", async () => {
-    stage.edit("a.yaml", `# new\n${thing("a")}---\n${thing("b")}`);
+    stage.edit("a.yaml", `# new\n${testManifest("a")}---\n${testManifest("b")}`);
     await stage.heard();
     expect(stage.sink.happened).toEqual(["move a to a.yaml:2", "move b to a.yaml:9"]);
   });
 
   test("is taken when the file has been quiet for a moment", async () => {
     for (const value of [10, 11, 12, 13]) {
-      stage.edit("a.yaml", thing("a", value));
+      stage.edit("a.yaml", testManifest("a", value));
       await stage.pass(15);
     }
     expect(stage.sink.happened).toEqual([]);
-    stage.edit("a.yaml", `${thing("a", 14)}---\n${thing("b")}`);
+    stage.edit("a.yaml", `${testManifest("a", 14)}---\n${testManifest("b")}`);
     await stage.heard();
     expect(stage.sink.happened).toEqual(["apply a"]);
   });
 
   test("of a file that never becomes quiet is taken all the same", async () => {
     for (let value = 100; value < 700; value += 1) {
-      stage.edit("c.yaml", thing("c", value));
+      stage.edit("c.yaml", testManifest("c", value));
       await stage.pass(10);
     }
     expect(stage.sink.happened).toContain("apply c");
   });
 
   test("by an editor that writes another file and renames it", async () => {
-    stage.put(".c.yaml.tmp", thing("c", 33));
+    stage.put(".c.yaml.tmp", testManifest("c", 33));
     renameSync(stage.at(".c.yaml.tmp"), stage.at("c.yaml"));
     stage.ring("c.yaml");
     await stage.heard();
@@ -128,23 +128,23 @@ describe("an edit", () => {
     stage.ring("c.yaml");
     stage.ring("c.yaml~");
     await stage.pass(300);
-    stage.edit("c.yaml", thing("c", 33));
+    stage.edit("c.yaml", testManifest("c", 33));
     await stage.settled();
     expect(stage.sink.happened).toEqual(["apply c"]);
   });
 
   test("that makes the file smaller is taken at once, when its last document shows that it is whole", async () => {
-    stage.edit("a.yaml", `${thing("a", 1, "  more: and more\n")}---\n${thing("b")}`);
+    stage.edit("a.yaml", `${testManifest("a", 1, "  more: and more\n")}---\n${testManifest("b")}`);
     await stage.heard();
-    stage.edit("a.yaml", `${thing("a")}---\n${thing("b")}`);
+    stage.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b")}`);
     await stage.heard();
     expect(stage.sink.happened).toEqual(["apply a", "move b to a.yaml:9", "apply a", "move b to a.yaml:8"]);
   });
 
   test("that makes the last document smaller must stand for a moment", async () => {
-    stage.edit("c.yaml", thing("c", 1, "  more: and more\n"));
+    stage.edit("c.yaml", testManifest("c", 1, "  more: and more\n"));
     await stage.heard();
-    stage.edit("c.yaml", thing("c"));
+    stage.edit("c.yaml", testManifest("c"));
     await stage.heard();
     expect(stage.sink.happened).toEqual(["apply c"]);
     await stage.pass(250);
@@ -152,8 +152,8 @@ describe("an edit", () => {
   });
 
   test("that nobody heard is found by the next survey", async () => {
-    stage.put("c.yaml", thing("c", 33));
-    stage.put("new/d.yaml", thing("d"));
+    stage.put("c.yaml", testManifest("c", 33));
+    stage.put("new/d.yaml", testManifest("d"));
     unlinkSync(stage.at("a.yaml"));
     await stage.pass(13_000);
     expect(stage.sink.list()).toEqual(["c.yaml:1 c=33", "new/d.yaml:1 d=1"]);
@@ -163,7 +163,7 @@ describe("an edit", () => {
     const look = vi.spyOn(fs, "statSync");
     syncBuiltinESMExports();
     for (let index = 0; index < 5_000; index += 1) stage.ring(`nothing-${index}.yaml`);
-    stage.edit("c.yaml", thing("c", 33));
+    stage.edit("c.yaml", testManifest("c", 33));
     await stage.pass(50);
     expect(stage.sink.happened).toEqual(["apply c"]);
     expect(look.mock.calls.length).toBeLessThan(2_500);
@@ -172,7 +172,7 @@ describe("an edit", () => {
   });
 
   test("of a file that is as young as the clock is coarse is read a second time", async () => {
-    stage.edit("c.yaml", thing("c", 33));
+    stage.edit("c.yaml", testManifest("c", 33));
     vi.setSystemTime(fs.statSync(stage.at("c.yaml")).mtimeMs - 20);
     const read = vi.spyOn(fs, "readSync");
     syncBuiltinESMExports();
@@ -191,7 +191,7 @@ describe("an edit", () => {
     expect(stage.problems).toEqual([]);
     await stage.pass(300);
     expect(stage.problems).toEqual(["c.yaml:2:8: Flow sequence in block collection must be sufficiently indented and end with a ]"]);
-    stage.edit("c.yaml", thing("c", 44));
+    stage.edit("c.yaml", testManifest("c", 44));
     await stage.heard();
     expect(stage.problems).toEqual([]);
     expect(stage.sink.happened).toEqual(["apply c"]);
@@ -199,7 +199,7 @@ describe("an edit", () => {
 });
 
 describe("a file that is caught half written", () => {
-  const whole = Array.from({ length: 5 }, (_, index) => thing(`t${index}`)).join("---\n");
+  const whole = Array.from({ length: 5 }, (_, index) => testManifest(`t${index}`)).join("---\n");
 
   test("costs nothing, wherever it is cut and however long that takes below a second", async () => {
     await stage.start({ "a.yaml": whole });
@@ -232,11 +232,11 @@ describe("a file that is caught half written", () => {
 });
 
 test("a file that turns into a directory, a pipe or a link is followed as what it is", async () => {
-  await stage.start({ "a.yaml": thing("a"), "b.yaml": thing("b"), "c.yaml": thing("c") });
+  await stage.start({ "a.yaml": testManifest("a"), "b.yaml": testManifest("b"), "c.yaml": testManifest("c") });
   stage.remove("a.yaml");
-  stage.put("a.yaml/inner.yaml", thing("a"));
+  stage.put("a.yaml/inner.yaml", testManifest("a"));
   stage.ring("a.yaml");
-  writeFileSync(join(stage.parent, "target.yaml"), thing("b"));
+  writeFileSync(join(stage.parent, "target.yaml"), testManifest("b"));
   unlinkSync(stage.at("b.yaml"));
   symlinkSync(join(stage.parent, "target.yaml"), stage.at("b.yaml"));
   stage.ring("b.yaml");
@@ -246,11 +246,11 @@ test("a file that turns into a directory, a pipe or a link is followed as what i
   await stage.settled();
   expect(stage.sink.list()).toEqual(["a.yaml/inner.yaml:1 a=1", "b.yaml:1 b=1", "c.yaml:1 c=1"]);
   expect(stage.sink.happened).toEqual(["move a to a.yaml/inner.yaml:1"]);
-  expect(stage.problems).toEqual(["c.yaml: is neither a file nor a directory; what stood in it stays as it was"]);
+  expect(stage.problems).toEqual(["c.yaml: is neither a file nor a directory; keeping its last known objects"]);
 });
 
 test("nothing is written to the directory, and a read-only one is read", async () => {
-  stage.put("a.yaml", thing("a"));
+  stage.put("a.yaml", testManifest("a"));
   chmodSync(stage.root, 0o500);
   await stage.start();
   expect(stage.sink.list()).toEqual(["a.yaml:1 a=1"]);

@@ -2,40 +2,40 @@ import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { Log } from "../../kube/log.ts";
-import { manifestSurveys } from "../metrics.ts";
-import type { Source } from "../store/declaration.ts";
-import { Alarm } from "./wake-timer.ts";
-import { Catalogue } from "./manifest-index.ts";
-import { Delivery, sourceOf } from "./sync.ts";
-import { Doorbell, type Ring } from "./directory-watcher.ts";
+import { manifestScans } from "../metrics.ts";
+import type { ManifestSource } from "../store/declaration.ts";
+import { WakeTimer } from "./wake-timer.ts";
+import { ManifestIndex } from "./manifest-index.ts";
+import { ManifestSync, sourceOf } from "./sync.ts";
+import { DirectoryWatcher, type ChangeCallback } from "./directory-watcher.ts";
 import { ProblemList, rootProblems, type Problem } from "./problems.ts";
-import { LEAVE_MS, Reader } from "./reader.ts";
+import { LEAVE_MS, ManifestReader } from "./reader.ts";
 import { isHidden, nameOf, scan, type Scan } from "./scan.ts";
-import { directoryIdentity, isLink, isManifestName, isReadableByAll, lookAt, reasonOf, writeFile } from "./file-stat.ts";
-import { PATIENCE_MS, SETTLE_MS, Settling } from "./debounce.ts";
-import type { ManifestSink } from "./target.ts";
-import { unhurried } from "../../util/slices.ts";
+import { directoryIdentity, isLink, isManifestName, isReadableByAll, statFile, reasonOf, writeFile } from "./file-stat.ts";
+import { MAX_DEBOUNCE_MS, DEBOUNCE_MS, Debouncer } from "./debounce.ts";
+import type { ManifestTarget } from "./target.ts";
+import { runInSlices } from "../../util/slices.ts";
 
 /** An object that came from a file when the process ran last. */
 export interface KnownObject {
   readonly key: string;
   readonly object: KubeObject;
-  readonly source: Source;
+  readonly source: ManifestSource;
 }
 
-export interface Progress {
+export interface ScanProgress {
   readonly files: number;
   readonly of: number;
 }
 
 export interface DirectoryOptions {
   readonly root: string;
-  readonly sink: ManifestSink;
+  readonly sink: ManifestTarget;
   readonly known?: Iterable<KnownObject>;
   readonly log: Log;
-  readonly doorbell?: (root: string, ring: Ring) => Doorbell;
+  readonly doorbell?: (root: string, ring: ChangeCallback) => DirectoryWatcher;
 }
 
 /** Everything is looked at this often even when nothing is heard. */
@@ -56,12 +56,12 @@ export class ManifestDirectory {
   readonly problems = new ProblemList();
   readonly #root: string;
   readonly #log: Log;
-  readonly #catalogue = new Catalogue();
-  readonly #reader: Reader;
-  readonly #delivery: Delivery;
-  readonly #settling = new Settling();
-  readonly #doorbell: Doorbell;
-  readonly #alarm = new Alarm();
+  readonly #index = new ManifestIndex();
+  readonly #reader: ManifestReader;
+  readonly #delivery: ManifestSync;
+  readonly #settling = new Debouncer();
+  readonly #watcher: DirectoryWatcher;
+  readonly #alarm = new WakeTimer();
   /** What was found when everything was last looked at. */
   #scan: Scan | undefined;
   #surveyAt = 0;
@@ -74,24 +74,24 @@ export class ManifestDirectory {
   /** Files whose problems may be others now. */
   readonly #stale = new Set<string>();
 
-  constructor({ root: given, sink, known = [], log, doorbell = (root, ring) => new Doorbell(root, ring) }: DirectoryOptions) {
+  constructor({ root: given, sink, known = [], log, doorbell = (root, ring) => new DirectoryWatcher(root, ring) }: DirectoryOptions) {
     const root = resolve(given);
     this.#root = root;
     this.#log = log;
-    this.#reader = new Reader(root, this.#catalogue, sink);
-    this.#delivery = new Delivery(sink, this.#catalogue, log);
-    this.#doorbell = doorbell(root, (path) => this.#hear(path));
+    this.#reader = new ManifestReader(root, this.#index, sink);
+    this.#delivery = new ManifestSync(sink, this.#index, log);
+    this.#watcher = doorbell(root, (path) => this.#onChange(path));
     const byPath = Map.groupBy(known, ({ source }) => source.path);
     for (const [path, objects] of byPath) this.#recall(path, objects);
   }
 
   /** Reads everything once. */
-  async load(signal: AbortSignal, onProgress: (progress: Progress) => void = () => {}): Promise<void> {
+  async load(signal: AbortSignal, onProgress: (progress: ScanProgress) => void = () => {}): Promise<void> {
     const started = performance.now();
     try {
-      await unhurried(this.#pass(started, true, onProgress), signal);
+      await runInSlices(this.#pass(started, true, onProgress), signal);
     } catch (error) {
-      this.#doorbell.close();
+      this.#watcher.close();
       throw error;
     }
     const fields = { files: [...this.#reader.paths()].length, objects: this.#delivery.objects, problems: this.problems.list().length };
@@ -109,18 +109,18 @@ export class ManifestDirectory {
         continue;
       }
       try {
-        await unhurried(this.#pass(now, false), signal);
+        await runInSlices(this.#pass(now, false), signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted) break;
         failures += 1;
-        manifestSurveys.inc({ outcome: "failed" });
-        this.#log.error({ error }, "the manifests could not be read; they are read again");
+        manifestScans.inc({ outcome: "failed" });
+        this.#log.error({ error }, "cannot read the manifests, retrying");
         this.#surveyAt = 0;
-        await pause(backoffMs(failures, RETRY), signal).catch(() => {});
+        await sleep(backoffMs(failures, RETRY), signal).catch(() => {});
       }
     }
-    this.#doorbell.close();
+    this.#watcher.close();
   }
 
   /** The object is gone from the sink. It comes back when a file still has it. */
@@ -130,14 +130,14 @@ export class ManifestDirectory {
   }
 
   /** Where an object stands now. */
-  sourceOf(key: string): Source | undefined {
-    const claim = this.#catalogue.holderOf(key);
+  sourceOf(key: string): ManifestSource | undefined {
+    const claim = this.#index.holderOf(key);
     return claim && sourceOf(claim);
   }
 
   /** The objects of a file. */
   keysIn(path: string): string[] {
-    return this.#catalogue.claimsOf(path).map(({ key }) => key);
+    return this.#index.claimsOf(path).map(({ key }) => key);
   }
 
   /** Writes a file, and knows what is in it without having to hear of it. */
@@ -161,11 +161,11 @@ export class ManifestDirectory {
       this.#delivery.remember(key, object, source);
       return { key, manifest: { object, places: new Uint32Array() }, line: source.line - 1 };
     });
-    this.#catalogue.readInPart(path, found);
-    this.#catalogue.readInPart(path, []);
+    this.#index.readInPart(path, found);
+    this.#index.readInPart(path, []);
   }
 
-  #hear(path: string | undefined): void {
+  #onChange(path: string | undefined): void {
     if (path !== undefined && nameOf(path).startsWith(".")) return;
     this.#heardAt = performance.now();
     this.#settling.hear(path === undefined || this.#settling.size > MANY ? "." : path, this.#heardAt);
@@ -173,19 +173,19 @@ export class ManifestDirectory {
   }
 
   #nextPass(): number {
-    if (this.#catalogue.isTouched) return 0;
+    if (this.#index.isTouched) return 0;
     if (this.#lost !== undefined) return this.#surveyAt;
     const next = Math.min(this.#surveyAt, this.#settling.next, this.#delivery.retryAt);
-    return this.#settling.size > 0 ? next : Math.min(next, this.#catalogue.nextLeave);
+    return this.#settling.size > 0 ? next : Math.min(next, this.#index.nextLeave);
   }
 
-  *#pass(now: number, loading: boolean, onProgress: (progress: Progress) => void = () => {}): Generator<void> {
+  *#pass(now: number, loading: boolean, onProgress: (progress: ScanProgress) => void = () => {}): Generator<void> {
     const due = this.#settling.take(now);
     this.#checkRoot(now);
     if (loading || now >= this.#surveyAt || this.#isLeaving(now) || due.some((path) => this.#isForSurvey(path)))
       yield* this.#survey(now, loading, onProgress);
     else for (const path of due) yield* this.#look(path, now, loading);
-    this.#letGo(now, loading);
+    this.#release(now, loading);
 
     for (const paths of this.#delivery.deliver(now)) {
       for (const path of paths) this.#stale.add(path);
@@ -207,7 +207,7 @@ export class ManifestDirectory {
   #isForSurvey(path: string): boolean {
     if (path === "." || this.#scan?.directories.has(path)) return true;
     const at = `${this.#root}/${path}`;
-    return lookAt(at) === "directory" || (isManifestName(nameOf(path)) && !this.#reader.isKnown(path) && isLink(at));
+    return statFile(at) === "directory" || (isManifestName(nameOf(path)) && !this.#reader.isKnown(path) && isLink(at));
   }
 
   *#look(path: string, now: number, loading: boolean): Generator<void> {
@@ -219,18 +219,18 @@ export class ManifestDirectory {
   }
 
   #watchLinked(path: string): void {
-    const seen = lookAt(`${this.#root}/${path}`);
-    if (typeof seen === "object" && "identity" in seen) this.#doorbell.watchFile(path, seen.identity);
+    const seen = statFile(`${this.#root}/${path}`);
+    if (typeof seen === "object" && "identity" in seen) this.#watcher.watchFile(path, seen.identity);
   }
 
-  *#survey(now: number, loading: boolean, onProgress: (progress: Progress) => void): Generator<void> {
+  *#survey(now: number, loading: boolean, onProgress: (progress: ScanProgress) => void): Generator<void> {
     const found = yield* this.#scanAll();
     this.#stale.add(".");
     const wasLost = this.#lost !== undefined;
     this.#lost = typeof found === "string" ? found : this.#emptied(found);
-    const period = this.#lost !== undefined || this.#doorbell.deaf !== undefined ? SURVEY_DEAF_MS : SURVEY_MS;
+    const period = this.#lost !== undefined || this.#watcher.deaf !== undefined ? SURVEY_DEAF_MS : SURVEY_MS;
     this.#surveyAt = now + period * (0.9 + Math.random() / 5);
-    manifestSurveys.inc({ outcome: this.#lost === undefined ? "done" : "away" });
+    manifestScans.inc({ outcome: this.#lost === undefined ? "done" : "away" });
     // Nothing is taken away while the directory itself is away.
     if (typeof found === "string" || this.#lost !== undefined) return;
 
@@ -241,7 +241,7 @@ export class ManifestDirectory {
     this.#scan = found;
     this.#listen(found);
     yield* this.#lookAtChanged(found, now, loading, onProgress);
-    for (const path of new Set([...this.#reader.paths(), ...this.#catalogue.paths()])) {
+    for (const path of new Set([...this.#reader.paths(), ...this.#index.paths()])) {
       if (found.files.has(path) || isHidden(found, path) || this.#isLeft(path)) continue;
       this.#reader.gone(path, loading ? now : now + (this.#refilling ? LEAVE_REPLACED_MS : LEAVE_MS));
       this.#stale.add(path);
@@ -250,7 +250,7 @@ export class ManifestDirectory {
 
   *#scanAll(): Generator<void, Scan | string> {
     try {
-      return yield* scan(this.#root, (path, identity) => this.#doorbell.watchDirectory(path, identity));
+      return yield* scan(this.#root, (path, identity) => this.#watcher.watchDirectory(path, identity));
     } catch (error) {
       return reasonOf(error);
     }
@@ -259,19 +259,19 @@ export class ManifestDirectory {
   /** A file system that was unmounted leaves an empty directory behind. */
   #emptied(found: Scan): string | undefined {
     const replaced = this.#rootIdentity !== undefined && found.directories.get(".") !== this.#rootIdentity;
-    return replaced && found.files.size === 0 ? "is another directory than before, and empty" : undefined;
+    return replaced && found.files.size === 0 ? "was replaced by an empty directory" : undefined;
   }
 
   #listen({ directories, files }: Scan): void {
     const linked = [...files.keys()].filter((path) => files.get(path)?.linked);
-    this.#doorbell.keepOnly(new Set([...directories.keys(), ...linked]));
+    this.#watcher.keepOnly(new Set([...directories.keys(), ...linked]));
     for (const path of linked) this.#watchLinked(path);
   }
 
-  *#lookAtChanged({ files }: Scan, now: number, loading: boolean, onProgress: (progress: Progress) => void): Generator<void> {
+  *#lookAtChanged({ files }: Scan, now: number, loading: boolean, onProgress: (progress: ScanProgress) => void): Generator<void> {
     const changed = [...files].filter(([path, seen]) => !this.#reader.isRead(path, seen));
     for (const [index, [path, { modified }]] of changed.entries()) {
-      if (loading || (!this.#settling.has(path) && Math.abs(Date.now() - modified) >= SETTLE_MS)) yield* this.#look(path, now, loading);
+      if (loading || (!this.#settling.has(path) && Math.abs(Date.now() - modified) >= DEBOUNCE_MS)) yield* this.#look(path, now, loading);
       else if (!this.#settling.has(path)) this.#settling.hear(path, now);
       onProgress({ files: index + 1, of: changed.length });
       yield;
@@ -280,36 +280,36 @@ export class ManifestDirectory {
 
   /** Whether the file is known to be gone. */
   #isLeft(path: string): boolean {
-    return !this.#reader.isKnown(path) && this.#catalogue.claimsOf(path).every(({ standing }) => standing === "leaving");
+    return !this.#reader.isKnown(path) && this.#index.claimsOf(path).every(({ standing }) => standing === "leaving");
   }
 
   /** Whether something has been gone for long enough. Everything is looked at then: it may be in another file, and nobody has heard. */
   #isLeaving(now: number): boolean {
-    return this.#lost === undefined && now >= this.#catalogue.nextLeave;
+    return this.#lost === undefined && now >= this.#index.nextLeave;
   }
 
   /** Gives up what is still gone. */
-  #letGo(now: number, loading: boolean): void {
+  #release(now: number, loading: boolean): void {
     if (!this.#isLeaving(now)) return;
-    if (this.#refilling && now < this.#heardAt + LEAVE_REPLACED_MS) return this.#catalogue.postpone(this.#heardAt + LEAVE_REPLACED_MS);
+    if (this.#refilling && now < this.#heardAt + LEAVE_REPLACED_MS) return this.#index.postpone(this.#heardAt + LEAVE_REPLACED_MS);
     this.#refilling = false;
     // What has just been written may have it; only who never stops writing is not waited for.
-    if (!loading && this.#settling.size > 0 && now < this.#catalogue.nextLeave + PATIENCE_MS) return;
-    this.#catalogue.expire(now);
+    if (!loading && this.#settling.size > 0 && now < this.#index.nextLeave + MAX_DEBOUNCE_MS) return;
+    this.#index.expire(now);
   }
 
   #problemsOf(path: string): Problem[] {
-    const own = path === "." ? rootProblems(this.#root, this.#lost, this.#doorbell.deaf, SURVEY_DEAF_MS) : [];
+    const own = path === "." ? rootProblems(this.#root, this.#lost, this.#watcher.deaf, SURVEY_DEAF_MS) : [];
     const unread = this.#scan?.problems.get(path);
-    if (unread !== undefined) own.push({ path, level: "error", message: `${unread}; what stood in it stays as it was` });
+    if (unread !== undefined) own.push({ path, level: "error", message: `${unread}; keeping its last known objects` });
     return [...own, ...this.#reader.problemsOf(path), ...this.#delivery.problemsOf(path), ...this.#exposed(path)];
   }
 
   #exposed(path: string): Problem[] {
-    const secret = this.#catalogue.claimsOf(path).find(({ manifest: { object } }) => holdsSecret(object));
+    const secret = this.#index.claimsOf(path).find(({ manifest: { object } }) => holdsSecret(object));
     if (!secret || !isReadableByAll(`${this.#root}/${path}`)) return [];
     const { kind, metadata } = secret.manifest.object;
-    const message = `${kind} ${metadata.name} holds a secret, and every user of this machine can read the file; run: chmod 600 ${path}`;
+    const message = `${kind} ${metadata.name} contains a secret, and the file is readable by every user; run: chmod 600 ${path}`;
     return [{ path, line: secret.line + 1, level: "warning", message, object: secret.manifest.object }];
   }
 }

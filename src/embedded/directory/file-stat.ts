@@ -19,7 +19,7 @@ import { getSystemErrorMessage } from "node:util";
 import { FILE_BYTES } from "../manifests/limits.ts";
 
 /** A file as the file system shows it, unread. */
-export interface SeenFile {
+export interface FileStat {
   /** Another one when the content may be another one. */
   readonly fingerprint: string;
   /** Which file it is, under whatever path. */
@@ -43,20 +43,20 @@ export function identityOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`;
 }
 
-function seenFile(stats: Stats): SeenFile {
+function seenFile(stats: Stats): FileStat {
   const identity = identityOf(stats);
   return { identity, fingerprint: `${identity}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`, modified: stats.mtimeMs };
 }
 
 /** What is at a path, links followed. */
-export function lookAt(path: string): SeenFile | Unreadable | "missing" | "directory" {
+export function statFile(path: string): FileStat | Unreadable | "missing" | "directory" {
   try {
     const stats = statSync(path);
     if (stats.isDirectory()) return "directory";
     return stats.isFile() ? seenFile(stats) : { unreadable: "is neither a file nor a directory" };
   } catch (error) {
     if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") return { unreadable: reasonOf(error) };
-    return isLink(path) ? { unreadable: "is a link to nothing" } : "missing";
+    return isLink(path) ? { unreadable: "is a dangling symlink" } : "missing";
   }
 }
 
@@ -79,14 +79,14 @@ export function isLink(path: string): boolean {
 }
 
 /** The content of a file, or undefined while it is being written. */
-export function readFile(path: string): { readonly bytes: Buffer; readonly seen: SeenFile } | Unreadable | undefined {
+export function readFile(path: string): { readonly bytes: Buffer; readonly seen: FileStat } | Unreadable | undefined {
   let file: number | undefined;
   try {
     // Opening a pipe without O_NONBLOCK waits for someone to write into it.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const before = fstatSync(file);
     if (!before.isFile()) return { unreadable: "is neither a file nor a directory" };
-    if (before.size > FILE_BYTES) return { unreadable: `has ${before.size} bytes; a file may have ${FILE_BYTES}, so make several of it` };
+    if (before.size > FILE_BYTES) return { unreadable: `has ${before.size} bytes, the limit is ${FILE_BYTES}; split the file` };
     const bytes = Buffer.allocUnsafe(before.size + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length <= before.size; length += read)
@@ -102,7 +102,7 @@ export function readFile(path: string): { readonly bytes: Buffer; readonly seen:
 }
 
 /** Writes a file so that it has the old content or the new one, whatever happens. It may hold a Secret, so it is its owner's alone. */
-export function writeFile(path: string, bytes: Buffer): SeenFile {
+export function writeFile(path: string, bytes: Buffer): FileStat {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unfinished = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
   try {
@@ -141,7 +141,7 @@ export function codeOf(error: unknown): string | undefined {
 
 /** `cannot be read: permission denied` */
 export function reasonOf(error: unknown): string {
-  return codeOf(error) === "ELOOP" ? "is a link that leads in a circle" : `cannot be read: ${systemReason(error)}`;
+  return codeOf(error) === "ELOOP" ? "is a symlink loop" : `cannot be read: ${systemReason(error)}`;
 }
 
 /** `no space left on device` */

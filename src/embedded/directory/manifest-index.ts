@@ -1,9 +1,9 @@
-import type { Manifest } from "../manifests/manifests.ts";
+import type { ManifestObject } from "../manifests/manifests.ts";
 
 /** An object that a file has. */
-export interface Found {
+export interface FoundObject {
   readonly key: string;
-  readonly manifest: Manifest;
+  readonly manifest: ManifestObject;
   /** The line of the file, from 0, that places in the manifest are counted from. */
   readonly line: number;
 }
@@ -12,29 +12,29 @@ export interface Found {
  * `there`: it stands in the file. `kept`: it stood there when all of the file could last be read. `leaving`: it no longer does, but the
  * file may be in the middle of being saved.
  */
-export type Standing = "there" | "kept" | "leaving";
+export type EntryState = "there" | "kept" | "leaving";
 
-export interface Claim extends Found {
+export interface ManifestEntry extends FoundObject {
   readonly path: string;
-  readonly standing: Standing;
+  readonly standing: EntryState;
   /** When a leaving one is given up. */
   readonly leavesAt: number;
 }
 
 /** Which file says what about which object. When several do, the first path has it. */
-export class Catalogue {
-  readonly #byKey = new Map<string, Claim[]>();
-  readonly #byPath = new Map<string, Claim[]>();
+export class ManifestIndex {
+  readonly #byKey = new Map<string, ManifestEntry[]>();
+  readonly #byPath = new Map<string, ManifestEntry[]>();
   #touched = new Set<string>();
   readonly #leaving = new Set<string>();
 
   /** The whole file has been read: what is not in it any more is on its way out. */
-  read(path: string, found: readonly Found[], leavesAt: number): void {
+  read(path: string, found: readonly FoundObject[], leavesAt: number): void {
     this.#replace(path, found, "leaving", leavesAt);
   }
 
   /** Only parts of the file could be read, or nothing: what is not in these may still be in the rest. */
-  readInPart(path: string, found: readonly Found[]): void {
+  readInPart(path: string, found: readonly FoundObject[]): void {
     this.#replace(path, found, "kept", Infinity);
   }
 
@@ -44,12 +44,12 @@ export class Catalogue {
   }
 
   /** The claims of a file, in the order of its lines. */
-  claimsOf(path: string): readonly Claim[] {
+  claimsOf(path: string): readonly ManifestEntry[] {
     return this.#byPath.get(path) ?? [];
   }
 
   /** Who has the object. */
-  holderOf(key: string): Claim | undefined {
+  holderOf(key: string): ManifestEntry | undefined {
     return this.#byKey.get(key)?.[0];
   }
 
@@ -107,10 +107,10 @@ export class Catalogue {
     this.#touched.add(key);
   }
 
-  #replace(path: string, found: readonly Found[], standing: Standing, leavesAt: number): void {
+  #replace(path: string, found: readonly FoundObject[], standing: EntryState, leavesAt: number): void {
     const before = Map.groupBy(this.claimsOf(path), ({ key }) => key);
     const keys = new Set(found.map(({ key }) => key));
-    const there = found.map(({ key, manifest, line }): Claim => {
+    const there = found.map(({ key, manifest, line }): ManifestEntry => {
       const held = before.get(key)?.find((claim) => claim.manifest === manifest && claim.line === line && claim.standing === "there");
       return held ?? { key, manifest, line, path, standing: "there", leavesAt: Infinity };
     });
@@ -118,7 +118,7 @@ export class Catalogue {
     this.#set(path, [...there, ...lost.filter(({ key }) => !keys.has(key)).map((claim) => restanding(claim, standing, leavesAt))]);
   }
 
-  #set(path: string, claims: Claim[]): void {
+  #set(path: string, claims: ManifestEntry[]): void {
     const before = Map.groupBy(this.claimsOf(path), ({ key }) => key);
     const after = Map.groupBy(claims, ({ key }) => key);
     if (claims.length === 0) this.#byPath.delete(path);
@@ -133,7 +133,7 @@ export class Catalogue {
     }
   }
 
-  #setKey(path: string, key: string, own: readonly Claim[]): void {
+  #setKey(path: string, key: string, own: readonly ManifestEntry[]): void {
     const all = [...(this.#byKey.get(key) ?? []).filter((claim) => claim.path !== path), ...own];
     if (all.length === 0) this.#byKey.delete(key);
     else this.#byKey.set(key, all.sort(byPrecedence));
@@ -141,12 +141,12 @@ export class Catalogue {
   }
 }
 
-function restanding(claim: Claim, standing: Standing, leavesAt: number): Claim {
+function restanding(claim: ManifestEntry, standing: EntryState, leavesAt: number): ManifestEntry {
   return { ...claim, standing, leavesAt };
 }
 
 /** What really stands in a file comes before what once did; then the first path, and in one file the first line (the sort is stable). */
-function byPrecedence(a: Claim, b: Claim): number {
+function byPrecedence(a: ManifestEntry, b: ManifestEntry): number {
   const there = Number(b.standing === "there") - Number(a.standing === "there");
   return there || (a.path < b.path ? -1 : Number(a.path > b.path));
 }

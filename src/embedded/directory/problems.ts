@@ -24,9 +24,9 @@ export function problemText({ path, line, column, message }: Problem): string {
 export function rootProblems(root: string, lost: string | undefined, deaf: string | undefined, surveyMs: number): Problem[] {
   const problems: Problem[] = [];
   if (lost !== undefined)
-    problems.push({ path: ".", level: "error", message: `${root} ${lost}; its objects stay as they are until it is back` });
+    problems.push({ path: ".", level: "error", message: `${root} ${lost}; keeping its last known objects until it is back` });
   if (deaf !== undefined) {
-    const message = `not every change is heard (${deaf}), so changes are looked for every ${surveyMs / 1000} s; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances`;
+    const message = `cannot watch for changes (${deaf}), scanning every ${surveyMs / 1000} s instead; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances`;
     problems.push({ path: ".", level: "warning", message });
   }
   return problems;
@@ -75,6 +75,6 @@ export class ProblemList {
 function shown(path: string, problems: readonly Problem[]): readonly Problem[] {
   const sorted = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (sorted.length <= SHOWN_PER_FILE) return sorted;
-  const message = `there are ${sorted.length - SHOWN_PER_FILE} more problems in this file`;
+  const message = `${sorted.length - SHOWN_PER_FILE} more problems in this file`;
   return [...sorted.slice(0, SHOWN_PER_FILE), { path, level: "error", message }];
 }

@@ -1,11 +1,11 @@
 import { manifestReads } from "../metrics.ts";
-import type { Catalogue, Found } from "./manifest-index.ts";
-import { passagesOf, type Manifest, type Passage } from "../manifests/manifests.ts";
-import { placeOf } from "../manifests/position.ts";
+import type { ManifestIndex, FoundObject } from "./manifest-index.ts";
+import { manifestDocuments, type ManifestObject, type Document } from "../manifests/manifests.ts";
+import { positionOf } from "../manifests/position.ts";
 import type { Problem } from "./problems.ts";
-import { lookAt, readFile, type SeenFile } from "./file-stat.ts";
-import { SETTLE_MS } from "./debounce.ts";
-import type { Complaint, Identity, ManifestSink } from "./target.ts";
+import { statFile, readFile, type FileStat } from "./file-stat.ts";
+import { DEBOUNCE_MS } from "./debounce.ts";
+import type { ManifestError, ObjectIdentity, ManifestTarget } from "./target.ts";
 
 /** How long something that a file no longer has is left where it is: it may be in another file in a moment, or in this one again. */
 export const LEAVE_MS = 1_000;
@@ -20,7 +20,7 @@ interface KnownFile {
   /** Empty when the file must be read again in any case. */
   readonly fingerprint: string;
   readonly bytes: number;
-  readonly passages: readonly Passage[];
+  readonly passages: readonly Document[];
   readonly problems: readonly Problem[];
 }
 
@@ -28,27 +28,27 @@ interface Doubt {
   readonly fingerprint: string;
   readonly until: number;
   readonly bytes: number;
-  readonly passages: readonly Passage[];
+  readonly passages: readonly Document[];
 }
 
-export interface LookOptions {
+export interface ScanOptions {
   readonly now: number;
   /** Nothing has been read yet: there is nothing to compare with, and no save that we could have come into the middle of. */
   readonly loading: boolean;
 }
 
 /** Reads files into the catalogue, each when it is another one than before, and only the parts that are. */
-export class Reader {
+export class ManifestReader {
   readonly #root: string;
-  readonly #catalogue: Catalogue;
-  readonly #sink: ManifestSink;
+  readonly #index: ManifestIndex;
+  readonly #sink: ManifestTarget;
   readonly #known = new Map<string, KnownFile>();
   readonly #doubts = new Map<string, Doubt>();
-  readonly #identities = new WeakMap<Manifest, Identity | Complaint>();
+  readonly #identities = new WeakMap<ManifestObject, ObjectIdentity | ManifestError>();
 
-  constructor(root: string, catalogue: Catalogue, sink: ManifestSink) {
+  constructor(root: string, index: ManifestIndex, sink: ManifestTarget) {
     this.#root = root;
-    this.#catalogue = catalogue;
+    this.#index = index;
     this.#sink = sink;
   }
 
@@ -61,7 +61,7 @@ export class Reader {
   }
 
   /** Whether the file is as it was when it was last read. */
-  isRead(path: string, { fingerprint }: SeenFile): boolean {
+  isRead(path: string, { fingerprint }: FileStat): boolean {
     return this.#known.get(path)?.fingerprint === fingerprint;
   }
 
@@ -70,15 +70,15 @@ export class Reader {
   }
 
   /** Looks at one path. Gives the time after which it must be looked at once more, if it must. */
-  *look(path: string, { now, loading }: LookOptions): Generator<void, number | undefined> {
-    const seen = lookAt(`${this.#root}/${path}`);
+  *look(path: string, { now, loading }: ScanOptions): Generator<void, number | undefined> {
+    const seen = statFile(`${this.#root}/${path}`);
     if (typeof seen === "object" && "fingerprint" in seen) return yield* this.#lookAtFile(path, seen, now, loading);
     if (typeof seen === "object") this.#unreadable(path, seen.unreadable);
     else this.gone(path, loading ? now : now + LEAVE_MS);
     return undefined;
   }
 
-  *#lookAtFile(path: string, seen: SeenFile, now: number, loading: boolean): Generator<void, number | undefined> {
+  *#lookAtFile(path: string, seen: FileStat, now: number, loading: boolean): Generator<void, number | undefined> {
     const doubt = this.#doubts.get(path);
     if (this.isRead(path, seen)) this.#doubts.delete(path);
     else if (doubt?.fingerprint !== seen.fingerprint) return yield* this.#read(path, now, loading);
@@ -89,20 +89,20 @@ export class Reader {
 
   *#read(path: string, now: number, loading: boolean): Generator<void, number | undefined> {
     const file = readFile(`${this.#root}/${path}`);
-    if (!file) return SETTLE_MS;
+    if (!file) return DEBOUNCE_MS;
     if ("unreadable" in file) {
       this.#unreadable(path, file.unreadable);
       return undefined;
     }
     const { bytes, seen } = file;
     const before = this.#known.get(path);
-    const passages: Passage[] = [];
-    for (const passage of passagesOf(bytes, { json: path.endsWith(".json"), before: before?.passages ?? [] })) {
+    const passages: Document[] = [];
+    for (const passage of manifestDocuments(bytes, { json: path.endsWith(".json"), before: before?.passages ?? [] })) {
       passages.push(passage);
       yield;
     }
     // Someone has written it through us while we were reading.
-    if (this.#known.get(path) !== before) return SETTLE_MS;
+    if (this.#known.get(path) !== before) return DEBOUNCE_MS;
 
     if (!loading && isDoubtful(path, bytes, passages, before)) {
       manifestReads.inc({ outcome: "doubtful" });
@@ -112,19 +112,19 @@ export class Reader {
     const leaveMs = bytes.length === 0 ? LEAVE_EMPTY_MS : LEAVE_MS;
     const isOld = loading && Date.now() - seen.modified > leaveMs;
     this.#accept(path, seen, bytes.length, passages, isOld ? now : now + leaveMs);
-    return this.isRead(path, seen) ? undefined : SETTLE_MS;
+    return this.isRead(path, seen) ? undefined : DEBOUNCE_MS;
   }
 
   /** The file is no longer there. */
   gone(path: string, leavesAt: number): void {
     this.#known.delete(path);
     this.#doubts.delete(path);
-    this.#catalogue.read(path, [], leavesAt);
+    this.#index.read(path, [], leavesAt);
   }
 
   /** We have written the file ourselves. */
-  wrote(path: string, seen: SeenFile, bytes: Buffer): void {
-    const passages = [...passagesOf(bytes, { json: path.endsWith(".json") })];
+  wrote(path: string, seen: FileStat, bytes: Buffer): void {
+    const passages = [...manifestDocuments(bytes, { json: path.endsWith(".json") })];
     this.#accept(path, seen, bytes.length, passages, 0);
   }
 
@@ -132,10 +132,10 @@ export class Reader {
   erased(path: string): void {
     this.#known.delete(path);
     this.#doubts.delete(path);
-    this.#catalogue.forget(path);
+    this.#index.forget(path);
   }
 
-  #identify(manifest: Manifest): Identity | Complaint {
+  #identify(manifest: ManifestObject): ObjectIdentity | ManifestError {
     let identity = this.#identities.get(manifest);
     if (!identity) this.#identities.set(manifest, (identity = this.#sink.identify(manifest.object)));
     return identity;
@@ -144,35 +144,41 @@ export class Reader {
   #unreadable(path: string, why: string): void {
     manifestReads.inc({ outcome: "unreadable" });
     this.#doubts.delete(path);
-    const problems: Problem[] = [{ path, level: "error", message: `${why}; what stood in it stays as it was` }];
+    const problems: Problem[] = [{ path, level: "error", message: `${why}; keeping its last known objects` }];
     const { bytes = 0, passages = [] } = this.#known.get(path) ?? {};
     this.#known.set(path, { fingerprint: "", bytes, passages, problems });
-    this.#catalogue.readInPart(path, []);
+    this.#index.readInPart(path, []);
   }
 
-  #accept(path: string, seen: SeenFile, bytes: number, passages: readonly Passage[], leavesAt: number): void {
+  #accept(path: string, seen: FileStat, bytes: number, passages: readonly Document[], leavesAt: number): void {
     manifestReads.inc({ outcome: "read" });
     this.#doubts.delete(path);
-    const found: Found[] = [];
+    const found: FoundObject[] = [];
     const problems: Problem[] = [];
     for (const { line, manifests, flaws } of passages) {
-      for (const flaw of flaws)
-        problems.push({ path, line: line + flaw.line + 1, column: flaw.column + 1, level: "error", message: flaw.message });
+      for (const parseError of flaws)
+        problems.push({
+          path,
+          line: line + parseError.line + 1,
+          column: parseError.column + 1,
+          level: "error",
+          message: parseError.message,
+        });
       for (const manifest of manifests) {
         const identity = this.#identify(manifest);
         if ("key" in identity) {
           found.push({ key: identity.key, manifest, line });
           continue;
         }
-        const place = placeOf(manifest.object, manifest.places, identity.field ?? "");
+        const position = positionOf(manifest.object, manifest.places, identity.field ?? "");
         const { level, message } = identity;
-        problems.push({ path, line: line + place.line + 1, column: place.column + 1, level, message, object: manifest.object });
+        problems.push({ path, line: line + position.line + 1, column: position.column + 1, level, message, object: manifest.object });
       }
     }
     const sure = Math.abs(Date.now() - seen.modified) > CLOCK_TICK_MS;
     this.#known.set(path, { fingerprint: sure ? seen.fingerprint : "", bytes, passages, problems });
-    if (problems.length > 0) this.#catalogue.readInPart(path, found);
-    else this.#catalogue.read(path, found, leavesAt);
+    if (problems.length > 0) this.#index.readInPart(path, found);
+    else this.#index.read(path, found, leavesAt);
   }
 }
 
@@ -180,7 +186,7 @@ export class Reader {
  * Whether it looks as if someone was not done writing. Half a file is whole up to its last passage, and what is missing after that is
  * given time anyway; so only a last passage that is new can deceive.
  */
-function isDoubtful(path: string, bytes: Buffer, passages: readonly Passage[], before: KnownFile | undefined): boolean {
+function isDoubtful(path: string, bytes: Buffer, passages: readonly Document[], before: KnownFile | undefined): boolean {
   const last = passages.at(-1);
   if (!last || before?.passages.some(({ digest }) => digest === last.digest)) return false;
   const wasWrong = before !== undefined && before.problems.length > 0;

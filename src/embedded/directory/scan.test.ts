@@ -35,7 +35,7 @@ test("a directory with too much in it is read in part, and everything else may b
   for (const name of ["a", "b", "c", "d"]) put(`${name}.yaml`);
   const found = scanned(3);
   expect([...found.files.keys()]).toEqual(["a.yaml", "b.yaml", "c.yaml"]);
-  expect([...found.problems]).toEqual([[".", "has more than 3 entries; not all of them are read"]]);
+  expect([...found.problems]).toEqual([[".", "has more than 3 entries; the rest is not read"]]);
   expect(isHidden(found, "d.yaml")).toBe(true);
   expect(isHidden(found, "sub/e.yaml")).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { readdirSync, statSync, type Dirent } from "node:fs";
-import { identityOf, isManifestName, lookAt, reasonOf, type SeenFile } from "./file-stat.ts";
+import { identityOf, isManifestName, statFile, reasonOf, type FileStat } from "./file-stat.ts";
 
-interface ScannedFile extends SeenFile {
+interface ScannedFile extends FileStat {
   /** The path, or a directory in it, is a link. */
   readonly linked: boolean;
 }
@@ -79,13 +79,13 @@ class Walk implements Scan {
     this.#maxEntries = maxEntries;
   }
 
-  *into(place: Place, identity: string): Generator<void> {
+  *into(position: Place, identity: string): Generator<void> {
     this.#seen.add(identity);
-    this.#onDirectory(place.path, identity);
-    this.directories.set(place.path, identity);
-    const above = [...place.above, identity];
-    for (const entry of this.#entriesOf(place.path)) {
-      const inner = { path: pathIn(place.path, entry.name), linked: place.linked, above };
+    this.#onDirectory(position.path, identity);
+    this.directories.set(position.path, identity);
+    const above = [...position.above, identity];
+    for (const entry of this.#entriesOf(position.path)) {
+      const inner = { path: pathIn(position.path, entry.name), linked: position.linked, above };
       this.#entries += 1;
       if (this.#entries > this.#maxEntries) break;
       if (entry.isSymbolicLink()) this.links.push({ ...inner, linked: true });
@@ -93,27 +93,27 @@ class Walk implements Scan {
       else if (isManifestName(entry.name)) this.#file(inner);
       yield;
     }
-    if (this.#entries > this.#maxEntries) this.problems.set(".", `has more than ${this.#maxEntries} entries; not all of them are read`);
+    if (this.#entries > this.#maxEntries) this.problems.set(".", `has more than ${this.#maxEntries} entries; the rest is not read`);
   }
 
   *follow(link: Place): Generator<void> {
-    const target = lookAt(`${this.#root}/${link.path}`);
+    const target = statFile(`${this.#root}/${link.path}`);
     if (target === "directory") yield* this.#directory(link);
     else if (isManifestName(nameOf(link.path))) this.#file(link);
   }
 
-  *#directory(place: Place): Generator<void> {
+  *#directory(position: Place): Generator<void> {
     try {
-      const identity = identityOf(statSync(`${this.#root}/${place.path}`));
-      if (place.above.includes(identity)) this.problems.set(place.path, "is a link to a directory that it lies in; it is not followed");
-      else if (!this.#seen.has(identity)) yield* this.into(place, identity);
+      const identity = identityOf(statSync(`${this.#root}/${position.path}`));
+      if (position.above.includes(identity)) this.problems.set(position.path, "is a symlink to a parent directory; not followed");
+      else if (!this.#seen.has(identity)) yield* this.into(position, identity);
     } catch (error) {
-      this.problems.set(place.path, reasonOf(error));
+      this.problems.set(position.path, reasonOf(error));
     }
   }
 
   #file({ path, linked }: Place): void {
-    const seen = lookAt(`${this.#root}/${path}`);
+    const seen = statFile(`${this.#root}/${path}`);
     if (seen === "missing" || seen === "directory") return;
     if ("unreadable" in seen) this.files.set(path, { ...UNSEEN, linked });
     else if (!linked || !this.#seen.has(seen.identity)) {

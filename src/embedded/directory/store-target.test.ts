@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { conflict, internalError } from "../api-error.ts";
-import { Keeping } from "./write-back.ts";
+import { FileWriteBack } from "./write-back.ts";
 import { configMap, faultOf, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
 import type { Store } from "../store/store.ts";
 import { AppliedManifests } from "./applied-manifests.ts";
 import { ManifestDirectory } from "./directory.ts";
 import { texts } from "../testing/memory-store.ts";
-import { StoreSink } from "./store-target.ts";
+import { StoreTarget } from "./store-target.ts";
 
 const vnis = kindNamed("L3VNI");
 const maps = kindNamed("ConfigMap");
@@ -19,7 +19,7 @@ const red = { name: "red", namespace: "default" };
 let root: string;
 let store: Store;
 let directory: ManifestDirectory;
-let keeping: Keeping;
+let keeping: FileWriteBack;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "plumbline-files-"));
@@ -34,10 +34,10 @@ afterEach(async () => {
 
 /** What a start of the process does. */
 function open(): void {
-  const sink = new StoreSink(store);
+  const sink = new StoreTarget(store);
   directory = new ManifestDirectory({ root, sink, known: sink.known(), log: createLog({ level: "silent" }) });
   sink.onDeleted((key) => directory.lost(key));
-  keeping = new Keeping(store, new AppliedManifests(directory, sink));
+  keeping = new FileWriteBack(store, new AppliedManifests(directory, sink));
 }
 
 /** Writes files and reads everything. */
@@ -95,12 +95,12 @@ describe("the objects of the files", () => {
 
   test("are tried again when it was not their fault", async () => {
     const create = vi.spyOn(store, "create");
-    for (const fault of [conflict(vnis, "red", "someone was faster"), internalError("state cannot be written: no space left on device")]) {
+    for (const fault of [conflict(vnis, "red", "someone was faster"), internalError("cannot write state: no space left on device")]) {
       create.mockImplementationOnce(() => {
         throw fault;
       });
       await read({ "red.yaml": vni(100) });
-      expect(problems()).toEqual([`red.yaml:1:1: ${fault.message}; it is tried again`]);
+      expect(problems()).toEqual([`red.yaml:1:1: ${fault.message}; retrying`]);
       expect(store.find(vnis, red)).toBeUndefined();
       rmSync(join(root, "red.yaml"));
       await read();
@@ -109,7 +109,7 @@ describe("the objects of the files", () => {
     store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "closing" } });
     store.delete(namespaces, { name: "closing" });
     await read({ "red.yaml": vni(100).replace("name: red", "name: red\n  namespace: closing") });
-    expect(problems()[0]).toMatch(/because it is being terminated; it is tried again$/);
+    expect(problems()[0]).toMatch(/because it is being terminated; retrying$/);
   });
 
   test("of a kind that is not served are told with what is meant", async () => {
@@ -119,15 +119,15 @@ describe("the objects of the files", () => {
       "c.yaml": vni(1).replace("L3VNI", "Odd"),
     });
     expect(problems()).toEqual([
-      'a.yaml:2:1: no matches for kind "L3vni" in version "openpe.openperouter.github.io/v1alpha1"; there is L3VNI in openpe.openperouter.github.io/v1alpha1',
-      'b.yaml:2:1: no matches for kind "L3VNI" in version "openpe.openperouter.github.io/v9"; there is L3VNI in openpe.openperouter.github.io/v1alpha1',
+      'a.yaml:2:1: no matches for kind "L3vni" in version "openpe.openperouter.github.io/v1alpha1"; did you mean L3VNI in openpe.openperouter.github.io/v1alpha1',
+      'b.yaml:2:1: no matches for kind "L3VNI" in version "openpe.openperouter.github.io/v9"; did you mean L3VNI in openpe.openperouter.github.io/v1alpha1',
       'c.yaml:2:1: no matches for kind "Odd" in version "openpe.openperouter.github.io/v1alpha1"',
     ]);
   });
 
   test("are the same object with and without the namespace default", async () => {
     await read({ "a.yaml": vni(100), "b.yaml": vni(200).replace("name: red", "name: red\n  namespace: default") });
-    expect(problems()).toEqual(["b.yaml:1:1: L3VNI default/red stands in a.yaml:1 already, which comes first; remove it there or here"]);
+    expect(problems()).toEqual(["b.yaml:1:1: L3VNI default/red is already in a.yaml:1, which wins; remove one of them"]);
   });
 
   test("are known again after a restart, and nothing is written when nothing has changed", async () => {
@@ -152,7 +152,7 @@ describe("the objects of the files", () => {
     expect(store.find(vnis, red)).toBeUndefined();
     const stopping = new AbortController();
     const running = directory.run(stopping.signal);
-    await expect.poll(() => store.find(vnis, red) !== undefined, { timeout: 4_000 }).toBe(true);
+    await expect.poll(() => store.find(vnis, red) !== undefined, { timeout: 9_000 }).toBe(true);
     stopping.abort();
     await running;
   });
@@ -195,7 +195,7 @@ describe("what people create through the API", () => {
     keeping.create(vnis, "default", l3vni("red"), "person", {});
     const both = `${vni(100)}---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n`;
     await read({ "applied/l3vnis.default.red.yaml": both });
-    const refusal = { code: 403, message: "applied/l3vnis.default.red.yaml has other objects in it as well; change it there" };
+    const refusal = { code: 403, message: "applied/l3vnis.default.red.yaml also contains other objects; change it there" };
     expect(faultOf(() => keeping.delete(vnis, red, {}))).toMatchObject(refusal);
     const edit = () => keeping.update(vnis, red, withMetadata({ labels: { a: "b" } }), "person", {});
     expect(faultOf(edit)).toMatchObject(refusal);

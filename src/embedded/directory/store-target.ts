@@ -1,14 +1,14 @@
 import { apiVersionOf, keyOf, parseKey, type KubeObject } from "../../api/kind.ts";
 import { applyManifest, removeManifest } from "../apply-manifest.ts";
-import { ApiFault, resourceName } from "../api-error.ts";
+import { ApiError, resourceName } from "../api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import type { Source } from "../store/declaration.ts";
-import type { Ref, Store } from "../store/store.ts";
+import type { ManifestSource } from "../store/declaration.ts";
+import type { StoreKey, Store } from "../store/store.ts";
 import type { KnownObject } from "./directory.ts";
-import type { Complaint, Identity, ManifestSink } from "./target.ts";
+import type { ManifestError, ObjectIdentity, ManifestTarget } from "./target.ts";
 
 /** Puts what stands in files into the store. */
-export class StoreSink implements ManifestSink {
+export class StoreTarget implements ManifestTarget {
   readonly #store: Store;
   readonly #kinds: ReadonlyMap<string, ServedKind>;
 
@@ -31,7 +31,7 @@ export class StoreSink implements ManifestSink {
     });
   }
 
-  identify(object: KubeObject): Identity | Complaint {
+  identify(object: KubeObject): ObjectIdentity | ManifestError {
     const { apiVersion = "", kind: name = "", metadata } = object;
     const kind = this.#store.kindOf(apiVersion, name);
     if (!kind) return { field: "kind", level: "error", message: this.#noSuchKind(apiVersion, name) };
@@ -39,17 +39,17 @@ export class StoreSink implements ManifestSink {
     return { key: keyFor(kind, ref), name: `${kind.kind} ${keyOf({ metadata: ref })}` };
   }
 
-  apply(object: KubeObject, source: Source): readonly Complaint[] {
+  apply(object: KubeObject, source: ManifestSource): readonly ManifestError[] {
     try {
       const { warnings } = applyManifest(this.#store, asWritten(object), source);
       return warnings.map(warning);
     } catch (error) {
-      if (!(error instanceof ApiFault) || isPassing(error)) throw error;
-      return complaintsOf(error);
+      if (!(error instanceof ApiError) || isPassing(error)) throw error;
+      return problemsOf(error);
     }
   }
 
-  moved(key: string, source: Source): void {
+  moved(key: string, source: ManifestSource): void {
     const { kind, ref } = this.#find(key);
     this.#store.moved(kind, ref, source);
   }
@@ -59,16 +59,16 @@ export class StoreSink implements ManifestSink {
     removeManifest(this.#store, kind, ref);
   }
 
-  #find(key: string): { kind: ServedKind; ref: Ref } {
+  #find(key: string): { kind: ServedKind; ref: StoreKey } {
     const slash = key.indexOf("/");
     const kind = this.#kinds.get(key.slice(0, slash));
-    if (!kind) throw new Error(`${key} is of no kind that is served`);
+    if (!kind) throw new Error(`${key}: kind is not served`);
     return { kind, ref: parseKey(key.slice(slash + 1)) };
   }
 
   #noSuchKind(apiVersion: string, name: string): string {
     const close = this.#store.kinds.find(({ kind }) => kind.toLowerCase() === name.toLowerCase());
-    const hint = close ? `; there is ${close.kind} in ${apiVersionOf(close)}` : "";
+    const hint = close ? `; did you mean ${close.kind} in ${apiVersionOf(close)}` : "";
     return `no matches for kind "${name}" in version "${apiVersion}"${hint}`;
   }
 }
@@ -82,22 +82,22 @@ function asWritten(object: KubeObject): KubeObject {
   return isExported ? { ...object, metadata } : object;
 }
 
-function keyFor(kind: ServedKind, ref: Ref): string {
+function keyFor(kind: ServedKind, ref: StoreKey): string {
   return `${resourceName(kind)}/${keyOf({ metadata: ref })}`;
 }
 
 /** Not the object's fault, or not for long: the disk is full, its namespace is still being deleted. */
-function isPassing({ code, details }: ApiFault): boolean {
+function isPassing({ code, details }: ApiError): boolean {
   return code >= 500 || code === 409 || details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
 }
 
-function complaintsOf({ details, message }: ApiFault): Complaint[] {
+function problemsOf({ details, message }: ApiError): ManifestError[] {
   const causes = (details?.causes ?? []).filter(({ field }) => field !== undefined && field !== "<nil>");
   if (causes.length === 0) return [{ level: "error", message }];
   return causes.map(({ field = "", message = "" }) => ({ field, level: "error", message: `${field}: ${message}` }));
 }
 
-function warning(message: string): Complaint {
+function warning(message: string): ManifestError {
   const field = /^unknown field "(.*)"$/.exec(message)?.[1] ?? "";
   return { field, level: "warning", message };
 }

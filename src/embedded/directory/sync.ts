@@ -1,13 +1,13 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import type { Log } from "../../kube/log.ts";
-import { manifestDeliveries } from "../metrics.ts";
-import type { Source } from "../store/declaration.ts";
+import { manifestApplies } from "../metrics.ts";
+import type { ManifestSource } from "../store/declaration.ts";
 import { same } from "../store/json.ts";
-import type { Catalogue, Claim } from "./manifest-index.ts";
-import { placeOf } from "../manifests/position.ts";
+import type { ManifestIndex, ManifestEntry } from "./manifest-index.ts";
+import { positionOf } from "../manifests/position.ts";
 import type { Problem } from "./problems.ts";
-import type { Complaint, ManifestSink } from "./target.ts";
+import type { ManifestError, ManifestTarget } from "./target.ts";
 
 /** What people create through the API stands here. */
 export const APPLIED = "applied";
@@ -15,8 +15,8 @@ export const APPLIED = "applied";
 /** An object as it was last handed over. */
 interface Delivered {
   readonly object: KubeObject;
-  readonly source: Source;
-  readonly complaints: readonly Complaint[];
+  readonly source: ManifestSource;
+  readonly complaints: readonly ManifestError[];
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
@@ -24,9 +24,9 @@ const RETRY = { minMs: 500, maxMs: 30_000 };
 const CALM_MS = 60_000;
 
 /** Hands over what the catalogue says has changed. */
-export class Delivery {
-  readonly #sink: ManifestSink;
-  readonly #catalogue: Catalogue;
+export class ManifestSync {
+  readonly #sink: ManifestTarget;
+  readonly #index: ManifestIndex;
   readonly #log: Log;
   readonly #delivered = new Map<string, Delivered>();
   /** Objects that could not be handed over, and why. */
@@ -36,9 +36,9 @@ export class Delivery {
   /** When what is owed is tried again. */
   retryAt = Infinity;
 
-  constructor(sink: ManifestSink, catalogue: Catalogue, log: Log) {
+  constructor(sink: ManifestTarget, index: ManifestIndex, log: Log) {
     this.#sink = sink;
-    this.#catalogue = catalogue;
+    this.#index = index;
     this.#log = log;
   }
 
@@ -47,14 +47,14 @@ export class Delivery {
   }
 
   /** The sink has the object already. */
-  remember(key: string, object: KubeObject, source: Source): void {
+  remember(key: string, object: KubeObject, source: ManifestSource): void {
     this.#delivered.set(key, { object, source, complaints: [] });
   }
 
   /** The sink no longer has the object. If a file still has it, it is applied again: not at once, since whatever took it away may do so again. */
   lost(key: string, now: number): void {
-    if (!this.#delivered.delete(key) || !this.#catalogue.holderOf(key)) return;
-    this.#owed.set(key, "the object was deleted although it stands here; it is applied again");
+    if (!this.#delivered.delete(key) || !this.#index.holderOf(key)) return;
+    this.#owed.set(key, "the object was deleted but is in this file; applying it again");
     this.#lostAt = now;
     this.#failures += 1;
     this.retryAt = Math.min(this.retryAt, now + backoffMs(this.#failures, RETRY));
@@ -63,13 +63,13 @@ export class Delivery {
   /** Hands over everything that has changed, object by object, and gives the files whose problems may be others now. */
   *deliver(now: number): Generator<readonly string[]> {
     const retrying = now >= this.retryAt;
-    if (retrying) for (const key of this.#owed.keys()) this.#catalogue.touch(key);
+    if (retrying) for (const key of this.#owed.keys()) this.#index.touch(key);
     const owedBefore = this.#owed.size;
     for (let keys = this.#takeTouched(); keys.length > 0; keys = this.#takeTouched()) {
       for (const key of keys) {
         const before = this.#delivered.get(key)?.source.path;
         this.#deliverOne(key);
-        yield [...this.#catalogue.pathsOf(key), ...(before === undefined ? [] : [before])];
+        yield [...this.#index.pathsOf(key), ...(before === undefined ? [] : [before])];
       }
     }
     this.#schedule(now, retrying, owedBefore);
@@ -77,57 +77,57 @@ export class Delivery {
 
   /** What is wrong with the objects of a file. */
   problemsOf(path: string): Problem[] {
-    return this.#catalogue.claimsOf(path).flatMap((claim) => {
-      const holder = this.#catalogue.holderOf(claim.key);
+    return this.#index.claimsOf(path).flatMap((claim) => {
+      const holder = this.#index.holderOf(claim.key);
       if (claim.standing !== "there" || !holder) return [];
       if (claim !== holder) return [this.#duplicate(claim, holder)];
       const owed = this.#owed.get(claim.key);
-      const complaints = this.#delivered.get(claim.key)?.complaints ?? [];
-      return [...complaints, ...(owed === undefined ? [] : [{ level: "error" as const, message: owed }])].map((it) => problemOf(claim, it));
+      const problems = this.#delivered.get(claim.key)?.complaints ?? [];
+      return [...problems, ...(owed === undefined ? [] : [{ level: "error" as const, message: owed }])].map((it) => problemOf(claim, it));
     });
   }
 
   /** What is removed comes last, and namespaces after what was in them. */
   #takeTouched(): string[] {
-    const keys = [...this.#catalogue.takeTouched()];
-    const isGone = (key: string) => !this.#catalogue.holderOf(key);
+    const keys = [...this.#index.takeTouched()];
+    const isGone = (key: string) => !this.#index.holderOf(key);
     const isNamespace = (key: string) => this.#delivered.get(key)?.object.kind === "Namespace";
     const gone = keys.filter(isGone);
     return [...keys.filter((key) => !isGone(key)), ...gone.filter((key) => !isNamespace(key)), ...gone.filter(isNamespace)];
   }
 
   #deliverOne(key: string): void {
-    const claim = this.#catalogue.holderOf(key);
+    const claim = this.#index.holderOf(key);
     const before = this.#delivered.get(key);
     try {
       if (claim) this.#keep(claim, before);
       else if (before) this.#remove(key);
       this.#owed.delete(key);
     } catch (error) {
-      manifestDeliveries.inc({ outcome: "failed" });
-      if (!this.#owed.has(key)) this.#log.warn({ key, error }, "an object of a file could not be handed over");
-      this.#owed.set(key, `${error instanceof Error ? error.message : String(error)}; it is tried again`);
+      manifestApplies.inc({ outcome: "failed" });
+      if (!this.#owed.has(key)) this.#log.warn({ key, error }, "cannot apply an object of a file");
+      this.#owed.set(key, `${error instanceof Error ? error.message : String(error)}; retrying`);
     }
   }
 
-  #keep(claim: Claim, before: Delivered | undefined): void {
+  #keep(claim: ManifestEntry, before: Delivered | undefined): void {
     const { object } = claim.manifest;
     const source = sourceOf(claim);
     if (!before || !same(before.object, object)) {
-      const complaints = this.#sink.apply(object, source);
-      this.#delivered.set(claim.key, { object, source, complaints });
-      manifestDeliveries.inc({ outcome: complaints.some(({ level }) => level === "error") ? "refused" : "applied" });
+      const problems = this.#sink.apply(object, source);
+      this.#delivered.set(claim.key, { object, source, complaints: problems });
+      manifestApplies.inc({ outcome: problems.some(({ level }) => level === "error") ? "refused" : "applied" });
     } else if (!same(before.source, source)) {
       this.#sink.moved(claim.key, source);
       this.#delivered.set(claim.key, { ...before, source });
-      manifestDeliveries.inc({ outcome: "moved" });
+      manifestApplies.inc({ outcome: "moved" });
     }
   }
 
   #remove(key: string): void {
     this.#sink.remove(key);
     this.#delivered.delete(key);
-    manifestDeliveries.inc({ outcome: "removed" });
+    manifestApplies.inc({ outcome: "removed" });
   }
 
   #schedule(now: number, retried: boolean, owedBefore: number): void {
@@ -140,22 +140,22 @@ export class Delivery {
     }
   }
 
-  #duplicate(claim: Claim, holder: Claim): Problem {
+  #duplicate(claim: ManifestEntry, holder: ManifestEntry): Problem {
     const { path, line } = sourceOf(holder);
     const identity = this.#sink.identify(claim.manifest.object);
     const name = "name" in identity ? identity.name : claim.key;
-    const message = `${name} stands in ${path}:${line} already, which comes first; remove it there or here`;
+    const message = `${name} is already in ${path}:${line}, which wins; remove one of them`;
     return problemOf(claim, { level: "error", message });
   }
 }
 
 /** Where a manifest starts. */
-export function sourceOf({ path, line, manifest }: Claim): Source {
-  const start = placeOf(manifest.object, manifest.places, "").line + line + 1;
+export function sourceOf({ path, line, manifest }: ManifestEntry): ManifestSource {
+  const start = positionOf(manifest.object, manifest.places, "").line + line + 1;
   return { path, line: start, ...(path.startsWith(`${APPLIED}/`) && { applied: true }) };
 }
 
-function problemOf({ path, line, manifest }: Claim, { field, level, message }: Complaint): Problem {
-  const place = placeOf(manifest.object, manifest.places, field ?? "");
-  return { path, line: line + place.line + 1, column: place.column + 1, level, message, object: manifest.object };
+function problemOf({ path, line, manifest }: ManifestEntry, { field, level, message }: ManifestError): Problem {
+  const position = positionOf(manifest.object, manifest.places, field ?? "");
+  return { path, line: line + position.line + 1, column: position.column + 1, level, message, object: manifest.object };
 }

@@ -1,17 +1,17 @@
 /** Sleeps until a time, or until it is rung. */
-export class Alarm {
+export class WakeTimer {
   #wake: (() => void) | undefined;
-  #rung = false;
+  #woken = false;
 
   ring(): void {
-    this.#rung = true;
+    this.#woken = true;
     this.#wake?.();
   }
 
   /** `until` is a performance.now(). Comes back when the signal aborts, too. */
   async sleep(until: number, signal: AbortSignal): Promise<void> {
-    if (this.#rung || signal.aborted) {
-      this.#rung = false;
+    if (this.#woken || signal.aborted) {
+      this.#woken = false;
       return;
     }
     await new Promise<void>((resolve) => {
@@ -24,6 +24,6 @@ export class Alarm {
       signal.addEventListener("abort", wake);
       this.#wake = wake;
     });
-    this.#rung = false;
+    this.#woken = false;
   }
 }

@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
 import { applyManifest } from "../apply-manifest.ts";
 import { internalError } from "../api-error.ts";
-import { Keeping, type AppliedFiles } from "./write-back.ts";
-import type { Source } from "../store/declaration.ts";
+import { FileWriteBack, type AppliedFiles } from "./write-back.ts";
+import type { ManifestSource } from "../store/declaration.ts";
 import { faultOf, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
 import type { Store } from "../store/store.ts";
 
@@ -15,27 +15,27 @@ class Files implements AppliedFiles {
   readonly held = new Map<string, KubeObject>();
   full = false;
 
-  write(_kind: object, manifest: KubeObject): Source {
+  write(_kind: object, manifest: KubeObject): ManifestSource {
     if (this.full) throw internalError("the file cannot be written: no space left on device");
     const path = `applied/l3vnis.${manifest.metadata.namespace}.${manifest.metadata.name}.yaml`;
     this.held.set(path, manifest);
     return { path, line: 1, applied: true };
   }
 
-  remove({ path }: Source): void {
+  remove({ path }: ManifestSource): void {
     this.held.delete(path);
   }
 }
 
 let store: Store;
 let files: Files;
-let keeping: Keeping;
+let keeping: FileWriteBack;
 const held = () => [...files.held.values()];
 
 beforeEach(() => {
   store = newStore();
   files = new Files();
-  keeping = new Keeping(store, files);
+  keeping = new FileWriteBack(store, files);
 });
 
 test("what a person creates is kept in a file as it was written; what a program creates is not", () => {
@@ -100,7 +100,7 @@ test("a change of what stands in a person's own file is told, and the file is no
     keeping.update(vnis, red, (object) => ({ ...object, spec: { ...(object?.["spec"] as object), vni } }), "person", {});
   expect(change(100).warnings).toEqual([]);
   expect(change(7).warnings).toEqual([
-    "L3VNI red stands in vnis.yaml:12; this change holds until that file changes the same field, or plumbline apply --reset",
+    "L3VNI red is in vnis.yaml:12; this change lasts until the file changes the same field, or until plumbline apply --reset",
   ]);
   expect([files.held.size, store.declarationOf(vnis, red)?.manifest]).toEqual([0, manifest]);
   const status = keeping.update(vnis, red, withMetadata({}), "program", { half: "status" });

@@ -2,22 +2,22 @@ import type { JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { overrides } from "../apply-manifest.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
-import { desiredPart, followed, type Declaration, type Source } from "../store/declaration.ts";
+import { desiredPart, followed, type Declaration, type ManifestSource } from "../store/declaration.ts";
 import { same, without } from "../store/json.ts";
-import type { DeleteOptions, Outcome, Ref, Store, UpdateOptions, WriteOptions } from "../store/store.ts";
+import type { StoreDeleteOptions, StoreResult, StoreKey, Store, UpdateOptions, StoreWriteOptions } from "../store/store.ts";
 
 /** The files that hold what people create through the API. Throws an ApiFault when a file cannot be written. */
 export interface AppliedFiles {
   /** Writes the file of an object, before the object itself is stored. */
-  write(kind: ServedKind, manifest: KubeObject): Source;
-  remove(source: Source): void;
+  write(kind: ServedKind, manifest: KubeObject): ManifestSource;
+  remove(source: ManifestSource): void;
 }
 
 /**
  * What people write through the API is kept in files as well; what programs write is not. A file that a person wrote is never
  * touched: a change of its object is told apart and holds until the file changes the same field.
  */
-export class Keeping {
+export class FileWriteBack {
   readonly #store: Store;
   readonly #files: AppliedFiles | undefined;
 
@@ -26,7 +26,7 @@ export class Keeping {
     this.#files = files;
   }
 
-  create(kind: ServedKind, namespace: string | undefined, body: JsonObject, by: Writer, options: WriteOptions): Outcome {
+  create(kind: ServedKind, namespace: string | undefined, body: JsonObject, by: WriterKind, options: StoreWriteOptions): StoreResult {
     const store = this.#store;
     if (by !== "person" || !this.#files || options.dryRun) return store.create(kind, namespace, body, options);
     // Nothing may be written for an object that will be refused.
@@ -36,7 +36,13 @@ export class Keeping {
     return store.create(kind, namespace, named, { ...options, declaration: { manifest, source: this.#files.write(kind, manifest) } });
   }
 
-  update(kind: ServedKind, ref: Ref, make: (held: StoredObject | undefined) => JsonObject, by: Writer, options: UpdateOptions): Outcome {
+  update(
+    kind: ServedKind,
+    ref: StoreKey,
+    make: (held: StoredObject | undefined) => JsonObject,
+    by: WriterKind,
+    options: UpdateOptions,
+  ): StoreResult {
     const store = this.#store;
     const declaration = store.declarationOf(kind, ref);
     if (!declaration || options.half === "status" || options.dryRun) return store.update(kind, ref, make, options);
@@ -50,7 +56,7 @@ export class Keeping {
     return store.update(kind, ref, make, { ...options, declaration: { manifest, source: this.#files.write(kind, manifest) } });
   }
 
-  delete(kind: ServedKind, ref: Ref, options: DeleteOptions): ReturnType<Store["delete"]> {
+  delete(kind: ServedKind, ref: StoreKey, options: StoreDeleteOptions): ReturnType<Store["delete"]> {
     const declaration = this.#store.declarationOf(kind, ref);
     if (!declaration?.source.applied || options.dryRun) return this.#store.delete(kind, ref, options);
     this.#store.delete(kind, ref, { ...options, dryRun: true });
@@ -60,22 +66,22 @@ export class Keeping {
 
   #updateBesideFile(
     kind: ServedKind,
-    ref: Ref,
+    ref: StoreKey,
     make: (held: StoredObject | undefined) => JsonObject,
     { source }: Declaration,
     options: UpdateOptions,
-  ): Outcome {
+  ): StoreResult {
     const before = this.#store.get(kind, ref).revision;
     const outcome = this.#store.update(kind, ref, make, options);
     if (outcome.entry.revision === before || overrides(this.#store, kind, ref).length === 0) return outcome;
-    const where = `${kind.kind} ${ref.name} stands in ${source.path}:${source.line}`;
-    const warning = `${where}; this change holds until that file changes the same field, or plumbline apply --reset`;
+    const where = `${kind.kind} ${ref.name} is in ${source.path}:${source.line}`;
+    const warning = `${where}; this change lasts until the file changes the same field, or until plumbline apply --reset`;
     return { ...outcome, warnings: [...outcome.warnings, warning] };
   }
 }
 
 /** A person writes with kubectl or plumbline; everything else is a program. */
-export type Writer = "person" | "program";
+export type WriterKind = "person" | "program";
 
 function withName(body: JsonObject, { metadata: { name, namespace } }: StoredObject): JsonObject {
   const metadata = without(body["metadata"] ?? {}, "generateName");

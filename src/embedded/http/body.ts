@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { apiVersionOf } from "../../api/kind.ts";
-import { ApiFault, badRequest } from "../api-error.ts";
+import { ApiError, badRequest } from "../api-error.ts";
 import { readYaml } from "../manifests/yaml-value.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { textAt } from "../store/json.ts";
@@ -44,12 +44,12 @@ export function mediaType(contentType: string | undefined): string {
   return (contentType ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
-export function unsupportedMediaType(accepted: readonly string[]): ApiFault {
+export function unsupportedMediaType(accepted: readonly string[]): ApiError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
-  return new ApiFault(415, "UnsupportedMediaType", message);
+  return new ApiError(415, "UnsupportedMediaType", message);
 }
 
-function parsed(bytes: Buffer, type: string, unreadable: (why: string) => ApiFault): unknown {
+function parsed(bytes: Buffer, type: string, unreadable: (why: string) => ApiError): unknown {
   try {
     if (type === "application/json") return JSON.parse(bytes.toString("utf8"));
     if (type === "application/yaml") return parsedYaml(bytes.toString("utf8"));

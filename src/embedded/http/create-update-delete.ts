@@ -2,35 +2,35 @@ import type { ServerResponse } from "node:http";
 import { unsupported, type FieldError } from "../../api/admission/field-error.ts";
 import { apiVersionOf } from "../../api/kind.ts";
 import { badRequest, invalid } from "../api-error.ts";
-import type { Keeping, Writer } from "../directory/write-back.ts";
+import type { FileWriteBack, WriterKind } from "../directory/write-back.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { PropagationPolicy } from "../store/deletion.ts";
-import type { Entry } from "../store/entry.ts";
+import type { StoreEntry } from "../store/entry.ts";
 import { at, textAt } from "../store/json.ts";
-import type { DeleteOptions, FieldValidation, Outcome, Ref, Store, WriteOptions } from "../store/store.ts";
+import type { StoreDeleteOptions, FieldValidation, StoreResult, StoreKey, Store, StoreWriteOptions } from "../store/store.ts";
 import { send, sendObject } from "./response.ts";
 import { decodeObject, decodeOptions } from "./body.ts";
 import { negotiate } from "./negotiation.ts";
 import { patchOf } from "./patch.ts";
-import { shown, warningsOf } from "./get-list.ts";
-import { readBody, type Asked } from "./request.ts";
+import { presentationOf, warningsOf } from "./get-list.ts";
+import { readBody, type ApiRequest } from "./request.ts";
 import { isSelected, selectionOf } from "./selection.ts";
 import { listMetadata } from "./table/table.ts";
-import { inVersion, jsonFor, type Target } from "./target.ts";
+import { inVersion, jsonFor, type RequestTarget } from "./target.ts";
 
 const FORMS = ["object", "table", "metadata"] as const;
 
 /** create, update, patch and delete. */
-export class Writing {
+export class WriteHandler {
   readonly #store: Store;
-  readonly #keeping: Keeping;
+  readonly #keeping: FileWriteBack;
 
-  constructor(store: Store, keeping: Keeping) {
+  constructor(store: Store, keeping: FileWriteBack) {
     this.#store = store;
     this.#keeping = keeping;
   }
 
-  async create(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+  async create(request: ApiRequest, target: RequestTarget, response: ServerResponse): Promise<void> {
     const { kind, version, namespace } = target;
     const options = writeOptions(request.query, "CreateOptions");
     const body = decodeObject(kind, version.name, request.message.headers["content-type"], await readBody(request.message));
@@ -38,7 +38,7 @@ export class Writing {
     answer(request, target, response, 201, outcome);
   }
 
-  async replace(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+  async replace(request: ApiRequest, target: RequestTarget, response: ServerResponse): Promise<void> {
     const { kind, version } = target;
     const options = writeOptions(request.query, "UpdateOptions");
     const body = decodeObject(kind, version.name, request.message.headers["content-type"], await readBody(request.message));
@@ -47,7 +47,7 @@ export class Writing {
     answer(request, target, response, outcome.created ? 201 : 200, outcome);
   }
 
-  async patch(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+  async patch(request: ApiRequest, target: RequestTarget, response: ServerResponse): Promise<void> {
     const { kind, version } = target;
     const options = writeOptions(request.query, "PatchOptions");
     const patched = patchOf(kind, request.message.headers["content-type"], await readBody(request.message));
@@ -61,7 +61,7 @@ export class Writing {
     answer(request, target, response, 200, outcome);
   }
 
-  async delete(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+  async delete(request: ApiRequest, target: RequestTarget, response: ServerResponse): Promise<void> {
     const { kind } = target;
     const options = await deleteOptions(request);
     const { entry, deleted } = this.#keeping.delete(kind, refOf(target), options);
@@ -71,7 +71,7 @@ export class Writing {
     sendObject(response, 200, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
   }
 
-  async deleteCollection(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+  async deleteCollection(request: ApiRequest, target: RequestTarget, response: ServerResponse): Promise<void> {
     const { kind } = target;
     const selection = selectionOf(target, request.query);
     const options = await deleteOptions(request);
@@ -80,7 +80,7 @@ export class Writing {
       .list(target.namespace)
       .filter(({ object }) => isSelected(selection, object));
     const revision = this.#store.revision;
-    const entries: Entry[] = selected.map(({ object }) => this.#keeping.delete(kind, object.metadata, options).entry);
+    const entries: StoreEntry[] = selected.map(({ object }) => this.#keeping.delete(kind, object.metadata, options).entry);
     const items = entries.map(({ object }) => object);
     sendObject(response, 200, {
       kind: kind.listKind,
@@ -91,29 +91,35 @@ export class Writing {
   }
 }
 
-function answer(request: Asked, target: Target, response: ServerResponse, code: number, { entry, warnings }: Outcome): void {
+function answer(
+  request: ApiRequest,
+  target: RequestTarget,
+  response: ServerResponse,
+  code: number,
+  { entry, warnings }: StoreResult,
+): void {
   const wanted = negotiate(request.message.headers.accept, FORMS);
-  const body = shown(entry, target, wanted, request.query);
+  const body = presentationOf(entry, target, wanted, request.query);
   send(response, code, body, { encoding: wanted.encoding, warnings: [...warningsOf(target), ...warnings] });
 }
 
-function refOf({ name = "", namespace }: Target): Ref {
+function refOf({ name = "", namespace }: RequestTarget): StoreKey {
   return { name, ...(namespace !== undefined && { namespace }) };
 }
 
-const halfOf = ({ subresource }: Target) => (subresource === "status" ? "status" : "main");
+const halfOf = ({ subresource }: RequestTarget) => (subresource === "status" ? "status" : "main");
 
-function checkName({ name = "" }: Target, written: string): void {
+function checkName({ name = "" }: RequestTarget, written: string): void {
   if (written === "") throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (written !== name) throw badRequest(`the name of the object (${written}) does not match the name on the URL (${name})`);
 }
 
 /** People's tools give themselves a name; what they write is kept in files. */
-function writerOf({ query }: Asked): Writer {
+function writerOf({ query }: ApiRequest): WriterKind {
   return /^(kubectl|plumbline)\b/.test(query.get("fieldManager") ?? "") ? "person" : "program";
 }
 
-function writeOptions(query: URLSearchParams, kind: string): WriteOptions {
+function writeOptions(query: URLSearchParams, kind: string): StoreWriteOptions {
   const fieldValidation = query.get("fieldValidation") ?? "";
   const errors = [
     ...dryRunErrors(query.getAll("dryRun")),
@@ -133,7 +139,7 @@ function dryRunErrors(dryRun: unknown): FieldError[] {
   return fine ? [] : [unsupported("dryRun", dryRun, ["All"])];
 }
 
-async function deleteOptions({ query, message }: Asked): Promise<DeleteOptions> {
+async function deleteOptions({ query, message }: ApiRequest): Promise<StoreDeleteOptions> {
   const body = decodeOptions(message.headers["content-type"], await readBody(message));
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"] : query.getAll("dryRun");
   const policy = textAt(body, "propagationPolicy") || query.get("propagationPolicy") || undefined;

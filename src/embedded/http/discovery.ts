@@ -4,7 +4,7 @@ import type { ServedKind } from "../kinds/served-kind.ts";
 import { sendObject, sendText } from "./response.ts";
 import type { Extra } from "./handler.ts";
 import { negotiate } from "./negotiation.ts";
-import type { Asked } from "./request.ts";
+import type { ApiRequest } from "./request.ts";
 
 /** The Kubernetes version whose API this is, as far as it goes. */
 const VERSION = {
@@ -48,7 +48,7 @@ export function discovery(kinds: readonly ServedKind[]): Extra {
     ["/apis", aggregatedDocument(named)],
   ]);
 
-  return ({ method, path, message }: Asked, response: ServerResponse) => {
+  return ({ method, path, message }: ApiRequest, response: ServerResponse) => {
     const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
     if (method !== "GET" && method !== "HEAD") return false;
     if (HEALTH.has(plain)) {

@@ -3,16 +3,16 @@ import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
 import { badRequest, expired, tooLargeResourceVersion } from "../api-error.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Entry } from "../store/entry.ts";
+import type { StoreEntry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import { send } from "./response.ts";
-import { negotiate, type Wanted } from "./negotiation.ts";
-import { Pages, type Page } from "./pages.ts";
-import { isTrue, type Asked } from "./request.ts";
+import { negotiate, type ResponseFormat } from "./negotiation.ts";
+import { Pages, type ListPage } from "./pages.ts";
+import { isTrue, type ApiRequest } from "./request.ts";
 import { checkListOptions, numberIn, resourceVersionIn, selectionOf } from "./selection.ts";
 import { listMetadata, metadataOnly, tableOf } from "./table/table.ts";
-import { jsonFor, type Target } from "./target.ts";
-import { Watch } from "./watch.ts";
+import { jsonFor, type RequestTarget } from "./target.ts";
+import { ServedWatch } from "./watch.ts";
 
 const COMMA = Buffer.from(",");
 const LIST_END = Buffer.from("]}");
@@ -23,7 +23,7 @@ const WATCH_MS = 30 * 60_000;
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** get, list and watch. */
-export class Reading {
+export class ReadHandler {
   readonly #store: Store;
   readonly #log: Log;
   readonly #pages = new Pages();
@@ -33,15 +33,15 @@ export class Reading {
     this.#log = log;
   }
 
-  get(request: Asked, target: Target, response: ServerResponse): void {
+  get(request: ApiRequest, target: RequestTarget, response: ServerResponse): void {
     const { name = "", namespace } = target;
     const wanted = negotiate(request.message.headers.accept, FORMS);
     this.#checkNotTooLarge(request.query);
     const entry = this.#store.get(target.kind, { name, ...(namespace !== undefined && { namespace }) });
-    send(response, 200, shown(entry, target, wanted, request.query), { encoding: wanted.encoding, warnings: warningsOf(target) });
+    send(response, 200, presentationOf(entry, target, wanted, request.query), { encoding: wanted.encoding, warnings: warningsOf(target) });
   }
 
-  list(request: Asked, target: Target, response: ServerResponse): void {
+  list(request: ApiRequest, target: RequestTarget, response: ServerResponse): void {
     const { query } = request;
     const wanted = negotiate(request.message.headers.accept, FORMS);
     checkListOptions(query, false);
@@ -51,14 +51,14 @@ export class Reading {
     send(response, 200, body, { encoding: wanted.encoding, warnings: warningsOf(target) });
   }
 
-  watch(request: Asked, target: Target, response: ServerResponse): void {
+  watch(request: ApiRequest, target: RequestTarget, response: ServerResponse): void {
     const { query } = request;
     const wanted = negotiate(request.message.headers.accept, FORMS);
     checkListOptions(query, true);
     // Before it begins: what a watch cannot be shown must not be found out while somebody else writes.
     if (wanted.as === "table") tableOf(target, { entries: [], revision: 0 }, query);
     const seconds = numberIn(query, "timeoutSeconds") ?? 0;
-    new Watch(response, {
+    new ServedWatch(response, {
       collection: this.#store.collection(target.kind),
       target,
       selection: selectionOf(target, query),
@@ -66,13 +66,13 @@ export class Reading {
       sendInitialEvents: isTrue(query, "sendInitialEvents"),
       bookmarks: isTrue(query, "allowWatchBookmarks"),
       timeoutMs: seconds > 0 ? Math.min(seconds * 1000, TIMER_MAX_MS) : WATCH_MS * (1 + Math.random()),
-      show: (entry, first) => shown(entry, target, wanted, query, first),
+      show: (entry, first) => presentationOf(entry, target, wanted, query, first),
       revision: () => this.#store.revision,
       log: this.#log,
     }).start();
   }
 
-  #page(collection: Collection, target: Target, query: URLSearchParams): Page {
+  #page(collection: Collection, target: RequestTarget, query: URLSearchParams): ListPage {
     const selection = selectionOf(target, query);
     const limit = numberIn(query, "limit") ?? 0;
     const token = query.get("continue");
@@ -92,12 +92,18 @@ export class Reading {
   }
 }
 
-export function warningsOf({ version }: Target): string[] {
+export function warningsOf({ version }: RequestTarget): string[] {
   return version.warning === undefined ? [] : [version.warning];
 }
 
 /** One object in the form that was asked for. */
-export function shown(entry: Entry, target: Target, wanted: Wanted, query: URLSearchParams, columns = true): Buffer {
+export function presentationOf(
+  entry: StoreEntry,
+  target: RequestTarget,
+  wanted: ResponseFormat,
+  query: URLSearchParams,
+  columns = true,
+): Buffer {
   if (wanted.as === "table") {
     const page = { entries: [entry], revision: Number(entry.object.metadata.resourceVersion) };
     return Buffer.from(JSON.stringify(tableOf(target, page, query, columns)));
@@ -106,7 +112,7 @@ export function shown(entry: Entry, target: Target, wanted: Wanted, query: URLSe
 }
 
 /** The objects are put together as they are; only what is around them is new. */
-function listOf(page: Page, target: Target, { as }: Wanted): Buffer {
+function listOf(page: ListPage, target: RequestTarget, { as }: ResponseFormat): Buffer {
   const partial = as === "metadata";
   const kind = partial ? "PartialObjectMetadataList" : target.kind.listKind;
   const apiVersion = partial ? "meta.k8s.io/v1" : apiVersionOf({ ...target.kind, version: target.version.name });

@@ -1,35 +1,35 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "../../kube/log.ts";
-import { ApiFault, badRequest, internalError, methodNotAllowed, notFound } from "../api-error.ts";
-import type { Keeping } from "../directory/write-back.ts";
+import { ApiError, badRequest, internalError, methodNotAllowed, notFound } from "../api-error.ts";
+import type { FileWriteBack } from "../directory/write-back.ts";
 import type { Store } from "../store/store.ts";
 import { sendFault, sendText } from "./response.ts";
-import { Reading } from "./get-list.ts";
-import { asked, Gone, isTrue, type Asked } from "./request.ts";
-import { nowhere, Paths, type Target } from "./target.ts";
-import { Writing } from "./create-update-delete.ts";
+import { ReadHandler } from "./get-list.ts";
+import { parseRequest, ClientGone, isTrue, type ApiRequest } from "./request.ts";
+import { notFoundPath, Paths, type RequestTarget } from "./target.ts";
+import { WriteHandler } from "./create-update-delete.ts";
 
 export type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 
 /** Paths besides those of objects; false when a path is none of theirs. */
-export type Extra = (request: Asked, response: ServerResponse) => boolean | Promise<boolean>;
+export type Extra = (request: ApiRequest, response: ServerResponse) => boolean | Promise<boolean>;
 
 /** Serves the store over HTTP. Whatever a client sends, it is answered with a Status, and the process goes on. */
-export function apiHandler(options: { store: Store; keeping: Keeping; log: Log; extras: readonly Extra[] }): Handler {
+export function apiHandler(options: { store: Store; keeping: FileWriteBack; log: Log; extras: readonly Extra[] }): Handler {
   const { store, keeping, log, extras } = options;
   const paths = new Paths(store.kinds);
-  const reading = new Reading(store, log);
-  const writing = new Writing(store, keeping);
+  const reading = new ReadHandler(store, log);
+  const writing = new WriteHandler(store, keeping);
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const request = asked(message);
+    const request = parseRequest(message);
     const target = paths.find(request.segments);
     if (target) return dispatch(request, target, response);
     for (const extra of extras) if (await extra(request, response)) return;
     sendText(response, 404, "404 page not found\n");
   }
 
-  function dispatch(request: Asked, target: Target, response: ServerResponse): void | Promise<void> {
+  function dispatch(request: ApiRequest, target: RequestTarget, response: ServerResponse): void | Promise<void> {
     const { method } = request;
     const one = target.name !== undefined;
     checkSubresource(target, method);
@@ -62,26 +62,26 @@ export function apiHandler(options: { store: Store; keeping: Keeping; log: Log; 
 }
 
 /** A namespaced kind is written within a namespace only. */
-const placed = ({ kind, namespace }: Target) => kind.scope === "Cluster" || namespace !== undefined;
+const placed = ({ kind, namespace }: RequestTarget) => kind.scope === "Cluster" || namespace !== undefined;
 
-function notAllowed({ kind }: Target, verb: string): ApiFault {
+function notAllowed({ kind }: RequestTarget, verb: string): ApiError {
   if (kind.custom) return methodNotAllowed(kind, verb);
-  return new ApiFault(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+  return new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
 }
 
-function unnamed(target: Target, verb: string): ApiFault {
+function unnamed(target: RequestTarget, verb: string): ApiError {
   return target.kind.custom ? badRequest("name must be provided") : notAllowed(target, verb);
 }
 
-function checkSubresource(target: Target, method: string): void {
+function checkSubresource(target: RequestTarget, method: string): void {
   const { kind, subresource, name = "" } = target;
   if (subresource === undefined) return;
-  if (subresource !== "status" || !kind.rules.hasStatus) throw kind.custom ? notFound(kind, name) : nowhere();
+  if (subresource !== "status" || !kind.rules.hasStatus) throw kind.custom ? notFound(kind, name) : notFoundPath();
   if (method === "DELETE") throw notAllowed(target, "delete");
 }
 
 function refuse(error: unknown, message: IncomingMessage, response: ServerResponse, log: Log): void {
-  if (error instanceof Gone) return;
+  if (error instanceof ClientGone) return;
   const fault = faultOf(error);
   if (fault.code === 500) log.error({ method: message.method, url: message.url, error }, "a request failed");
   if (response.headersSent) {
@@ -93,8 +93,8 @@ function refuse(error: unknown, message: IncomingMessage, response: ServerRespon
   sendFault(response, fault);
 }
 
-function faultOf(error: unknown): ApiFault {
-  if (error instanceof ApiFault) return error;
+function faultOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
   if (error instanceof RangeError && error.message.includes("call stack")) return badRequest("json: exceeded max depth");
   return internalError(error instanceof Error ? error.message : String(error), error);
 }

@@ -1,15 +1,15 @@
-import { ApiFault } from "../api-error.ts";
+import { ApiError } from "../api-error.ts";
 import type { Encoding } from "./response.ts";
 
 /** In what form the client wants its answer. */
-export interface Wanted {
+export interface ResponseFormat {
   readonly encoding: Encoding;
   readonly as: "object" | "table" | "metadata" | "discovery";
 }
 
-const PLAIN: Wanted = { encoding: "json", as: "object" };
+const PLAIN: ResponseFormat = { encoding: "json", as: "object" };
 
-const FORMS: Record<string, Wanted["as"]> = {
+const FORMS: Record<string, ResponseFormat["as"]> = {
   "Table.meta.k8s.io/v1": "table",
   "PartialObjectMetadata.meta.k8s.io/v1": "metadata",
   "PartialObjectMetadataList.meta.k8s.io/v1": "metadata",
@@ -17,16 +17,16 @@ const FORMS: Record<string, Wanted["as"]> = {
 };
 
 /** The first form in the client's list that we have among `possible`. */
-export function negotiate(accept: string | undefined, possible: readonly Wanted["as"][]): Wanted {
+export function negotiate(accept: string | undefined, possible: readonly ResponseFormat["as"][]): ResponseFormat {
   if (accept === undefined || accept === "application/json") return PLAIN;
   for (const clause of accept.split(",")) {
     const wanted = read(clause);
     if (wanted && possible.includes(wanted.as)) return wanted;
   }
-  throw new ApiFault(406, "NotAcceptable", "only the following media types are accepted: application/json, application/yaml", {});
+  throw new ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json, application/yaml", {});
 }
 
-function read(clause: string): Wanted | undefined {
+function read(clause: string): ResponseFormat | undefined {
   const [type = "", ...rest] = clause.split(";").map((part) => part.trim());
   const encoding = encodingOf(type);
   if (!encoding) return undefined;

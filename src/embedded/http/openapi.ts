@@ -24,22 +24,22 @@ const owner = {
   },
 };
 const objectMeta = {
-  description: "What every object carries.",
+  description: "Metadata of every object.",
   type: "object",
   properties: {
     name: string("The name, unique within its namespace. Cannot be changed."),
-    generateName: string("What a generated name begins with, where no name is given."),
+    generateName: string("The prefix of a generated name, when name is not set."),
     namespace: string("The namespace. Cannot be changed."),
-    labels: strings("Keys and values to select objects by."),
-    annotations: strings("Keys and values for tools."),
-    finalizers: { description: "Who must agree before the object is gone.", type: "array", items: { type: "string" } },
-    ownerReferences: { description: "The objects that this one goes with.", type: "array", items: owner },
-    uid: string("The identity of the object, made by the server."),
-    resourceVersion: string("The state of the object; a write with an older one is refused."),
-    generation: { description: "Counts the changes of what is wanted.", type: "integer", format: "int64" },
+    labels: strings("Labels to select objects by."),
+    annotations: strings("Annotations for tools."),
+    finalizers: { description: "Finalizers that must be removed before the object is deleted.", type: "array", items: { type: "string" } },
+    ownerReferences: { description: "The owners of this object; it is deleted with them.", type: "array", items: owner },
+    uid: string("The identity of the object, set by the server."),
+    resourceVersion: string("The version of the object; a write with an older one is rejected."),
+    generation: { description: "Counts the changes of spec.", type: "integer", format: "int64" },
     creationTimestamp: { description: "When the object was created.", type: "string", format: "date-time" },
-    deletionTimestamp: { description: "When its deletion was asked for.", type: "string", format: "date-time" },
-    deletionGracePeriodSeconds: { description: "How long it may take to go.", type: "integer", format: "int64" },
+    deletionTimestamp: { description: "When deletion was requested.", type: "string", format: "date-time" },
+    deletionGracePeriodSeconds: { description: "How long deletion may take.", type: "integer", format: "int64" },
   },
 };
 const metadata = { description: "The object's metadata.", allOf: [{ $ref: `#/components/schemas/${META}` }], default: {} };
@@ -50,13 +50,13 @@ const coreFields: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   ConfigMap: {
     data: strings("Keys and texts."),
     binaryData: strings("Keys and values in base64."),
-    immutable: { description: "Whether the data may not be changed any more.", type: "boolean" },
+    immutable: { description: "Whether the data is immutable.", type: "boolean" },
   },
   Secret: {
     data: strings("Keys and values in base64."),
     stringData: strings("Keys and plain texts; they become data."),
     type: string("What the data is for."),
-    immutable: { description: "Whether the data may not be changed any more.", type: "boolean" },
+    immutable: { description: "Whether the data is immutable.", type: "boolean" },
   },
 };
 

@@ -4,20 +4,20 @@ import { overrides, resetOverrides } from "../apply-manifest.ts";
 import type { Problem } from "../directory/problems.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { without } from "../store/json.ts";
-import type { Ref, Store } from "../store/store.ts";
+import type { StoreKey, Store } from "../store/store.ts";
 import { send, sendObject } from "./response.ts";
 import type { Extra } from "./handler.ts";
-import { nowhere } from "./target.ts";
+import { notFoundPath } from "./target.ts";
 
 /**
  * What only this server has: where objects stand in files.
  * `GET /plumbline/v1/problems`, `GET /plumbline/v1/declaration?resource=&namespace=&name=` and `DELETE /plumbline/v1/overrides?…`.
  */
 export function plumblinePaths(store: Store, problems: () => readonly Problem[]): Extra {
-  const subject = (query: URLSearchParams): { kind: ServedKind; ref: Ref } => {
+  const subject = (query: URLSearchParams): { kind: ServedKind; ref: StoreKey } => {
     const resource = query.get("resource") ?? "";
     const kind = store.kinds.find((served) => resourceName(served) === resource);
-    if (!kind) throw badRequest(`resource=${resource} is not served here; it is written as plural.group`);
+    if (!kind) throw badRequest(`resource=${resource} is not served here; use plural.group`);
     const namespace = query.get("namespace");
     return { kind, ref: { name: query.get("name") ?? "", ...(namespace && kind.scope === "Namespaced" && { namespace }) } };
   };
@@ -42,7 +42,7 @@ export function plumblinePaths(store: Store, problems: () => readonly Problem[])
     if (asked === "GET v1/problems") sendObject(response, 200, { items: problems().map((problem) => without(problem, "object")) });
     else if (asked === "GET v1/declaration") declaration(query, response);
     else if (asked === "DELETE v1/overrides") reset(query, response);
-    else throw nowhere();
+    else throw notFoundPath();
     return true;
   };
 }

@@ -1,15 +1,15 @@
 import { badRequest, expired } from "../api-error.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Entry } from "../store/entry.ts";
-import { isSelected, type Selection } from "./selection.ts";
+import type { StoreEntry } from "../store/entry.ts";
+import { isSelected, type ListSelection } from "./selection.ts";
 
 /** Snapshots are lists of references: cheap, but what they refer to cannot be freed. */
 const SNAPSHOTS_MAX = 32;
 const SNAPSHOT_MS = 5 * 60_000;
 
-export interface Page {
-  readonly entries: readonly Entry[];
+export interface ListPage {
+  readonly entries: readonly StoreEntry[];
   readonly revision: number;
   readonly continue?: string;
   /** Known where no selector had to be asked. */
@@ -19,7 +19,7 @@ export interface Page {
 interface Snapshot {
   readonly collection: Collection;
   readonly revision: number;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly StoreEntry[];
   readonly until: number;
 }
 
@@ -27,11 +27,11 @@ interface Snapshot {
 export class Pages {
   #snapshots: Snapshot[] = [];
 
-  first(collection: Collection, selection: Selection, revision: number, limit: number): Page {
+  first(collection: Collection, selection: ListSelection, revision: number, limit: number): ListPage {
     return this.#page(collection, collection.list(selection.namespace), selection, revision, limit, "");
   }
 
-  next(collection: Collection, selection: Selection, current: number, limit: number, token: string): Page {
+  next(collection: Collection, selection: ListSelection, current: number, limit: number, token: string): ListPage {
     const { rv, start } = decode(token);
     // The client has been told that the moment of its first page is over and goes on with the present one.
     if (rv < 0) return this.#page(collection, collection.list(selection.namespace), selection, current, limit, start);
@@ -40,7 +40,14 @@ export class Pages {
     return this.#page(collection, snapshot.entries, selection, rv, limit, start);
   }
 
-  #page(collection: Collection, all: readonly Entry[], selection: Selection, revision: number, limit: number, start: string): Page {
+  #page(
+    collection: Collection,
+    all: readonly StoreEntry[],
+    selection: ListSelection,
+    revision: number,
+    limit: number,
+    start: string,
+  ): ListPage {
     const left = all.filter((entry) => keyOf(entry.object) >= start && isSelected(selection, entry.object));
     if (limit <= 0 || left.length <= limit) return { entries: left, revision };
     const entries = left.slice(0, limit);

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
-import { ApiFault, badRequest } from "../api-error.ts";
+import { ApiError, badRequest } from "../api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { merged } from "../store/json.ts";
 import { goKind } from "../store/metadata.ts";
@@ -12,7 +12,7 @@ const MERGE_PATCH = "application/merge-patch+json";
 const STRATEGIC = "application/strategic-merge-patch+json";
 const APPLY = "application/apply-patch+yaml";
 
-/** What a patch makes of an object. Throws an ApiFault for a patch that cannot be read. */
+/** What a patch makes of an object. Throws an ApiError for a patch that cannot be read. */
 export function patchOf(kind: ServedKind, contentType: string | undefined, bytes: Buffer): (held: object) => JsonObject {
   const type = mediaType(contentType);
   switch (type) {
@@ -28,8 +28,8 @@ export function patchOf(kind: ServedKind, contentType: string | undefined, bytes
       return (held) => strategicallyMerged(kind.kind, held, patch);
     }
     case APPLY: {
-      const why = "server-side apply is not served here; use client-side apply or plumbline apply";
-      throw new ApiFault(415, "UnsupportedMediaType", why);
+      const why = "server-side apply is not supported; use client-side apply or plumbline apply";
+      throw new ApiError(415, "UnsupportedMediaType", why);
     }
     default:
       throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH, ...(kind.custom ? [] : [STRATEGIC])]);
@@ -54,7 +54,7 @@ function jsonPatch(bytes: Buffer): (held: object) => JsonObject {
     } catch (error) {
       if (!(error instanceof BadOperation)) throw error;
     }
-    throw new ApiFault(422, "Invalid", "the server rejected our request due to an error in our request", {});
+    throw new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {});
   };
 }
 

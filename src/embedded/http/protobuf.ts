@@ -141,7 +141,7 @@ const envelope: Message = { 1: ["typeMeta", { 1: ["apiVersion", "string"], 2: ["
 
 /** The object; undefined where its kind is not one of the above. Throws a RangeError where the bytes are not what they say. */
 export function decodeProtobuf(bytes: Buffer): JsonObject | undefined {
-  if (!bytes.subarray(0, 4).equals(MAGIC)) throw new RangeError("the body does not begin as protobuf of Kubernetes does");
+  if (!bytes.subarray(0, 4).equals(MAGIC)) throw new RangeError("the body does not start with the Kubernetes protobuf prefix");
   const { typeMeta = {}, raw = Buffer.alloc(0) } = decode(bytes.subarray(4), envelope) as { typeMeta?: JsonObject; raw?: Buffer };
   const message = messages[String(typeMeta["kind"])];
   return message && { ...typeMeta, ...decode(raw, message) };
@@ -214,7 +214,7 @@ function wireValue(bytes: Buffer, at: number, wire: number): { value: bigint | B
   if (wire === 0) return varint(bytes, at);
   const length = wire === 2 ? varint(bytes, at) : { value: wire === 1 ? 8n : 4n, end: at };
   const end = length.end + Number(length.value);
-  if (![1, 2, 5].includes(wire) || end > bytes.length) throw new RangeError("the protobuf in the body is cut short");
+  if (![1, 2, 5].includes(wire) || end > bytes.length) throw new RangeError("the protobuf in the body is truncated");
   return { value: bytes.subarray(length.end, end), end };
 }
 
@@ -226,5 +226,5 @@ function varint(bytes: Buffer, at: number): { value: bigint; end: number } {
     value |= BigInt(byte & 0x7f) << shift;
     if (byte < 0x80) return { value, end };
   }
-  throw new RangeError("the protobuf in the body is cut short");
+  throw new RangeError("the protobuf in the body is truncated");
 }

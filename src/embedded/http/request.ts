@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import { ApiFault, badRequest } from "../api-error.ts";
+import { ApiError, badRequest } from "../api-error.ts";
 
 /** What a real server takes. */
 const BODY_MAX = 3 * 1024 * 1024;
 
 /** A request, taken apart as far as its first line goes. */
-export interface Asked {
+export interface ApiRequest {
   readonly method: string;
   readonly path: string;
   /** The parts of the path, decoded. */
@@ -16,7 +16,7 @@ export interface Asked {
 
 const NO_QUERY = new URLSearchParams();
 
-export function asked(message: IncomingMessage): Asked {
+export function parseRequest(message: IncomingMessage): ApiRequest {
   const { method = "GET", url = "/" } = message;
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
@@ -51,14 +51,14 @@ export function readBody(message: IncomingMessage): Promise<Buffer> {
     else {
       chunks.length = 0;
       message.pause();
-      reject(new ApiFault(413, "RequestEntityTooLarge", `Request entity too large: limit is ${BODY_MAX}`));
+      reject(new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${BODY_MAX}`));
     }
   });
   message.once("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-  message.once("error", () => reject(new Gone()));
-  message.once("close", () => reject(new Gone()));
+  message.once("error", () => reject(new ClientGone()));
+  message.once("close", () => reject(new ClientGone()));
   return promise;
 }
 
 /** The client left before it had said everything. */
-export class Gone extends Error {}
+export class ClientGone extends Error {}

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { stringify } from "yaml";
-import type { ApiFault } from "../api-error.ts";
+import type { ApiError } from "../api-error.ts";
 
 export type Encoding = "json" | "yaml";
 
@@ -51,7 +51,7 @@ export function sendText(response: ServerResponse, code: number, text: string): 
   response.end(text);
 }
 
-export function sendFault(response: ServerResponse, fault: ApiFault): void {
+export function sendFault(response: ServerResponse, fault: ApiError): void {
   if (fault.details?.retryAfterSeconds !== undefined) response.setHeader("retry-after", fault.details.retryAfterSeconds);
   sendObject(response, fault.code, fault.toStatus(), { warnings: fault.warnings });
 }

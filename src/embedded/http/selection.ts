@@ -3,15 +3,15 @@ import { badRequest, invalid } from "../api-error.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import { parseFieldSelector } from "../store/field-selector.ts";
 import { parseLabelSelector } from "../store/label-selector.ts";
-import type { Target } from "./target.ts";
+import type { RequestTarget } from "./target.ts";
 
 /** Which objects of a collection are meant. Undefined means all of them. */
-export interface Selection {
+export interface ListSelection {
   readonly namespace?: string;
   readonly matches?: (object: StoredObject) => boolean;
 }
 
-export function selectionOf(target: Target, query: URLSearchParams): Selection {
+export function selectionOf(target: RequestTarget, query: URLSearchParams): ListSelection {
   const { kind, namespace, name } = target;
   const labels = query.get("labelSelector");
   const fields = query.get("fieldSelector");
@@ -28,7 +28,7 @@ export function selectionOf(target: Target, query: URLSearchParams): Selection {
   };
 }
 
-export function isSelected({ namespace, matches }: Selection, object: StoredObject): boolean {
+export function isSelected({ namespace, matches }: ListSelection, object: StoredObject): boolean {
   return (namespace === undefined || object.metadata.namespace === namespace) && (!matches || matches(object));
 }
 

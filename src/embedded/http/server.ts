@@ -2,7 +2,7 @@ import { chmod, rm } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Log } from "../../kube/log.ts";
-import { guard, listen, TIMERS } from "../../kube/serving.ts";
+import { limitConnections, listen, TIMERS } from "../../kube/serving.ts";
 import type { Handler } from "./handler.ts";
 
 /** A path of a unix socket cannot be longer. */
@@ -25,7 +25,7 @@ export interface Listening {
 /** On a unix socket that only its owner may connect to. The caller owns the path: what lies there is replaced. */
 export async function listenOnSocket(path: string, handler: Handler, log: Log): Promise<Listening> {
   if (Buffer.byteLength(path) > SOCKET_PATH_MAX) {
-    const message = `The path of the socket ${path} has ${Buffer.byteLength(path)} bytes, and ${SOCKET_PATH_MAX} are possible; use a directory with a shorter path`;
+    const message = `The socket path ${path} has ${Buffer.byteLength(path)} bytes, the limit is ${SOCKET_PATH_MAX}; use a directory with a shorter path`;
     throw Object.assign(new Error(message), { code: "ENAMETOOLONG" });
   }
   await rm(path, { force: true });
@@ -70,7 +70,7 @@ function malformed({ code }: NodeJS.ErrnoException): string {
     apiVersion: "v1",
     metadata: {},
     status: "Failure",
-    message: "the request is not proper HTTP",
+    message: "malformed HTTP request",
     reason,
     code: Number(status.slice(0, 3)),
   });
@@ -78,7 +78,7 @@ function malformed({ code }: NodeJS.ErrnoException): string {
 }
 
 async function started(server: Server, where: { path: string } | { host: string; port: number }, log: Log): Promise<Listening> {
-  guard(server, { name: "api", log, maxConnections: MAX_CONNECTIONS, streams: true, malformed });
+  limitConnections(server, { name: "api", log, maxConnections: MAX_CONNECTIONS, streams: true, malformed });
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);

@@ -108,12 +108,12 @@ function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule:
     return patch.filter((item) => !isDirective(item));
   }
   const merged = new Map(target.entries());
-  const places = new Map<string, number[]>();
-  for (const [at, item] of target.entries()) if (isObject(item)) placesOf(places, item[key]).push(at);
+  const positions = new Map<string, number[]>();
+  for (const [at, item] of target.entries()) if (isObject(item)) placesOf(positions, item[key]).push(at);
   let end = target.length;
   for (const item of patch) {
     if (!isObject(item) || item[key] === undefined) throw badRequest(`an item of ${name} does not contain declared merge key: ${key}`);
-    const found = placesOf(places, item[key]);
+    const found = placesOf(positions, item[key]);
     const [at] = found;
     if (item["$patch"] === "delete") merged.delete(found.shift() ?? -1);
     else if (at === undefined) {
@@ -124,10 +124,10 @@ function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule:
   return inOrder([...merged.values()], patch, target, key);
 }
 
-function placesOf(places: Map<string, number[]>, name: unknown): number[] {
+function placesOf(positions: Map<string, number[]>, name: unknown): number[] {
   const id = idOf(name);
-  const found = places.get(id) ?? [];
-  places.set(id, found);
+  const found = positions.get(id) ?? [];
+  positions.set(id, found);
   return found;
 }
 

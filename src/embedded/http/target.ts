@@ -1,10 +1,10 @@
 import { apiVersionOf } from "../../api/kind.ts";
-import { ApiFault } from "../api-error.ts";
+import { ApiError } from "../api-error.ts";
 import type { ServedKind, ServedVersion, StoredObject } from "../kinds/served-kind.ts";
-import type { Entry } from "../store/entry.ts";
+import type { StoreEntry } from "../store/entry.ts";
 
 /** What a path points at. */
-export interface Target {
+export interface RequestTarget {
   readonly kind: ServedKind;
   readonly version: ServedVersion;
   readonly namespace?: string;
@@ -13,26 +13,26 @@ export interface Target {
 }
 
 /** A path of a served group that leads nowhere. */
-export function nowhere(): ApiFault {
-  return new ApiFault(404, "NotFound", "the server could not find the requested resource", {});
+export function notFoundPath(): ApiError {
+  return new ApiError(404, "NotFound", "the server could not find the requested resource", {});
 }
 
 /** From paths to kinds, for every version that is served. */
 export class Paths {
-  readonly #groups = new Map<string, Map<string, Target>>();
+  readonly #groups = new Map<string, Map<string, RequestTarget>>();
 
   constructor(kinds: readonly ServedKind[]) {
     for (const kind of kinds) {
       for (const version of kind.versions) {
         const apiVersion = apiVersionOf({ ...kind, version: version.name });
-        const resources = this.#groups.get(apiVersion) ?? new Map<string, Target>();
+        const resources = this.#groups.get(apiVersion) ?? new Map<string, RequestTarget>();
         this.#groups.set(apiVersion, resources.set(kind.plural, { kind, version }));
       }
     }
   }
 
   /** Undefined where no group of ours begins like this; throws where one does and has no such path. */
-  find(segments: readonly string[]): Target | undefined {
+  find(segments: readonly string[]): RequestTarget | undefined {
     const [root, first = "", second = ""] = segments;
     const apiVersion = root === "api" ? first : root === "apis" ? `${first}/${second}` : "";
     const resources = this.#groups.get(apiVersion);
@@ -44,14 +44,14 @@ export class Paths {
 /** `/namespaces/NAME/status` is about the namespace; anything else behind a name is in it. */
 const OF_THE_NAMESPACE = new Set(["status", "finalize"]);
 
-function locate(resources: ReadonlyMap<string, Target>, rest: readonly string[]): Target {
+function locate(resources: ReadonlyMap<string, RequestTarget>, rest: readonly string[]): RequestTarget {
   const [first, namespace, second = ""] = rest;
   const within = first === "namespaces" && namespace !== undefined && rest.length > 2 && !OF_THE_NAMESPACE.has(second);
   const [plural = "", name, subresource, ...beyond] = within ? rest.slice(2) : rest;
   const target = resources.get(plural);
-  if (!target || beyond.length > 0) throw nowhere();
+  if (!target || beyond.length > 0) throw notFoundPath();
   const { scope } = target.kind;
-  if (within !== (scope === "Namespaced") && (within || name !== undefined)) throw nowhere();
+  if (within !== (scope === "Namespaced") && (within || name !== undefined)) throw notFoundPath();
   return {
     ...target,
     ...(within && { namespace }),
@@ -61,7 +61,7 @@ function locate(resources: ReadonlyMap<string, Target>, rest: readonly string[])
 }
 
 /** The object as the version that was asked for shows it. */
-export function jsonFor(entry: Entry, { kind, version }: Target): Buffer {
+export function jsonFor(entry: StoreEntry, { kind, version }: RequestTarget): Buffer {
   return version === kind.versions[0] ? entry.json : Buffer.from(JSON.stringify(inVersion(entry.object, kind, version.name)));
 }
 

@@ -1,25 +1,25 @@
 import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
-import { embeddedWatchesCutOff } from "../metrics.ts";
+import { embeddedSlowWatchesClosed } from "../metrics.ts";
 import { expired } from "../api-error.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Entry } from "../store/entry.ts";
-import type { Change } from "../store/history.ts";
-import { isSelected, type Selection } from "./selection.ts";
-import type { Target } from "./target.ts";
+import type { StoreEntry } from "../store/entry.ts";
+import type { StoreChange } from "../store/history.ts";
+import { isSelected, type ListSelection } from "./selection.ts";
+import type { RequestTarget } from "./target.ts";
 
-export interface WatchOptions {
+export interface ServedWatchOptions {
   readonly collection: Collection;
-  readonly target: Target;
-  readonly selection: Selection;
+  readonly target: RequestTarget;
+  readonly selection: ListSelection;
   /** Undefined or 0: everything that is there first. */
   readonly from: number | undefined;
   readonly sendInitialEvents: boolean;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
   /** The object of an event, as JSON. */
-  readonly show: (entry: Entry, first: boolean) => Buffer;
+  readonly show: (entry: StoreEntry, first: boolean) => Buffer;
   /** The revision of the store. */
   readonly revision: () => number;
   readonly log: Log;
@@ -36,26 +36,26 @@ const NEWLINE = Buffer.from("}\n");
 const prefixes = Object.fromEntries(
   ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"].map((type) => [type, Buffer.from(`{"type":"${type}","object":`)]),
 ) as Record<EventType, Buffer>;
-type EventType = Change["type"] | "BOOKMARK" | "ERROR";
+type EventType = StoreChange["type"] | "BOOKMARK" | "ERROR";
 
 /** One client that follows a collection. It is sent as much as it reads; of the rest only references are kept. */
-export class Watch {
+export class ServedWatch {
   readonly #response: ServerResponse;
-  readonly #options: WatchOptions;
-  readonly #backlog: Change[] = [];
+  readonly #options: ServedWatchOptions;
+  readonly #backlog: StoreChange[] = [];
   readonly #ends: (() => void)[] = [];
-  #initial: readonly Entry[] = [];
+  #initial: readonly StoreEntry[] = [];
   #sent = 0;
   #initialDone: { revision: number; marked: boolean } | undefined;
-  #told: number;
+  #reported: number;
   #events = 0;
   #full = false;
   #stalled: NodeJS.Timeout | undefined;
 
-  constructor(response: ServerResponse, options: WatchOptions) {
+  constructor(response: ServerResponse, options: ServedWatchOptions) {
     this.#response = response;
     this.#options = options;
-    this.#told = options.revision();
+    this.#reported = options.revision();
   }
 
   start(): void {
@@ -84,18 +84,18 @@ export class Watch {
     this.#pump();
   }
 
-  #noticed(change: Change): void {
+  #noticed(change: StoreChange): void {
     const { from = 0 } = this.#options;
     if (change.entry.revision <= from) return;
     this.#backlog.push(change);
-    if (this.#backlog.length > BACKLOG_MAX) return this.#cutOff(`it is ${this.#backlog.length} changes behind`);
+    if (this.#backlog.length > BACKLOG_MAX) return this.#cutOff(`${this.#backlog.length} changes behind`);
     this.#pump();
   }
 
   #pump(): void {
     while (!this.#full && this.#step());
     if (!this.#full || this.#stalled) return;
-    this.#stalled = setTimeout(() => this.#cutOff(`it has read nothing for ${STALLED_MS / 1000} s`), STALLED_MS);
+    this.#stalled = setTimeout(() => this.#cutOff(`read nothing for ${STALLED_MS / 1000} s`), STALLED_MS);
   }
 
   /** Sends the next thing that there is to send; false when there is none. */
@@ -112,7 +112,7 @@ export class Watch {
     }
     const change = this.#backlog.shift();
     if (!change) return false;
-    this.#told = change.entry.revision;
+    this.#reported = change.entry.revision;
     const event = this.#seen(change);
     if (event) this.#write(event);
     return true;
@@ -132,7 +132,7 @@ export class Watch {
   }
 
   /** A change as this client sees it: what leaves its selection is gone, what enters it is new. */
-  #seen({ type, entry, previous }: Change): Buffer[] | undefined {
+  #seen({ type, entry, previous }: StoreChange): Buffer[] | undefined {
     const { selection } = this.#options;
     const now = type !== "DELETED" && isSelected(selection, entry.object);
     const before = previous !== undefined && isSelected(selection, previous.object);
@@ -141,13 +141,13 @@ export class Watch {
     return this.#event("DELETED", type === "DELETED" ? entry : previous.at(entry.revision));
   }
 
-  #event(type: EventType, entry: Entry): Buffer[] {
+  #event(type: EventType, entry: StoreEntry): Buffer[] {
     return [prefixes[type], this.#options.show(entry, this.#events++ === 0), NEWLINE];
   }
 
   #bookmark(): void {
     if (this.#full || this.#backlog.length > 0 || this.#initial.length > 0 || this.#initialDone) return;
-    this.#writeBookmark(Math.max(this.#told, this.#options.revision()));
+    this.#writeBookmark(Math.max(this.#reported, this.#options.revision()));
   }
 
   #writeBookmark(revision: number, annotations?: Record<string, string>): void {
@@ -178,18 +178,18 @@ export class Watch {
   /** A client that does not read. */
   #cutOff(why: string): void {
     const resource = this.#options.target.kind.plural;
-    this.#options.log.warn({ resource, why }, "a watch was cut off because its client does not read");
+    this.#options.log.warn({ resource, why }, "closed a watch: the client does not read");
     this.#destroy();
   }
 
   #fail(error: unknown): void {
     const resource = this.#options.target.kind.plural;
-    this.#options.log.error({ resource, error }, "a watch was cut off because a change could not be shown");
+    this.#options.log.error({ resource, error }, "closed a watch: a change could not be encoded");
     this.#destroy();
   }
 
   #destroy(): void {
-    embeddedWatchesCutOff.inc({ resource: this.#options.target.kind.plural });
+    embeddedSlowWatchesClosed.inc({ resource: this.#options.target.kind.plural });
     this.#end();
     this.#response.destroy();
   }

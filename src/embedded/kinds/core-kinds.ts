@@ -18,15 +18,15 @@ import { StatefulSet } from "../../api/core/stateful-set.ts";
 import { VolumeAttachment } from "../../api/core/volume-attachment.ts";
 import type { Kind } from "../../api/kind.ts";
 import { at, same, textAt, without } from "../store/json.ts";
-import { labelComplaints, subdomainComplaints } from "../store/syntax.ts";
+import { labelProblems, subdomainProblems } from "../store/syntax.ts";
 import { checkData, checkSecret, completeConfigMap, completeSecret, decodeConfigMap, decodeSecret } from "./data-kinds.ts";
-import type { Rules, ServedKind, StoredObject } from "./served-kind.ts";
+import type { KindRules, ServedKind, StoredObject } from "./served-kind.ts";
 import { completeService } from "./service-defaults.ts";
 
 const HOUR_MS = 3_600_000;
 
-const plain: Rules = {
-  nameComplaints: (name) => subdomainComplaints(name),
+const plain: KindRules = {
+  nameComplaints: (name) => subdomainProblems(name),
   hasStatus: false,
   statusCarriesMetadata: true,
   unconditionalUpdate: true,
@@ -39,8 +39,8 @@ const plain: Rules = {
 const specChanged = (next: StoredObject, held: StoredObject) => !same(next["spec"], held["spec"]);
 const nothing = () => ({});
 
-const withStatus: Rules = { ...plain, hasStatus: true, initialStatus: nothing };
-const workload: Rules = { ...withStatus, raisesGeneration: specChanged };
+const withStatus: KindRules = { ...plain, hasStatus: true, initialStatus: nothing };
+const workload: KindRules = { ...withStatus, raisesGeneration: specChanged };
 
 const text =
   (...path: string[]) =>
@@ -48,9 +48,9 @@ const text =
     textAt(object, ...path);
 const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, text(...name.split("."))]));
 
-const namespaceRules: Rules = {
+const namespaceRules: KindRules = {
   ...withStatus,
-  nameComplaints: labelComplaints,
+  nameComplaints: labelProblems,
   returnsDeleted: true,
   initialStatus: () => ({ phase: "Active" }),
   complete: (object) => {
@@ -60,7 +60,7 @@ const namespaceRules: Rules = {
   selectableFields: { ...texts("status.phase"), name: text("metadata", "name") },
 };
 
-const podRules: Rules = {
+const podRules: KindRules = {
   ...workload,
   returnsDeleted: true,
   initialStatus: () => ({ phase: "Pending" }),
@@ -72,7 +72,7 @@ const podRules: Rules = {
 };
 
 const eventFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
-const eventRules: Rules = {
+const eventRules: KindRules = {
   ...plain,
   createOnUpdate: true,
   expiresAfterMs: HOUR_MS,
@@ -83,7 +83,7 @@ const eventRules: Rules = {
   },
 };
 
-const endpointSliceRules: Rules = {
+const endpointSliceRules: KindRules = {
   ...plain,
   complete: (slice) => {
     const { ports } = slice as { ports?: unknown };
@@ -99,7 +99,7 @@ function completeSlicePort(port: unknown): unknown {
 
 const daemonSetStatus = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
 
-const core = (kind: Kind, doc: string, rules: Rules = plain, more: { categories?: string[]; listKind?: string } = {}): ServedKind => ({
+const core = (kind: Kind, doc: string, rules: KindRules = plain, more: { categories?: string[]; listKind?: string } = {}): ServedKind => ({
   ...kind,
   singular: kind.kind.toLowerCase(),
   listKind: `${kind.kind}List`,
@@ -121,7 +121,7 @@ export const CORE_KINDS: readonly ServedKind[] = [
     selectableFields: { "spec.unschedulable": (object) => String(at(object, "spec", "unschedulable") === true) },
   }),
   core(ConfigMap, "Configuration as keys and texts.", { ...plain, decode: decodeConfigMap, complete: completeConfigMap, check: checkData }),
-  core(Secret, "Keys and values that are not for everyone's eyes.", {
+  core(Secret, "Confidential keys and values.", {
     ...plain,
     decode: decodeSecret,
     complete: completeSecret,
@@ -133,7 +133,7 @@ export const CORE_KINDS: readonly ServedKind[] = [
     "A stable address in front of pods.",
     {
       ...withStatus,
-      nameComplaints: labelComplaints,
+      nameComplaints: labelProblems,
       createOnUpdate: true,
       returnsDeleted: true,
       initialStatus: () => ({ loadBalancer: {} }),
@@ -150,7 +150,7 @@ export const CORE_KINDS: readonly ServedKind[] = [
     initialStatus: () => ({ phase: "Pending" }),
   }),
   core(EndpointSlice, "The addresses behind a Service.", endpointSliceRules),
-  core(Lease, "Who holds something, and until when.", {
+  core(Lease, "A lock with its holder and its expiry.", {
     ...plain,
     unconditionalUpdate: false,
     createOnUpdate: true,
@@ -158,7 +158,7 @@ export const CORE_KINDS: readonly ServedKind[] = [
   }),
   core(
     Deployment,
-    "Pods that are replaced one after the other.",
+    "Pods that are updated one after the other.",
     {
       ...workload,
       raisesGeneration: (next, held) => specChanged(next, held) || !same(next.metadata.annotations ?? {}, held.metadata.annotations ?? {}),
@@ -167,10 +167,10 @@ export const CORE_KINDS: readonly ServedKind[] = [
   ),
   core(DaemonSet, "A pod on every node.", { ...workload, initialStatus: () => daemonSetStatus }, all),
   core(StatefulSet, "Pods with names and storage of their own.", { ...workload, initialStatus: () => ({ replicas: 0 }) }, all),
-  core(Job, "Pods that run to an end.", { ...workload, orphansDependents: true }, all),
-  core(CronJob, "Jobs at certain times.", workload, all),
-  core(HorizontalPodAutoscaler, "How many pods a workload has, by what they have to do.", withStatus, all),
-  core(VolumeAttachment, "A volume that is, or shall be, attached to a node.", {
+  core(Job, "Pods that run to completion.", { ...workload, orphansDependents: true }, all),
+  core(CronJob, "Jobs on a schedule.", workload, all),
+  core(HorizontalPodAutoscaler, "Scales a workload by its load.", withStatus, all),
+  core(VolumeAttachment, "A volume that is, or is to be, attached to a node.", {
     ...withStatus,
     statusCarriesMetadata: false,
     unconditionalUpdate: false,

@@ -5,7 +5,7 @@ import { goKind, Undecodable } from "../store/metadata.ts";
 import type { StoredObject } from "./served-kind.ts";
 
 const keyPattern = "[-._a-zA-Z0-9]+";
-const keyComplaint = `a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '${keyPattern}')`;
+const keyProblem = `a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '${keyPattern}')`;
 const validKey = new RegExp(`^${keyPattern}$`);
 const immutable = "field is immutable when `immutable` is set";
 
@@ -53,7 +53,7 @@ function badKeys(object: StoredObject, name: string): FieldError[] {
   const data = object[name];
   if (!isObject(data)) return [];
   const bad = Object.keys(data).filter((key) => !validKey.test(key));
-  return bad.map((key) => invalid(`${name}[${key}]`, key, keyComplaint));
+  return bad.map((key) => invalid(`${name}[${key}]`, key, keyProblem));
 }
 
 export function checkSecret(object: StoredObject, held: StoredObject | undefined): FieldError[] {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { same, without } from "../store/json.ts";
-import { subdomainComplaints } from "../store/syntax.ts";
+import { subdomainProblems } from "../store/syntax.ts";
 
 /** An object as the store holds it. Nobody changes one: a write makes a new one. */
 export type StoredObject = KubeObject & { readonly [field: string]: unknown };
@@ -15,7 +15,7 @@ export interface ServedVersion {
 }
 
 /** How the server treats the objects of a kind. */
-export interface Rules {
+export interface KindRules {
   readonly nameComplaints: (name: string) => string[];
   /** Has `/status`: a write of the main resource leaves the status alone, and the reverse. */
   readonly hasStatus: boolean;
@@ -55,7 +55,7 @@ export interface ServedKind extends Kind {
   readonly categories: readonly string[];
   /** The first one is stored. */
   readonly versions: readonly [ServedVersion, ...ServedVersion[]];
-  readonly rules: Rules;
+  readonly rules: KindRules;
   /** The schema that objects are judged by; Kubernetes' own kinds have none here and keep whatever they are given. */
   readonly custom?: CustomKind;
   readonly doc: string;
@@ -77,7 +77,7 @@ export function customKind(kind: CustomKind): ServedKind {
     custom: kind,
     doc: kind.doc,
     rules: {
-      nameComplaints: (name) => subdomainComplaints(name),
+      nameComplaints: (name) => subdomainProblems(name),
       hasStatus,
       statusCarriesMetadata: false,
       // The status of both is the same one here: a write of the main resource cannot change it.

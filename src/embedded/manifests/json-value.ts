@@ -1,13 +1,13 @@
 import { DEPTH, tooDeep } from "./limits.ts";
-import { isIndex, PlaceRecorder, twice, type Flaw, type Place } from "./position.ts";
+import { isIndex, PositionRecorder, duplicateKey, type ParseError, type Position } from "./position.ts";
 import type { Read } from "./yaml-value.ts";
 
 /** The value of a JSON text, and where each of its fields stands. */
 export function readJson(text: string): Read {
   if (text.trim() === "") return "empty";
   const scanner = new JsonScanner(text);
-  const flaw = scanner.scan();
-  return flaw ? { flaw } : { value: JSON.parse(text), places: scanner.recorder.places() };
+  const parseError = scanner.scan();
+  return parseError ? { flaw: parseError } : { value: JSON.parse(text), places: scanner.recorder.places() };
 }
 
 const LITERAL = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.+-])/y;
@@ -15,24 +15,24 @@ const CONTROL = /[\0-\x1f]/; // oxlint-disable-line no-control-regex
 
 /** Walks over the text once. JSON.parse is faster, but tells neither where fields stand nor, often, where a mistake is. */
 class JsonScanner {
-  readonly recorder = new PlaceRecorder();
+  readonly recorder = new PositionRecorder();
   readonly #text: string;
   #at = 0;
   #line = 0;
   #lineStart = 0;
-  #flaw: Flaw | undefined;
+  #parseError: ParseError | undefined;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  scan(): Flaw | undefined {
+  scan(): ParseError | undefined {
     this.#skipSpace();
     this.recorder.add(this.#place());
     this.#value(0);
     this.#skipSpace();
     if (this.#at < this.#text.length) this.#unexpected();
-    return this.#flaw;
+    return this.#parseError;
   }
 
   #value(depth: number): void {
@@ -56,13 +56,13 @@ class JsonScanner {
     const parts: { key: string; from: number; to: number }[] = [];
     const seen = new Set<string>();
     for (let more = this.#open("}"); more; more = this.#next("}")) {
-      const place = this.#place();
+      const position = this.#place();
       const start = this.recorder.count;
       const key = this.#string();
       if (key === undefined) return;
-      if (seen.has(key)) return this.#stop(twice(key), place);
+      if (seen.has(key)) return this.#stop(duplicateKey(key), position);
       seen.add(key);
-      this.recorder.add(place);
+      this.recorder.add(position);
       this.#skipSpace();
       if (!this.#take(":")) return this.#unexpected();
       this.#skipSpace();
@@ -89,10 +89,10 @@ class JsonScanner {
   /** Steps over the comma to the next member, or over the closing bracket. */
   #next(end: string): boolean {
     this.#skipSpace();
-    if (this.#flaw || this.#take(end)) return false;
+    if (this.#parseError || this.#take(end)) return false;
     if (!this.#take(",")) this.#unexpected();
     this.#skipSpace();
-    return this.#flaw === undefined;
+    return this.#parseError === undefined;
   }
 
   #take(character: string): boolean {
@@ -109,13 +109,13 @@ class JsonScanner {
       end = this.#text.indexOf('"', end + 1);
     } while (end > 0 && isEscaped(this.#text, end));
     const raw = this.#text.slice(start + 1, end < 0 ? undefined : end);
-    if (end < 0 || CONTROL.test(raw)) return this.#stop("this text has no closing quote in its line");
+    if (end < 0 || CONTROL.test(raw)) return this.#stop("string not closed on this line");
     try {
       const value = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
       this.#at = end + 1;
       return value;
     } catch {
-      return this.#stop("a backslash in this text is followed by something that means nothing");
+      return this.#stop("invalid escape sequence");
     }
   }
 
@@ -129,17 +129,17 @@ class JsonScanner {
     }
   }
 
-  #place(): Place {
+  #place(): Position {
     return { line: this.#line, column: this.#at - this.#lineStart };
   }
 
   #unexpected(): undefined {
     const found = this.#text.codePointAt(this.#at);
-    return this.#stop(found === undefined ? "the JSON ends too early" : `${JSON.stringify(String.fromCodePoint(found))} is not JSON here`);
+    return this.#stop(found === undefined ? "unexpected end of JSON" : `${JSON.stringify(String.fromCodePoint(found))} is not JSON here`);
   }
 
-  #stop(message: string, place = this.#place()): undefined {
-    this.#flaw ??= { ...place, message };
+  #stop(message: string, position = this.#place()): undefined {
+    this.#parseError ??= { ...position, message };
     return undefined;
   }
 }

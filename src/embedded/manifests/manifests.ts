@@ -4,43 +4,43 @@ import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { readJson } from "./json-value.ts";
 import { OBJECT_BYTES } from "./limits.ts";
-import { itemPlaces, placeOf, type Flaw, type Place, type Places } from "./position.ts";
-import { documentsOf, splitList, type SplitList, type Stretch } from "./split.ts";
+import { itemPositions, positionOf, type ParseError, type Position, type Positions } from "./position.ts";
+import { documentsOf, splitList, type SplitList, type TextRange } from "./split.ts";
 import { readYaml, type Read } from "./yaml-value.ts";
 
 /** One object as a file has it. */
-export interface Manifest {
+export interface ManifestObject {
   readonly object: KubeObject;
   /** Counted from the passage that it stands in, so that a manifest is the same one when lines are added above it. */
-  readonly places: Places;
+  readonly places: Positions;
 }
 
 /** A document, or an item of a List: what is read again only when its own text changes. */
-export interface Passage {
+export interface Document {
   readonly digest: string;
   /** The line of the file, from 0, that it starts in. */
   readonly line: number;
-  readonly manifests: readonly Manifest[];
-  readonly flaws: readonly Flaw[];
+  readonly manifests: readonly ManifestObject[];
+  readonly flaws: readonly ParseError[];
 }
 
-type Outcome = Pick<Passage, "manifests" | "flaws">;
+type Outcome = Pick<Document, "manifests" | "flaws">;
 type ListHead = { readonly apiVersion: string; readonly kind: string };
 
 export interface ReadOptions {
   /** JSON alone; YAML otherwise, which JSON is a part of. */
   readonly json: boolean;
   /** What the file had before. */
-  readonly before?: readonly Passage[];
+  readonly before?: readonly Document[];
 }
 
 /** Reads a file at once. */
-export function readManifests(file: Buffer, options: ReadOptions): Passage[] {
-  return [...passagesOf(file, options)];
+export function readManifests(file: Buffer, options: ReadOptions): Document[] {
+  return [...manifestDocuments(file, options)];
 }
 
 /** Reads a file passage by passage, so that the caller can do something else in between. */
-export function* passagesOf(file: Buffer, { json, before = [] }: ReadOptions): Generator<Passage> {
+export function* manifestDocuments(file: Buffer, { json, before = [] }: ReadOptions): Generator<Document> {
   const known = new Map(before.map((passage) => [passage.digest, passage]));
   const text = file.subarray(0, 3).equals(BYTE_ORDER_MARK) ? file.subarray(3) : file;
   for (const stretch of json ? [{ bytes: text, line: 0 }] : documentsOf(text)) {
@@ -53,7 +53,12 @@ export function* passagesOf(file: Buffer, { json, before = [] }: ReadOptions): G
 
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
-function* readStretch({ bytes, line }: Stretch, digest: string, json: boolean, known: ReadonlyMap<string, Passage>): Generator<Passage> {
+function* readStretch(
+  { bytes, line }: TextRange,
+  digest: string,
+  json: boolean,
+  known: ReadonlyMap<string, Document>,
+): Generator<Document> {
   const list = json ? undefined : listIn(bytes);
   if (!list) {
     yield { digest, line, ...readWhole(bytes, json) };
@@ -68,7 +73,7 @@ function* readStretch({ bytes, line }: Stretch, digest: string, json: boolean, k
 }
 
 function readWhole(bytes: Buffer, json: boolean): Outcome {
-  const unreadable = textFlaw(bytes);
+  const unreadable = textParseError(bytes);
   if (unreadable) return flawed(unreadable);
   const text = bytes.toString();
   if (json) return outcomeOf(readJson(text), bytes.length);
@@ -77,7 +82,7 @@ function readWhole(bytes: Buffer, json: boolean): Outcome {
 }
 
 function listIn(bytes: Buffer): { head: ListHead; items: SplitList["items"] } | undefined {
-  if (!bytes.includes("items:") || textFlaw(bytes)) return undefined;
+  if (!bytes.includes("items:") || textParseError(bytes)) return undefined;
   const list = splitList(bytes.toString());
   const head = list && listHead(list.head);
   return head && { head, items: list.items };
@@ -93,20 +98,20 @@ function outcomeOf(read: Read, bytes: number, head?: ListHead): Outcome {
   if ("flaw" in read) return flawed(read.flaw);
   // A `---` with nothing after it.
   if (read.value === null && !head) return { manifests: [], flaws: [] };
-  const manifests: Manifest[] = [];
-  const flaws: Flaw[] = [];
-  collect(read.value, read.places, head, bytes > OBJECT_BYTES, manifests, flaws);
-  return { manifests, flaws };
+  const manifests: ManifestObject[] = [];
+  const parseErrors: ParseError[] = [];
+  collect(read.value, read.places, head, bytes > OBJECT_BYTES, manifests, parseErrors);
+  return { manifests, flaws: parseErrors };
 }
 
-const flawed = (flaw: Flaw): Outcome => ({ manifests: [], flaws: [flaw] });
+const flawed = (parseError: ParseError): Outcome => ({ manifests: [], flaws: [parseError] });
 
-function tooLarge(bytes: number): Flaw {
+function tooLarge(bytes: number): ParseError {
   return { line: 0, column: 0, message: `an object of ${bytes} bytes is too large; an API server stores at most ${OBJECT_BYTES}` };
 }
 
 /** Why a text cannot be read at all. */
-function textFlaw(bytes: Buffer): Flaw | undefined {
+function textParseError(bytes: Buffer): ParseError | undefined {
   if (!isUtf8(bytes)) return { ...firstBadLine(bytes, (line) => !isUtf8(line)), message: "not UTF-8 text; save the file as UTF-8" };
   // A file that was being written when the power went is often full of zeros.
   if (!CONTROL.test(bytes.toString("latin1"))) return undefined;
@@ -116,7 +121,7 @@ function textFlaw(bytes: Buffer): Flaw | undefined {
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\0-\b\v\f\x0e-\x1f\x7f]/;
 
-function firstBadLine(bytes: Buffer, isBad: (line: Buffer) => boolean): Place {
+function firstBadLine(bytes: Buffer, isBad: (line: Buffer) => boolean): Position {
   let line = 0;
   for (let at = 0; at < bytes.length; line += 1) {
     const newline = bytes.indexOf(10, at);
@@ -140,24 +145,24 @@ function isListKind(kind: unknown): kind is string {
 
 function collect(
   value: unknown,
-  places: Places,
+  positions: Positions,
   head: ListHead | undefined,
   checkSize: boolean,
-  manifests: Manifest[],
-  flaws: Flaw[],
+  manifests: ManifestObject[],
+  parseErrors: ParseError[],
 ): void {
   const object = head && head.kind !== "List" && isObject(value) ? { ...value, ...inherited(head, value) } : value;
   if (isObject(object) && isListKind(object["kind"]) && Array.isArray(object["items"])) {
     const inner = { apiVersion: String(object["apiVersion"]), kind: object["kind"] };
-    for (const [index, item] of itemPlaces(object, places, "items").entries())
-      collect((object["items"] as unknown[])[index], item, inner, checkSize, manifests, flaws);
+    for (const [index, item] of itemPositions(object, positions, "items").entries())
+      collect((object["items"] as unknown[])[index], item, inner, checkSize, manifests, parseErrors);
     return;
   }
-  const flaw = manifestFlaw(object, places);
+  const parseError = manifestParseError(object, positions);
   const bytes = checkSize ? Buffer.byteLength(JSON.stringify(object)) : 0;
-  if (flaw) flaws.push(flaw);
-  else if (bytes > OBJECT_BYTES) flaws.push({ ...tooLarge(bytes), ...placeOf(object, places, "") });
-  else manifests.push({ object: object as KubeObject, places });
+  if (parseError) parseErrors.push(parseError);
+  else if (bytes > OBJECT_BYTES) parseErrors.push({ ...tooLarge(bytes), ...positionOf(object, positions, "") });
+  else manifests.push({ object: object as KubeObject, places: positions });
 }
 
 /** Items of a list of one kind need not repeat it. What is added comes last, where it moves no places. */
@@ -165,22 +170,22 @@ function inherited({ apiVersion, kind }: ListHead, item: JsonObject): JsonObject
   return item["kind"] === undefined && item["apiVersion"] === undefined ? { apiVersion, kind: kind.slice(0, -"List".length) } : {};
 }
 
-function manifestFlaw(value: unknown, places: Places): Flaw | undefined {
-  const flaw = (field: string, message: string): Flaw => ({ ...placeOf(value, places, field), message });
-  if (!isObject(value)) return flaw("", "this is not a manifest: one has apiVersion, kind and metadata");
+function manifestParseError(value: unknown, positions: Positions): ParseError | undefined {
+  const parseError = (field: string, message: string): ParseError => ({ ...positionOf(value, positions, field), message });
+  if (!isObject(value)) return parseError("", "not a manifest: apiVersion, kind and metadata are required");
   for (const field of ["apiVersion", "kind"]) {
-    if (value[field] === undefined || value[field] === null) return flaw("", `${field} is missing`);
-    if (typeof value[field] !== "string" || value[field] === "") return flaw(field, `${field} must be text`);
+    if (value[field] === undefined || value[field] === null) return parseError("", `${field} is missing`);
+    if (typeof value[field] !== "string" || value[field] === "") return parseError(field, `${field} must be text`);
   }
   const metadata = value["metadata"] ?? {};
-  if (!isObject(metadata)) return flaw("metadata", "metadata must be a map");
+  if (!isObject(metadata)) return parseError("metadata", "metadata must be a map");
   const { name, namespace } = metadata;
   if ((name === undefined || name === null) && metadata["generateName"] !== undefined)
-    return flaw("metadata.generateName", "an object in a file needs metadata.name: with generateName every reading would make another one");
-  if (name === undefined || name === null) return flaw("metadata", "metadata.name is missing");
-  if (typeof name !== "string" || name === "") return flaw("metadata.name", `metadata.name must be text${quoted(name)}`);
+    return parseError("metadata.generateName", "metadata.name is missing; generateName is not allowed in a file");
+  if (name === undefined || name === null) return parseError("metadata", "metadata.name is missing");
+  if (typeof name !== "string" || name === "") return parseError("metadata.name", `metadata.name must be text${quoted(name)}`);
   if (namespace !== undefined && namespace !== null && typeof namespace !== "string")
-    return flaw("metadata.namespace", `metadata.namespace must be text${quoted(namespace)}`);
+    return parseError("metadata.namespace", `metadata.namespace must be text${quoted(namespace)}`);
   return undefined;
 }
 

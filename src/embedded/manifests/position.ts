@@ -1,38 +1,38 @@
 import { isObject } from "../../api/admission/value.ts";
 
 /** Where something stands in a text; both count from 0. */
-export interface Place {
+export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
 /** Something wrong at a place of a text. */
-export interface Flaw extends Place {
+export interface ParseError extends Position {
   readonly message: string;
 }
 
-export function twice(name: string): string {
-  return `${JSON.stringify(name)} stands in this map a second time`;
+export function duplicateKey(name: string): string {
+  return `${JSON.stringify(name)} is duplicated in this map`;
 }
 
 /**
  * Where every field of a value stands, without keeping the text or its syntax tree: line and column of the value itself, then of each
  * key and each list item, depth first, in the order in which JavaScript lists them.
  */
-export type Places = Uint32Array;
+export type Positions = Uint32Array;
 
-export class PlaceRecorder {
+export class PositionRecorder {
   readonly #numbers: number[] = [];
 
-  add(place: Place): void {
-    this.#numbers.push(place.line, place.column);
+  add(position: Position): void {
+    this.#numbers.push(position.line, position.column);
   }
 
   get count(): number {
     return this.#numbers.length / 2;
   }
 
-  places(): Places {
+  places(): Positions {
     return Uint32Array.from(this.#numbers);
   }
 
@@ -59,7 +59,7 @@ export function inListingOrder<T>(entries: readonly T[], keyOf: (entry: T) => st
 }
 
 /** Where a field stands, or the nearest thing around it that is there: `spec.vni`, `spec.ports[2].name`, `metadata.labels[app.kubernetes.io/name]`. */
-export function placeOf(value: unknown, places: Places, field: string): Place {
+export function positionOf(value: unknown, positions: Positions, field: string): Position {
   let index = 0;
   let within = value;
   for (const step of stepsOf(field)) {
@@ -67,18 +67,18 @@ export function placeOf(value: unknown, places: Places, field: string): Place {
     if (!found) break;
     ({ index, value: within } = found);
   }
-  return { line: places[index * 2] ?? 0, column: places[index * 2 + 1] ?? 0 };
+  return { line: positions[index * 2] ?? 0, column: positions[index * 2 + 1] ?? 0 };
 }
 
 /** The places of each item of the list at a field of an object. */
-export function itemPlaces(object: object, places: Places, field: string): Places[] {
+export function itemPositions(object: object, positions: Positions, field: string): Positions[] {
   const list = stepInto(object, field, 0);
   if (!list || !Array.isArray(list.value)) return [];
   let from = list.index + 1;
   return list.value.map((item) => {
     const start = from;
     from += 1 + sizeOf(item);
-    return places.subarray(start * 2, from * 2);
+    return positions.subarray(start * 2, from * 2);
   });
 }
 

@@ -1,5 +1,5 @@
 /** A stretch of a file, read on its own. */
-export interface Stretch {
+export interface TextRange {
   readonly bytes: Buffer;
   /** The line of the file, from 0, that it starts in. */
   readonly line: number;
@@ -11,8 +11,8 @@ const [TAB, NEWLINE, RETURN, SPACE, HASH, PERCENT, DASH, DOT] = Buffer.from("\t\
  * The documents of a YAML file, each with the comments and directives above its `---`. In YAML `---` and `...` at the start of a line
  * end whatever is open, block scalars and quotes included, so nothing else must be understood to find them.
  */
-export function documentsOf(file: Buffer): Stretch[] {
-  const documents: Stretch[] = [];
+export function documentsOf(file: Buffer): TextRange[] {
+  const documents: TextRange[] = [];
   let from = 0;
   let line = 0;
   let current = 0;

@@ -14,15 +14,15 @@ import {
   type YAMLError,
 } from "yaml";
 import { DEPTH, OBJECT_BYTES, tooDeep, YAML_TOKENS } from "./limits.ts";
-import { inListingOrder, PlaceRecorder, twice, type Flaw, type Place, type Places } from "./position.ts";
+import { inListingOrder, PositionRecorder, duplicateKey, type ParseError, type Position, type Positions } from "./position.ts";
 import { plainScalar } from "./scalar.ts";
 
-export type Read = { readonly value: unknown; readonly places: Places } | { readonly flaw: Flaw } | "empty";
+export type Read = { readonly value: unknown; readonly places: Positions } | { readonly flaw: ParseError } | "empty";
 
 /** The value of one YAML document, and where each of its fields stands. */
 export function readYaml(text: string): Read {
   const lines = new LineCounter();
-  const at = (offset: number): Place => {
+  const at = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(0, line - 1), column: Math.max(0, col - 1) };
   };
@@ -45,10 +45,10 @@ export function readYaml(text: string): Read {
 const PLAINLY = new Map([
   [
     "Nested mappings are not allowed in compact mappings",
-    'a field cannot start here; put a text with ": " in it in quotes, or check the indentation',
+    'a field cannot start here; quote text that contains ": ", or check the indentation',
   ],
-  ["Implicit map keys need to be followed by map values", 'this is no field: ": " after a name is missing, or quotes around a text'],
-  ["Implicit keys need to be on a single line", 'this is no field: ": " after a name is missing, or quotes around a text'],
+  ["Implicit map keys need to be followed by map values", 'not a field: ": " after the name is missing, or text needs quotes'],
+  ["Implicit keys need to be on a single line", 'not a field: ": " after the name is missing, or text needs quotes'],
   ["All mapping items must start at the same column", "the fields of one map must start in the same column"],
 ]);
 
@@ -82,10 +82,7 @@ function* tokens(text: string, parser: Parser): ReturnType<Parser["parse"]> {
     yield* parser.next(lexeme);
     if (parser.stack.length > DEPTH + 2) throw new Refusal(parser.offset, tooDeep);
     if ((count += 1) > YAML_TOKENS)
-      throw new Refusal(
-        parser.offset,
-        `there are more than ${YAML_TOKENS} YAML tokens up to here, which is too much for one document; make several of it, or JSON`,
-      );
+      throw new Refusal(parser.offset, `more than ${YAML_TOKENS} YAML tokens; split the document, or use JSON`);
   }
   yield* parser.end();
 }
@@ -100,8 +97,8 @@ const NODE_SIZE = 16;
 
 class NodeReader {
   readonly #document: Document.Parsed;
-  readonly #at: (offset: number) => Place;
-  readonly #places = new PlaceRecorder();
+  readonly #at: (offset: number) => Position;
+  readonly #places = new PositionRecorder();
   /** What is being read, outermost first. */
   readonly #within: Node[] = [];
   #targets: Map<Alias, Node> | undefined;
@@ -109,12 +106,12 @@ class NodeReader {
   /** Where the outermost alias stands that is being expanded. */
   #alias: number | undefined;
 
-  constructor(document: Document.Parsed, at: (offset: number) => Place) {
+  constructor(document: Document.Parsed, at: (offset: number) => Position) {
     this.#document = document;
     this.#at = at;
   }
 
-  get places(): Places {
+  get places(): Positions {
     return this.#places.places();
   }
 
@@ -132,7 +129,7 @@ class NodeReader {
     if (isAlias(node)) return this.#expand(node, offset);
     if (isScalar(node)) return this.#scalar(node);
     if (this.#within.length >= DEPTH) throw new Refusal(offsetOf(node), tooDeep);
-    if (this.#within.includes(node)) throw new Refusal(offset, "this alias stands for something that it is a part of");
+    if (this.#within.includes(node)) throw new Refusal(offset, "this alias refers to its own parent");
     this.#within.push(node);
     const value = this.#collection(node);
     this.#within.pop();
@@ -178,7 +175,7 @@ class NodeReader {
       }
       const offset = offsetOf(key);
       const name = this.#key(key);
-      if (entries.has(name)) throw new Refusal(offset, twice(name));
+      if (entries.has(name)) throw new Refusal(offset, duplicateKey(name));
       entries.set(name, { key: name, offset, node: value });
     }
     for (const map of merged) {
@@ -194,7 +191,7 @@ class NodeReader {
     const node = isAlias(value) ? this.#targetOf(value) : value;
     const maps = isSeq(node) ? (node.items as Node[]).map((item) => (isAlias(item) ? this.#targetOf(item) : item)) : [node];
     return maps.map((map) => {
-      if (!isMap(map)) throw new Refusal(offset, "<< merges something that is not a map");
+      if (!isMap(map)) throw new Refusal(offset, "<< merges a value that is not a map");
       if (this.#within.includes(map)) throw new Refusal(offset, "<< merges a map into itself");
       return map;
     });
@@ -214,8 +211,8 @@ class NodeReader {
     if (kind === "str" || (kind === undefined && node.type !== Scalar.PLAIN)) return text;
     const value = plainScalar(text);
     const fits = { int: Number.isInteger(value), float: typeof value === "number", bool: typeof value === "boolean", null: value === null };
-    if (kind !== undefined && !fits[kind]) throw new Refusal(offsetOf(node), `${text} is no ${kind}, as its tag says`);
-    if (typeof value === "number" && !Number.isFinite(value)) throw new Refusal(offsetOf(node), `${text} fits no field`);
+    if (kind !== undefined && !fits[kind]) throw new Refusal(offsetOf(node), `${text} is not of type ${kind}, as its tag requires`);
+    if (typeof value === "number" && !Number.isFinite(value)) throw new Refusal(offsetOf(node), `${text} is not a finite number`);
     return value;
   }
 
@@ -224,7 +221,7 @@ class NodeReader {
     if (this.#alias === undefined && !merged) return;
     this.#size += size + NODE_SIZE;
     if (this.#size <= OBJECT_BYTES) return;
-    const message = `the aliases up to here stand for more than ${OBJECT_BYTES} bytes, which is too much for one document`;
+    const message = `the aliases expand to more than ${OBJECT_BYTES} bytes`;
     throw new Refusal(this.#alias ?? offset, message);
   }
 
@@ -244,7 +241,7 @@ function checkTag<T extends Tag>(node: Node, ...known: T[]): T | undefined {
   if (tag === undefined) return undefined;
   const name = tag === "!" && isScalar(node) ? "str" : tag.replace(/^tag:yaml\.org,2002:/, "");
   const found = known.find((tag) => tag === name);
-  if (!found) throw new Refusal(offsetOf(node), `the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")} means nothing in a manifest`);
+  if (!found) throw new Refusal(offsetOf(node), `the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")} is not supported in a manifest`);
   return found;
 }
 

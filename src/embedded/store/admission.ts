@@ -6,14 +6,14 @@ import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import { apiVersionOf, type ObjectMeta } from "../../api/kind.ts";
 import type { Schema } from "../../api/schema.ts";
-import { ApiFault, badRequest, conflict, invalid } from "../api-error.ts";
+import { ApiError, badRequest, conflict, invalid } from "../api-error.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
 import { textAt, without, withoutNulls } from "./json.ts";
 import { metadataErrors, metadataUpdateErrors } from "./metadata-rules.ts";
 import { readMetadata, type WrittenMeta } from "./metadata.ts";
 
 /** Which half of an object a write may change; a manifest that brings its status may change both. */
-export type Half = "main" | "status" | "both";
+export type ObjectPart = "main" | "status" | "both";
 
 export interface Prepared {
   /** What is stored, but for its resourceVersion. */
@@ -51,9 +51,9 @@ export function prepareCreate(
   checkType(kind, body, metadata.name ?? "");
 
   const wrong = metadataErrors(metadata, kind);
-  const { object: judged, errors, unknownFields } = judge(kind, { ...typed(kind, metadata), ...content }, undefined, "main", wrong);
+  const { object: judged, errors, unknownFields } = validate(kind, { ...typed(kind, metadata), ...content }, undefined, "main", wrong);
   if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
-  if (written.resourceVersion) throw new ApiFault(500, undefined, "resourceVersion should not be set on objects to be created");
+  if (written.resourceVersion) throw new ApiError(500, undefined, "resourceVersion should not be set on objects to be created");
 
   const { initialStatus, raisesGeneration } = kind.rules;
   const { generateName, labels, annotations, ownerReferences, finalizers } = metadata;
@@ -71,15 +71,15 @@ export function prepareCreate(
   };
   const status = initialStatus?.(judged);
   const rest = initialStatus ? without(judged, "status") : judged;
-  const labelled = judged.metadata.labels ? { labels: judged.metadata.labels } : {};
-  const object = { ...rest, ...typed(kind, stamped), metadata: { ...stamped, ...labelled }, ...(status && { status }) };
+  const labeled = judged.metadata.labels ? { labels: judged.metadata.labels } : {};
+  const object = { ...rest, ...typed(kind, stamped), metadata: { ...stamped, ...labeled }, ...(status && { status }) };
   return { object, unknownFields: [...unknown, ...unknownFields] };
 }
 
 /** The object that replaces `held`, or everything that is wrong with it. Preconditions have been checked. */
-export function prepareUpdate(kind: ServedKind, body: JsonObject, held: StoredObject, half: Half): Prepared {
+export function prepareUpdate(kind: ServedKind, body: JsonObject, stored: StoredObject, half: ObjectPart): Prepared {
   const { metadata: written, unknown, content } = read(kind, body);
-  const old = held.metadata;
+  const old = stored.metadata;
   if (written.name === undefined) {
     throw badRequest(`the name of the object (${old.name} based on URL) was undeterminable: name must be provided`);
   }
@@ -92,10 +92,10 @@ export function prepareUpdate(kind: ServedKind, body: JsonObject, held: StoredOb
 
   const metadata = half === "status" && !kind.rules.statusCarriesMetadata ? old : carriedOver(written, old);
   const wrong = metadata === old ? [] : metadataUpdateErrors(metadata, old, kind);
-  const { object: judged, errors, unknownFields } = judge(kind, { ...typed(kind, metadata), ...content }, held, half, wrong);
+  const { object: judged, errors, unknownFields } = validate(kind, { ...typed(kind, metadata), ...content }, stored, half, wrong);
   if (errors.length > 0) throw invalid(kind, old.name, errors);
 
-  const raised = half !== "status" && kind.rules.raisesGeneration?.(judged, held);
+  const raised = half !== "status" && kind.rules.raisesGeneration?.(judged, stored);
   const generation = (old.generation ?? 0) + 1;
   const object = raised ? { ...judged, metadata: { ...judged.metadata, generation } } : judged;
   return { object, unknownFields: [...unknown, ...unknownFields] };
@@ -158,7 +158,7 @@ function checkResourceVersion(kind: ServedKind, written: WrittenMeta, old: Objec
 
 export function checkReadable(resourceVersion: string): void {
   if (/^\d*$/.test(resourceVersion)) return;
-  throw new ApiFault(500, undefined, `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+  throw new ApiError(500, undefined, `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
 }
 
 interface Judged {
@@ -167,16 +167,22 @@ interface Judged {
   unknownFields: readonly string[];
 }
 
-function judge(kind: ServedKind, written: JsonObject, held: StoredObject | undefined, half: Half, wrong: readonly FieldError[]): Judged {
-  if (kind.custom) return judgeCustom(kind.custom, written, held, half, wrong);
+function validate(
+  kind: ServedKind,
+  written: JsonObject,
+  stored: StoredObject | undefined,
+  half: ObjectPart,
+  wrong: readonly FieldError[],
+): Judged {
+  if (kind.custom) return validateCustom(kind.custom, written, stored, half, wrong);
   const { hasStatus, check, complete = (object) => object } = kind.rules;
-  const object = complete((held && hasStatus ? ownHalf(written, held, half) : written) as StoredObject);
-  return { object, errors: [...wrong, ...(check?.(object, held) ?? [])], unknownFields: [] };
+  const object = complete((stored && hasStatus ? ownHalf(written, stored, half) : written) as StoredObject);
+  return { object, errors: [...wrong, ...(check?.(object, stored) ?? [])], unknownFields: [] };
 }
 
-function ownHalf(written: JsonObject, held: StoredObject, half: Half): JsonObject {
+function ownHalf(written: JsonObject, stored: StoredObject, half: ObjectPart): JsonObject {
   if (half === "both") return written;
-  const [base, statusFrom] = half === "status" ? [{ ...held, metadata: written["metadata"] }, written] : [written, held];
+  const [base, statusFrom] = half === "status" ? [{ ...stored, metadata: written["metadata"] }, written] : [written, stored];
   return { ...without(base, "status"), ...(isObject(statusFrom["status"]) && { status: statusFrom["status"] }) };
 }
 
@@ -191,14 +197,14 @@ const BLOCKING = new Set([
 const UNCHECKED =
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
-function judgeCustom(
+function validateCustom(
   custom: CustomKind,
   written: JsonObject,
-  held: StoredObject | undefined,
-  half: Half,
+  stored: StoredObject | undefined,
+  half: ObjectPart,
   wrong: readonly FieldError[],
 ): Judged {
-  const write = { ...(held && { old: held }), ...(half === "status" && { subresource: "status" as const }) };
+  const write = { ...(stored && { old: stored }), ...(half === "status" && { subresource: "status" as const }) };
   const silenced = wrong.some(({ reason }) => BLOCKING.has(reason)) && hasRules(custom.schema);
   const judging = silenced ? { ...custom, schema: withoutRules(custom.schema) as CustomKind["schema"] } : custom;
   const { object, errors, unknownFields } = admit(judging, written, write);

@@ -1,11 +1,11 @@
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { keyOf } from "../../api/kind.ts";
-import type { Entry } from "./entry.ts";
-import { History, type Change } from "./history.ts";
+import type { StoreEntry } from "./entry.ts";
+import { ChangeHistory, type StoreChange } from "./history.ts";
 
 export interface Watcher {
   /** Called in the tick of every change; must not write. */
-  noticed(change: Change): void;
+  noticed(change: StoreChange): void;
   /** It has thrown, and is told of nothing more. */
   cutOff(error: unknown): void;
 }
@@ -13,8 +13,8 @@ export interface Watcher {
 /** All objects of one kind. */
 export class Collection {
   readonly kind: ServedKind;
-  readonly history: History;
-  readonly #entries = new Map<string, Entry>();
+  readonly history: ChangeHistory;
+  readonly #entries = new Map<string, StoreEntry>();
   readonly #watchers = new Set<Watcher>();
   #revision: number;
   /** Made when asked for; only objects that come or go make it stale. */
@@ -22,7 +22,7 @@ export class Collection {
 
   constructor(kind: ServedKind, revision: number) {
     this.kind = kind;
-    this.history = new History(revision);
+    this.history = new ChangeHistory(revision);
     this.#revision = revision;
   }
 
@@ -35,17 +35,17 @@ export class Collection {
     return this.#entries.size;
   }
 
-  get(key: string): Entry | undefined {
+  get(key: string): StoreEntry | undefined {
     return this.#entries.get(key);
   }
 
   /** Puts back what was there before a restart; nobody is told. */
-  restore(entry: Entry): void {
+  restore(entry: StoreEntry): void {
     this.#entries.set(keyOf(entry.object), entry);
     this.#sortedKeys = undefined;
   }
 
-  apply(change: Change): void {
+  apply(change: StoreChange): void {
     const key = keyOf(change.entry.object);
     if (change.type === "DELETED") this.#entries.delete(key);
     else this.#entries.set(key, change.entry);
@@ -56,7 +56,7 @@ export class Collection {
   }
 
   /** Whoever writes, and those who watch besides, must not hear of a watcher's trouble: the change is made. */
-  #tell(watcher: Watcher, change: Change): void {
+  #tell(watcher: Watcher, change: StoreChange): void {
     try {
       watcher.noticed(change);
     } catch (error) {
@@ -66,10 +66,10 @@ export class Collection {
   }
 
   /** Sorted by key, as a server lists them. */
-  list(namespace?: string): Entry[] {
+  list(namespace?: string): StoreEntry[] {
     const keys = this.#keys();
     const prefix = namespace === undefined ? "" : `${namespace}/`;
-    const entries: Entry[] = [];
+    const entries: StoreEntry[] = [];
     for (let at = firstFrom(keys, prefix); at < keys.length; at++) {
       const key = keys[at] ?? "";
       if (!key.startsWith(prefix)) break;

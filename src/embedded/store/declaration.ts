@@ -4,7 +4,7 @@ import type { StoredObject } from "../kinds/served-kind.ts";
 import { difference, merged, same, without } from "./json.ts";
 
 /** Where a manifest stands. */
-export interface Source {
+export interface ManifestSource {
   readonly path: string;
   readonly line: number;
   /** We wrote the file, for someone who created the object through the API; it follows the object. */
@@ -15,7 +15,7 @@ export interface Source {
 export interface Declaration {
   /** As it was parsed: no defaults, nothing that programs added. */
   readonly manifest: KubeObject;
-  readonly source: Source;
+  readonly source: ManifestSource;
 }
 
 /** A field in which an object is not as its file, or as its kind's defaults, would have it. */

@@ -6,9 +6,9 @@ export const ORPHAN = "orphan";
 export const FOREGROUND = "foregroundDeletion";
 
 /** The finalizers that hold an object once it is to be deleted. */
-export function deletionFinalizers(held: readonly string[], orphansByDefault: boolean, policy: PropagationPolicy | undefined): string[] {
-  const others = held.filter((name) => name !== ORPHAN && name !== FOREGROUND);
-  const asked = policy ?? earlierChoice(held) ?? (orphansByDefault ? "Orphan" : "Background");
+export function deletionFinalizers(stored: readonly string[], orphansByDefault: boolean, policy: PropagationPolicy | undefined): string[] {
+  const others = stored.filter((name) => name !== ORPHAN && name !== FOREGROUND);
+  const asked = policy ?? earlierChoice(stored) ?? (orphansByDefault ? "Orphan" : "Background");
   if (asked === "Orphan") return [...others, ORPHAN];
   return asked === "Foreground" ? [...others, FOREGROUND] : others;
 }

@@ -1,7 +1,7 @@
 import type { StoredObject } from "../kinds/served-kind.ts";
 
 /** An object at one revision. Its JSON is made once, for the disk, for every answer and for every watcher alike. */
-export class Entry {
+export class StoreEntry {
   readonly object: StoredObject;
   readonly revision: number;
   #json: Buffer | undefined;
@@ -17,8 +17,8 @@ export class Entry {
   }
 
   /** The same object as of a later revision: what a watcher is told of something that has gone. */
-  at(revision: number): Entry {
+  at(revision: number): StoreEntry {
     const metadata = { ...this.object.metadata, resourceVersion: String(revision) };
-    return new Entry({ ...this.object, metadata }, revision);
+    return new StoreEntry({ ...this.object, metadata }, revision);
   }
 }

@@ -6,7 +6,7 @@ import { createLog } from "../../kube/log.ts";
 import { applyManifest } from "../apply-manifest.ts";
 import { internalError } from "../api-error.ts";
 import { Garbage } from "./garbage.ts";
-import { Keeping } from "../directory/write-back.ts";
+import { FileWriteBack } from "../directory/write-back.ts";
 import { configMap, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
 import type { Store } from "./store.ts";
 
@@ -26,7 +26,7 @@ beforeEach(() => {
   full = false;
   store = newStore({
     append: () => {
-      if (full) throw internalError("state cannot be written: no space left on device");
+      if (full) throw internalError("cannot write state: no space left on device");
     },
   });
 });
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 function start(): void {
   stopped = new AbortController();
-  running = new Garbage(store, new Keeping(store, undefined), createLog({ level: "silent" })).run(stopped.signal);
+  running = new Garbage(store, new FileWriteBack(store, undefined), createLog({ level: "silent" })).run(stopped.signal);
 }
 
 /** Lets it do what there is to do. */
@@ -127,8 +127,8 @@ describe("owners", () => {
 test("a namespace with more in it than is done at once is emptied too, also when finalizers hold all of it", async () => {
   start();
   store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "big" } });
-  const held = { finalizers: ["example.com/hold"] };
-  for (let at = 0; at < 180; at++) store.create(maps, "big", configMap(`m${at}`, {}, held));
+  const stored = { finalizers: ["example.com/hold"] };
+  for (let at = 0; at < 180; at++) store.create(maps, "big", configMap(`m${at}`, {}, stored));
   store.delete(namespaces, { name: "big" });
   await settled();
   const left = store

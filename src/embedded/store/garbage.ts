@@ -2,18 +2,18 @@ import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "../../api/admission/value.ts";
 import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { Log } from "../../kube/log.ts";
 import { embeddedCleanups } from "../metrics.ts";
-import { ApiFault, resourceName } from "../api-error.ts";
-import type { Keeping } from "../directory/write-back.ts";
+import { ApiError, resourceName } from "../api-error.ts";
+import type { FileWriteBack } from "../directory/write-back.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
 import { FOREGROUND, ORPHAN } from "./deletion.ts";
-import type { Entry } from "./entry.ts";
-import type { Change } from "./history.ts";
+import type { StoreEntry } from "./entry.ts";
+import type { StoreChange } from "./history.ts";
 import { textAt } from "./json.ts";
 import { Dependents, ownershipOf } from "./ownership.ts";
-import { isNamespace, type Ref, type Store } from "./store.ts";
+import { isNamespace, type StoreKey, type Store } from "./store.ts";
 
 /** So many at once; then whoever waits for an answer has a turn. */
 const SLICE = 50;
@@ -22,7 +22,7 @@ const EXPIRY_MS = 60_000;
 
 interface Suspect {
   readonly kind: ServedKind;
-  readonly ref: Ref;
+  readonly ref: StoreKey;
 }
 
 /**
@@ -31,13 +31,13 @@ interface Suspect {
  */
 export class Garbage {
   readonly #store: Store;
-  readonly #keeping: Keeping;
+  readonly #keeping: FileWriteBack;
   readonly #log: Log;
   readonly #dependents = new Dependents();
   readonly #suspects = new Map<string, Suspect>();
   #wake: () => void = () => undefined;
 
-  constructor(store: Store, keeping: Keeping, log: Log) {
+  constructor(store: Store, keeping: FileWriteBack, log: Log) {
     this.#store = store;
     this.#keeping = keeping;
     this.#log = log;
@@ -56,7 +56,7 @@ export class Garbage {
       for (let failures = 0; !signal.aborted;) {
         if (this.#suspects.size === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
         failures = this.#workOff() ? 0 : failures + 1;
-        if (failures > 0) await pause(backoffMs(failures, RETRY), signal).catch(() => undefined);
+        if (failures > 0) await sleep(backoffMs(failures, RETRY), signal).catch(() => undefined);
         else await setImmediate();
       }
     } finally {
@@ -66,7 +66,7 @@ export class Garbage {
     }
   }
 
-  #noticed(kind: ServedKind, { type, entry, previous }: Change): void {
+  #noticed(kind: ServedKind, { type, entry, previous }: StoreChange): void {
     const { object } = entry;
     const { metadata } = object;
     const gone = type === "DELETED";
@@ -84,7 +84,7 @@ export class Garbage {
     if (kind) this.#suspect(kind, { name: ownerName, ...(kind.scope === "Namespaced" && namespace !== undefined && { namespace }) });
   }
 
-  #suspect(kind: ServedKind, { name, namespace }: Ref): void {
+  #suspect(kind: ServedKind, { name, namespace }: StoreKey): void {
     const ref = { name, ...(namespace !== undefined && { namespace }) };
     this.#suspects.set(idOf(kind, ref), { kind, ref });
     this.#wake();
@@ -104,60 +104,60 @@ export class Garbage {
         this.#settle(kind, ref);
         embeddedCleanups.inc({ outcome: "done" });
       } catch (error) {
-        const refused = error instanceof ApiFault && error.code < 500;
+        const refused = error instanceof ApiError && error.code < 500;
         embeddedCleanups.inc({ outcome: refused ? "refused" : "failed" });
         if (refused) {
-          this.#log.warn({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "an object cannot be cleaned up");
+          this.#log.warn({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "cannot clean up an object");
           continue;
         }
         this.#suspects.set(id, { kind, ref });
-        this.#log.error({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "cleaning up failed");
+        this.#log.error({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "cleanup failed");
         return false;
       }
     }
     return true;
   }
 
-  #settle(kind: ServedKind, ref: Ref): void {
-    const held = this.#store.find(kind, ref);
-    if (!held) return;
-    const { metadata } = held.object;
-    if (isExpired(kind, held.object)) this.#remove(kind, held);
-    else if (metadata.deletionTimestamp && isNamespace(kind)) this.#empty(kind, held);
-    else if (metadata.deletionTimestamp) this.#finish(kind, held);
-    else if (metadata.ownerReferences && !this.#store.declarationOf(kind, ref)) this.#collect(kind, held);
+  #settle(kind: ServedKind, ref: StoreKey): void {
+    const stored = this.#store.find(kind, ref);
+    if (!stored) return;
+    const { metadata } = stored.object;
+    if (isExpired(kind, stored.object)) this.#remove(kind, stored);
+    else if (metadata.deletionTimestamp && isNamespace(kind)) this.#empty(kind, stored);
+    else if (metadata.deletionTimestamp) this.#finish(kind, stored);
+    else if (metadata.ownerReferences && !this.#store.declarationOf(kind, ref)) this.#collect(kind, stored);
   }
 
   /** An object that is not to go, unless its owners are. */
-  #collect(kind: ServedKind, held: Entry): void {
-    const { metadata } = held.object;
+  #collect(kind: ServedKind, stored: StoreEntry): void {
+    const { metadata } = stored.object;
     const { solid, dangling, waiting } = ownershipOf(this.#store, kind, metadata);
     if (solid.length > 0) {
-      if (dangling.length + waiting.length > 0) this.#disown(kind, held, new Set([...dangling, ...waiting].map(({ uid }) => uid)));
+      if (dangling.length + waiting.length > 0) this.#disown(kind, stored, new Set([...dangling, ...waiting].map(({ uid }) => uid)));
       return;
     }
     if (dangling.length + waiting.length === 0) return;
     const foreground = waiting.length > 0 && this.#dependents.of(metadata.uid ?? "").size > 0;
-    this.#remove(kind, held, foreground ? { propagationPolicy: "Foreground" } : {});
+    this.#remove(kind, stored, foreground ? { propagationPolicy: "Foreground" } : {});
   }
 
   /** An object that is to go once what the collector owes it is done. */
-  #finish(kind: ServedKind, held: Entry): void {
-    const { uid = "", finalizers = [] } = held.object.metadata;
+  #finish(kind: ServedKind, stored: StoreEntry): void {
+    const { uid = "", finalizers = [] } = stored.object.metadata;
     const dependents = [...this.#dependents.of(uid)].map((id) => this.#byId(id)).filter((found) => found !== undefined);
     if (finalizers.includes(ORPHAN)) {
       for (const dependent of dependents) this.#disown(dependent.kind, dependent.entry, new Set([uid]));
-      this.#release(kind, held, ORPHAN);
+      this.#release(kind, stored, ORPHAN);
     } else if (finalizers.includes(FOREGROUND)) {
-      const blocks = ({ entry }: { entry: Entry }) =>
+      const blocks = ({ entry }: { entry: StoreEntry }) =>
         entry.object.metadata.ownerReferences?.some((owner) => owner.uid === uid && owner.blockOwnerDeletion);
-      if (!dependents.some(blocks)) this.#release(kind, held, FOREGROUND);
+      if (!dependents.some(blocks)) this.#release(kind, stored, FOREGROUND);
     }
   }
 
   /** A namespace that is to go. */
-  #empty(namespaces: ServedKind, held: Entry): void {
-    const { name, finalizers } = held.object.metadata;
+  #empty(namespaces: ServedKind, stored: StoreEntry): void {
+    const { name, finalizers } = stored.object.metadata;
     let left = 0;
     let removed = 0;
     for (const kind of this.#store.kinds.filter(({ scope }) => scope === "Namespaced")) {
@@ -169,25 +169,25 @@ export class Garbage {
         this.#remove(kind, entry);
       }
     }
-    if (left === 0 && !finalizers?.length) this.#store.finishNamespace(namespaces, held);
+    if (left === 0 && !finalizers?.length) this.#store.finishNamespace(namespaces, stored);
   }
 
-  #remove(kind: ServedKind, held: Entry, options: { propagationPolicy?: "Foreground" } = {}): void {
-    const { uid = "" } = held.object.metadata;
-    this.#keeping.delete(kind, held.object.metadata, { uid, ...options });
+  #remove(kind: ServedKind, stored: StoreEntry, options: { propagationPolicy?: "Foreground" } = {}): void {
+    const { uid = "" } = stored.object.metadata;
+    this.#keeping.delete(kind, stored.object.metadata, { uid, ...options });
   }
 
-  #disown(kind: ServedKind, held: Entry, gone: ReadonlySet<string>): void {
-    const keep = (held.object.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid));
-    this.#store.update(kind, held.object.metadata, rewritten({ ownerReferences: keep }));
+  #disown(kind: ServedKind, stored: StoreEntry, gone: ReadonlySet<string>): void {
+    const keep = (stored.object.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid));
+    this.#store.update(kind, stored.object.metadata, rewritten({ ownerReferences: keep }));
   }
 
-  #release(kind: ServedKind, held: Entry, finalizer: string): void {
-    const keep = (held.object.metadata.finalizers ?? []).filter((name) => name !== finalizer);
-    this.#store.update(kind, held.object.metadata, rewritten({ finalizers: keep }));
+  #release(kind: ServedKind, stored: StoreEntry, finalizer: string): void {
+    const keep = (stored.object.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+    this.#store.update(kind, stored.object.metadata, rewritten({ finalizers: keep }));
   }
 
-  #byId(id: string): { kind: ServedKind; entry: Entry } | undefined {
+  #byId(id: string): { kind: ServedKind; entry: StoreEntry } | undefined {
     const [resource = "", ...key] = id.split("|");
     const kind = this.#store.kinds.find((served) => resourceName(served) === resource);
     const entry = kind && this.#store.collection(kind).get(key.join("|"));
@@ -201,12 +201,12 @@ export class Garbage {
   }
 }
 
-const idOf = (kind: ServedKind, { name, namespace }: Ref) =>
+const idOf = (kind: ServedKind, { name, namespace }: StoreKey) =>
   `${resourceName(kind)}|${keyOf({ metadata: { name, ...(namespace !== undefined && { namespace }) } })}`;
 
 const rewritten =
   (change: Partial<ObjectMeta>) =>
-  (held: StoredObject | undefined): JsonObject => ({ ...held, metadata: { ...held?.metadata, ...change } });
+  (stored: StoredObject | undefined): JsonObject => ({ ...stored, metadata: { ...stored?.metadata, ...change } });
 
 function isExpired({ rules }: ServedKind, object: StoredObject): boolean {
   if (rules.expiresAfterMs === undefined) return false;

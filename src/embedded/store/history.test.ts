@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { Entry } from "./entry.ts";
-import { History, type Change } from "./history.ts";
+import { StoreEntry } from "./entry.ts";
+import { ChangeHistory, type StoreChange } from "./history.ts";
 
-const change = (revision: number, padding = ""): Change => ({
+const change = (revision: number, padding = ""): StoreChange => ({
   type: "MODIFIED",
-  entry: new Entry({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { padding } }, revision),
+  entry: new StoreEntry({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { padding } }, revision),
 });
-const revisions = (changes: Change[] | undefined) => changes?.map(({ entry }) => entry.revision);
+const revisions = (changes: StoreChange[] | undefined) => changes?.map(({ entry }) => entry.revision);
 
 test("gives the changes after a revision, for as far back as it goes", () => {
-  const history = new History(10, { changes: 3, bytes: 1e6 });
+  const history = new ChangeHistory(10, { changes: 3, bytes: 1e6 });
   expect([revisions(history.since(10)), history.since(9)]).toEqual([[], undefined]);
   for (const revision of [12, 15, 16]) history.record(change(revision));
   expect([10, 11, 12, 15, 16, 99].map((from) => revisions(history.since(from)))).toEqual([
@@ -25,7 +25,7 @@ test("gives the changes after a revision, for as far back as it goes", () => {
 });
 
 test("a few large changes make it forget as many small ones would", () => {
-  const history = new History(0, { changes: 1000, bytes: 10_000 });
+  const history = new ChangeHistory(0, { changes: 1000, bytes: 10_000 });
   for (let revision = 1; revision <= 20; revision++) history.record(change(revision, "x".repeat(1000)));
   expect(history.since(0)).toBeUndefined();
   expect(history.since(19)).toHaveLength(1);
@@ -33,7 +33,7 @@ test("a few large changes make it forget as many small ones would", () => {
 });
 
 test("years of changes cost no more than the last ones", () => {
-  const history = new History(0, { changes: 10, bytes: 1e6 });
+  const history = new ChangeHistory(0, { changes: 10, bytes: 1e6 });
   for (let revision = 1; revision <= 10_000; revision++) history.record(change(revision));
   expect(revisions(history.since(9_995))).toEqual([9_996, 9_997, 9_998, 9_999, 10_000]);
   expect(history.since(9_989)).toBeUndefined();

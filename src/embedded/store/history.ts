@@ -1,20 +1,20 @@
-import type { Entry } from "./entry.ts";
+import type { StoreEntry } from "./entry.ts";
 
-export interface Change {
+export interface StoreChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   /** Of something deleted, its last form at the revision of the deletion. */
-  readonly entry: Entry;
+  readonly entry: StoreEntry;
   /** What it replaced. */
-  readonly previous?: Entry;
+  readonly previous?: StoreEntry;
 }
 
 /** What a few thousand changes weigh that nobody may ever ask for. */
 const BOUNDS = { changes: 4096, bytes: 16 * 1024 * 1024 };
 
 /** The last changes of a collection, so that a watch can go on where it broke off. */
-export class History {
+export class ChangeHistory {
   readonly #bounds: { changes: number; bytes: number };
-  #changes: Change[] = [];
+  #changes: StoreChange[] = [];
   #dropped = 0;
   #bytes = 0;
   /** Every change after this revision is here. */
@@ -29,14 +29,14 @@ export class History {
     return this.#horizon;
   }
 
-  record(change: Change): void {
+  record(change: StoreChange): void {
     this.#changes.push(change);
     this.#bytes += change.entry.json.length;
     while (this.#changes.length - this.#dropped > this.#bounds.changes || this.#bytes > this.#bounds.bytes) this.#dropOldest();
   }
 
   /** The changes after a revision, or undefined where some of them are no longer kept. */
-  since(revision: number): Change[] | undefined {
+  since(revision: number): StoreChange[] | undefined {
     if (revision < this.#horizon) return undefined;
     let start = this.#changes.length;
     while (start > this.#dropped && (this.#changes[start - 1]?.entry.revision ?? 0) > revision) start -= 1;

@@ -2,7 +2,7 @@
 
 import { invalid } from "../../api/admission/field-error.ts";
 import { badRequest } from "../api-error.ts";
-import { labelValueComplaints, qualifiedNameComplaints } from "./syntax.ts";
+import { labelValueProblems, qualifiedNameProblems } from "./syntax.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -52,7 +52,7 @@ class Parser {
     if (absent) this.#take();
     const { text: key, word } = this.#take();
     if (!word) throw unparsable(`found '${key}', expected: identifier`);
-    const [complaint] = qualifiedNameComplaints(key);
+    const [complaint] = qualifiedNameProblems(key);
     if (complaint !== undefined) throw unparsable(`<nil>: ${invalid("", key, complaint).message}`);
     const ends = this.#next() === END || this.#next().text === ",";
     if (ends) return absent ? (labels) => !Object.hasOwn(labels, key) : (labels) => Object.hasOwn(labels, key);
@@ -64,7 +64,7 @@ class Parser {
     if (!OPERATORS.has(operator)) throw unparsable(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`);
     const values = new Set(operator === "in" || operator === "notin" ? this.#values() : [this.#value()]);
     for (const value of values) {
-      const [complaint] = labelValueComplaints(value);
+      const [complaint] = labelValueProblems(value);
       if (complaint !== undefined) throw unparsable(`values[0][${key}]: ${invalid("", value, complaint).message}`);
     }
     if (operator === ">" || operator === "<") return numericComparison(key, operator, [...values][0] ?? "");

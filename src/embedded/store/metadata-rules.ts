@@ -2,7 +2,7 @@ import { forbidden, invalid, required, tooLong, type FieldError } from "../../ap
 import type { ObjectMeta, OwnerReference } from "../../api/kind.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import type { WrittenMeta } from "./metadata.ts";
-import { labelComplaints, labelValueComplaints, qualifiedNameComplaints } from "./syntax.ts";
+import { labelProblems, labelValueProblems, qualifiedNameProblems } from "./syntax.ts";
 
 const ANNOTATIONS_MAX = 256 * 1024;
 
@@ -13,8 +13,8 @@ export function metadataErrors(metadata: WrittenMeta, kind: ServedKind): FieldEr
   // A dash at the end is fine where five letters will follow it.
   const prefix = generateName.length > 1 && generateName.endsWith("-") ? `${generateName.slice(0, -2)}a` : generateName;
   return [
-    ...(generateName ? complaints("metadata.generateName", generateName, nameComplaints(prefix)) : []),
-    ...(name ? complaints("metadata.name", name, nameComplaints(name)) : [required("metadata.name", "name or generateName is required")]),
+    ...(generateName ? problems("metadata.generateName", generateName, nameComplaints(prefix)) : []),
+    ...(name ? problems("metadata.name", name, nameComplaints(name)) : [required("metadata.name", "name or generateName is required")]),
     ...namespaceErrors(metadata, kind),
     ...contentErrors(metadata),
     ...finalizerErrors(metadata.finalizers ?? []),
@@ -23,9 +23,9 @@ export function metadataErrors(metadata: WrittenMeta, kind: ServedKind): FieldEr
 }
 
 /** What is wrong with the metadata that shall replace `held`. The server's own checks overlap, and so do their complaints. */
-export function metadataUpdateErrors(metadata: WrittenMeta, held: ObjectMeta, kind: ServedKind): FieldError[] {
+export function metadataUpdateErrors(metadata: WrittenMeta, stored: ObjectMeta, kind: ServedKind): FieldError[] {
   const common = [...contentErrors(metadata), ...finalizerErrors(metadata.finalizers ?? [])];
-  const change = [...changeErrors(metadata, held), ...contentErrors(metadata)];
+  const change = [...changeErrors(metadata, stored), ...contentErrors(metadata)];
   if (kind.custom) return [...common, ...change, ...change];
   return [
     ...new Map(
@@ -37,24 +37,24 @@ export function metadataUpdateErrors(metadata: WrittenMeta, held: ObjectMeta, ki
 function namespaceErrors({ namespace }: WrittenMeta, { scope }: ServedKind): FieldError[] {
   if (scope === "Cluster") return namespace ? [forbidden("metadata.namespace", "not allowed on this type")] : [];
   if (!namespace) return [required("metadata.namespace")];
-  return complaints("metadata.namespace", namespace, labelComplaints(namespace));
+  return problems("metadata.namespace", namespace, labelProblems(namespace));
 }
 
 function contentErrors({ labels = {}, annotations = {}, ownerReferences = [] }: WrittenMeta): FieldError[] {
   return [
     ...Object.entries(labels).flatMap(([key, value]) => labelErrors(key, value)),
-    ...Object.keys(annotations).flatMap((key) => complaints("metadata.annotations", key, qualifiedNameComplaints(key.toLowerCase()))),
+    ...Object.keys(annotations).flatMap((key) => problems("metadata.annotations", key, qualifiedNameProblems(key.toLowerCase()))),
     ...(sizeOf(annotations) > ANNOTATIONS_MAX ? [tooLong("metadata.annotations", ANNOTATIONS_MAX)] : []),
     ...ownerErrors(ownerReferences),
   ];
 }
 
 function labelErrors(key: string, value: string): FieldError[] {
-  const keyErrors = complaints("metadata.labels", key, qualifiedNameComplaints(key));
-  return keyErrors.concat(complaints("metadata.labels", value, labelValueComplaints(value)));
+  const keyErrors = problems("metadata.labels", key, qualifiedNameProblems(key));
+  return keyErrors.concat(problems("metadata.labels", value, labelValueProblems(value)));
 }
 
-const complaints = (field: string, value: string, texts: readonly string[]) => texts.map((text) => invalid(field, value, text));
+const problems = (field: string, value: string, texts: readonly string[]) => texts.map((text) => invalid(field, value, text));
 
 function sizeOf(texts: Record<string, string>): number {
   return Object.entries(texts).reduce((size, [key, value]) => size + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
@@ -84,7 +84,7 @@ function errorsOfOwner(owner: OwnerReference, path: string): FieldError[] {
 }
 
 function finalizerErrors(finalizers: readonly string[]): FieldError[] {
-  const errors = finalizers.flatMap((name) => complaints("metadata.finalizers", name, qualifiedNameComplaints(name)));
+  const errors = finalizers.flatMap((name) => problems("metadata.finalizers", name, qualifiedNameProblems(name)));
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
     errors.push(invalid("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
   }
@@ -103,9 +103,9 @@ function unqualifiedErrors({ finalizers = [] }: WrittenMeta, { rules }: ServedKi
 }
 
 /** Custom kinds only recommend it. */
-export function finalizerWarnings(metadata: ObjectMeta, held: ObjectMeta | undefined, kind: ServedKind): string[] {
+export function finalizerWarnings(metadata: ObjectMeta, stored: ObjectMeta | undefined, kind: ServedKind): string[] {
   if (!kind.custom) return [];
-  const added = new Set(metadata.finalizers?.filter((name) => !held?.finalizers?.includes(name)));
+  const added = new Set(metadata.finalizers?.filter((name) => !stored?.finalizers?.includes(name)));
   return [...added]
     .sort((a, b) => (a < b ? -1 : 1))
     .filter((name) => !name.includes("/") && !STANDARD.has(name))
@@ -115,11 +115,11 @@ export function finalizerWarnings(metadata: ObjectMeta, held: ObjectMeta | undef
     });
 }
 
-function changeErrors(metadata: WrittenMeta, held: ObjectMeta): FieldError[] {
+function changeErrors(metadata: WrittenMeta, stored: ObjectMeta): FieldError[] {
   const fixed = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
-  const added = (metadata.finalizers ?? []).filter((name) => !held.finalizers?.includes(name)).sort();
+  const added = (metadata.finalizers ?? []).filter((name) => !stored.finalizers?.includes(name)).sort();
   return [
-    ...(held.deletionTimestamp && added.length > 0
+    ...(stored.deletionTimestamp && added.length > 0
       ? [
           forbidden(
             "metadata.finalizers",
@@ -128,7 +128,7 @@ function changeErrors(metadata: WrittenMeta, held: ObjectMeta): FieldError[] {
         ]
       : []),
     ...fixed
-      .filter((field) => metadata[field] !== held[field])
+      .filter((field) => metadata[field] !== stored[field])
       .map((field) => invalid(`metadata.${field}`, metadata[field] ?? null, "field is immutable")),
   ];
 }

@@ -1,13 +1,13 @@
 import { forbidden } from "../api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import type { Ref, Store } from "./store.ts";
+import type { StoreKey, Store } from "./store.ts";
 
 /** What stands in a person's file is deleted there, not through the API. */
-export function checkUndeclared(store: Store, kind: ServedKind, ref: Ref): void {
+export function checkUndeclared(store: Store, kind: ServedKind, ref: StoreKey): void {
   const declaration = store.declarationOf(kind, ref);
   if (!declaration || declaration.source.applied) return;
   const { path, line } = declaration.source;
-  throw forbidden(kind, ref.name, `it stands in ${path}:${line}; remove it there`);
+  throw forbidden(kind, ref.name, `it is in ${path}:${line}; remove it there`);
 }
 
 /** Nor does a namespace go that a person's files have objects in. */
@@ -16,6 +16,6 @@ export function checkContentUndeclared(store: Store, kind: ServedKind, namespace
     const { metadata } = entry.object;
     if (metadata.namespace !== namespace || declaration.source.applied) continue;
     const { path, line } = declaration.source;
-    throw forbidden(kind, namespace, `${within.kind} ${metadata.name} in it stands in ${path}:${line}; remove it there`);
+    throw forbidden(kind, namespace, `it contains ${within.kind} ${metadata.name}, which is in ${path}:${line}; remove that first`);
   }
 }

@@ -1,7 +1,7 @@
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "./declaration.ts";
 import { checked } from "../../resilience/checksummed-lines.ts";
-import type { LedgerEntry } from "./store.ts";
+import type { ChangeLogEntry } from "./store.ts";
 
 /** One line of the state file, as it is read back. */
 export interface StateRecord {
@@ -19,7 +19,7 @@ export const FORMAT = 1;
 export const HEADER = checked(JSON.stringify({ format: FORMAT }));
 
 /** A change as a line. The object's JSON goes in as it is. */
-export function lineOf({ revision, resource, key, entry, declaration }: LedgerEntry): Buffer {
+export function lineOf({ revision, resource, key, entry, declaration }: ChangeLogEntry): Buffer {
   const head = JSON.stringify({ revision, resource, key }).slice(0, -1);
   if (!entry) return checked(`${head}}`);
   const tail = declaration === undefined ? "}" : `,"declaration":${JSON.stringify(declaration)}}`;

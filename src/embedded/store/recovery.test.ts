@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { checked } from "../../resilience/checksummed-lines.ts";
 import type { Declaration } from "./declaration.ts";
-import { Entry } from "./entry.ts";
-import type { LedgerEntry } from "./store.ts";
+import { StoreEntry } from "./entry.ts";
+import type { ChangeLogEntry } from "./store.ts";
 import { HEADER, lineOf } from "./record.ts";
 import { recover } from "./recovery.ts";
 
@@ -12,14 +12,14 @@ const declaration: Declaration = {
   source: { path: "a.yaml", line: 3 },
 };
 
-function put(revision: number, name: string, more: Partial<LedgerEntry> = {}): LedgerEntry {
+function put(revision: number, name: string, more: Partial<ChangeLogEntry> = {}): ChangeLogEntry {
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name, resourceVersion: String(revision) }, data: { text: 'ä\n"' } };
-  return { revision, resource: "configmaps", key: name, entry: new Entry(object, revision), declaration: undefined, ...more };
+  return { revision, resource: "configmaps", key: name, entry: new StoreEntry(object, revision), declaration: undefined, ...more };
 }
-const gone = (revision: number, name: string): LedgerEntry => put(revision, name, { entry: undefined });
+const gone = (revision: number, name: string): ChangeLogEntry => put(revision, name, { entry: undefined });
 
-const fileOf = (...changes: LedgerEntry[]) => Buffer.concat([HEADER, ...changes.map(lineOf)]);
-const declarationIn = (...changes: LedgerEntry[]) => recover(fileOf(...changes)).objects.get("configmaps/a")?.declaration;
+const fileOf = (...changes: ChangeLogEntry[]) => Buffer.concat([HEADER, ...changes.map(lineOf)]);
+const declarationIn = (...changes: ChangeLogEntry[]) => recover(fileOf(...changes)).objects.get("configmaps/a")?.declaration;
 const revisions = (file: Buffer) => Object.fromEntries([...recover(file).objects].map(([id, { revision }]) => [id, revision]));
 
 test("the last form of every object comes back, and what was deleted does not", () => {
@@ -90,5 +90,5 @@ test("the object of a damaged line is told where it can still be read", () => {
 
 test("the file of another format is not touched", () => {
   const foreign = checked(Buffer.from(JSON.stringify({ format: 2 })));
-  expect(() => recover(foreign)).toThrow("it has format 2, which this version does not know");
+  expect(() => recover(foreign)).toThrow("unknown format 2");
 });

@@ -1,5 +1,5 @@
 import { keyOf } from "../../api/kind.ts";
-import { checkedLines, wholeBytes } from "../../resilience/checksummed-lines.ts";
+import { checkedLines, completeBytes } from "../../resilience/checksummed-lines.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "./declaration.ts";
 import { FORMAT, guessSubject, HEADER, type StateRecord } from "./record.ts";
@@ -51,7 +51,7 @@ export function recover(content: Buffer): Recovered {
       apply(objects, record, bytes.length);
     } else lost.push({ line: number, subject: guessSubject(bytes) });
   }
-  const whole = wholeBytes(content);
+  const whole = completeBytes(content);
   const rest = content.subarray(whole);
   const isTorn = whole > 0 ? !rest.includes(0) : HEADER.subarray(0, rest.length).equals(rest);
   if (!isTorn) lost.push({ line: lines + 1, subject: guessSubject(rest) });
@@ -64,7 +64,7 @@ function isHeader(record: unknown): record is { format: unknown } {
 
 function checkFormat({ format }: { format: unknown }): void {
   if (format !== FORMAT) {
-    throw new ForeignState(`it has format ${JSON.stringify(format)}, which this version does not know`);
+    throw new ForeignState(`unknown format ${JSON.stringify(format)}`);
   }
 }
 

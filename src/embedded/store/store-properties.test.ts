@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { keyOf } from "../../api/kind.ts";
-import { ApiFault } from "../api-error.ts";
+import { ApiError } from "../api-error.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
-import type { Change } from "./history.ts";
+import type { StoreChange } from "./history.ts";
 import { kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
 import { lineOf } from "./record.ts";
 import { recover } from "./recovery.ts";
@@ -45,9 +45,9 @@ function act(store: Store, step: Act): void {
         l3vni(step.name, { vni: step.vni }, { finalizers: step.finalizer ? ["example.com/x"] : [] }),
       );
     case "edit":
-      return void store.update(vnis, ref, (held) => ({ ...held, spec: { vrf: "red", vni: step.vni } }));
+      return void store.update(vnis, ref, (stored) => ({ ...stored, spec: { vrf: "red", vni: step.vni } }));
     case "status":
-      return void store.update(vnis, ref, (held) => ({ ...held, status: { claims: claims(step.claim) } }), { half: "status" });
+      return void store.update(vnis, ref, (stored) => ({ ...stored, status: { claims: claims(step.claim) } }), { half: "status" });
     case "release":
       return void store.update(vnis, ref, withMetadata({ finalizers: [] }));
     case "delete":
@@ -61,7 +61,7 @@ function attempt(store: Store, step: Act): void {
   try {
     act(store, step);
   } catch (error) {
-    if (!(error instanceof ApiFault)) throw error;
+    if (!(error instanceof ApiError)) throw error;
   }
 }
 
@@ -74,7 +74,7 @@ const viewOf = (store: Store): View =>
       .map(({ object }) => [keyOf(object), object]),
   );
 
-function follow(view: View, { type, entry }: Change): void {
+function follow(view: View, { type, entry }: StoreChange): void {
   if (type === "DELETED") view.delete(keyOf(entry.object));
   else view.set(keyOf(entry.object), entry.object);
 }

@@ -1,16 +1,16 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../api/admission/value.ts";
-import type { Change } from "./history.ts";
+import type { StoreChange } from "./history.ts";
 import { configMap, faultOf, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
-import type { Ref, Store } from "./store.ts";
+import type { StoreKey, Store } from "./store.ts";
 
 const vnis = kindNamed("L3VNI");
 const maps = kindNamed("ConfigMap");
 const nodes = kindNamed("Node");
 const leases = kindNamed("Lease");
-const red: Ref = { name: "red", namespace: "default" };
+const red: StoreKey = { name: "red", namespace: "default" };
 
-const stored = (store: Store, ref: Ref = red) => store.get(vnis, ref).object;
+const stored = (store: Store, ref: StoreKey = red) => store.get(vnis, ref).object;
 const create = (store: Store, body: JsonObject) => store.create(vnis, "default", body).entry.object;
 const edit = (store: Store, change: (object: JsonObject) => JsonObject, half: "main" | "status" = "main") =>
   store.update(vnis, red, (held) => change({ ...held }), { half }).entry.object;
@@ -18,7 +18,9 @@ const finalized = { finalizers: ["example.com/hold"] };
 
 function changesOf(store: Store): string[] {
   const seen: string[] = [];
-  store.subscribe((kind, { type, entry }: Change) => seen.push(`${type} ${kind.kind} ${entry.object.metadata.name}@${entry.revision}`));
+  store.subscribe((kind, { type, entry }: StoreChange) =>
+    seen.push(`${type} ${kind.kind} ${entry.object.metadata.name}@${entry.revision}`),
+  );
   return seen;
 }
 
@@ -126,8 +128,8 @@ describe("update", () => {
       generation: 2,
       resourceVersion: "3",
     });
-    const labelled = edit(store, withMetadata({ labels: { a: "b" } }));
-    expect(labelled.metadata).toMatchObject({ generation: 2, resourceVersion: "4", labels: { a: "b" } });
+    const labeled = edit(store, withMetadata({ labels: { a: "b" } }));
+    expect(labeled.metadata).toMatchObject({ generation: 2, resourceVersion: "4", labels: { a: "b" } });
     expect(edit(store, (object) => object).metadata.resourceVersion).toBe("4");
     expect(store.revision).toBe(4);
   });

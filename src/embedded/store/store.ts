@@ -2,40 +2,40 @@ import { randomUUID } from "node:crypto";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { keyOf, type ObjectMeta } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
-import { decoded } from "../decoding.ts";
+import { decodeForKind } from "../decoding.ts";
 import { alreadyExists, forbidden, notFound, resourceName } from "../api-error.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
-import { checkReadable, prepareCreate, prepareUpdate, type Half } from "./admission.ts";
+import { checkReadable, prepareCreate, prepareUpdate, type ObjectPart } from "./admission.ts";
 import { Collection } from "./collection.ts";
 import { deletionFinalizers, type PropagationPolicy } from "./deletion.ts";
-import type { Declaration, Source } from "./declaration.ts";
-import { Entry } from "./entry.ts";
-import type { Change } from "./history.ts";
+import type { Declaration, ManifestSource } from "./declaration.ts";
+import { StoreEntry } from "./entry.ts";
+import type { StoreChange } from "./history.ts";
 import { same, textAt, without } from "./json.ts";
 import { finalizerWarnings } from "./metadata-rules.ts";
 import { checkPreconditions, checkUid } from "./preconditions.ts";
 import { generateName } from "./syntax.ts";
 import { checkContentUndeclared, checkUndeclared } from "./protection.ts";
 
-export interface Ref {
+export interface StoreKey {
   readonly name: string;
   readonly namespace?: string;
 }
 
 /** One change, for the disk. */
-export interface LedgerEntry {
+export interface ChangeLogEntry {
   readonly revision: number;
   readonly resource: string;
   readonly key: string;
   /** Undefined when the object is gone. */
-  readonly entry: Entry | undefined;
+  readonly entry: StoreEntry | undefined;
   /** Null when the object's file is gone; undefined when nothing changed about it. */
   readonly declaration: Declaration | null | undefined;
 }
 
 /** Where changes are written before they count. Throws an ApiFault when they cannot be. */
-export interface Ledger {
-  append(change: LedgerEntry): void;
+export interface ChangeLog {
+  append(change: ChangeLogEntry): void;
 }
 
 /** What was there when the process last ended. */
@@ -46,7 +46,7 @@ export interface Restored {
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
-export interface WriteOptions {
+export interface StoreWriteOptions {
   readonly dryRun?: boolean;
   /** What becomes of fields that the kind does not have. */
   readonly fieldValidation?: FieldValidation;
@@ -54,13 +54,13 @@ export interface WriteOptions {
   readonly declaration?: Declaration | null;
 }
 
-export interface UpdateOptions extends WriteOptions {
-  readonly half?: Half;
+export interface UpdateOptions extends StoreWriteOptions {
+  readonly half?: ObjectPart;
   /** A patch finds the object it changes; anything else brings it whole, and may create it. */
   readonly patch?: boolean;
 }
 
-export interface DeleteOptions {
+export interface StoreDeleteOptions {
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly propagationPolicy?: PropagationPolicy;
@@ -69,13 +69,13 @@ export interface DeleteOptions {
   readonly undeclared?: boolean;
 }
 
-export interface Outcome {
-  readonly entry: Entry;
+export interface StoreResult {
+  readonly entry: StoreEntry;
   readonly created: boolean;
   readonly warnings: readonly string[];
 }
 
-type Listener = (kind: ServedKind, change: Change) => void;
+type Listener = (kind: ServedKind, change: StoreChange) => void;
 
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
@@ -89,11 +89,11 @@ export class Store {
   readonly #declarations = new Map<string, Declaration>();
   readonly #listeners = new Set<Listener>();
   readonly #onFault: (error: unknown) => void;
-  readonly #ledger: Ledger | undefined;
+  readonly #ledger: ChangeLog | undefined;
   #revision: number;
 
   /** `onFault` is told what a listener throws. */
-  constructor(kinds: readonly ServedKind[], options: { ledger?: Ledger; restored?: Restored; onFault?: (error: unknown) => void } = {}) {
+  constructor(kinds: readonly ServedKind[], options: { ledger?: ChangeLog; restored?: Restored; onFault?: (error: unknown) => void } = {}) {
     const { ledger, restored = { revision: 0, objects: [] }, onFault = () => {} } = options;
     this.#onFault = onFault;
     this.kinds = kinds;
@@ -101,7 +101,7 @@ export class Store {
     this.#revision = restored.revision;
     for (const kind of kinds) this.#collections.set(resourceName(kind), new Collection(kind, restored.revision));
     for (const { resource, object, declaration } of restored.objects) {
-      const entry = new Entry(object, Number(object.metadata.resourceVersion));
+      const entry = new StoreEntry(object, Number(object.metadata.resourceVersion));
       this.#collections.get(resource)?.restore(entry);
       if (declaration) this.#declarations.set(`${resource}/${keyOf(object)}`, declaration);
     }
@@ -122,23 +122,23 @@ export class Store {
     return collection;
   }
 
-  find(kind: ServedKind, ref: Ref): Entry | undefined {
+  find(kind: ServedKind, ref: StoreKey): StoreEntry | undefined {
     return this.collection(kind).get(keyOf({ metadata: ref }));
   }
 
-  get(kind: ServedKind, ref: Ref): Entry {
+  get(kind: ServedKind, ref: StoreKey): StoreEntry {
     const entry = this.find(kind, ref);
     if (!entry) throw notFound(kind, ref.name);
     return entry;
   }
 
   /** What the object's file says, where it stands in one. */
-  declarationOf(kind: ServedKind, ref: Ref): Declaration | undefined {
+  declarationOf(kind: ServedKind, ref: StoreKey): Declaration | undefined {
     return this.#declarations.get(`${resourceName(kind)}/${keyOf({ metadata: ref })}`);
   }
 
   /** Every object that stands in a file. */
-  *declared(): Generator<{ kind: ServedKind; entry: Entry; declaration: Declaration }> {
+  *declared(): Generator<{ kind: ServedKind; entry: StoreEntry; declaration: Declaration }> {
     for (const collection of this.#collections.values()) {
       for (const entry of collection.list()) {
         const declaration = this.declarationOf(collection.kind, entry.object.metadata);
@@ -148,7 +148,7 @@ export class Store {
   }
 
   /** Everything there is, as the ledger would have it. */
-  snapshot(): LedgerEntry[] {
+  snapshot(): ChangeLogEntry[] {
     return [...this.#collections].flatMap(([resource, collection]) =>
       collection.list().map((entry) => {
         const key = keyOf(entry.object);
@@ -158,70 +158,75 @@ export class Store {
   }
 
   /** The manifest stands elsewhere now. Not worth the disk: every start reads the files anyway. */
-  moved(kind: ServedKind, ref: Ref, source: Source): void {
+  moved(kind: ServedKind, ref: StoreKey, source: ManifestSource): void {
     const declaration = this.declarationOf(kind, ref);
     if (declaration) this.#declarations.set(`${resourceName(kind)}/${keyOf({ metadata: ref })}`, { ...declaration, source });
   }
 
   /** Told of every change in its tick; must not throw and must not write. */
-  subscribe(listener: (kind: ServedKind, change: Change) => void): () => void {
+  subscribe(listener: (kind: ServedKind, change: StoreChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  create(kind: ServedKind, namespace: string | undefined, body: JsonObject, options: WriteOptions = {}): Outcome {
-    return decoded(kind, body, options, (warn) => {
+  create(kind: ServedKind, namespace: string | undefined, body: JsonObject, options: StoreWriteOptions = {}): StoreResult {
+    return decodeForKind(kind, body, options, (warn) => {
       if (kind.scope === "Namespaced") this.#checkNamespace(kind, namespace ?? "", body);
       const fresh = { namespace, uid: randomUUID(), now: metaTime(new Date()), generateName };
       const { object, unknownFields } = prepareCreate(kind, body, fresh);
       const warnings = [...warn(unknownFields), ...finalizerWarnings(object.metadata, undefined, kind)];
       const twin = this.find(kind, object.metadata);
       if (twin) throw alreadyExists(kind, object.metadata, twin.object.metadata.deletionTimestamp !== undefined).warning(warnings);
-      if (options.dryRun) return { entry: new Entry(object, this.#revision), created: true, warnings };
+      if (options.dryRun) return { entry: new StoreEntry(object, this.#revision), created: true, warnings };
       return { entry: this.#commit(kind, "ADDED", object, undefined, options.declaration), created: true, warnings };
     });
   }
 
   /** Replaces an object by what `make` makes of it. */
-  update(kind: ServedKind, ref: Ref, make: (held: StoredObject | undefined) => JsonObject, options: UpdateOptions = {}): Outcome {
-    const held = this.find(kind, ref);
-    if (!held && options.patch) throw notFound(kind, ref.name);
-    const body = make(held?.object);
-    return decoded(kind, body, options, (warn) => {
-      if (!held && !kind.rules.createOnUpdate) throw notFound(kind, ref.name);
-      if (!options.patch) checkUid(kind, body, held?.object.metadata ?? ref);
-      if (!held) return this.create(kind, ref.namespace, withoutResourceVersion(body), options);
-      const { object, unknownFields } = prepareUpdate(kind, body, held.object, options.half ?? "main");
-      const recommended = options.half === "status" ? [] : finalizerWarnings(object.metadata, held.object.metadata, kind);
+  update(
+    kind: ServedKind,
+    ref: StoreKey,
+    make: (stored: StoredObject | undefined) => JsonObject,
+    options: UpdateOptions = {},
+  ): StoreResult {
+    const stored = this.find(kind, ref);
+    if (!stored && options.patch) throw notFound(kind, ref.name);
+    const body = make(stored?.object);
+    return decodeForKind(kind, body, options, (warn) => {
+      if (!stored && !kind.rules.createOnUpdate) throw notFound(kind, ref.name);
+      if (!options.patch) checkUid(kind, body, stored?.object.metadata ?? ref);
+      if (!stored) return this.create(kind, ref.namespace, withoutResourceVersion(body), options);
+      const { object, unknownFields } = prepareUpdate(kind, body, stored.object, options.half ?? "main");
+      const recommended = options.half === "status" ? [] : finalizerWarnings(object.metadata, stored.object.metadata, kind);
       const warnings = [...warn(unknownFields), ...recommended];
-      return { entry: this.#replace(kind, object, held, options), created: false, warnings };
+      return { entry: this.#replace(kind, object, stored, options), created: false, warnings };
     });
   }
 
-  #replace(kind: ServedKind, object: StoredObject, held: Entry, { dryRun, declaration }: UpdateOptions): Entry {
-    if (dryRun) return new Entry(object, held.revision);
+  #replace(kind: ServedKind, object: StoredObject, stored: StoreEntry, { dryRun, declaration }: UpdateOptions): StoreEntry {
+    if (dryRun) return new StoreEntry(object, stored.revision);
     if (isFinished(kind, object.metadata)) {
-      this.#commit(kind, "DELETED", object, held, declaration);
+      this.#commit(kind, "DELETED", object, stored, declaration);
       // The answer is the object as it was written, not as it was last seen by the watchers.
-      return new Entry(object, held.revision);
+      return new StoreEntry(object, stored.revision);
     }
-    if (!same(object, held.object)) return this.#commit(kind, "MODIFIED", object, held, declaration);
-    if (declaration !== undefined) this.#declare(kind, held, declaration);
-    return held;
+    if (!same(object, stored.object)) return this.#commit(kind, "MODIFIED", object, stored, declaration);
+    if (declaration !== undefined) this.#declare(kind, stored, declaration);
+    return stored;
   }
 
   /** Removes an object, or marks it for removal while finalizers hold it. */
-  delete(kind: ServedKind, ref: Ref, options: DeleteOptions = {}): { entry: Entry; deleted: boolean } {
-    const held = this.get(kind, ref);
-    checkPreconditions(kind, held.object.metadata, options);
+  delete(kind: ServedKind, ref: StoreKey, options: StoreDeleteOptions = {}): { entry: StoreEntry; deleted: boolean } {
+    const stored = this.get(kind, ref);
+    checkPreconditions(kind, stored.object.metadata, options);
     if (!options.undeclared) checkUndeclared(this, kind, ref);
-    if (isNamespace(kind)) return this.#deleteNamespace(kind, held, options);
+    if (isNamespace(kind)) return this.#deleteNamespace(kind, stored, options);
 
-    const current = held.object.metadata;
+    const current = stored.object.metadata;
     const finalizers = deletionFinalizers(current.finalizers ?? [], kind.rules.orphansDependents, options.propagationPolicy);
     if (finalizers.length === 0) {
-      if (options.dryRun) return { entry: held, deleted: true };
-      return { entry: this.#commit(kind, "DELETED", held.object, held, null), deleted: true };
+      if (options.dryRun) return { entry: stored, deleted: true };
+      return { entry: this.#commit(kind, "DELETED", stored.object, stored, null), deleted: true };
     }
     const metadata: ObjectMeta = {
       ...current,
@@ -230,54 +235,54 @@ export class Store {
       deletionGracePeriodSeconds: 0,
       finalizers,
     };
-    return { entry: this.#mark({ ...held.object, metadata }, kind, held, options), deleted: false };
+    return { entry: this.#mark({ ...stored.object, metadata }, kind, stored, options), deleted: false };
   }
 
   /** Removes a namespace that has nothing in it any more. */
-  finishNamespace(kind: ServedKind, held: Entry): void {
-    this.#commit(kind, "DELETED", held.object, held, null);
+  finishNamespace(kind: ServedKind, stored: StoreEntry): void {
+    this.#commit(kind, "DELETED", stored.object, stored, null);
   }
 
-  #deleteNamespace(kind: ServedKind, held: Entry, options: DeleteOptions): { entry: Entry; deleted: boolean } {
-    const { name, deletionTimestamp } = held.object.metadata;
+  #deleteNamespace(kind: ServedKind, stored: StoreEntry, options: StoreDeleteOptions): { entry: StoreEntry; deleted: boolean } {
+    const { name, deletionTimestamp } = stored.object.metadata;
     if (IMMORTAL.has(name)) throw forbidden(kind, name, "this namespace may not be deleted");
-    if (deletionTimestamp) return { entry: held, deleted: false };
+    if (deletionTimestamp) return { entry: stored, deleted: false };
     if (!options.undeclared) checkContentUndeclared(this, kind, name);
-    const metadata = { ...held.object.metadata, deletionTimestamp: metaTime(new Date()) };
-    const status = { ...(isObject(held.object["status"]) ? held.object["status"] : {}), phase: "Terminating" };
-    return { entry: this.#mark({ ...held.object, metadata, status }, kind, held, options), deleted: false };
+    const metadata = { ...stored.object.metadata, deletionTimestamp: metaTime(new Date()) };
+    const status = { ...(isObject(stored.object["status"]) ? stored.object["status"] : {}), phase: "Terminating" };
+    return { entry: this.#mark({ ...stored.object, metadata, status }, kind, stored, options), deleted: false };
   }
 
-  #mark(object: StoredObject, kind: ServedKind, held: Entry, { dryRun }: DeleteOptions): Entry {
-    if (same(object, held.object)) return held;
-    return dryRun ? new Entry(object, held.revision) : this.#commit(kind, "MODIFIED", object, held, null);
+  #mark(object: StoredObject, kind: ServedKind, stored: StoreEntry, { dryRun }: StoreDeleteOptions): StoreEntry {
+    if (same(object, stored.object)) return stored;
+    return dryRun ? new StoreEntry(object, stored.revision) : this.#commit(kind, "MODIFIED", object, stored, null);
   }
 
   /** On disk, in memory, told. */
   #commit(
     kind: ServedKind,
-    type: Change["type"],
+    type: StoreChange["type"],
     object: StoredObject,
-    previous: Entry | undefined,
+    previous: StoreEntry | undefined,
     declaration: Declaration | null | undefined,
-  ): Entry {
+  ): StoreEntry {
     const revision = this.#revision + 1;
     const collection = this.collection(kind);
     const metadata = { ...object.metadata, resourceVersion: String(revision) };
-    const entry = new Entry({ ...object, metadata }, revision);
+    const entry = new StoreEntry({ ...object, metadata }, revision);
     const key = keyOf(object);
     const resource = resourceName(kind);
     this.#ledger?.append({ revision, resource, key, entry: type === "DELETED" ? undefined : entry, declaration });
     this.#revision = revision;
     this.#remember(`${resource}/${key}`, declaration);
-    const change: Change = { type, entry, ...(previous && { previous }) };
+    const change: StoreChange = { type, entry, ...(previous && { previous }) };
     collection.apply(change);
     for (const listener of this.#listeners) this.#tell(listener, kind, change);
     return entry;
   }
 
   /** The change is made: whoever made it must not hear of a listener's trouble. */
-  #tell(listener: Listener, kind: ServedKind, change: Change): void {
+  #tell(listener: Listener, kind: ServedKind, change: StoreChange): void {
     try {
       listener(kind, change);
     } catch (error) {
@@ -286,7 +291,7 @@ export class Store {
   }
 
   /** The file of an object changed, and the object did not. */
-  #declare(kind: ServedKind, entry: Entry, declaration: Declaration | null): void {
+  #declare(kind: ServedKind, entry: StoreEntry, declaration: Declaration | null): void {
     const resource = resourceName(kind);
     const key = keyOf(entry.object);
     this.#ledger?.append({ revision: entry.revision, resource, key, entry, declaration });

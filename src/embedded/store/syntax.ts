@@ -20,10 +20,10 @@ function mismatch(rule: string, pattern: string, ...examples: string[]): string 
   return `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${pattern}')`;
 }
 
-export function subdomainComplaints(text: string, unit: "characters" | "bytes" = "characters"): string[] {
-  const complaints = Buffer.byteLength(text) > 253 ? [tooLong(253, unit)] : [];
+export function subdomainProblems(text: string, unit: "characters" | "bytes" = "characters"): string[] {
+  const problems = Buffer.byteLength(text) > 253 ? [tooLong(253, unit)] : [];
   if (!subdomainPattern.test(text)) {
-    complaints.push(
+    problems.push(
       mismatch(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
         subdomain,
@@ -31,14 +31,14 @@ export function subdomainComplaints(text: string, unit: "characters" | "bytes" =
       ),
     );
   }
-  return complaints;
+  return problems;
 }
 
-export function labelComplaints(text: string): string[] {
-  const complaints = Buffer.byteLength(text) > 63 ? [tooLong(63, "characters")] : [];
-  if (labelPattern.test(text)) return complaints;
+export function labelProblems(text: string): string[] {
+  const problems = Buffer.byteLength(text) > 63 ? [tooLong(63, "characters")] : [];
+  if (labelPattern.test(text)) return problems;
   const dots = subdomainPattern.test(text);
-  complaints.push(
+  problems.push(
     dots
       ? "must not contain dots"
       : mismatch(
@@ -48,7 +48,7 @@ export function labelComplaints(text: string): string[] {
           "123-abc",
         ),
   );
-  return complaints;
+  return problems;
 }
 
 const qualifiedRule = mismatch(
@@ -60,24 +60,24 @@ const qualifiedRule = mismatch(
 );
 
 /** A label key, an annotation key or a finalizer: a name, with or without a domain before it. */
-export function qualifiedNameComplaints(text: string): string[] {
+export function qualifiedNameProblems(text: string): string[] {
   const parts = text.split("/");
   if (parts.length > 2)
     return [`a valid label key ${qualifiedRule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   const [prefix, name = ""] = parts.length === 2 ? parts : [undefined, parts[0]];
-  const complaints: string[] = [];
-  if (prefix === "") complaints.push("prefix part must be non-empty");
-  else if (prefix !== undefined) complaints.push(...subdomainComplaints(prefix, "bytes").map((complaint) => `prefix part ${complaint}`));
-  if (name === "") complaints.push("name part must be non-empty");
-  else if (Buffer.byteLength(name) > 63) complaints.push(`name part ${tooLong(63, "bytes")}`);
-  if (!wordPattern.test(name)) complaints.push(`name part ${qualifiedRule}`);
-  return complaints;
+  const problems: string[] = [];
+  if (prefix === "") problems.push("prefix part must be non-empty");
+  else if (prefix !== undefined) problems.push(...subdomainProblems(prefix, "bytes").map((problem) => `prefix part ${problem}`));
+  if (name === "") problems.push("name part must be non-empty");
+  else if (Buffer.byteLength(name) > 63) problems.push(`name part ${tooLong(63, "bytes")}`);
+  if (!wordPattern.test(name)) problems.push(`name part ${qualifiedRule}`);
+  return problems;
 }
 
-export function labelValueComplaints(text: string): string[] {
-  const complaints = Buffer.byteLength(text) > 63 ? [tooLong(63, "bytes")] : [];
+export function labelValueProblems(text: string): string[] {
+  const problems = Buffer.byteLength(text) > 63 ? [tooLong(63, "bytes")] : [];
   if (!valuePattern.test(text)) {
-    complaints.push(
+    problems.push(
       mismatch(
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
         value,
@@ -87,7 +87,7 @@ export function labelValueComplaints(text: string): string[] {
       ),
     );
   }
-  return complaints;
+  return problems;
 }
 
 const SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789";

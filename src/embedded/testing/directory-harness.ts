@@ -3,22 +3,22 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { ManifestDirectory, type KnownObject, type Progress } from "../directory/directory.ts";
-import { Doorbell, type Ring } from "../directory/directory-watcher.ts";
-import { ObjectsInMemory, texts } from "./memory-store.ts";
+import { ManifestDirectory, type KnownObject, type ScanProgress } from "../directory/directory.ts";
+import { DirectoryWatcher, type ChangeCallback } from "../directory/directory-watcher.ts";
+import { MemoryStore, texts } from "./memory-store.ts";
 
 /** Hears only what a test rings. */
-class HandBell extends Doorbell {
+class HandBell extends DirectoryWatcher {
   override watchDirectory(): void {}
   override watchFile(): void {}
 }
 
 /** For tests: a real directory, under fake time; nothing is heard of it but what a test rings. */
-export class Stage {
+export class DirectoryHarness {
   readonly parent = mkdtempSync(join(tmpdir(), "plumbline-files-"));
   readonly root = join(this.parent, "manifests");
-  readonly sink = new ObjectsInMemory();
-  ring: Ring = () => {};
+  readonly sink = new MemoryStore();
+  ring: ChangeCallback = () => {};
   #directory: ManifestDirectory | undefined;
   #stop: () => Promise<void> = async () => {};
 
@@ -34,10 +34,10 @@ export class Stage {
   }
 
   /** Reads what is there, without following it. */
-  async open(known: readonly KnownObject[] = [], onProgress?: (progress: Progress) => void): Promise<void> {
+  async open(known: readonly KnownObject[] = [], onProgress?: (progress: ScanProgress) => void): Promise<void> {
     const { root, sink } = this;
-    const doorbell = (root: string, ring: Ring) => new HandBell(root, (this.ring = ring));
-    this.#directory = new ManifestDirectory({ root, sink, known, log: createLog({ level: "silent" }), doorbell });
+    const watcher = (root: string, ring: ChangeCallback) => new HandBell(root, (this.ring = ring));
+    this.#directory = new ManifestDirectory({ root, sink, known, log: createLog({ level: "silent" }), doorbell: watcher });
     await this.#directory.load(new AbortController().signal, onProgress);
   }
 

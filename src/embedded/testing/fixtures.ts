@@ -2,10 +2,10 @@
 import type { JsonObject } from "../../api/admission/value.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { ApiFault } from "../api-error.ts";
+import { ApiError } from "../api-error.ts";
 import { CORE_KINDS } from "../kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../kinds/served-kind.ts";
-import { Store, type Ledger } from "../store/store.ts";
+import { Store, type ChangeLog } from "../store/store.ts";
 
 const kinds = [...CORE_KINDS, customKind(L3VNI), customKind(RouterNodeConfigurationStatus)];
 
@@ -16,7 +16,7 @@ export function kindNamed(name: string): ServedKind {
 }
 
 /** A store with the namespace `default`. */
-export function newStore(ledger?: Ledger, onFault?: (error: unknown) => void): Store {
+export function newStore(ledger?: ChangeLog, onFault?: (error: unknown) => void): Store {
   const store = new Store(kinds, { ...(ledger && { ledger }), ...(onFault && { onFault }) });
   store.create(kindNamed("Namespace"), undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } });
   return store;
@@ -45,7 +45,7 @@ export function faultOf(operation: () => unknown): { code: number; reason: strin
   try {
     operation();
   } catch (error) {
-    if (error instanceof ApiFault) return { code: error.code, reason: error.reason, message: error.message };
+    if (error instanceof ApiError) return { code: error.code, reason: error.reason, message: error.message };
     throw error;
   }
   throw new Error("it was not refused");

@@ -1,26 +1,26 @@
 import { keyOf, type KubeObject } from "../../api/kind.ts";
-import type { Source } from "../store/declaration.ts";
+import type { ManifestSource } from "../store/declaration.ts";
 import { problemText, type Problem } from "../directory/problems.ts";
-import type { Complaint, Identity, ManifestSink } from "../directory/target.ts";
+import type { ManifestError, ObjectIdentity, ManifestTarget } from "../directory/target.ts";
 
 /** For tests: takes objects as a store would, and tells what happened. */
-export class ObjectsInMemory implements ManifestSink {
-  readonly held = new Map<string, { object: KubeObject; source: Source }>();
+export class MemoryStore implements ManifestTarget {
+  readonly held = new Map<string, { object: KubeObject; source: ManifestSource }>();
   /** `apply a`, `move a to b.yaml:1`, `remove a`, since this was last emptied. */
   readonly happened: string[] = [];
   /** Thrown by every call while it is there. */
   broken: Error | undefined;
 
-  identify(object: KubeObject): Identity | Complaint {
+  identify(object: KubeObject): ObjectIdentity | ManifestError {
     const { kind = "" } = object;
     if (kind === "Unknown") return { field: "kind", level: "error", message: "there is no kind Unknown" };
     const key = `${kind.toLowerCase()}/${keyOf(object)}`;
     return { key, name: `${kind} ${keyOf(object)}` };
   }
 
-  apply(object: KubeObject, source: Source): readonly Complaint[] {
+  apply(object: KubeObject, source: ManifestSource): readonly ManifestError[] {
     if (this.broken) throw this.broken;
-    const { key } = this.identify(object) as Identity;
+    const { key } = this.identify(object) as ObjectIdentity;
     const { spec } = object as { spec?: { bad?: string; odd?: string } };
     this.happened.push(`apply ${object.metadata.name}`);
     if (spec?.bad !== undefined) return [{ field: "spec.bad", level: "error", message: `spec.bad: ${spec.bad}` }];
@@ -28,7 +28,7 @@ export class ObjectsInMemory implements ManifestSink {
     return spec?.odd === undefined ? [] : [{ field: "spec.odd", level: "warning", message: 'unknown field "spec.odd"' }];
   }
 
-  moved(key: string, source: Source): void {
+  moved(key: string, source: ManifestSource): void {
     if (this.broken) throw this.broken;
     const held = this.held.get(key);
     if (held) this.held.set(key, { ...held, source });
@@ -51,7 +51,7 @@ export class ObjectsInMemory implements ManifestSink {
 }
 
 /** The text of a manifest. */
-export function thing(name: string, value: string | number = 1, more = ""): string {
+export function testManifest(name: string, value: string | number = 1, more = ""): string {
   return `apiVersion: test/v1\nkind: Thing\nmetadata:\n  name: ${name}\nspec:\n  value: ${value}\n${more}`;
 }
 

@@ -1,8 +1,8 @@
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import { explainer, type Explainer, type Need, type Standing, type Thing } from "../../api/health.ts";
-import { peerTrouble } from "./peer.ts";
-import { unreadiness } from "./readiness.ts";
-import { troubles } from "./troubles.ts";
+import { explainer, type Explainer, type Dependency, type HealthStatement, type Component } from "../../api/health.ts";
+import { peerProblem } from "./peer.ts";
+import { readinessProblems } from "./readiness.ts";
+import { policyProblems } from "./troubles.ts";
 import { waiting } from "./waiting.ts";
 
 /** What failover policies say to the cause graph. */
@@ -10,14 +10,14 @@ export function edges(): readonly Explainer[] {
   return [policies];
 }
 
-const policies = explainer(FailoverPolicy, function* (policy): Iterable<Standing> {
+const policies = explainer(FailoverPolicy, function* (policy): Iterable<HealthStatement> {
   const { metadata, status = {} } = policy;
-  const thing: Thing = { kind: "FailoverPolicy", namespace: metadata.namespace ?? "", name: metadata.name };
-  const controller: Need = { thing: { kind: "Controller", name: "plumbline" } };
+  const component: Component = { kind: "FailoverPolicy", namespace: metadata.namespace ?? "", name: metadata.name };
+  const controller: Dependency = { thing: { kind: "Controller", name: "plumbline" } };
   const conditions = new Map((status.conditions ?? []).map((condition) => [condition.type, condition]));
   const error = conditions.get("Error");
-  const wrong = error?.status === "True" ? troubles(policy, error) : unreadiness(policy);
-  const found = [...wrong, ...waiting(policy), ...peerTrouble(policy)];
+  const wrong = error?.status === "True" ? policyProblems(policy, error) : readinessProblems(policy);
+  const found = [...wrong, ...waiting(policy), ...peerProblem(policy)];
   for (const { about } of found) yield* about;
 
   const worst = found.find(({ word }) => word.ownFault) ?? found[0];
@@ -25,11 +25,11 @@ const policies = explainer(FailoverPolicy, function* (policy): Iterable<Standing
   const since = conditions.get(error?.status === "True" ? "Error" : isUnready ? "Ready" : "Complete")?.lastTransitionTime;
   const isThere = conditions.get("Complete")?.status === "True" || status.currentState === policy.spec.desiredState;
   yield {
-    thing,
+    thing: component,
     domain: "failover",
     health: !worst ? "Healthy" : isThere || error?.status !== "True" ? "Degraded" : "Down",
     ...(worst ? { ...worst.word, ...(since !== undefined && { since }) } : healthyWord(status.summary)),
-    needs: [controller, ...found.flatMap(({ about }) => about.slice(0, 1).map((one): Need => ({ thing: one.thing })))],
+    needs: [controller, ...found.flatMap(({ about }) => about.slice(0, 1).map((one): Dependency => ({ thing: one.thing })))],
   };
 });
 

@@ -1,18 +1,19 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import type { Standing, Thing } from "../../api/health.ts";
-import type { Trouble } from "../explaining/trouble.ts";
+import type { HealthStatement, Component } from "../../api/health.ts";
+import type { PolicyProblem } from "./trouble.ts";
 
-/** The other site: it cannot be asked, has no such policy, or does not let go. */
-export function peerTrouble({ metadata, spec, status = {} }: FailoverPolicy): Trouble[] {
+/** Problems of the other site: it cannot be read, has no such policy, or does not release. */
+export function peerProblem({ metadata, spec, status = {} }: FailoverPolicy): PolicyProblem[] {
   const { peer, transition } = status;
-  if (!spec.peer || !peer) return [];
+  // What is wrong with this policy itself is its Error.
+  if (!spec.peer || !peer || peer.field !== undefined) return [];
   const { namespace = "", name } = metadata;
-  const own: Thing = { kind: "FailoverPolicy", namespace, name };
-  const thing: Thing = { kind: "Site", namespace, name: spec.peer.kubeconfigSecret.name };
+  const own: Component = { kind: "FailoverPolicy", namespace, name };
+  const component: Component = { kind: "Site", namespace, name: spec.peer.kubeconfigSecret.name };
   const waits = transition?.steps.find(({ name: step, state }) => step === "TakeToken" && state !== "Done")?.waitingFor;
   const since = waits?.since;
-  const about = (reason: string, message: string, text: string): Standing => ({
-    thing,
+  const about = (reason: string, message: string, text: string): HealthStatement => ({
+    thing: component,
     domain: "failover",
     // As long as nothing is to be taken over, it is only not known what the other site does.
     health: waits ? "Down" : "Unknown",
@@ -21,14 +22,14 @@ export function peerTrouble({ metadata, spec, status = {} }: FailoverPolicy): Tr
     ...(since !== undefined && { since }),
     remedy: { text, change: { thing: own, field: "spec.peer" }, command: `plumbline failover plan ${name} -n ${namespace}` },
   });
-  const trouble = (standing: Standing): Trouble[] => [
-    { word: { reason: standing.reason ?? "", message: waits?.message ?? standing.message ?? "" }, about: [standing] },
+  const problem = (statement: HealthStatement): PolicyProblem[] => [
+    { word: { reason: statement.reason ?? "", message: waits?.message ?? statement.message ?? "" }, about: [statement] },
   ];
   if (!peer.reachable) {
-    const text = `see whether the other site runs and Secret ${spec.peer.kubeconfigSecret.name} leads to it; if it is known not to write any more, set spec.force`;
-    return trouble(about("PeerUnreachable", `The other site cannot be asked: ${peer.message ?? ""}`, text));
+    const text = `check that the other site runs and that Secret ${spec.peer.kubeconfigSecret.name} points to it; if the other site has stopped writing, set spec.force`;
+    return problem(about("PeerUnreachable", `Cannot read the other site: ${peer.message ?? ""}`, text));
   }
-  if (peer.desiredState === undefined) return trouble(about("PeerMissing", peer.message ?? "", "create the policy at the other site"));
+  if (peer.desiredState === undefined) return problem(about("PeerMissing", peer.message ?? "", "create the policy at the other site"));
   if (!waits || peer.desiredState !== "primary") return [];
-  return trouble(about("PeerWantsPrimary", waits.message, "set desiredState secondary in the policy at the other site"));
+  return problem(about("PeerWantsPrimary", waits.message, "set desiredState secondary in the policy at the other site"));
 }

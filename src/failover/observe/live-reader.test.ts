@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { answer, says, ScriptedServer, type Step } from "../../kube/testing/scripted-server.ts";
-import { lookLive } from "./live-reader.ts";
-import { needsOf } from "./watched-kinds.ts";
+import { answer, statusError, ScriptedServer, type ScriptedStep } from "../../kube/testing/scripted-server.ts";
+import { readLive } from "./live-reader.ts";
+import { watchedKindsOf } from "./watched-kinds.ts";
 import type { Managed } from "./observed.ts";
 import { ServedKinds } from "./served-kinds.ts";
 
@@ -14,18 +14,18 @@ const list = (...names: string[]) =>
 const missing = (name: string) => answer(404, { kind: "Status", code: 404, reason: "NotFound", details: { name } });
 
 /** Looks at a server that answers these paths, and others with nothing. */
-async function looked(resources: readonly Managed[], answers: Record<string, Step>) {
-  const serve: Step = (response, received) => (answers[received.path] ?? list())(response, received);
+async function looked(resources: readonly Managed[], answers: Record<string, ScriptedStep>) {
+  const serve: ScriptedStep = (response, received) => (answers[received.path] ?? list())(response, received);
   const server = await ScriptedServer.start([serve]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
   const served = new ServedKinds(client);
-  const sight = await lookLive(client, served, needsOf(resources), signal);
+  const reader = await readLive(client, served, watchedKindsOf(resources), signal);
   client.close();
   await server[Symbol.asyncDispose]();
-  return { sight, served, paths: server.received.map(({ path }) => path) };
+  return { sight: reader, served, paths: server.received.map(({ path }) => path) };
 }
 
-const noPage: Step = (response) => response.writeHead(404).end("404 page not found");
+const noPage: ScriptedStep = (response) => response.writeHead(404).end("404 page not found");
 const VIRTUAL = "/apis/networking.istio.io/v1/namespaces/shop/virtualservices";
 const ISTIO = {
   "/apis/networking.istio.io": answer(200, { versions: [{ version: "v1" }] }),
@@ -38,7 +38,7 @@ test("one object is asked for by its name, several with one list, and what is ar
   const answers = {
     [`${cron}/report`]: answer(200, { metadata: { name: "report" } }),
     [deployments]: list("web", "api", "other"),
-    "/apis/keda.sh": says(404, "NotFound"),
+    "/apis/keda.sh": statusError(404, "NotFound"),
   };
   const { sight, paths } = await looked(
     [managed("CronJob", "report"), managed("Deployment", "web"), managed("Deployment", "gone")],
@@ -64,12 +64,18 @@ test("one object is asked for by its name, several with one list, and what is ar
 test("an object that is missing is absent, and one that may not be read is not", async () => {
   const { sight } = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: missing("web") });
   expect(sight.object("VirtualService", "shop", "web")).toEqual({ absent: "object" });
-  const refused = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: says(403, "Forbidden", "you may not") });
+  const refused = await looked([managed("VirtualService", "web")], {
+    ...ISTIO,
+    [`${VIRTUAL}/web`]: statusError(403, "Forbidden", "you may not"),
+  });
   expect(refused.sight.object("VirtualService", "shop", "web")).toMatchObject({ code: "Forbidden" });
 });
 
-test("a server that fails tells nothing about what is there", async () => {
-  const { sight } = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: says(500, "InternalError", "no") });
+test("a failing server is an error, not an absent object", async () => {
+  const { sight } = await looked([managed("VirtualService", "web")], {
+    ...ISTIO,
+    [`${VIRTUAL}/web`]: statusError(500, "InternalError", "no"),
+  });
   expect(sight.object("VirtualService", "shop", "web")).toMatchObject({ code: "Unreachable" });
 });
 
@@ -88,7 +94,25 @@ test.each(["/api/v1/namespaces/shop/pods", "/apis/batch/v1/namespaces/shop/jobs"
   },
 );
 
-test("what nobody said would be needed is not taken for absent", async () => {
+test("an object that was not requested is not absent", async () => {
   const { sight } = await looked([managed("CronJob", "report")], {});
   expect(sight.all("VolumeAttachment", "")).toMatchObject({ code: "Failed" });
+});
+
+test("policies that are looked at together read a list once, and each its own objects", async () => {
+  const server = await ScriptedServer.start([list("web", "api")]);
+  const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
+  const served = new ServedKinds(client);
+  const looks = new Map();
+  await Promise.all(
+    ["report", "cleanup"].map((name) => readLive(client, served, watchedKindsOf([managed("CronJob", name)]), signal, looks)),
+  );
+  client.close();
+  await server[Symbol.asyncDispose]();
+  expect(server.received.map(({ path }) => path).toSorted()).toEqual([
+    "/api/v1/namespaces/shop/pods",
+    "/apis/batch/v1/namespaces/shop/cronjobs/cleanup",
+    "/apis/batch/v1/namespaces/shop/cronjobs/report",
+    "/apis/batch/v1/namespaces/shop/jobs",
+  ]);
 });

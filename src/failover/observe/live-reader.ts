@@ -1,29 +1,44 @@
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { lookError } from "./read-error.ts";
-import type { NeededKind, Needs } from "./watched-kinds.ts";
-import type { Look } from "./observed.ts";
+import { readError } from "./read-error.ts";
+import type { WatchedKind, WatchedKinds } from "./watched-kinds.ts";
+import type { ReadResult } from "./observed.ts";
 import { isExternal, type ServedKinds } from "./served-kinds.ts";
-import { type Sight, servedKind } from "./reader.ts";
+import { type ResourceReader, servedKind } from "./reader.ts";
 
-type Seen = Look<ReadonlyMap<string, KubeObject>>;
+type Seen = ReadResult<ReadonlyMap<string, KubeObject>>;
 
-/** Asks the API server itself, in as few requests as it takes: what is decided on this cannot be taken back. */
-export async function lookLive(client: KubeClient, served: ServedKinds, needs: Needs, signal: AbortSignal): Promise<Sight> {
+/** What was read for one policy, for others that are checked with it. */
+export type SharedLooks = Map<string, Promise<Seen>>;
+
+/**
+ * Asks the API server itself, in as few requests as it takes: what is decided on this cannot be taken back. With `shared`, nothing is read twice for
+ * policies that are looked at together.
+ */
+export async function readLive(
+  client: KubeClient,
+  served: ServedKinds,
+  needs: WatchedKinds,
+  signal: AbortSignal,
+  shared: SharedLooks = new Map(),
+): Promise<ResourceReader> {
   await served.ask([...needs.keys()].filter(isExternal), signal);
   const seen = new Map<string, Seen>();
   const places = [...needs].flatMap(([kind, namespaces]) => [...namespaces].map(([namespace, names]) => ({ kind, namespace, names })));
   await Promise.all(
     places.map(async ({ kind, namespace, names }) => {
       const version = servedKind(kind, served);
-      const there = "found" in version ? await look(client, version.found, namespace, names, signal) : version;
+      const there =
+        "found" in version
+          ? await once(shared, version.found, namespace, names, () => look(client, version.found, namespace, names, signal))
+          : version;
       if (isExternal(kind) && "found" in version && "absent" in there) served.doubt(kind);
       seen.set(placeOf(kind, namespace), there);
     }),
   );
-  const at = (kind: NeededKind, namespace: string): Seen =>
-    seen.get(placeOf(kind, namespace)) ?? { error: `${kind}s of ${namespace} were not looked at`, code: "Failed" };
+  const at = (kind: WatchedKind, namespace: string): Seen =>
+    seen.get(placeOf(kind, namespace)) ?? { error: `${kind}s of ${namespace}were not read`, code: "Failed" };
   return {
     object(kind, namespace, name) {
       const found = at(kind, namespace);
@@ -38,7 +53,24 @@ export async function lookLive(client: KubeClient, served: ServedKinds, needs: N
   };
 }
 
-function placeOf(kind: NeededKind, namespace: string): string {
+/** One object, or all of its kind in the namespace. */
+function once(
+  shared: SharedLooks,
+  { kind }: Kind,
+  namespace: string,
+  names: ReadonlySet<string>,
+  read: () => Promise<Seen>,
+): Promise<Seen> {
+  const [only] = names;
+  const key = names.size === 1 ? `${kind}/${namespace}/${only}` : `${kind}/${namespace}`;
+  const known = shared.get(key);
+  if (known) return known;
+  const reading = read();
+  shared.set(key, reading);
+  return reading;
+}
+
+function placeOf(kind: WatchedKind, namespace: string): string {
   return `${kind}/${namespace}`;
 }
 
@@ -50,10 +82,10 @@ async function look(client: KubeClient, kind: Kind, namespace: string, names: Re
     const { items } = await resource.list({ namespace, signal });
     return { found: new Map(items.map((object) => [object.metadata.name, object])) };
   } catch (error) {
-    if (!isKubeError(error, "NotFound")) return lookError(error, signal);
+    if (!isKubeError(error, "NotFound")) return readError(error, signal);
     // Of an object that is missing the server says the name; of a kind, that it knows no such page.
     if (error.details?.name === only && names.size === 1) return { found: new Map() };
     // Every server has the kinds of Kubernetes itself: this was another that answered, and pods that it does not know may still write.
-    return isExternal(kind.kind) ? { absent: "kind" } : lookError(error, signal);
+    return isExternal(kind.kind) ? { absent: "kind" } : readError(error, signal);
   }
 }

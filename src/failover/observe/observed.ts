@@ -34,9 +34,9 @@ export interface Managed {
 
 /**
  * What looking at something gave. `absent` is known: the cluster answered that there is none, or that it does not know the kind. `error` is not: it
- * may be there or not, and whoever depends on it waits.
+ * may be there or not, and steps that depend on it wait.
  */
-export type Look<T> =
+export type ReadResult<T> =
   | { readonly found: T }
   | { readonly absent: "object" | "kind" }
   | { readonly error: string; readonly code: "Forbidden" | "Unreachable" | "Failed" };
@@ -55,33 +55,33 @@ export interface ManagedObjects {
 }
 
 /** Everything that one pass over a policy knows. Plan is a function of this and nothing else. */
-export interface Observed {
+export interface ObservedPolicy {
   readonly policy: FailoverPolicy;
   /** What the policy names, in its order, each once. */
   readonly managed: readonly Managed[];
   /** Another policy that has an older claim on something of these, if there is one. */
   readonly contested: readonly { readonly resource: Managed; readonly holder: string }[];
-  look<K extends ManagedKind>(resource: Managed & { readonly kind: K }): Look<ManagedObjects[K]>;
+  look<K extends ManagedKind>(resource: Managed & { readonly kind: K }): ReadResult<ManagedObjects[K]>;
   /** All of a namespace, terminating ones too. */
-  pods(namespace: string): Look<readonly Pod[]>;
-  jobs(namespace: string): Look<readonly Job[]>;
-  claims(namespace: string): Look<readonly PersistentVolumeClaim[]>;
-  autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
-  scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
-  applicationSets(namespace: string): Look<readonly ApplicationSet[]>;
+  pods(namespace: string): ReadResult<readonly Pod[]>;
+  jobs(namespace: string): ReadResult<readonly Job[]>;
+  claims(namespace: string): ReadResult<readonly PersistentVolumeClaim[]>;
+  autoscalers(namespace: string): ReadResult<readonly HorizontalPodAutoscaler[]>;
+  scaledObjects(namespace: string): ReadResult<readonly ScaledObject[]>;
+  applicationSets(namespace: string): ReadResult<readonly ApplicationSet[]>;
   /** Those of groups are not named in the policy. */
-  replications(namespace: string): Look<readonly VolumeReplication[]>;
-  attachments(): Look<readonly VolumeAttachment[]>;
+  replications(namespace: string): ReadResult<readonly VolumeReplication[]>;
+  attachments(): ReadResult<readonly VolumeAttachment[]>;
   /** Those of other namespaces that the policy names, at least. */
-  namespaces(): Look<readonly Namespace[]>;
+  namespaces(): ReadResult<readonly Namespace[]>;
   /** Policies of this namespace need no consent of others. */
   readonly actsEverywhere?: boolean;
   /** Whether the policy may fence addresses at the storage; not known to everyone who plans. */
   readonly mayFence?: boolean;
-  replicationClasses(): Look<readonly VolumeReplicationClass[]>;
-  drivers(): Look<readonly CSIDriver[]>;
+  replicationClasses(): ReadResult<readonly VolumeReplicationClass[]>;
+  drivers(): ReadResult<readonly CSIDriver[]>;
   /** With `spec.fence`: all of them. */
-  networkFences(): Look<readonly NetworkFence[]>;
+  networkFences(): ReadResult<readonly NetworkFence[]>;
   /** The kind of a resource in the version that the cluster serves. */
   kindOf(kind: ManagedKind | "ScaledObject" | "NetworkFence"): Kind | undefined;
   /** A role that was applied from Git against a person's switch; `policy` asks for the person's. */

@@ -1,8 +1,8 @@
 import { isKubeError } from "../../kube/client/error.ts";
-import type { Look } from "./observed.ts";
+import type { ReadResult } from "./observed.ts";
 
-/** What a look gave that could not be taken. Being told to end is no finding. */
-export function lookError(error: unknown, signal: AbortSignal): Look<never> {
+/** The error of a failed read. An abort is not one. */
+export function readError(error: unknown, signal: AbortSignal): ReadResult<never> {
   if (signal.aborted || !isKubeError(error)) throw error;
   if (error.code === "Forbidden" || error.code === "Unauthorized") return { error: error.message, code: "Forbidden" };
   const isAway = isKubeError(error, "Unreachable", "Timeout", "TooManyRequests", "ServerError", "Certificate");

@@ -8,17 +8,17 @@ import { Pod } from "../../api/core/pod.ts";
 import { StatefulSet } from "../../api/core/stateful-set.ts";
 import { VolumeAttachment } from "../../api/core/volume-attachment.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { NO_NAMESPACE, type NeededKind } from "./watched-kinds.ts";
-import type { Look, Observed } from "./observed.ts";
+import { NO_NAMESPACE, type WatchedKind } from "./watched-kinds.ts";
+import type { ReadResult, ObservedPolicy } from "./observed.ts";
 import { type ExternalName, isExternal, type ServedKinds } from "./served-kinds.ts";
 
 /** What was looked at, however that was done. */
-export interface Sight {
-  object(kind: NeededKind, namespace: string, name: string): Look<KubeObject>;
-  all(kind: NeededKind, namespace: string): Look<readonly KubeObject[]>;
+export interface ResourceReader {
+  object(kind: WatchedKind, namespace: string, name: string): ReadResult<KubeObject>;
+  all(kind: WatchedKind, namespace: string): ReadResult<readonly KubeObject[]>;
 }
 
-const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
+const BUILT_IN: Record<Exclude<WatchedKind, ExternalName>, Kind> = {
   Deployment,
   StatefulSet,
   CronJob,
@@ -31,20 +31,23 @@ const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
 };
 
 /** The kind in the version that the cluster serves. */
-export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
+export function servedKind(kind: WatchedKind, served: ServedKinds): ReadResult<Kind> {
   return isExternal(kind) ? served.look(kind) : { found: BUILT_IN[kind] };
 }
 
 /** A policy and what was seen of its resources, as a plan is made on it. */
-export function observedThrough(
-  sight: Sight,
+export function observePolicy(
+  reader: ResourceReader,
   served: ServedKinds,
-  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "mayFence" | "now">,
-): Observed {
-  const all = <T>(kind: NeededKind, namespace: string) => sight.all(kind, namespace) as Look<readonly T[]>;
+  rest: Pick<
+    ObservedPolicy,
+    "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "mayFence" | "now"
+  >,
+): ObservedPolicy {
+  const all = <T>(kind: WatchedKind, namespace: string) => reader.all(kind, namespace) as ReadResult<readonly T[]>;
   return {
     ...rest,
-    look: ({ kind, namespace, name }) => sight.object(kind, namespace, name) as Look<never>,
+    look: ({ kind, namespace, name }) => reader.object(kind, namespace, name) as ReadResult<never>,
     pods: (namespace) => all("Pod", namespace),
     jobs: (namespace) => all("Job", namespace),
     claims: (namespace) => all("PersistentVolumeClaim", namespace),

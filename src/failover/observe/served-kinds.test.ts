@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { answer, holdTime, says, ScriptedServer, type Step } from "../../kube/testing/scripted-server.ts";
+import { answer, useFakeTime, statusError, ScriptedServer, type ScriptedStep } from "../../kube/testing/scripted-server.ts";
 import { ServedKinds } from "./served-kinds.ts";
 
 const { signal } = new AbortController();
@@ -9,10 +9,10 @@ afterEach(() => void vi.useRealTimers());
 
 /** A server of these groups: versions, best first, with their resources. */
 async function serverOf(groups: Record<string, Record<string, string[]>>) {
-  const serve: Step = (response, { path }) => {
+  const serve: ScriptedStep = (response, { path }) => {
     const [, , group = "", version] = path.split("/");
     const served = groups[group];
-    if (!served) return says(404, "NotFound")(response, { path } as never);
+    if (!served) return statusError(404, "NotFound")(response, { path } as never);
     const body =
       version === undefined
         ? { versions: Object.keys(served).map((each) => ({ version: each })) }
@@ -49,7 +49,7 @@ test("a group without the resource, and one that only other versions have, are n
 });
 
 test("what is there is asked once, what is missing every 30 s, and what was doubted at once", async () => {
-  holdTime();
+  useFakeTime();
   const { server, client, served, asked } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
   await served.ask(["ScaledObject", "VirtualService"], signal);
   expect(asked()).toHaveLength(3);
@@ -67,16 +67,33 @@ test("what is there is asked once, what is missing every 30 s, and what was doub
 });
 
 test("that asking failed is no absence, and it is asked again soon", async () => {
-  holdTime();
+  useFakeTime();
   const { server, client, served } = await serverOf({});
   expect(served.look("HelmRelease")).toMatchObject({ code: "Unreachable" });
-  server.follow(says(403, "Forbidden", "you may not"));
+  server.follow(statusError(403, "Forbidden", "you may not"));
   await served.ask(["HelmRelease"], signal);
   expect(served.look("HelmRelease")).toMatchObject({ error: expect.stringContaining("you may not"), code: "Forbidden" });
-  server.follow(says(404, "NotFound"));
+  server.follow(statusError(404, "NotFound"));
   vi.advanceTimersByTime(5_000);
   await served.ask(["HelmRelease"], signal);
   expect(served.look("HelmRelease")).toEqual({ absent: "kind" });
+  client.close();
+  await server[Symbol.asyncDispose]();
+});
+
+test("many who need the same answer at once ask once, and one of them that is stopped stops none of the others", async () => {
+  const { server, client, served, asked } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
+  await Promise.all(Array.from({ length: 8 }, () => served.ask(["ScaledObject"], signal)));
+  expect(asked()).toEqual(["/apis/keda.sh", "/apis/keda.sh/v1alpha1"]);
+
+  served.doubt("ScaledObject");
+  const stopping = new AbortController();
+  const first = served.ask(["ScaledObject"], stopping.signal);
+  const second = served.ask(["ScaledObject"], signal);
+  stopping.abort(new Error("stopped"));
+  await expect(first).rejects.toThrow("stopped");
+  await second;
+  expect(served.look("ScaledObject")).toMatchObject({ found: { version: "v1alpha1" } });
   client.close();
   await server[Symbol.asyncDispose]();
 });

@@ -15,8 +15,8 @@ import {
   VolumeReplication,
   VolumeReplicationClass,
 } from "../external-kinds.ts";
-import { lookError } from "./read-error.ts";
-import type { Look } from "./observed.ts";
+import { readError } from "./read-error.ts";
+import type { ReadResult } from "./observed.ts";
 
 const EXTERNAL = {
   VolumeGroupReplication,
@@ -34,7 +34,7 @@ const EXTERNAL = {
 export type ExternalName = keyof typeof EXTERNAL;
 
 interface Answer {
-  readonly look: Look<Kind>;
+  readonly look: ReadResult<Kind>;
   readonly at: number;
 }
 
@@ -51,10 +51,17 @@ export class ServedKinds {
   readonly #client: KubeClient;
   readonly #absentMs: number;
   readonly #answers = new Map<ExternalName, Answer>();
+  readonly #asking = new Map<ExternalName, Promise<void>>();
+  #changes = 0;
 
   constructor(client: KubeClient, absentMs = ABSENT_MS) {
     this.#client = client;
     this.#absentMs = absentMs;
+  }
+
+  /** Moves with every answer. */
+  get changes(): number {
+    return this.#changes;
   }
 
   knows(kind: ExternalName): boolean {
@@ -64,9 +71,24 @@ export class ServedKinds {
   /** Asks about those of which nothing is known, or nothing that is still to be believed. */
   async ask(kinds: Iterable<ExternalName>, signal: AbortSignal): Promise<void> {
     const open = [...new Set(kinds)].filter((kind) => this.#isDue(kind));
-    await Promise.all(
-      open.map(async (kind) => this.#answers.set(kind, { look: await this.#find(EXTERNAL[kind], signal), at: performance.now() })),
-    );
+    await Promise.all(open.map((kind) => this.#askOnce(kind, signal)));
+  }
+
+  /** Callers that need the same answer share one request. */
+  async #askOnce(kind: ExternalName, signal: AbortSignal): Promise<void> {
+    const underway = this.#asking.get(kind);
+    // Who asked may have been stopped, and we were not.
+    if (underway && (await isAnswered(underway))) return;
+    const asking = this.#find(EXTERNAL[kind], signal).then((look) => {
+      this.#answers.set(kind, { look, at: performance.now() });
+      this.#changes += 1;
+    });
+    this.#asking.set(kind, asking);
+    try {
+      await asking;
+    } finally {
+      if (this.#asking.get(kind) === asking) this.#asking.delete(kind);
+    }
   }
 
   #isDue(kind: ExternalName): boolean {
@@ -76,10 +98,10 @@ export class ServedKinds {
     return performance.now() - answer.at >= ("absent" in answer.look ? this.#absentMs : FAILED_MS);
   }
 
-  look(kind: ExternalName): Look<Kind> {
+  look(kind: ExternalName): ReadResult<Kind> {
     return (
       this.#answers.get(kind)?.look ?? {
-        error: `It is not known yet whether the cluster has ${EXTERNAL[kind].plural}`,
+        error: `Not known yet whether the cluster serves ${EXTERNAL[kind].plural}`,
         code: "Unreachable",
       }
     );
@@ -88,9 +110,10 @@ export class ServedKinds {
   /** Reading the kind says that the cluster does not know it, or not in this version. */
   doubt(kind: ExternalName): void {
     this.#answers.delete(kind);
+    this.#changes += 1;
   }
 
-  async #find({ versions, ...kind }: ExternalKind, signal: AbortSignal): Promise<Look<Kind>> {
+  async #find({ versions, ...kind }: ExternalKind, signal: AbortSignal): Promise<ReadResult<Kind>> {
     try {
       const served = await this.#client.request<ApiGroup>("GET", `/apis/${kind.group}`, { signal });
       const names = new Set(served.versions.map(({ version }) => version));
@@ -101,8 +124,17 @@ export class ServedKinds {
       return { absent: "kind" };
     } catch (error) {
       if (isKubeError(error, "NotFound")) return { absent: "kind" };
-      return lookError(error, signal);
+      return readError(error, signal);
     }
+  }
+}
+
+async function isAnswered(asking: Promise<void>): Promise<boolean> {
+  try {
+    await asking;
+    return true;
+  } catch {
+    return false;
   }
 }
 

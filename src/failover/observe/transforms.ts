@@ -7,19 +7,19 @@ import type { Pod } from "../../api/core/pod.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Application, FluxObject } from "../external-kinds.ts";
-import type { NeededKind } from "./watched-kinds.ts";
+import type { WatchedKind } from "./watched-kinds.ts";
 
 /**
- * Of each kind what a plan is made on: templates, values and routes are large, and nobody here reads them. What is written is planned on whole
+ * Of each kind what a plan is made on: templates, values and routes are large and not needed. What is written is planned on whole
  * objects, read for it.
  */
-export function leanOf(kind: NeededKind): (object: KubeObject) => KubeObject {
-  return ((LEAN as Partial<Record<NeededKind, unknown>>)[kind] as typeof whole | undefined) ?? whole;
+export function stripObject(kind: WatchedKind): (object: KubeObject) => KubeObject {
+  return ((STRIP as Partial<Record<WatchedKind, unknown>>)[kind] as typeof whole | undefined) ?? whole;
 }
 
 const whole = (object: KubeObject): KubeObject => object;
 
-const LEAN = {
+const STRIP = {
   Pod: ({ metadata, spec, status }: Pod): Pod => ({
     metadata,
     spec: {
@@ -69,8 +69,8 @@ const LEAN = {
   HorizontalPodAutoscaler: ({ metadata, spec }: HorizontalPodAutoscaler): HorizontalPodAutoscaler => ({ metadata, spec }),
   VirtualService: ({ metadata }: KubeObject): KubeObject => ({ metadata }),
   Namespace: ({ metadata }: KubeObject): KubeObject => ({ metadata }),
-  HelmRelease: leanFlux,
-  Kustomization: leanFlux,
+  HelmRelease: stripFlux,
+  Kustomization: stripFlux,
   Application: ({ metadata, spec, operation, status }: Application): Application => ({
     metadata,
     spec: only(spec, "syncPolicy", "ignoreDifferences"),
@@ -84,7 +84,7 @@ const LEAN = {
   }),
 };
 
-function leanFlux({ metadata, spec, status }: FluxObject): FluxObject {
+function stripFlux({ metadata, spec, status }: FluxObject): FluxObject {
   const fields = ["observedGeneration", "lastHandledReconcileAt", "lastHandledForceAt", "conditions"] as const;
   return { metadata, spec: only(spec, "suspend"), ...(status && { status: only(status, ...fields) }) };
 }

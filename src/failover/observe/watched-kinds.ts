@@ -14,10 +14,10 @@ type SurroundingKind =
   | "VolumeReplicationClass"
   | "CSIDriver"
   | "NetworkFence";
-export type NeededKind = ManagedKind | SurroundingKind | "Namespace";
+export type WatchedKind = ManagedKind | SurroundingKind | "Namespace";
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
-export type Needs = ReadonlyMap<NeededKind, ReadonlyMap<string, ReadonlySet<string>>>;
+export type WatchedKinds = ReadonlyMap<WatchedKind, ReadonlyMap<string, ReadonlySet<string>>>;
 
 /** The namespace of what is in none. */
 export const NO_NAMESPACE = "";
@@ -40,10 +40,10 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
 };
 
 /** What is needed for these resources of the policy. Whether it may act in other namespaces, those say themselves. */
-export function needsOf(managed: readonly Managed[], policy?: FailoverPolicy): Needs {
+export function watchedKindsOf(managed: readonly Managed[], policy?: FailoverPolicy): WatchedKinds {
   const own = policy && (policy.metadata.namespace ?? "");
-  const needs = new Map<NeededKind, Map<string, Set<string>>>();
-  const placesOf = (kind: NeededKind) => {
+  const needs = new Map<WatchedKind, Map<string, Set<string>>>();
+  const placesOf = (kind: WatchedKind) => {
     const places = needs.get(kind) ?? new Map<string, Set<string>>();
     needs.set(kind, places);
     return places;
@@ -64,8 +64,8 @@ export function needsOf(managed: readonly Managed[], policy?: FailoverPolicy): N
   return needs;
 }
 
-/** Whether a change of this object can matter to whoever has these needs. */
-export function concerns(needs: Needs, kind: NeededKind, namespace: string, name: string): boolean {
+/** Whether a change of this object matters for these needs. */
+export function affects(needs: WatchedKinds, kind: WatchedKind, namespace: string, name: string): boolean {
   const names = needs.get(kind)?.get(namespace);
   return names !== undefined && (names.size === 0 || names.has(name));
 }

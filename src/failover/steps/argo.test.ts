@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { Application, ApplicationSet, Automated } from "../external-kinds.ts";
 import { plan } from "../plan.ts";
-import { steps, words } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { steps, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { application, deployment, named, policy } from "../testing/fixtures.ts";
 
 const PRIOR = "plumbline.dev/failover-prior";
@@ -11,19 +11,19 @@ const REFRESH = "argocd.argoproj.io/refresh";
 
 const wanting = (desiredState: Role): FailoverPolicy => policy({ desiredState, managedResources: named("Application shop") });
 const memory = (automated: Automated) => JSON.stringify({ policy: "shop/site", automated });
-const writes = (site: SpecimenSite, to: Role) =>
+const writes = (site: FakeSite, to: Role) =>
   plan(site.observe(wanting(to))).steps.flatMap((step) => (step.state === "Act" ? step.writes : []));
-const carryOut = (site: SpecimenSite, to: Role) => {
+const carryOut = (site: FakeSite, to: Role) => {
   for (const write of writes(site, to)) site.write(write);
 };
-const shop = (site: SpecimenSite) => site.get("Application", "shop");
-const edit = (site: SpecimenSite, change: (object: Application) => void) => site.edit("Application", shop(site), change);
+const shop = (site: FakeSite) => site.get("Application", "shop");
+const edit = (site: FakeSite, change: (object: Application) => void) => site.edit("Application", shop(site), change);
 /** Argo CD has compared on what was written. */
-const answer = (site: SpecimenSite) => edit(site, ({ metadata }) => delete metadata.annotations?.[REFRESH]);
+const answer = (site: FakeSite) => edit(site, ({ metadata }) => delete metadata.annotations?.[REFRESH]);
 
 describe("turning automated sync off", () => {
   test("keeps the values, asks for a refresh in the same patch, and waits until Argo CD has seen it and runs nothing", () => {
-    const site = new SpecimenSite().put("Application", application("shop", { prune: true, selfHeal: true }));
+    const site = new FakeSite().put("Application", application("shop", { prune: true, selfHeal: true }));
     expect(writes(site, "secondary").map(({ patch }) => patch)).toEqual([
       {
         metadata: { annotations: { [PRIOR]: memory({ prune: true, selfHeal: true }), [REFRESH]: "normal" } },
@@ -49,10 +49,10 @@ describe("turning automated sync off", () => {
   });
 
   test("removes it where Argo CD does not know enabled and has dropped it, and restores it exactly", () => {
-    const site = new SpecimenSite().put("Application", application("shop", { prune: true }));
+    const site = new FakeSite().put("Application", application("shop", { prune: true }));
     carryOut(site, "secondary");
     edit(site, ({ spec }) => delete spec.syncPolicy?.automated?.enabled);
-    expect(words(plan(site.observe(wanting("secondary"))))).toEqual(["remove automated sync of Application shop/shop"]);
+    expect(writeTexts(plan(site.observe(wanting("secondary"))))).toEqual(["remove automated sync of Application shop/shop"]);
     carryOut(site, "secondary");
     answer(site);
     expect(shop(site).spec).toEqual({ syncPolicy: {} });
@@ -63,7 +63,7 @@ describe("turning automated sync off", () => {
 
   test("leaves alone what had no automated sync, and does not turn it on later", () => {
     for (const automated of [undefined, { enabled: false, prune: true }]) {
-      const site = new SpecimenSite().put("Application", application("shop", automated));
+      const site = new FakeSite().put("Application", application("shop", automated));
       expect(writes(site, "secondary")).toEqual([]);
       expect(writes(site, "primary")).toEqual([]);
       const { complete, resources } = plan(site.observe(wanting("primary")));
@@ -76,7 +76,7 @@ describe("turning automated sync off", () => {
 
   test("says that Argo CD does not look at it while it is told to skip it", () => {
     const annotations = { "argocd.argoproj.io/skip-reconcile": "true" };
-    const site = new SpecimenSite().put("Application", application("shop", {}, { annotations }));
+    const site = new FakeSite().put("Application", application("shop", {}, { annotations }));
     carryOut(site, "secondary");
     expect(plan(site.observe(wanting("secondary"))).steps.flatMap(({ waits }) => waits)).toMatchObject([
       { message: expect.stringContaining("remove annotation argocd.argoproj.io/skip-reconcile") },
@@ -88,7 +88,7 @@ describe("turning it on again", () => {
   test.each<[Automated]>([[{}], [{ prune: true }], [{ enabled: true, selfHeal: true }], [{ selfHeal: false, allowEmpty: true }]])(
     "restores exactly %j",
     (automated) => {
-      const site = new SpecimenSite().put("Application", application("shop", automated));
+      const site = new FakeSite().put("Application", application("shop", automated));
       carryOut(site, "secondary");
       answer(site);
       carryOut(site, "primary");
@@ -98,7 +98,7 @@ describe("turning it on again", () => {
   );
 
   test("starts a sync unless selfHeal does, with the options of the Application", () => {
-    const site = new SpecimenSite().put("Application", application("shop", { prune: true }));
+    const site = new FakeSite().put("Application", application("shop", { prune: true }));
     edit(site, ({ spec }) => Object.assign(spec.syncPolicy ?? {}, { syncOptions: ["ServerSideApply=true"] }));
     carryOut(site, "secondary");
     answer(site);
@@ -106,7 +106,7 @@ describe("turning it on again", () => {
     expect(shop(site).operation).toMatchObject({ sync: { prune: true, syncOptions: ["ServerSideApply=true"] } });
     expect(steps(plan(site.observe(wanting("primary"))))).toContain("ResumeFlux Wait");
 
-    const healing = new SpecimenSite().put("Application", application("shop", { selfHeal: true }));
+    const healing = new FakeSite().put("Application", application("shop", { selfHeal: true }));
     carryOut(healing, "secondary");
     carryOut(healing, "primary");
     expect(shop(healing).operation).toBeUndefined();
@@ -117,19 +117,19 @@ describe("turning it on again", () => {
       "argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web",
       [PRIOR]: JSON.stringify({ policy: "shop/site", replicas: 2 }),
     };
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("Application", application("shop", {}, { annotations: { [REFRESH]: "normal" } }))
       .put("Deployment", deployment("web", { replicas: 0 }, { annotations }));
     const wanted = policy({ desiredState: "primary", managedResources: named("Application shop", "Deployment web") });
-    expect(words(plan(site.observe(wanted)))).toEqual([]);
+    expect(writeTexts(plan(site.observe(wanted)))).toEqual([]);
     answer(site);
-    expect(words(plan(site.observe(wanted)))).toEqual(["scale Deployment shop/web from 0 to 2"]);
+    expect(writeTexts(plan(site.observe(wanted)))).toEqual(["scale Deployment shop/web from 0 to 2"]);
   });
 });
 
 describe("an Application that cannot be switched", () => {
   test("that does not exist is refused with its field and a remedy, and nothing is written", () => {
-    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 2 }));
+    const site = new FakeSite().put("Deployment", deployment("web", { replicas: 2 }));
     const wanted = policy({ desiredState: "secondary", managedResources: named("Deployment web", "Application shop") });
     const planned = plan(site.observe(wanted));
     expect(planned.refusals).toEqual([
@@ -144,12 +144,12 @@ describe("an Application that cannot be switched", () => {
       },
     ]);
     expect(planned.failures).toEqual([]);
-    expect(words(planned)).toEqual([]);
+    expect(writeTexts(planned)).toEqual([]);
   });
 
   const ownerReferences = [{ apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: "shops", uid: "shops" }];
   const templated = (spec: ApplicationSet["spec"]) =>
-    new SpecimenSite()
+    new FakeSite()
       .put("Application", application("shop", {}, { ownerReferences }))
       .put("ApplicationSet", { metadata: { name: "shops", namespace: "shop" }, spec });
 

@@ -2,22 +2,22 @@ import type { Role } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Application, ApplicationSet, Automated } from "../external-kinds.ts";
 import {
-  called,
+  kindAndName,
   change,
-  found,
+  foundResources,
   listed,
-  mark,
-  sightings,
-  unfoundState,
-  unseen,
+  stampOnly,
+  readResources,
+  missingState,
+  unreadable,
   waitFor,
-  type Finding,
-  type Sighting,
+  type StepInput,
+  type ResourceRead,
 } from "../observe/resources.ts";
-import { EPOCH, PRIOR, recall, remember, stamp } from "./prior-annotation.ts";
-import type { Managed, Observed } from "../observe/observed.ts";
+import { EPOCH, PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import { isNamed, ownersOf } from "../owners.ts";
-import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
 import { hasToken } from "../token/token.ts";
 
 const KIND = ["Application"] as const;
@@ -40,73 +40,73 @@ const AUTOMATED = new Set([
  * `enabled: false` keeps the other values, and Argo CD before 3.1 drops it without a word. Where it did not stay, `automated` is removed: what it was is
  * remembered since the first write.
  */
-export function suspendArgo(observed: Observed, fence: string | undefined): Finding {
+export function suspendArgo(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const kind = observed.kindOf("Application");
-  const writes = found(observed, KIND).flatMap(({ object }) => {
-    const name = called("Application", object);
+  const writes = foundResources(observed, KIND).flatMap(({ object }) => {
+    const name = kindAndName("Application", object);
     const automated = object.spec.syncPolicy?.automated;
-    if (!automated || automated.enabled === false) return mark(kind, object, fence, name);
-    const isTried = recall(object, "automated").is === "there";
-    const annotations = { ...remember(observed.policy, object, "automated", automated), ...stamp(fence), ...REFRESHING };
+    if (!automated || automated.enabled === false) return stampOnly(kind, object, fence, name);
+    const isTried = readPrior(object, "automated").is === "there";
+    const annotations = { ...priorAnnotation(observed.policy, object, "automated", automated), ...stamp(fence), ...REFRESHING };
     const next = isTried ? null : { enabled: false };
     const words = isTried ? `remove automated sync of ${name}` : `turn automated sync of ${name} off`;
     return [change(kind, object, annotations, { syncPolicy: { automated: next } }, words)];
   });
-  return { writes, waits: unseen(observed, KIND) };
+  return { writes, waits: unreadable(observed, KIND) };
 }
 
 /** A sync that runs is carried through, and one more may start that was decided on before our write was seen. */
-export function busyArgo(observed: Observed): Wait[] {
-  return found(observed, KIND).flatMap(({ resource, object }) => {
+export function busyArgo(observed: ObservedPolicy): Wait[] {
+  return foundResources(observed, KIND).flatMap(({ resource, object }) => {
     const left = whatRuns(object);
-    return left === undefined ? [] : [waitFor(resource, `${called("Application", object)} ${left}`)];
+    return left === undefined ? [] : [waitFor(resource, `${kindAndName("Application", object)} ${left}`)];
   });
 }
 
 /** Restored exactly. Without selfHeal Argo CD does not sync a revision again that it has synced, so one sync is asked for. */
-export function resumeArgo(observed: Observed): Finding {
+export function resumeArgo(observed: ObservedPolicy): StepInput {
   const kind = observed.kindOf("Application");
-  const writes = found(observed, KIND).flatMap(({ object }) => {
-    const memory = recall(object, "automated");
+  const writes = foundResources(observed, KIND).flatMap(({ object }) => {
+    const memory = readPrior(object, "automated");
     return memory.is === "there" ? [resume(kind, object, memory.prior)] : [];
   });
-  const unanswered = found(observed, KIND).flatMap(({ resource, object }) => {
+  const unanswered = foundResources(observed, KIND).flatMap(({ resource, object }) => {
     const left = isOn(object) ? whatRuns(object) : undefined;
-    return left === undefined ? [] : [waitFor(resource, `${called("Application", object)} ${left}`)];
+    return left === undefined ? [] : [waitFor(resource, `${kindAndName("Application", object)} ${left}`)];
   });
-  return { writes, waits: [...unseen(observed, KIND), ...unanswered] };
+  return { writes, waits: [...unreadable(observed, KIND), ...unanswered] };
 }
 
-function resume(kind: Kind | undefined, object: Application, prior: Automated): Write {
+function resume(kind: Kind | undefined, object: Application, prior: Automated): PlannedWrite {
   const { automated: present = {}, syncOptions } = object.spec.syncPolicy ?? {};
   // A merge patch leaves what it does not name: what was not there before has to be removed by name.
   const added = Object.keys(present).filter((field) => !Object.hasOwn(prior, field));
   const automated = { ...Object.fromEntries(added.map((field) => [field, null])), ...prior };
   const starts = prior.selfHeal !== true && !object.operation;
   const sync = { ...(prior.prune !== undefined && { prune: prior.prune }), ...(syncOptions && { syncOptions }) };
-  const words = `turn automated sync of ${called("Application", object)} on again${starts ? " and start a sync" : ""}`;
+  const words = `turn automated sync of ${kindAndName("Application", object)} on again${starts ? " and start a sync" : ""}`;
   const write = change(kind, object, { [PRIOR]: null, ...REFRESHING }, { syncPolicy: { automated } }, words);
   const operation = { initiatedBy: { username: "plumbline-failover" }, sync };
   return starts ? { ...write, patch: { ...write.patch, operation } } : write;
 }
 
 /** The Applications of the policy that apply this object. */
-export function ownersInArgo(observed: Observed, kind: string, object: KubeObject): Sighting<"Application">[] {
+export function ownersInArgo(observed: ObservedPolicy, kind: string, object: KubeObject): ResourceRead<"Application">[] {
   const owners = ownersOf(kind, object, observed.managed).filter((owner) => owner.kind === "Application");
-  return sightings(observed, KIND).filter(({ resource }) => owners.some((owner) => isNamed(owner, [resource])));
+  return readResources(observed, KIND).filter(({ resource }) => owners.some((owner) => isNamed(owner, [resource])));
 }
 
 /** Whether it has done what it does when it is turned on again; one that is not there, or that a person turned off, never will. */
-export function isSynced({ look }: Sighting<"Application">): boolean {
+export function isSynced({ look }: ResourceRead<"Application">): boolean {
   if ("error" in look) return false;
   if ("absent" in look) return true;
-  return recall(look.found, "automated").is !== "there" && (!isOn(look.found) || whatRuns(look.found) === undefined);
+  return readPrior(look.found, "automated").is !== "there" && (!isOn(look.found) || whatRuns(look.found) === undefined);
 }
 
-export function argoStates(observed: Observed, to: Role): ResourceState[] {
-  return sightings(observed, KIND).map((sighting) => {
+export function argoStates(observed: ObservedPolicy, to: Role): ResourceState[] {
+  return readResources(observed, KIND).map((sighting) => {
     const { resource, look } = sighting;
-    return unfoundState(sighting) ?? ("found" in look ? stateOf(resource, look.found, to) : { resource, state: "Unknown" });
+    return missingState(sighting) ?? ("found" in look ? stateOf(resource, look.found, to) : { resource, state: "Unknown" });
   });
 }
 
@@ -119,13 +119,13 @@ function stateOf(resource: Managed, object: Application, to: Role): ResourceStat
       ...(to === "primary" && !isRemembered && { message: "Left without automated sync: it had none before" }),
     };
   }
-  const message = "Automated sync was turned on again by somebody else; it is turned off again";
+  const message = "Automated sync was enabled by another controller or person; disabling it again";
   return { resource, state: "Active", ...(to === "secondary" && isRemembered && { message }) };
 }
 
 /** An Application that is missing is no part of the site that could be left out: whatever it applies would be switched behind its back. */
-export function missingApplications(observed: Observed): PolicyFailure[] {
-  return sightings(observed, KIND).flatMap(({ resource, look }) => {
+export function missingApplications(observed: ObservedPolicy): PolicyFailure[] {
+  return readResources(observed, KIND).flatMap(({ resource, look }) => {
     if (!("absent" in look) || look.absent !== "object") return [];
     const message = `Application ${resource.namespace}/${resource.name} does not exist; create it, correct its name or namespace, or remove it from the policy`;
     return [failure(resource, "NotFound", message)];
@@ -133,8 +133,8 @@ export function missingApplications(observed: Observed): PolicyFailure[] {
 }
 
 /** An ApplicationSet puts its Applications back to the template and removes annotations that it does not know. It cannot be suspended. */
-export function templatedApplications(observed: Observed): PolicyFailure[] {
-  return found(observed, KIND).flatMap(({ resource, object }) => {
+export function templatedApplications(observed: ObservedPolicy): PolicyFailure[] {
+  return foundResources(observed, KIND).flatMap(({ resource, object }) => {
     const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ApplicationSet");
     if (!owner) return [];
     const { items, waits } = listed(observed.applicationSets(resource.namespace), "ApplicationSet", resource.namespace);
@@ -144,8 +144,8 @@ export function templatedApplications(observed: Observed): PolicyFailure[] {
     const template = items.find(({ metadata }) => metadata.name === owner.name);
     const kept = hasToken(observed.policy) ? [PRIOR, EPOCH] : [PRIOR];
     if (!template || leaves(template, resource.name, kept)) return [];
-    const remedy = `set spec.ignoreApplicationDifferences with jsonPointers [/spec/syncPolicy] and spec.preservedFields.annotations [${kept.join(", ")}] there`;
-    return [failure(resource, "Refused", `${title}, which would turn automated sync on again; ${remedy}`)];
+    const fix = `set spec.ignoreApplicationDifferences with jsonPointers [/spec/syncPolicy] and spec.preservedFields.annotations [${kept.join(", ")}] there`;
+    return [failure(resource, "Refused", `${title}, which would turn automated sync on again; ${fix}`)];
   });
 }
 

@@ -1,29 +1,29 @@
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { ScaledObject } from "../external-kinds.ts";
-import { called, change, found, listed, mark, namespacesOf, type Finding } from "../observe/resources.ts";
-import { PRIOR, recall, remember, stamp } from "./prior-annotation.ts";
-import type { Managed, Observed } from "../observe/observed.ts";
-import type { Wait, Write } from "./step.ts";
+import { kindAndName, change, foundResources, listed, stampOnly, namespacesOf, type StepInput } from "../observe/resources.ts";
+import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import type { Managed, ObservedPolicy } from "../observe/observed.ts";
+import type { Wait, PlannedWrite } from "./step.ts";
 
 export const PAUSED = "autoscaling.keda.sh/paused-replicas";
 
-/** Nobody lifts what was scaled down: KEDA would, on the next of its events. */
-export function pauseAutoscalers(observed: Observed, fence: string | undefined): Finding {
+/** Keeps autoscalers from scaling up again: KEDA would, on its next event. */
+export function pauseAutoscalers(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const { policy } = observed;
   const { autoscalers, scaledObjects, waits } = autoscalersOf(observed);
-  const writes: Write[] = [];
+  const writes: PlannedWrite[] = [];
   for (const scaled of scaledObjects) {
     const paused = scaled.metadata.annotations?.[PAUSED];
     const kind = observed.kindOf("ScaledObject");
     if (paused !== "0") {
-      const annotations = { ...remember(policy, scaled, "pausedReplicas", paused ?? null), [PAUSED]: "0", ...stamp(fence) };
-      const pause = change(kind, scaled, annotations, {}, `pause ${called("ScaledObject", scaled)} at 0`);
-      // Once paused, KEDA scales to 0 by itself, and nobody would know from how many.
+      const annotations = { ...priorAnnotation(policy, scaled, "pausedReplicas", paused ?? null), [PAUSED]: "0", ...stamp(fence) };
+      const pause = change(kind, scaled, annotations, {}, `pause ${kindAndName("ScaledObject", scaled)} at 0`);
+      // Once paused, KEDA scales to 0 itself, and the prior count would be lost.
       const target = targetOf(observed, scaled);
       writes.push(target ? { ...pause, after: target } : pause);
     } else {
-      writes.push(...mark(kind, scaled, fence, called("ScaledObject", scaled)));
+      writes.push(...stampOnly(kind, scaled, fence, kindAndName("ScaledObject", scaled)));
     }
   }
   for (const autoscaler of autoscalers) {
@@ -31,39 +31,41 @@ export function pauseAutoscalers(observed: Observed, fence: string | undefined):
     // The server fills in all of a behavior of which anything is set, so without a policy there was no behavior at all.
     const selectPolicy = behavior ? (behavior.scaleUp?.selectPolicy ?? "Max") : null;
     if (selectPolicy !== "Disabled") {
-      const annotations = { ...remember(policy, autoscaler, "selectPolicy", selectPolicy), ...stamp(fence) };
+      const annotations = { ...priorAnnotation(policy, autoscaler, "selectPolicy", selectPolicy), ...stamp(fence) };
       const spec = { behavior: { scaleUp: { selectPolicy: "Disabled" } } };
-      writes.push(change(HorizontalPodAutoscaler, autoscaler, annotations, spec, `pause ${called("HorizontalPodAutoscaler", autoscaler)}`));
+      writes.push(
+        change(HorizontalPodAutoscaler, autoscaler, annotations, spec, `pause ${kindAndName("HorizontalPodAutoscaler", autoscaler)}`),
+      );
     } else {
-      writes.push(...mark(HorizontalPodAutoscaler, autoscaler, fence, called("HorizontalPodAutoscaler", autoscaler)));
+      writes.push(...stampOnly(HorizontalPodAutoscaler, autoscaler, fence, kindAndName("HorizontalPodAutoscaler", autoscaler)));
     }
   }
   return { writes, waits };
 }
 
-export function resumeAutoscalers(observed: Observed): Finding {
+export function resumeAutoscalers(observed: ObservedPolicy): StepInput {
   const { autoscalers, scaledObjects, waits } = autoscalersOf(observed);
-  const writes: Write[] = [];
+  const writes: PlannedWrite[] = [];
   for (const scaled of scaledObjects) {
-    const memory = recall(scaled, "pausedReplicas");
+    const memory = readPrior(scaled, "pausedReplicas");
     if (memory.is !== "there") continue;
     const annotations = { [PRIOR]: null, ...(scaled.metadata.annotations?.[PAUSED] === "0" && { [PAUSED]: memory.prior }) };
-    writes.push(change(observed.kindOf("ScaledObject"), scaled, annotations, {}, `resume ${called("ScaledObject", scaled)}`));
+    writes.push(change(observed.kindOf("ScaledObject"), scaled, annotations, {}, `resume ${kindAndName("ScaledObject", scaled)}`));
   }
   for (const autoscaler of autoscalers) {
-    const memory = recall(autoscaler, "selectPolicy");
+    const memory = readPrior(autoscaler, "selectPolicy");
     if (memory.is !== "there") continue;
     const behavior = memory.prior === null ? null : { scaleUp: { selectPolicy: memory.prior } };
     const spec = autoscaler.spec.behavior?.scaleUp?.selectPolicy === "Disabled" ? { behavior } : {};
     writes.push(
-      change(HorizontalPodAutoscaler, autoscaler, { [PRIOR]: null }, spec, `resume ${called("HorizontalPodAutoscaler", autoscaler)}`),
+      change(HorizontalPodAutoscaler, autoscaler, { [PRIOR]: null }, spec, `resume ${kindAndName("HorizontalPodAutoscaler", autoscaler)}`),
     );
   }
   return { writes, waits };
 }
 
 /** Those of the policy's workloads. An autoscaler that a ScaledObject made is KEDA's. */
-export function autoscalersOf(observed: Observed): {
+export function autoscalersOf(observed: ObservedPolicy): {
   autoscalers: HorizontalPodAutoscaler[];
   scaledObjects: ScaledObject[];
   waits: Wait[];
@@ -87,8 +89,8 @@ function targets({ kind = "Deployment", name }: { kind?: string; name: string },
   return workloads.some((workload) => workload.kind === kind && workload.name === name);
 }
 
-function targetOf(observed: Observed, { metadata: { namespace }, spec: { scaleTargetRef } }: ScaledObject): KubeObject | undefined {
-  const workloads = found(observed, ["Deployment", "StatefulSet"]).filter(({ resource }) => resource.namespace === namespace);
+function targetOf(observed: ObservedPolicy, { metadata: { namespace }, spec: { scaleTargetRef } }: ScaledObject): KubeObject | undefined {
+  const workloads = foundResources(observed, ["Deployment", "StatefulSet"]).filter(({ resource }) => resource.namespace === namespace);
   return workloads.find(({ resource }) => targets(scaleTargetRef, [resource]))?.object;
 }
 

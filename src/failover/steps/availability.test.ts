@@ -3,7 +3,7 @@ import type { Condition } from "../../api/kind.ts";
 import type { FluxObject } from "../external-kinds.ts";
 import { plan } from "../plan.ts";
 import { shop, steps } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { application, condition, deployment, flux, named, NOW, policy, statefulSet, volume } from "../testing/fixtures.ts";
 
 const PRIOR = "plumbline.dev/failover-prior";
@@ -26,13 +26,13 @@ function web(status: object, spec: object = {}, rest: { mode?: string; writable?
     { desiredState: "primary", mode, ...more, managedResources: named("Deployment web") },
     { status: onTheWay(writable) },
   );
-  const site = new SpecimenSite().put("Deployment", { ...object, status: { ...object.status, ...status } });
+  const site = new FakeSite().put("Deployment", { ...object, status: { ...object.status, ...status } });
   return plan(site.observe(wanted));
 }
 
 const planApplication = (health: object | undefined) => {
   const object = application("shop", { prune: true });
-  const site = new SpecimenSite().put("Application", { ...object, status: { ...object.status, ...(health && { health }) } });
+  const site = new FakeSite().put("Application", { ...object, status: { ...object.status, ...(health && { health }) } });
   const wanted = policy({ desiredState: "primary", managedResources: named("Application shop") }, { status: onTheWay() });
   return plan(site.observe(wanted));
 };
@@ -106,7 +106,7 @@ describe("a Deployment on the way to primary", () => {
 test("a StatefulSet is available by availableReplicas, and by readyReplicas where a server does not have that", () => {
   const wanted = policy({ desiredState: "primary", managedResources: named("StatefulSet data") });
   const completeWith = (status: object) =>
-    plan(new SpecimenSite().put("StatefulSet", { ...statefulSet("data", { replicas: 2 }), status }).observe(wanted)).complete;
+    plan(new FakeSite().put("StatefulSet", { ...statefulSet("data", { replicas: 2 }), status }).observe(wanted)).complete;
   expect(completeWith({ observedGeneration: 1, readyReplicas: 2 })).toBe(true);
   expect(completeWith({ observedGeneration: 1, readyReplicas: 2, availableReplicas: 1 })).toBe(false);
   expect(completeWith({ observedGeneration: 1, readyReplicas: 2, availableReplicas: 2, updatedReplicas: 0 })).toBe(true);
@@ -120,7 +120,7 @@ const withConditions = (conditions: Condition[], rest: Partial<FluxObject> = {})
 
 const planWith = (object: FluxObject) => {
   const wanted = policy({ desiredState: "primary", managedResources: named("HelmRelease api") }, { status: onTheWay(minutesAgo(1)) });
-  return plan(new SpecimenSite().put("HelmRelease", object).observe(wanted));
+  return plan(new FakeSite().put("HelmRelease", object).observe(wanted));
 };
 
 describe("a Flux object on the way to primary", () => {
@@ -193,7 +193,7 @@ describe("completion", () => {
   });
 
   test("an earlier step that is not done leaves it pending, whatever the workloads say", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary"))
       .put(
         "Deployment",

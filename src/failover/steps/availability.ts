@@ -3,9 +3,9 @@ import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import { seconds } from "../../util/duration.ts";
 import type { Condition } from "../../api/kind.ts";
 import type { Application, FluxObject } from "../external-kinds.ts";
-import { found, unseen, waitFor } from "../observe/resources.ts";
+import { foundResources, unreadable, waitFor } from "../observe/resources.ts";
 import { PRIOR } from "./prior-annotation.ts";
-import type { Managed, Observed } from "../observe/observed.ts";
+import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
 
 const WORKLOADS = ["Deployment", "StatefulSet"] as const;
@@ -21,13 +21,13 @@ interface Lack {
 }
 
 /** What is not available yet: workloads below the number they want, Flux objects that are not Ready. */
-export function awaitWorkloads(observed: Observed): Wait[] {
+export function awaitWorkloads(observed: ObservedPolicy): Wait[] {
   const lacks = lacking(observed).map(({ resource, message }) => waitFor(resource, message));
-  return [...unseen(observed, [...WORKLOADS, ...FLUX, ...ARGO]), ...lacks];
+  return [...unreadable(observed, [...WORKLOADS, ...FLUX, ...ARGO]), ...lacks];
 }
 
 /** A Flux object that has given up, at once; everything else that is not available, after `spec.availableWithin`. */
-export function notAvailable(observed: Observed): PolicyFailure[] {
+export function notAvailable(observed: ObservedPolicy): PolicyFailure[] {
   const { now, policy } = observed;
   const since = policy.status?.transition?.volumesWritableTime;
   const withinSeconds = seconds(policy.spec.availableWithin) ?? WITHIN_SECONDS;
@@ -45,7 +45,7 @@ export function notAvailable(observed: Observed): PolicyFailure[] {
  * The states with a note on each resource of a primary that is not available. Without counts: a rollout at rest changes the status twice, not once for
  * each pod.
  */
-export function withAvailability(observed: Observed, states: readonly ResourceState[]): ResourceState[] {
+export function withAvailability(observed: ObservedPolicy, states: readonly ResourceState[]): ResourceState[] {
   const lacks = new Set(lacking(observed).map(({ resource }) => resource));
   return states.map((state) => {
     if (!lacks.has(state.resource) || state.state !== "Active" || state.message !== undefined) return state;
@@ -54,16 +54,16 @@ export function withAvailability(observed: Observed, states: readonly ResourceSt
   });
 }
 
-function lacking(observed: Observed): Lack[] {
-  const workloads = found(observed, WORKLOADS).flatMap(({ resource, object }): Lack[] => {
+function lacking(observed: ObservedPolicy): Lack[] {
+  const workloads = foundResources(observed, WORKLOADS).flatMap(({ resource, object }): Lack[] => {
     const message = workloadLack(resource.kind, object);
     return message === undefined ? [] : [{ resource, message, stalled: false }];
   });
-  const flux = found(observed, FLUX).flatMap(({ resource, object }): Lack[] => {
+  const flux = foundResources(observed, FLUX).flatMap(({ resource, object }): Lack[] => {
     const lack = fluxLack(resource.kind, object);
     return lack === undefined ? [] : [{ resource, ...lack }];
   });
-  const applications = found(observed, ARGO).flatMap(({ resource, object }): Lack[] => {
+  const applications = foundResources(observed, ARGO).flatMap(({ resource, object }): Lack[] => {
     const message = applicationLack(object);
     return message === undefined ? [] : [{ resource, message, stalled: false }];
   });

@@ -1,15 +1,15 @@
-import type { Finding } from "../observe/resources.ts";
-import type { Step, StepName, Wait } from "./step.ts";
+import type { StepInput } from "../observe/resources.ts";
+import type { SwitchStep, StepName, Wait } from "./step.ts";
 
 /**
  * A step as its finding makes it. `pending`: earlier steps come first, unless nothing is left to do here. `gated`: it does not write while it waits for
  * anything.
  */
-export function stepOf(name: StepName, { writes, waits }: Finding, { pending = false, gated = false } = {}): Step {
+export function stepOf(name: StepName, { writes, waits }: StepInput, { pending = false, gated = false } = {}): SwitchStep {
   return { name, state: stateOf(writes.length > 0, waits.length > 0, pending, gated), writes, waits: once(waits) };
 }
 
-function stateOf(writes: boolean, waits: boolean, pending: boolean, gated: boolean): Step["state"] {
+function stateOf(writes: boolean, waits: boolean, pending: boolean, gated: boolean): SwitchStep["state"] {
   if (!writes && !waits) return "Done";
   if (pending) return "Pending";
   return writes && !(gated && waits) ? "Act" : "Wait";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { plan } from "../plan.ts";
-import { steps, words } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { steps, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { cronJob, job, named, pod, policy } from "../testing/fixtures.ts";
 
 const PRIOR = "plumbline.dev/failover-prior";
@@ -15,7 +15,7 @@ const podOf = (name: string, phase?: "Succeeded") =>
 
 describe("a CronJob on the way to secondary", () => {
   test("is suspended with its runs, and only its own", () => {
-    const site = new SpecimenSite().put("CronJob", cronJob("nightly")).put("Job", job("nightly-1", "nightly"), job("weekly-1", "weekly"));
+    const site = new FakeSite().put("CronJob", cronJob("nightly")).put("Job", job("nightly-1", "nightly"), job("weekly-1", "weekly"));
     const { steps: all } = plan(site.observe(nightly()));
     expect(all.flatMap((step) => step.writes.map(({ patch }) => patch))).toEqual([
       { metadata: remembered(null), spec: { suspend: true } },
@@ -24,7 +24,7 @@ describe("a CronJob on the way to secondary", () => {
   });
 
   test.each(["Complete", "Failed"])("a run that is %s is left", (type) => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("CronJob", cronJob("nightly", { suspend: true }))
       .put("Job", ended(type))
       .put("Pod", podOf("nightly-0", "Succeeded"));
@@ -32,7 +32,7 @@ describe("a CronJob on the way to secondary", () => {
   });
 
   test("is waited for until the pods of its runs are gone", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("CronJob", cronJob("nightly", { suspend: true }))
       .put("Job", job("nightly-1", "nightly", { suspend: true }))
       .put("Pod", podOf("nightly-1"), podOf("other-1"));
@@ -45,7 +45,7 @@ describe("a CronJob on the way to secondary", () => {
   });
 
   test("is not known to be stopped while its runs cannot be looked at", () => {
-    const site = new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true }));
+    const site = new FakeSite().put("CronJob", cronJob("nightly", { suspend: true }));
     site.errors.add("Job shop");
     expect(steps(plan(site.observe(nightly())))).toContain("SuspendCronJobs Wait");
   });
@@ -56,20 +56,20 @@ describe("a CronJob on the way to primary", () => {
     [false, false],
     [null, null],
   ])("is what it was: %s", (suspend, patch) => {
-    const site = new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true }, remembered(suspend)));
+    const site = new FakeSite().put("CronJob", cronJob("nightly", { suspend: true }, remembered(suspend)));
     const [write] = plan(site.observe(nightly("primary"))).steps.flatMap((step) => step.writes);
     expect(write?.patch).toEqual({ metadata: { annotations: { [PRIOR]: null } }, spec: { suspend: patch } });
   });
 
   test("that was suspended before stays so", () => {
-    const result = plan(new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(nightly("primary")));
-    expect(words(result)).toEqual([]);
+    const result = plan(new FakeSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(nightly("primary")));
+    expect(writeTexts(result)).toEqual([]);
     expect(result.complete).toBe(true);
     expect(result.resources[0]?.state).toBe("Suspended");
   });
 
   test("has its runs go on after the volumes, in their own step", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("CronJob", cronJob("nightly", { suspend: true }, remembered(false)))
       .put("Job", job("nightly-1", "nightly", { suspend: true }, remembered(null)), job("nightly-2", "nightly", { suspend: true }));
     const byStep = plan(site.observe(nightly("primary"))).steps.map(({ name, writes }) => [name, writes.map((write) => write.words)]);

@@ -1,66 +1,66 @@
 import { Job } from "../../api/core/job.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import {
-  called,
+  kindAndName,
   change,
-  found,
+  foundResources,
   listed,
-  mark,
+  stampOnly,
   namespacesOf,
-  sightings,
+  readResources,
   suspendState,
-  unfoundState,
-  unseen,
-  type Finding,
+  missingState,
+  unreadable,
+  type StepInput,
 } from "../observe/resources.ts";
-import { PRIOR, recall, remember, stamp } from "./prior-annotation.ts";
-import type { Observed } from "../observe/observed.ts";
+import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import { allWriters, podWait } from "./writers.ts";
 import type { ResourceState, Wait } from "./step.ts";
 
 const KIND = ["CronJob"] as const;
 
 /** No run begins any more, and those that have begun stop: a suspended Job ends its pods and goes on later. */
-export function suspendCronJobs(observed: Observed, fence: string | undefined): Finding {
+export function suspendCronJobs(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const { policy } = observed;
-  const cronJobs = found(observed, KIND).flatMap(({ object }) => {
-    const name = called("CronJob", object);
-    if (object.spec.suspend === true) return mark(observed.kindOf("CronJob"), object, fence, name);
-    const annotations = { ...remember(policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence) };
+  const cronJobs = foundResources(observed, KIND).flatMap(({ object }) => {
+    const name = kindAndName("CronJob", object);
+    if (object.spec.suspend === true) return stampOnly(observed.kindOf("CronJob"), object, fence, name);
+    const annotations = { ...priorAnnotation(policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence) };
     return [change(observed.kindOf("CronJob"), object, annotations, { suspend: true }, `suspend ${name}`)];
   });
   const { items, waits } = jobsOf(observed);
   const jobs = items.filter(isUnfinished).flatMap((job) => {
-    if (job.spec.suspend === true) return mark(Job, job, fence, called("Job", job));
-    const annotations = { ...remember(policy, job, "suspend", job.spec.suspend ?? null), ...stamp(fence) };
-    return [change(Job, job, annotations, { suspend: true }, `suspend ${called("Job", job)}, a run of CronJob ${cronJobOf(job)}`)];
+    if (job.spec.suspend === true) return stampOnly(Job, job, fence, kindAndName("Job", job));
+    const annotations = { ...priorAnnotation(policy, job, "suspend", job.spec.suspend ?? null), ...stamp(fence) };
+    return [change(Job, job, annotations, { suspend: true }, `suspend ${kindAndName("Job", job)}, a run of CronJob ${cronJobOf(job)}`)];
   });
-  return { writes: [...cronJobs, ...jobs], waits: [...unseen(observed, KIND), ...waits] };
+  return { writes: [...cronJobs, ...jobs], waits: [...unreadable(observed, KIND), ...waits] };
 }
 
-export function resumeCronJobs(observed: Observed): Finding {
-  const writes = found(observed, KIND).flatMap(({ object }) => {
-    const memory = recall(object, "suspend");
+export function resumeCronJobs(observed: ObservedPolicy): StepInput {
+  const writes = foundResources(observed, KIND).flatMap(({ object }) => {
+    const memory = readPrior(object, "suspend");
     if (memory.is !== "there") return [];
     const spec = object.spec.suspend === true ? { suspend: memory.prior } : {};
-    return [change(observed.kindOf("CronJob"), object, { [PRIOR]: null }, spec, `resume ${called("CronJob", object)}`)];
+    return [change(observed.kindOf("CronJob"), object, { [PRIOR]: null }, spec, `resume ${kindAndName("CronJob", object)}`)];
   });
-  return { writes, waits: unseen(observed, KIND) };
+  return { writes, waits: unreadable(observed, KIND) };
 }
 
-export function resumeJobs(observed: Observed): Finding {
+export function resumeJobs(observed: ObservedPolicy): StepInput {
   const { items, waits } = jobsOf(observed);
   const writes = items.flatMap((job) => {
-    const memory = recall(job, "suspend");
+    const memory = readPrior(job, "suspend");
     if (memory.is !== "there") return [];
     const spec = job.spec.suspend === true ? { suspend: memory.prior } : {};
-    return [change(Job, job, { [PRIOR]: null }, spec, `resume ${called("Job", job)}`)];
+    return [change(Job, job, { [PRIOR]: null }, spec, `resume ${kindAndName("Job", job)}`)];
   });
   return { writes, waits };
 }
 
 /** The pods of runs that have not ended yet. */
-export function runningJobs(observed: Observed): Wait[] {
+export function runningJobs(observed: ObservedPolicy): Wait[] {
   const { items, waits } = jobsOf(observed);
   const names = new Set(items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   const pods = namespacesOf(cronJobs(observed)).flatMap((namespace) => {
@@ -74,16 +74,16 @@ export function runningJobs(observed: Observed): Wait[] {
   return [...waits, ...pods];
 }
 
-export function cronJobStates(observed: Observed, to: Role): ResourceState[] {
-  return sightings(observed, KIND).map((sighting) => unfoundState(sighting) ?? suspendState(sighting, to));
+export function cronJobStates(observed: ObservedPolicy, to: Role): ResourceState[] {
+  return readResources(observed, KIND).map((sighting) => missingState(sighting) ?? suspendState(sighting, to));
 }
 
-function cronJobs({ managed }: Observed) {
+function cronJobs({ managed }: ObservedPolicy) {
   return managed.filter(({ kind }) => kind === "CronJob");
 }
 
 /** The runs of the policy's CronJobs. */
-export function jobsOf(observed: Observed): { items: Job[]; waits: Wait[] } {
+export function jobsOf(observed: ObservedPolicy): { items: Job[]; waits: Wait[] } {
   const names = new Set(cronJobs(observed).map(({ namespace, name }) => `${namespace}/${name}`));
   const lists = namespacesOf(cronJobs(observed)).map((namespace) => listed(observed.jobs(namespace), "Job", namespace));
   return {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { plan } from "../plan.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { cronJob, deployment, flux, named, pod, policy, volume } from "../testing/fixtures.ts";
 
 const memory = { annotations: { "plumbline.dev/failover-prior": "{}" } };
 const everything = policy({ managedResources: named("VolumeReplication data", "Deployment web", "CronJob nightly", "Kustomization apps") });
-const stateOf = (site: SpecimenSite) => plan(site.observe(everything)).currentState;
+const stateOf = (site: FakeSite) => plan(site.observe(everything)).currentState;
 const down = (metadata = {}) => deployment("web", { replicas: 0 }, metadata);
 
 test.each([
@@ -19,30 +19,30 @@ test.each([
   ["without anything", "unknown", [], []],
   ["only ever at 0", "secondary", [], [down()]],
 ] as const)("a site %s is %s", (_, state, volumes, deployments) => {
-  expect(stateOf(new SpecimenSite().put("VolumeReplication", ...volumes).put("Deployment", ...deployments))).toBe(state);
+  expect(stateOf(new FakeSite().put("VolumeReplication", ...volumes).put("Deployment", ...deployments))).toBe(state);
 });
 
 test("what is seen counts, whatever is asked for: pods that are still there, a state that has not followed its spec", () => {
-  expect(stateOf(new SpecimenSite().put("Deployment", down(memory)).put("Pod", pod("web-1")))).toBe("primary");
+  expect(stateOf(new FakeSite().put("Deployment", down(memory)).put("Pod", pod("web-1")))).toBe("primary");
   const demoting = volume("data", "secondary", { status: { state: "Primary" } });
-  expect(stateOf(new SpecimenSite().put("VolumeReplication", demoting))).toBe("primary");
+  expect(stateOf(new FakeSite().put("VolumeReplication", demoting))).toBe("primary");
 });
 
 test("a CronJob counts as a workload", () => {
-  expect(stateOf(new SpecimenSite().put("CronJob", cronJob("nightly")))).toBe("primary");
-  expect(stateOf(new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true }, memory)))).toBe("secondary");
+  expect(stateOf(new FakeSite().put("CronJob", cronJob("nightly")))).toBe("primary");
+  expect(stateOf(new FakeSite().put("CronJob", cronJob("nightly", { suspend: true }, memory)))).toBe("secondary");
 });
 
 test("Flux speaks where nothing else does", () => {
-  expect(stateOf(new SpecimenSite().put("Kustomization", flux("apps")))).toBe("primary");
-  expect(stateOf(new SpecimenSite().put("Kustomization", flux("apps", { suspend: true }, memory)))).toBe("secondary");
-  expect(stateOf(new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).put("Kustomization", flux("apps")))).toBe(
+  expect(stateOf(new FakeSite().put("Kustomization", flux("apps")))).toBe("primary");
+  expect(stateOf(new FakeSite().put("Kustomization", flux("apps", { suspend: true }, memory)))).toBe("secondary");
+  expect(stateOf(new FakeSite().put("VolumeReplication", volume("data", "secondary")).put("Kustomization", flux("apps")))).toBe(
     "secondary",
   );
 });
 
-test("what could not be looked at makes it unknown", () => {
-  const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+test("a resource that cannot be read makes it unknown", () => {
+  const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
   site.errors.add("Deployment shop/web");
   expect(stateOf(site)).toBe("unknown");
 });

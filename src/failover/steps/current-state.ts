@@ -1,58 +1,58 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
-import { found, unseen } from "../observe/resources.ts";
+import { foundResources, unreadable } from "../observe/resources.ts";
 import { PRIOR } from "./prior-annotation.ts";
-import type { Observed } from "../observe/observed.ts";
-import type { Plan } from "./step.ts";
-import { foundVolumes, unseenVolumes } from "./volume-groups.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
+import type { SwitchPlan } from "./step.ts";
+import { foundVolumes, unreadableVolumes } from "./volume-groups.ts";
 import { isRunning } from "./workloads.ts";
 
 /**
  * What the site is, by its volumes and workloads; where there are none, by its Flux objects. What was stopped before any policy came says nothing: on
  * a primary site it is as much at home as on a secondary one.
  */
-export function currentState(observed: Observed): Plan["currentState"] {
-  if (unseenVolumes(observed).length > 0 || unseen(observed, ["Deployment", "StatefulSet", "CronJob"]).length > 0) return "unknown";
+export function currentState(observed: ObservedPolicy): SwitchPlan["currentState"] {
+  if (unreadableVolumes(observed).length > 0 || unreadable(observed, ["Deployment", "StatefulSet", "CronJob"]).length > 0) return "unknown";
   const signs = [...volumeSigns(observed), ...workloadSigns(observed), ...cronJobSigns(observed)];
   const telling = signs.filter((sign) => sign !== "idle");
   if (telling.length > 0) return together(telling);
   const flux = fluxSigns(observed).filter((sign) => sign !== "idle");
-  if (flux.length > 0) return unseen(observed, ["HelmRelease", "Kustomization", "Application"]).length > 0 ? "unknown" : together(flux);
+  if (flux.length > 0) return unreadable(observed, ["HelmRelease", "Kustomization", "Application"]).length > 0 ? "unknown" : together(flux);
   return signs.length > 0 ? "secondary" : "unknown";
 }
 
 type Sign = Role | "unknown" | "idle";
 
-function together(signs: readonly Sign[]): Plan["currentState"] {
+function together(signs: readonly Sign[]): SwitchPlan["currentState"] {
   const kinds = new Set(signs);
   if (kinds.has("unknown")) return "unknown";
   if (kinds.size > 1) return "mixed";
   return kinds.has("primary") ? "primary" : "secondary";
 }
 
-function volumeSigns(observed: Observed): Sign[] {
+function volumeSigns(observed: ObservedPolicy): Sign[] {
   return foundVolumes(observed).map(({ object }) => {
     const state = object.status?.state?.toLowerCase();
     return state === "primary" || state === "secondary" ? state : "unknown";
   });
 }
 
-function workloadSigns(observed: Observed): Sign[] {
-  return found(observed, ["Deployment", "StatefulSet"]).map(({ resource, object }) => {
+function workloadSigns(observed: ObservedPolicy): Sign[] {
+  return foundResources(observed, ["Deployment", "StatefulSet"]).map(({ resource, object }) => {
     if (isRunning(observed, resource, object)) return "primary";
     return object.metadata.annotations?.[PRIOR] === undefined ? "idle" : "secondary";
   });
 }
 
-function cronJobSigns(observed: Observed): Sign[] {
-  return found(observed, ["CronJob"]).map(({ object }) => suspendSign(object));
+function cronJobSigns(observed: ObservedPolicy): Sign[] {
+  return foundResources(observed, ["CronJob"]).map(({ object }) => suspendSign(object));
 }
 
-function fluxSigns(observed: Observed): Sign[] {
-  const applications = found(observed, ["Application"]).map(({ object: { metadata, spec } }) => {
+function fluxSigns(observed: ObservedPolicy): Sign[] {
+  const applications = foundResources(observed, ["Application"]).map(({ object: { metadata, spec } }) => {
     const { automated } = spec.syncPolicy ?? {};
     return suspendSign({ metadata, spec: { suspend: !automated || automated.enabled === false } });
   });
-  return [...found(observed, ["HelmRelease", "Kustomization"]).map(({ object }) => suspendSign(object)), ...applications];
+  return [...foundResources(observed, ["HelmRelease", "Kustomization"]).map(({ object }) => suspendSign(object)), ...applications];
 }
 
 function suspendSign({ spec, metadata }: { spec: { suspend?: boolean }; metadata: { annotations?: Record<string, string> } }): Sign {

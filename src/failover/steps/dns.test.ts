@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { plan } from "../plan.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { named, policy } from "../testing/fixtures.ts";
 
 const KEY = "external-dns.alpha.kubernetes.io/controller";
 const web = (desiredState: Role) => policy({ desiredState, managedResources: named("VirtualService web") });
 const site = (annotations?: Record<string, string>) =>
-  new SpecimenSite().put("VirtualService", { metadata: { name: "web", namespace: "shop", ...(annotations && { annotations }) } });
-const patches = (at: SpecimenSite, to: Role, rest = {}) =>
+  new FakeSite().put("VirtualService", { metadata: { name: "web", namespace: "shop", ...(annotations && { annotations }) } });
+const patches = (at: FakeSite, to: Role, rest = {}) =>
   plan(at.observe(web(to), rest)).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
 
 test.each([

@@ -1,6 +1,6 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
-import { called, change, found, sightings, unfoundState, unseen, type Finding } from "../observe/resources.ts";
-import type { Observed } from "../observe/observed.ts";
+import { kindAndName, change, foundResources, readResources, missingState, unreadable, type StepInput } from "../observe/resources.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import type { ResourceState } from "./step.ts";
 
 const KIND = ["VirtualService"] as const;
@@ -10,23 +10,23 @@ const VALUE: Record<Role, string> = { primary: "dns-controller", secondary: "ign
 const DNS_ANNOTATION = "external-dns.alpha.kubernetes.io/controller";
 
 /** Names lead to the primary site only: external-dns leaves alone what carries any other value than its own. */
-export function updateDns(observed: Observed, to: Role): Finding {
+export function updateDns(observed: ObservedPolicy, to: Role): StepInput {
   const key = observed.dnsAnnotation ?? DNS_ANNOTATION;
-  const writes = found(observed, KIND)
+  const writes = foundResources(observed, KIND)
     .filter(({ object }) => object.metadata.annotations?.[key] !== VALUE[to])
     .map(({ object }) => {
-      const words = `set annotation ${key} of ${called("VirtualService", object)} to ${VALUE[to]}`;
+      const words = `set annotation ${key} of ${kindAndName("VirtualService", object)} to ${VALUE[to]}`;
       return change(observed.kindOf("VirtualService"), object, { [key]: VALUE[to] }, {}, words);
     });
-  return { writes, waits: unseen(observed, KIND) };
+  return { writes, waits: unreadable(observed, KIND) };
 }
 
-export function dnsStates(observed: Observed): ResourceState[] {
+export function dnsStates(observed: ObservedPolicy): ResourceState[] {
   const key = observed.dnsAnnotation ?? DNS_ANNOTATION;
-  return sightings(observed, KIND).map((sighting) => {
+  return readResources(observed, KIND).map((sighting) => {
     const { resource, look } = sighting;
     const value = "found" in look ? look.found.metadata.annotations?.[key] : undefined;
     const state = value === undefined || value === VALUE.primary ? "Active" : "Ignored";
-    return unfoundState(sighting) ?? { resource, state };
+    return missingState(sighting) ?? { resource, state };
   });
 }

@@ -3,8 +3,8 @@ import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover
 import type { NetworkFence } from "../external-kinds.ts";
 import { plan } from "../plan.ts";
 import { report } from "../report.ts";
-import { steps, words } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { steps, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { deployment, named, NOW, policy, volume } from "../testing/fixtures.ts";
 import type { TokenDecision } from "../token/token.ts";
 
@@ -17,18 +17,18 @@ const unfenced: Partial<FailoverPolicy["spec"]> = {
 };
 const spec = { ...unfenced, fence: { networkFenceClassName: "rbd", cidrs } };
 const forcedToken = { epoch: 7, state: "Held" as const, forced: "Site A burns" };
-const held: TokenDecision = { mayWrite: true, mustDemote: false, waits: [] };
+const granted: TokenDecision = { mayWrite: true, mustDemote: false, waits: [] };
 const peer = { reachable: false as const, message: "no route" };
 
-const site = (role: "primary" | "secondary" = "secondary") => new SpecimenSite().put("VolumeReplication", volume("data", role));
+const site = (role: "primary" | "secondary" = "secondary") => new FakeSite().put("VolumeReplication", volume("data", role));
 const fence = (status?: NetworkFence["status"], changes: Partial<NetworkFence["spec"]> = {}): NetworkFence => ({
   metadata: { name: NAME, uid: "f", resourceVersion: "1", generation: 1 },
   spec: { networkFenceClassName: "rbd", fenceState: "Fenced", cidrs, ...changes },
   ...(status && { status }),
 });
 
-function taken(at: SpecimenSite, status: FailoverStatus = { token: forcedToken }, changes: Partial<FailoverPolicy["spec"]> = {}) {
-  return plan(at.observe(policy({ ...spec, ...changes }, { uid: "uid-1", status }), { peer }), held);
+function taken(at: FakeSite, status: FailoverStatus = { token: forcedToken }, changes: Partial<FailoverPolicy["spec"]> = {}) {
+  return plan(at.observe(policy({ ...spec, ...changes }, { uid: "uid-1", status }), { peer }), granted);
 }
 
 describe("a forced takeover with spec.fence", () => {
@@ -65,18 +65,18 @@ describe("a forced takeover with spec.fence", () => {
 
   test("fences before it starts the workloads of a policy without volumes, and not again when that is over", () => {
     const annotations = { "plumbline.dev/failover-prior": JSON.stringify({ policy: "shop/site", replicas: 2 }) };
-    const at = new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 }, { annotations }));
+    const at = new FakeSite().put("Deployment", deployment("web", { replicas: 0 }, { annotations }));
     const managedResources = named("Deployment web");
     const first = taken(at, { token: forcedToken }, { managedResources });
     expect(steps(first).slice(0, 2)).toEqual(["TakeToken Done", "FenceOtherSite Act"]);
-    expect(words(first)).toEqual([`fence 192.0.2.0/28 by NetworkFence ${NAME}`]);
+    expect(writeTexts(first)).toEqual([`fence 192.0.2.0/28 by NetworkFence ${NAME}`]);
 
     at.put("NetworkFence", fence({ result: "Succeeded", message: "fencing operation successful" }));
-    expect(words(taken(at, { token: forcedToken }, { managedResources }))).toEqual(["scale Deployment shop/web from 0 to 2"]);
+    expect(writeTexts(taken(at, { token: forcedToken }, { managedResources }))).toEqual(["scale Deployment shop/web from 0 to 2"]);
 
     const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
     const over: FailoverStatus = { token: forcedToken, transition: { to: "primary", mode: "safe", generation: 0, ...times, steps: [] } };
-    const edited = taken(new SpecimenSite().put("Deployment", deployment("web")), over, { managedResources });
+    const edited = taken(new FakeSite().put("Deployment", deployment("web")), over, { managedResources });
     expect(steps(edited)).not.toContainEqual(expect.stringContaining("FenceOtherSite"));
   });
 
@@ -97,7 +97,7 @@ describe("a forced takeover with spec.fence", () => {
   ])("promotes nothing while %s", (_, status) => {
     const result = taken(site().put("NetworkFence", fence(status)));
     expect(steps(result).slice(1, 3)).toEqual(["FenceOtherSite Wait", "PromoteVolumes Pending"]);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
     expect(result.failures).toEqual([]);
   });
 
@@ -111,14 +111,14 @@ describe("a forced takeover with spec.fence", () => {
 
   test("does not promote when fencing fails, and says what the driver said", () => {
     const result = taken(site().put("NetworkFence", fence({ result: "Failed", message: "osd blocklist: timed out" })));
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
     expect(result.failures).toEqual([
       {
         kind: "NetworkFence",
         name: NAME,
         reason: "FenceFailed",
         message:
-          "Fencing failed: osd blocklist: timed out; see the storage driver, or remove spec.fence if the other site is known not to write",
+          "Fencing failed: osd blocklist: timed out; check the storage driver, or remove spec.fence if the other site has stopped writing",
         class: "Transient",
       },
     ]);
@@ -131,11 +131,11 @@ describe("a forced takeover with spec.fence", () => {
   ])("does not promote on an object that %s", (_, changes) => {
     const at = site().put("NetworkFence", fence({ result: "Succeeded", message: "fencing operation successful" }, changes));
     expect(taken(at).failures).toMatchObject([{ reason: "FenceFailed" }]);
-    expect(words(taken(at))).toEqual([]);
+    expect(writeTexts(taken(at))).toEqual([]);
   });
 
   test("does not promote in unsafe mode either", () => {
-    expect(words(taken(site(), undefined, { mode: "off" }))).toEqual([`fence 192.0.2.0/28 by NetworkFence ${NAME}`]);
+    expect(writeTexts(taken(site(), undefined, { mode: "off" }))).toEqual([`fence 192.0.2.0/28 by NetworkFence ${NAME}`]);
   });
 
   test("is refused where the kind is not installed, before the token is taken", () => {
@@ -160,7 +160,7 @@ describe("nothing is fenced", () => {
   test("again when a person has unfenced and deleted the object after the takeover", () => {
     const result = taken(site("primary"), { token: forcedToken, fence: done });
     expect(steps(result).slice(1, 2)).toEqual(["FenceOtherSite Done"]);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
   });
 
   test("when spec.fence is added after a forced takeover", () => {
@@ -170,7 +170,7 @@ describe("nothing is fenced", () => {
   test("by a planned switch, and without spec.fence", () => {
     expect(steps(taken(site(), { token: { epoch: 8, state: "Held" } }))[1]).toBe("PromoteVolumes Act");
     const wanted = policy(unfenced, { uid: "uid-1", status: { token: forcedToken } });
-    expect(steps(plan(site().observe(wanted, { peer }), held))[1]).toBe("PromoteVolumes Act");
+    expect(steps(plan(site().observe(wanted, { peer }), granted))[1]).toBe("PromoteVolumes Act");
   });
 });
 

@@ -3,8 +3,8 @@ import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover
 import { keyOf } from "../../api/kind.ts";
 import type { NetworkFence } from "../external-kinds.ts";
 import { wasPrimary } from "../managed.ts";
-import type { Look, Observed } from "../observe/observed.ts";
-import type { PolicyFailure, Step, Wait } from "./step.ts";
+import type { ReadResult, ObservedPolicy } from "../observe/observed.ts";
+import type { PolicyFailure, SwitchStep, Wait } from "./step.ts";
 import type { TokenDecision } from "../token/token.ts";
 import { VOLUME_KINDS } from "./volume-groups.ts";
 
@@ -14,7 +14,7 @@ const POLICY = "plumbline.dev/failover-policy";
 const FENCED = "fencing operation successful";
 
 export interface Fencing {
-  readonly step: Step;
+  readonly step: SwitchStep;
   readonly refusals: readonly PolicyFailure[];
   readonly failures: readonly PolicyFailure[];
   readonly status: NonNullable<FailoverStatus["fence"]>;
@@ -24,7 +24,7 @@ export interface Fencing {
  * The fence of a forced takeover, with `spec.fence`; none where there is nothing to fence. One object per epoch: csi-addons acts once on a change, so a
  * reused object could show the result of an earlier fence. It is never deleted here and never unfenced.
  */
-export function fencing(observed: Observed, token: TokenDecision | undefined, isPromoting: boolean): Fencing | undefined {
+export function fencing(observed: ObservedPolicy, token: TokenDecision | undefined, isPromoting: boolean): Fencing | undefined {
   const { policy } = observed;
   const { fence } = policy.spec;
   const epoch = forcedEpoch(policy, token);
@@ -49,7 +49,7 @@ export function fencing(observed: Observed, token: TokenDecision | undefined, is
 }
 
 /** Whether a forced takeover could not be fenced here, for the condition Ready. */
-export function fenceProblems(observed: Observed): PolicyFailure[] {
+export function fenceProblems(observed: ObservedPolicy): PolicyFailure[] {
   if (!observed.policy.spec.fence) return [];
   return "absent" in observed.networkFences() ? [notInstalled(observed.policy)] : [];
 }
@@ -61,15 +61,12 @@ function judged(policy: FailoverPolicy, object: NetworkFence): Fencing {
   const { networkFenceClassName, cidrs } = policy.spec.fence ?? { networkFenceClassName: "", cidrs: [] };
   const isOurs = object.spec.networkFenceClassName === networkFenceClassName && isDeepStrictEqual(object.spec.cidrs, cidrs);
   if (!isOurs || object.spec.fenceState === "Unfenced") {
-    return failed(
-      status,
-      `NetworkFence is not as spec.fence asks; set spec.fence back, or remove it if the other site is known not to write`,
-    );
+    return failed(status, `NetworkFence does not match spec.fence; restore spec.fence, or remove it if the other site has stopped writing`);
   }
   if (result === "Failed") {
     return failed(
       status,
-      `Fencing failed: ${message}; see the storage driver, or remove spec.fence if the other site is known not to write`,
+      `Fencing failed: ${message}; check the storage driver, or remove spec.fence if the other site has stopped writing`,
     );
   }
   if (result === "Succeeded" && message === FENCED) return outcome("Done", status);
@@ -87,11 +84,11 @@ function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefine
 }
 
 /** Storage that both sites share may need no VolumeReplication: then the first thing to protect is the start of the workloads. */
-function hasVolumes({ managed }: Observed): boolean {
+function hasVolumes({ managed }: ObservedPolicy): boolean {
   return managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
 }
 
-function lookFor(observed: Observed, name: string): Look<NetworkFence> {
+function lookFor(observed: ObservedPolicy, name: string): ReadResult<NetworkFence> {
   const look = observed.networkFences();
   if (!("found" in look)) return look;
   const object = look.found.find(({ metadata }) => metadata.name === name);
@@ -106,7 +103,12 @@ function manifest(policy: FailoverPolicy, name: string): NetworkFence {
   };
 }
 
-function outcome(state: Step["state"], status: Fencing["status"], waits: readonly Wait[] = [], rest: Partial<Step> = {}): Fencing {
+function outcome(
+  state: SwitchStep["state"],
+  status: Fencing["status"],
+  waits: readonly Wait[] = [],
+  rest: Partial<SwitchStep> = {},
+): Fencing {
   return { step: { name: "FenceOtherSite", state, writes: [], waits, ...rest }, refusals: [], failures: [], status };
 }
 
@@ -115,7 +117,7 @@ function wait(name: string, message: string): Wait {
 }
 
 function notInstalled({ metadata: { namespace, name } }: FailoverPolicy): PolicyFailure {
-  const message = "This cluster does not know the kind NetworkFence; install csi-addons, or remove spec.fence";
+  const message = "This cluster does not serve kind NetworkFence; install csi-addons, or remove spec.fence";
   const policy = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name };
   return { ...policy, field: "spec.fence", reason: "KindNotInstalled", message, class: "Permanent" };
 }

@@ -1,15 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { plan } from "../plan.ts";
-import { steps, words } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { steps, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { condition, deployment, flux, named, policy } from "../testing/fixtures.ts";
 
 const PRIOR = "plumbline.dev/failover-prior";
 const both = (desiredState: Role = "secondary", mode = "on") =>
   policy({ desiredState, mode, managedResources: named("HelmRelease web", "Kustomization apps") });
-const patches = (site: SpecimenSite, to: Role) =>
-  plan(site.observe(both(to))).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
+const patches = (site: FakeSite, to: Role) => plan(site.observe(both(to))).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
 const REQUESTED = "reconcile.fluxcd.io/requestedAt";
 const asked = "2026-11-16T12:00:00.000Z";
 const remembered = (suspend: boolean | null, more: Record<string, string> = {}) => ({
@@ -24,8 +23,8 @@ const answered = remembered(null, { [REQUESTED]: asked });
 
 describe("suspending Flux", () => {
   test("takes Kustomizations before HelmReleases, whatever the order of the policy, and remembers a field that was not there", () => {
-    const site = new SpecimenSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
-    expect(words(plan(site.observe(both())))).toEqual(["suspend Kustomization shop/apps", "suspend HelmRelease shop/web"]);
+    const site = new FakeSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
+    expect(writeTexts(plan(site.observe(both())))).toEqual(["suspend Kustomization shop/apps", "suspend HelmRelease shop/web"]);
     expect(patches(site, "secondary")).toEqual([
       { metadata: remembered(null, { [REQUESTED]: asked }), spec: { suspend: true } },
       { metadata: remembered(false, { [REQUESTED]: asked }), spec: { suspend: true } },
@@ -33,27 +32,25 @@ describe("suspending Flux", () => {
   });
 
   test("leaves alone what was suspended before, and does not resume it later", () => {
-    const site = new SpecimenSite()
-      .put("HelmRelease", flux("web", { suspend: true }))
-      .put("Kustomization", flux("apps", { suspend: true }));
+    const site = new FakeSite().put("HelmRelease", flux("web", { suspend: true })).put("Kustomization", flux("apps", { suspend: true }));
     expect(patches(site, "secondary")).toEqual([]);
     expect(patches(site, "primary")).toEqual([]);
     const up = plan(site.observe(both("primary")));
     expect(up.complete).toBe(true);
     expect(up.resources.map(({ state, message }) => `${state}: ${message}`)).toEqual([
-      "Suspended: Left suspended: it was so before",
-      "Suspended: Left suspended: it was so before",
+      "Suspended: Left suspended: it was suspended before",
+      "Suspended: Left suspended: it was suspended before",
     ]);
   });
 
   test("is done again when a parent has taken it back, with what was remembered first", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("HelmRelease", flux("web", { suspend: false }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }));
     expect(patches(site, "secondary")).toEqual([{ metadata: { annotations: { [REQUESTED]: asked } }, spec: { suspend: true } }]);
     expect(plan(site.observe(both())).resources[0]).toMatchObject({
       state: "Active",
-      message: "Somebody else resumed it; it is suspended again",
+      message: "Resumed by another controller or person; suspending it again",
     });
   });
 
@@ -91,25 +88,25 @@ describe("suspending Flux", () => {
       "Wait",
     ],
   ] as const)("a Flux object that is %s", (_, metadata, status, state) => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("HelmRelease", { ...flux("web", { suspend: true }, metadata), status: { ...status, conditions: [...status.conditions] } })
       .put("Kustomization", flux("apps", { suspend: true }));
     expect(steps(plan(site.observe(both())))).toContain(`AwaitTermination ${state}`);
   });
 
   test("that cannot be looked at keeps the workloads as they are, and Flux that is missing does not", () => {
-    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 1 }));
+    const site = new FakeSite().put("Deployment", deployment("web", { replicas: 1 }));
     const resources = policy({ managedResources: named("Kustomization apps", "Deployment web") });
-    expect(words(plan(site.observe(resources)))).toEqual(["scale Deployment shop/web from 1 to 0"]);
+    expect(writeTexts(plan(site.observe(resources)))).toEqual(["scale Deployment shop/web from 1 to 0"]);
     site.errors.add("Kustomization shop/apps");
-    expect(words(plan(site.observe(resources)))).toEqual([]);
+    expect(writeTexts(plan(site.observe(resources)))).toEqual([]);
     expect(steps(plan(site.observe(resources)))).toContain("ScaleDown Pending");
   });
 });
 
 describe("resuming Flux", () => {
   test("restores the field, or its absence, forgets, and asks once, a HelmRelease with force", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("HelmRelease", flux("web", { suspend: true }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }, remembered(false)));
     expect(patches(site, "primary")).toEqual([
@@ -128,7 +125,7 @@ describe("resuming Flux", () => {
   });
 
   test("does not take back what a person resumed meanwhile", () => {
-    const site = new SpecimenSite().put("HelmRelease", flux("web", {}, remembered(false))).put("Kustomization", flux("apps"));
+    const site = new FakeSite().put("HelmRelease", flux("web", {}, remembered(false))).put("Kustomization", flux("apps"));
     expect(patches(site, "primary")).toEqual([
       {
         metadata: {
@@ -143,7 +140,7 @@ describe("resuming Flux", () => {
   });
 
   test("at rest, what others ask of Flux is nothing to wait for", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("HelmRelease", flux("web"))
       .put("Kustomization", flux("apps", {}, { annotations: { "reconcile.fluxcd.io/requestedAt": "by-hand" } }));
     const times = { startTime: "2026-11-16T11:00:00Z", completionTime: "2026-11-16T11:00:00Z" };

@@ -2,20 +2,20 @@ import type { Role } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { FluxObject } from "../external-kinds.ts";
 import {
-  called,
+  kindAndName,
   change,
-  found,
-  mark,
-  sightings,
+  foundResources,
+  stampOnly,
+  readResources,
   suspendState,
-  unfoundState,
-  unseen,
+  missingState,
+  unreadable,
   waitFor,
-  type Finding,
-  type Sighting,
+  type StepInput,
+  type ResourceRead,
 } from "../observe/resources.ts";
-import { PRIOR, recall, remember, stamp } from "./prior-annotation.ts";
-import type { Observed } from "../observe/observed.ts";
+import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import type { ResourceState, Wait } from "./step.ts";
 
 /** Parents before children: a Kustomization can take back what was done to a HelmRelease that it applies. */
@@ -26,60 +26,68 @@ const REQUESTED = "reconcile.fluxcd.io/requestedAt";
 const FORCED = "reconcile.fluxcd.io/forceAt";
 const GROUP: Record<FluxKind, string> = { Kustomization: "kustomize.toolkit.fluxcd.io", HelmRelease: "helm.toolkit.fluxcd.io" };
 
-export function suspendFlux(observed: Observed, fence: string | undefined): Finding {
-  const writes = found(observed, KINDS).flatMap(({ resource, object }) => {
+export function suspendFlux(observed: ObservedPolicy, fence: string | undefined): StepInput {
+  const writes = foundResources(observed, KINDS).flatMap(({ resource, object }) => {
     const kind = observed.kindOf(resource.kind);
-    const name = called(resource.kind, object);
-    if (object.spec.suspend === true) return mark(kind, object, fence, name);
+    const name = kindAndName(resource.kind, object);
+    if (object.spec.suspend === true) return stampOnly(kind, object, fence, name);
     const asked = { [REQUESTED]: observed.now.toISOString() };
-    const annotations = { ...remember(observed.policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence), ...asked };
+    const annotations = { ...priorAnnotation(observed.policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence), ...asked };
     return [change(kind, object, annotations, { suspend: true }, `suspend ${name}`)];
   });
-  return { writes, waits: unseen(observed, KINDS) };
+  return { writes, waits: unreadable(observed, KINDS) };
 }
 
 /** Those at work: what was begun before it was suspended is still carried through, and can bring replicas back. */
-export function busyFlux(observed: Observed): Wait[] {
-  return found(observed, KINDS).flatMap(({ resource, object }) =>
-    isBusy(object) ? [waitFor(resource, `${called(resource.kind, object)} is carrying out what it began before it was suspended`)] : [],
+export function busyFlux(observed: ObservedPolicy): Wait[] {
+  return foundResources(observed, KINDS).flatMap(({ resource, object }) =>
+    isBusy(object)
+      ? [waitFor(resource, `${kindAndName(resource.kind, object)} is finishing a reconciliation that began before it was suspended`)]
+      : [],
   );
 }
 
 /** Resumed and asked once: what was asked for is in the annotation itself, so it is not asked again. */
-export function resumeFlux(observed: Observed): Finding {
+export function resumeFlux(observed: ObservedPolicy): StepInput {
   const asked = observed.now.toISOString();
-  const writes = found(observed, KINDS).flatMap(({ resource, object }) => {
-    const memory = recall(object, "suspend");
+  const writes = foundResources(observed, KINDS).flatMap(({ resource, object }) => {
+    const memory = readPrior(object, "suspend");
     if (memory.is !== "there") return [];
     const annotations = { [PRIOR]: null, [REQUESTED]: asked, ...(resource.kind === "HelmRelease" && { [FORCED]: asked }) };
     const spec = object.spec.suspend === true ? { suspend: memory.prior } : {};
     return [
-      change(observed.kindOf(resource.kind), object, annotations, spec, `resume ${called(resource.kind, object)} and have it reconcile`),
+      change(
+        observed.kindOf(resource.kind),
+        object,
+        annotations,
+        spec,
+        `resume ${kindAndName(resource.kind, object)} and request a reconciliation`,
+      ),
     ];
   });
-  const unanswered = found(observed, KINDS).flatMap(({ resource, object }) => {
+  const unanswered = foundResources(observed, KINDS).flatMap(({ resource, object }) => {
     const waits = object.spec.suspend !== true && !hasAnswered(object);
-    return waits ? [waitFor(resource, `${called(resource.kind, object)} has not yet reconciled as asked`)] : [];
+    return waits ? [waitFor(resource, `${kindAndName(resource.kind, object)} has not reconciled yet`)] : [];
   });
-  return { writes, waits: [...unseen(observed, KINDS), ...unanswered] };
+  return { writes, waits: [...unreadable(observed, KINDS), ...unanswered] };
 }
 
 /** The Flux objects of the policy that look after this object. */
-export function ownersInFlux(observed: Observed, { metadata: { labels = {} } }: KubeObject): Sighting<FluxKind>[] {
-  return sightings(observed, KINDS).filter(
+export function ownersInFlux(observed: ObservedPolicy, { metadata: { labels = {} } }: KubeObject): ResourceRead<FluxKind>[] {
+  return readResources(observed, KINDS).filter(
     ({ resource: { kind, namespace, name } }) => labels[`${GROUP[kind]}/name`] === name && labels[`${GROUP[kind]}/namespace`] === namespace,
   );
 }
 
 /** Whether it has done what it was asked for when it was resumed; one that is not there, or that a person suspended, never will. */
-export function isThrough({ look }: Sighting<FluxKind>): boolean {
+export function isThrough({ look }: ResourceRead<FluxKind>): boolean {
   if ("error" in look) return false;
   if ("absent" in look) return true;
-  return recall(look.found, "suspend").is !== "there" && (look.found.spec.suspend === true || hasAnswered(look.found));
+  return readPrior(look.found, "suspend").is !== "there" && (look.found.spec.suspend === true || hasAnswered(look.found));
 }
 
-export function fluxStates(observed: Observed, to: Role): ResourceState[] {
-  return sightings(observed, KINDS).map((sighting) => unfoundState(sighting) ?? suspendState(sighting, to));
+export function fluxStates(observed: ObservedPolicy, to: Role): ResourceState[] {
+  return readResources(observed, KINDS).map((sighting) => missingState(sighting) ?? suspendState(sighting, to));
 }
 
 /** Both controllers write the answer when they have ended a run, also one that failed. */
@@ -109,5 +117,5 @@ function hasSeenSuspension(object: FluxObject): boolean {
   if (spec.suspend !== true) return false;
   if (status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation) return true;
   // kustomize-controller observes no generation while the object is not Ready. What was asked before a person suspended it proves nothing.
-  return recall(object, "suspend").is === "there" && metadata.annotations?.[REQUESTED] !== undefined && hasAnswered(object);
+  return readPrior(object, "suspend").is === "there" && metadata.annotations?.[REQUESTED] !== undefined && hasAnswered(object);
 }

@@ -18,9 +18,9 @@ interface Priors {
   automated: Automated;
 }
 
-export type Memory<V> = { readonly is: "none" } | { readonly is: "unreadable" } | { readonly is: "there"; readonly prior: V };
+export type PriorValue<V> = { readonly is: "none" } | { readonly is: "unreadable" } | { readonly is: "there"; readonly prior: V };
 
-export function recall<F extends keyof Priors>(object: KubeObject, field: F): Memory<Priors[F]> {
+export function readPrior<F extends keyof Priors>(object: KubeObject, field: F): PriorValue<Priors[F]> {
   const text = object.metadata.annotations?.[PRIOR];
   if (text === undefined) return { is: "none" };
   const prior = fieldOf(text, field);
@@ -28,17 +28,17 @@ export function recall<F extends keyof Priors>(object: KubeObject, field: F): Me
 }
 
 /** The annotation to write with a change; none where there is one already, since what it says is older. One that cannot be read says nothing. */
-export function remember<F extends keyof Priors>(
+export function priorAnnotation<F extends keyof Priors>(
   policy: FailoverPolicy,
   object: KubeObject,
   field: F,
   prior: Priors[F],
 ): Record<string, string> {
-  return recall(object, field).is === "there" ? {} : rememberAnew(policy, field, prior);
+  return readPrior(object, field).is === "there" ? {} : newPriorAnnotation(policy, field, prior);
 }
 
 /** Whatever was remembered before. */
-export function rememberAnew<F extends keyof Priors>(policy: FailoverPolicy, field: F, prior: Priors[F]): Record<string, string> {
+export function newPriorAnnotation<F extends keyof Priors>(policy: FailoverPolicy, field: F, prior: Priors[F]): Record<string, string> {
   return { [PRIOR]: JSON.stringify({ policy: keyOf(policy), [field]: prior }) };
 }
 

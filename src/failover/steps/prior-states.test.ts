@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { plan } from "../plan.ts";
-import { shop, type SpecimenRun } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { shop, type TransitionHarness } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { cronJob, deployment, named, policy } from "../testing/fixtures.ts";
 
 const PRIOR = "plumbline.dev/failover-prior";
 type PriorStates = NonNullable<FailoverStatus["priorStates"]>;
 const web = { kind: "Deployment", namespace: "shop", name: "web", uid: "web", field: "replicas", value: "3" };
 
-const recorded = (run: SpecimenRun) => (run.policy.status?.priorStates ?? []).map(({ kind, name, value }) => `${kind} ${name} ${value}`);
+const recorded = (run: TransitionHarness) =>
+  (run.policy.status?.priorStates ?? []).map(({ kind, name, value }) => `${kind} ${name} ${value}`);
 
-function primary(priorStates: PriorStates, site: SpecimenSite, desiredState: "primary" | "secondary" = "primary") {
+function primary(priorStates: PriorStates, site: FakeSite, desiredState: "primary" | "secondary" = "primary") {
   return plan(site.observe(policy({ desiredState, managedResources: named("Deployment web") }, { status: { priorStates } })));
 }
 
@@ -56,30 +57,28 @@ describe("the second record", () => {
   });
 
   test("is kept while the object does not exist, and dropped when the policy no longer names it", () => {
-    expect(primary([web], new SpecimenSite()).priorStates).toEqual([web]);
-    expect(primary([{ ...web, name: "other" }], new SpecimenSite()).priorStates).toEqual([]);
+    expect(primary([web], new FakeSite()).priorStates).toEqual([web]);
+    expect(primary([{ ...web, name: "other" }], new FakeSite()).priorStates).toEqual([]);
   });
 
   test("survives a policy that is invalid", () => {
     const wanted = policy({ wave: -1, managedResources: named("Deployment web") }, { status: { priorStates: [web] } });
-    expect(plan(new SpecimenSite().observe(wanted)).priorStates).toEqual([web]);
+    expect(plan(new FakeSite().observe(wanted)).priorStates).toEqual([web]);
   });
 });
 
-const stopped = (metadata = {}) => new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 }, metadata));
+const stopped = (metadata = {}) => new FakeSite().put("Deployment", deployment("web", { replicas: 0 }, metadata));
 
 const failuresWith = (state: PriorStates[number]) => {
   const wanted = policy({ desiredState: "primary", managedResources: named("CronJob nightly") }, { status: { priorStates: [state] } });
-  return plan(new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(wanted)).failures.map(
-    ({ message }) => message,
-  );
+  return plan(new FakeSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(wanted)).failures.map(({ message }) => message);
 };
 
 describe("an annotation that is gone", () => {
   test("is a failure on the way to primary, with the value and how to restore it, and not a zero", () => {
     const result = primary([web], stopped());
     expect(result.complete).toBe(false);
-    const message = `Annotation ${PRIOR} is gone; before the switch replicas was 3. Restore that by hand, or set the annotation to {"policy":"shop/site","replicas":3}`;
+    const message = `Annotation ${PRIOR} is gone; before the switch replicas was 3. Restore it by hand, or set the annotation to {"policy":"shop/site","replicas":3}`;
     expect(result.failures).toEqual([
       { kind: "Deployment", namespace: "shop", name: "web", reason: "PriorStateLost", message, class: "Permanent" },
     ]);
@@ -91,7 +90,7 @@ describe("an annotation that is gone", () => {
     const [failure] = primary([{ ...web, uid: "former" }], stopped()).failures;
     expect(failure).toMatchObject({
       reason: "PriorStateLost",
-      message: expect.stringContaining(`It was created again, without annotation ${PRIOR}`),
+      message: expect.stringContaining(`It was recreated without annotation ${PRIOR}`),
     });
   });
 

@@ -2,10 +2,10 @@ import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { autoscalersOf, PAUSED } from "./autoscalers.ts";
 import { jobsOf } from "./cron-jobs.ts";
-import { found } from "../observe/resources.ts";
-import { PRIOR, recall } from "./prior-annotation.ts";
-import type { Observed } from "../observe/observed.ts";
-import type { PolicyFailure, PriorState, Step } from "./step.ts";
+import { foundResources } from "../observe/resources.ts";
+import { PRIOR, readPrior } from "./prior-annotation.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
+import type { PolicyFailure, PriorState, SwitchStep } from "./step.ts";
 
 type Field = "replicas" | "suspend" | "selectPolicy" | "pausedReplicas" | "automated";
 
@@ -22,9 +22,12 @@ interface Stoppable {
  * The second record of what objects were before, for the status: what their annotations say, what is about to be written there, and what an earlier
  * status knows of objects that are stopped and have lost the annotation. Those are `lost`.
  */
-export function priorStates(observed: Observed, steps: readonly Step[]): { states: readonly PriorState[]; lost: readonly PolicyFailure[] } {
+export function priorStates(
+  observed: ObservedPolicy,
+  steps: readonly SwitchStep[],
+): { states: readonly PriorState[]; lost: readonly PolicyFailure[] } {
   const { policy, managed } = observed;
-  const held = new Map((policy.status?.priorStates ?? []).map((state) => [idOf(state), state]));
+  const recorded = new Map((policy.status?.priorStates ?? []).map((state) => [idOf(state), state]));
   const written = annotationsWritten(steps);
   const states: PriorState[] = [];
   const lost: PolicyFailure[] = [];
@@ -32,9 +35,9 @@ export function priorStates(observed: Observed, steps: readonly Step[]): { state
 
   for (const stoppable of stoppables(observed)) {
     const state = stateOf(stoppable);
-    const known = held.get(idOf(state));
+    const known = recorded.get(idOf(state));
     seen.add(idOf(state));
-    const memory = recall(written.get(stoppable.object) ?? stoppable.object, stoppable.field);
+    const memory = readPrior(written.get(stoppable.object) ?? stoppable.object, stoppable.field);
     if (memory.is === "there") states.push({ ...state, value: JSON.stringify(memory.prior) });
     else if (known && stoppable.isStopped && known.value !== JSON.stringify(stoppable.value)) {
       states.push(known);
@@ -43,19 +46,19 @@ export function priorStates(observed: Observed, steps: readonly Step[]): { state
   }
   // One that is not there now may come back, and then only this knows what it was. Runs and autoscalers come and go.
   const named = new Set(managed.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
-  for (const [id, state] of held) if (!seen.has(id) && named.has(placeOf(state))) states.push(state);
+  for (const [id, state] of recorded) if (!seen.has(id) && named.has(placeOf(state))) states.push(state);
   return { states, lost };
 }
 
-function stoppables(observed: Observed): Stoppable[] {
-  const workloads = found(observed, ["Deployment", "StatefulSet"]).map(({ resource: { kind }, object }): Stoppable => {
+function stoppables(observed: ObservedPolicy): Stoppable[] {
+  const workloads = foundResources(observed, ["Deployment", "StatefulSet"]).map(({ resource: { kind }, object }): Stoppable => {
     const value = object.spec.replicas ?? 1;
     return { kind, object, field: "replicas", value, isStopped: value === 0 };
   });
-  const suspended = found(observed, ["CronJob", "HelmRelease", "Kustomization"]).map(({ resource: { kind }, object }) =>
+  const suspended = foundResources(observed, ["CronJob", "HelmRelease", "Kustomization"]).map(({ resource: { kind }, object }) =>
     suspendable(kind, object),
   );
-  const applications = found(observed, ["Application"]).map(({ object }): Stoppable => {
+  const applications = foundResources(observed, ["Application"]).map(({ object }): Stoppable => {
     const value = object.spec.syncPolicy?.automated ?? null;
     return { kind: "Application", object, field: "automated", value, isStopped: value === null || value.enabled === false };
   });
@@ -81,7 +84,7 @@ function suspendable(kind: string, object: KubeObject & { spec: { suspend?: bool
 }
 
 /** Objects as they will be after the writes of this pass, as far as the annotation goes. */
-function annotationsWritten(steps: readonly Step[]): Map<KubeObject, KubeObject> {
+function annotationsWritten(steps: readonly SwitchStep[]): Map<KubeObject, KubeObject> {
   const writes = steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes);
   return new Map(
     writes.flatMap(({ object, patch }): [KubeObject, KubeObject][] => {
@@ -99,9 +102,9 @@ function stateOf({ kind, object: { metadata }, field }: Stoppable): Omit<PriorSt
 
 function lossOf({ kind, object, field }: Stoppable, { uid, value }: PriorState, policy: FailoverPolicy): PolicyFailure {
   const { namespace, name } = object.metadata;
-  const cause = uid === object.metadata.uid ? `Annotation ${PRIOR} is gone` : `It was created again, without annotation ${PRIOR}`;
+  const cause = uid === object.metadata.uid ? `Annotation ${PRIOR} is gone` : `It was recreated without annotation ${PRIOR}`;
   const annotation = JSON.stringify({ policy: keyOf(policy), [field]: parsed(value) });
-  const message = `${cause}; before the switch ${field} was ${value === "null" ? "not set" : value}. Restore that by hand, or set the annotation to ${annotation}`;
+  const message = `${cause}; before the switch ${field} was ${value === "null" ? "not set" : value}. Restore it by hand, or set the annotation to ${annotation}`;
   return { kind, ...(namespace !== undefined && { namespace }), name, reason: "PriorStateLost", message, class: "Permanent" };
 }
 

@@ -27,7 +27,7 @@ export type StepName =
   | "AwaitWorkloads";
 
 /** A merge patch of one object, if it is still the one that was read. */
-export interface Write {
+export interface PlannedWrite {
   readonly kind: Kind;
   readonly object: KubeObject;
   readonly patch: object;
@@ -47,12 +47,12 @@ export interface Wait {
   readonly message: string;
 }
 
-export interface Step {
+export interface SwitchStep {
   readonly name: StepName;
   /** Done: what it is for is so. Act: its writes may be made now. Wait: what is in `waits` has to be so first. Pending: earlier steps come first. */
   readonly state: "Done" | "Act" | "Wait" | "Pending";
   /** In their order. What a waiting or pending step would write is there too, for `failover plan`; only what is in a step that acts may be written. */
-  readonly writes: readonly Write[];
+  readonly writes: readonly PlannedWrite[];
   /** The token to write; null removes it. */
   readonly token?: FailoverToken | null;
   readonly waits: readonly Wait[];
@@ -65,24 +65,27 @@ export interface PolicyFailure {
   readonly name: string;
   readonly reason:
     | "Invalid"
-    | "Contested"
+    | "Conflict"
     | "NotPermitted"
     | "NotFound"
     | "KindNotInstalled"
     | "Forbidden"
-    | "LookFailed"
+    | "ReadFailed"
     | "Refused"
     | "VolumeError"
     | "Drifted"
+    | "PeerInvalid"
     | "PeerRemoved"
     | "VolumeMismatch"
     | "WriteFailed"
     | "NotAvailable"
     | "PriorStateLost"
     | "FenceFailed"
-    | "Split"
+    | "SplitBrain"
     | "OwnedByGitOps"
-    | "RevertedByOwner";
+    | "OwnerNotNamed"
+    | "RevertedByOwner"
+    | "Restored";
   readonly field?: string;
   readonly message: string;
   /** Whether it may pass by itself. */
@@ -104,7 +107,7 @@ export interface ResourceState {
 
 export type PriorState = NonNullable<FailoverStatus["priorStates"]>[number];
 
-export interface Plan {
+export interface SwitchPlan {
   readonly to: Role;
   readonly mode: "safe" | "unsafe";
   /** Nothing is written while one of these is there: the policy itself cannot be carried out as it is. */
@@ -112,7 +115,7 @@ export interface Plan {
   readonly failures: readonly PolicyFailure[];
   /** What is worth knowing before a switch: what else applies the objects of the policy, or the policy itself. */
   readonly notes: readonly Wait[];
-  readonly steps: readonly Step[];
+  readonly steps: readonly SwitchStep[];
   readonly resources: readonly ResourceState[];
   /** Namespaces beside its own in which the policy names something. */
   readonly foreignNamespaces?: readonly ForeignNamespace[];

@@ -3,19 +3,19 @@ import { runningJobs, suspendCronJobs } from "./cron-jobs.ts";
 import { updateDns } from "./dns.ts";
 import { busyArgo, suspendArgo } from "./argo.ts";
 import { busyFlux, suspendFlux } from "./flux.ts";
-import { both, unseen } from "../observe/resources.ts";
+import { both, unreadable } from "../observe/resources.ts";
 import { modeOf } from "../managed.ts";
-import type { Observed } from "../observe/observed.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import { stepOf } from "./build-step.ts";
-import type { Step, Wait } from "./step.ts";
-import { fenceOf, hasToken, type TokenDecision } from "../token/token.ts";
-import { awaitVolumes, demoteVolumes, settlingVolumes, troubledVolumes, uncopiedVolumes, volumesInUse } from "./volumes.ts";
-import { unseenVolumes } from "./volume-groups.ts";
-import { scaleDown, unterminated } from "./workloads.ts";
+import type { SwitchStep, Wait } from "./step.ts";
+import { fenceAnnotationOf, hasToken, type TokenDecision } from "../token/token.ts";
+import { awaitVolumes, demoteVolumes, volumesToWaitFor, failedVolumeWaits, uncopiedVolumes, volumesInUse } from "./volumes.ts";
+import { unreadableVolumes } from "./volume-groups.ts";
+import { scaleDown, runningWorkloads } from "./workloads.ts";
 
 /** Everything that writes is stopped, and only when it is known to have stopped are the volumes demoted. */
-export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: TokenDecision | undefined): Step[] {
-  const fence = fenceOf(observed.policy);
+export function toSecondary(observed: ObservedPolicy, mode: "safe" | "unsafe", token: TokenDecision | undefined): SwitchStep[] {
+  const fence = fenceAnnotationOf(observed.policy);
   const safe = mode === "safe";
 
   const flux = stepOf("SuspendFlux", both(suspendFlux(observed, fence), suspendArgo(observed, fence)));
@@ -25,13 +25,13 @@ export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: 
   const scaling = stepOf("ScaleDown", scaleDown(observed, mode, fence), { pending: safe && flux.waits.length > 0 });
 
   const isAsked = [flux, cronJobs, scaling].every(({ state }) => state === "Done");
-  const termination = stepOf("AwaitTermination", { writes: [], waits: [...writersLeft(observed), ...unseen(observed, MANAGED_KINDS)] });
-  const awaiting: Step = safe && !isAsked ? { ...termination, state: "Pending" } : termination;
+  const termination = stepOf("AwaitTermination", { writes: [], waits: [...writersLeft(observed), ...unreadable(observed, MANAGED_KINDS)] });
+  const awaiting: SwitchStep = safe && !isAsked ? { ...termination, state: "Pending" } : termination;
 
   const demotion = demoteVolumes(observed, fence);
   const inUse =
     safe && demotion.writes.length > 0
-      ? [...volumesInUse(observed), ...settlingVolumes(observed), ...troubledVolumes(observed, "secondary")]
+      ? [...volumesInUse(observed), ...volumesToWaitFor(observed), ...failedVolumeWaits(observed, "secondary")]
       : [];
   const demoting = stepOf(
     "DemoteVolumes",
@@ -53,8 +53,8 @@ export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: 
 }
 
 /** Nothing that may write is left or can start. */
-export function writesStopped(observed: Observed): boolean {
-  const fence = fenceOf(observed.policy);
+export function writesStopped(observed: ObservedPolicy): boolean {
+  const fence = fenceAnnotationOf(observed.policy);
   const findings = [
     suspendFlux(observed, fence),
     suspendArgo(observed, fence),
@@ -62,24 +62,24 @@ export function writesStopped(observed: Observed): boolean {
     scaleDown(observed, "safe", fence),
   ];
   const left = [...findings.flatMap(({ waits }) => waits), ...writersLeft(observed), ...volumesInUse(observed)];
-  return findings.every(({ writes }) => writes.length === 0) && left.length === 0 && unseenVolumes(observed).length === 0;
+  return findings.every(({ writes }) => writes.length === 0) && left.length === 0 && unreadableVolumes(observed).length === 0;
 }
 
-function writersLeft(observed: Observed): Wait[] {
-  return [...busyFlux(observed), ...busyArgo(observed), ...unterminated(observed), ...runningJobs(observed)];
+function writersLeft(observed: ObservedPolicy): Wait[] {
+  return [...busyFlux(observed), ...busyArgo(observed), ...runningWorkloads(observed), ...runningJobs(observed)];
 }
 
 /** As long as the token is held: afterwards the other site is primary, and its writes are on their way here. */
-function awaitCopy(observed: Observed, pending: boolean): Step {
+function awaitCopy(observed: ObservedPolicy, pending: boolean): SwitchStep {
   const isHeld = observed.policy.status?.token?.state === "Held";
   return stepOf("AwaitCopy", { writes: [], waits: isHeld ? uncopiedVolumes(observed) : [] }, { pending });
 }
 
-/** When it may be let go is the token's own matter; here it is only last in the order. */
-function releaseToken({ policy }: Observed, token: TokenDecision | undefined): Step {
+/** The token logic decides when to release; here it is only the last step. */
+function releaseToken({ policy }: ObservedPolicy, token: TokenDecision | undefined): SwitchStep {
   if (token?.release) return { name: "ReleaseToken", state: "Act", writes: [], token: token.release, waits: [] };
   if (policy.status?.token?.state !== "Held") return { name: "ReleaseToken", state: "Done", writes: [], waits: [] };
   const { name, namespace = "" } = policy.metadata;
-  const message = `Epoch ${policy.status.token.epoch} is released when nothing can write here any more${modeOf(policy.spec) === "unsafe" ? "" : " and the volumes are copied"}`;
+  const message = `Epoch ${policy.status.token.epoch} is released when all writers here have stopped${modeOf(policy.spec) === "unsafe" ? "" : " and the volumes are copied"}`;
   return { name: "ReleaseToken", state: "Wait", writes: [], waits: [{ kind: "FailoverPolicy", namespace, name, message }] };
 }

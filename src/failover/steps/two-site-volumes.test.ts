@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { plan, tokenFacts } from "../plan.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
-import { words } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
+import { writeTexts } from "../testing/harness.ts";
 import { named, policy, volume, VOLUME_CONDITIONS } from "../testing/fixtures.ts";
 import { decideToken } from "../token/token.ts";
 
-const standby = () =>
-  new SpecimenSite().put("VolumeReplication", volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] }));
+const standby = () => new FakeSite().put("VolumeReplication", volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] }));
 const wanted = (spec: object = {}) =>
   policy({ desiredState: "primary", managedResources: named("VolumeReplication data"), ...spec }, { uid: "here" });
 const peerWith = (volumes: string[]) => ({
@@ -19,7 +18,7 @@ const peerWith = (volumes: string[]) => ({
     token: { epoch: 2, state: "Released", copied: true },
   } as const,
 });
-const twoVolumes = () => new SpecimenSite().put("VolumeReplication", volume("data", "secondary"), volume("logs", "secondary"));
+const twoVolumes = () => new FakeSite().put("VolumeReplication", volume("data", "secondary"), volume("logs", "secondary"));
 const orphan = (desiredState: Role, token: object, annotations: Record<string, string> = {}) =>
   policy(
     { desiredState, managedResources: named("VolumeReplication data") },
@@ -34,19 +33,19 @@ describe("a volume that is being copied to", () => {
 
   test("is not promoted in safe mode without a peer: the other site is primary", () => {
     const result = plan(standby().observe(wanted()));
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
     expect(result.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
-      "VolumeReplication data is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more",
+      "VolumeReplication data is resyncing (Resyncing is True): the other site is primary, or its last writes are still being copied; make it secondary there, or set spec.force if the other site has stopped writing",
     ]);
   });
 
   test("is promoted when a person forces it for this policy object, and in unsafe mode", () => {
     const forced = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "here" } })));
-    expect(words(forced)).toEqual(promotion);
+    expect(writeTexts(forced)).toEqual(promotion);
     expect(forced.forced).toBe("fire");
-    expect(words(plan(standby().observe(wanted({ mode: "off" }))))).toEqual(promotion);
+    expect(writeTexts(plan(standby().observe(wanted({ mode: "off" }))))).toEqual(promotion);
     const stale = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "of an earlier object" } })));
-    expect(words(stale)).toEqual([]);
+    expect(writeTexts(stale)).toEqual([]);
     expect(stale.failures.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["Invalid spec.force.uid"]);
   });
 });
@@ -59,9 +58,9 @@ test("a force without a token counts for one takeover: the next one needs a reas
     return plan(standby().observe({ ...wish, status: { history: [past] } }));
   };
   const spent = again("fire");
-  expect(words(spent)).toEqual([]);
-  expect(spent.steps[0]?.waits[0]?.message).toMatch(/give spec.force a new reason if it is known not to write any more/);
-  expect(words(again("flood"))).toEqual(["promote VolumeReplication shop/data"]);
+  expect(writeTexts(spent)).toEqual([]);
+  expect(spent.steps[0]?.waits[0]?.message).toMatch(/give spec.force a new reason if the other site has stopped writing/);
+  expect(writeTexts(again("flood"))).toEqual(["promote VolumeReplication shop/data"]);
 });
 
 describe("the volumes that the two policies name", () => {
@@ -75,7 +74,7 @@ describe("the volumes that the two policies name", () => {
   const both = ["VolumeReplication data", "VolumeReplication logs"];
 
   test("are promoted when both name the same", () => {
-    expect(words(plan(twoVolumes().observe(holder(), peerWith(both)), mayWrite))).toHaveLength(2);
+    expect(writeTexts(plan(twoVolumes().observe(holder(), peerWith(both)), mayWrite))).toHaveLength(2);
   });
 
   test.each([
@@ -88,44 +87,44 @@ describe("the volumes that the two policies name", () => {
   ])("are not promoted when one is named %s", (_, volumes, message) => {
     const observed = twoVolumes().observe(holder(), peerWith(volumes));
     const result = plan(observed, mayWrite);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
     expect(result.failures.map(({ reason, message: text }) => `${reason}: ${text}`)).toEqual([`VolumeMismatch: ${message}`]);
     expect(tokenFacts(observed).blockers.map(({ message: text }) => text)).toEqual([message]);
   });
 
   test("are not promoted when the policy at the other site names none", () => {
     const observed = twoVolumes().observe(holder(), peerWith([]));
-    expect(words(plan(observed, mayWrite))).toEqual([]);
+    expect(writeTexts(plan(observed, mayWrite))).toEqual([]);
     expect(tokenFacts(observed).blockers).toHaveLength(2);
   });
 
   test("may differ where a person forced the takeover", () => {
     const forced = holder({ forced: "the other site burns" });
-    expect(words(plan(twoVolumes().observe(forced, peerWith(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
+    expect(writeTexts(plan(twoVolumes().observe(forced, peerWith(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
 
     const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
     const transition = { to: "primary" as const, mode: "safe" as const, generation: 0, ...times, steps: [] };
     const later = { ...forced, status: { ...forced.status, transition } };
-    expect(words(plan(twoVolumes().observe(later, peerWith(["VolumeReplication data"])), mayWrite))).toEqual([]);
+    expect(writeTexts(plan(twoVolumes().observe(later, peerWith(["VolumeReplication data"])), mayWrite))).toEqual([]);
   });
 });
 
 describe("a policy whose spec.peer is gone", () => {
   const gone = { peer: { reachable: false, message: "spec.peer is gone" } } as const;
   const planOf = (given: ReturnType<typeof orphan>, spec: "primary" | "secondary" = "secondary") => {
-    const observed = new SpecimenSite().put("VolumeReplication", volume("data", spec)).observe(given, gone);
+    const observed = new FakeSite().put("VolumeReplication", volume("data", spec)).observe(given, gone);
     return plan(observed, decideToken({ policy: given, mode: "safe", ...tokenFacts(observed), ...gone }));
   };
 
   test("does not promote after it has released: the other site may hold", () => {
     const result = planOf(orphan("primary", { state: "Released", copied: true }));
     expect(result.refusals.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["PeerRemoved spec.peer"]);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
   });
 
   test("goes on as the primary that it is, and still releases on the way down", () => {
     expect(planOf(orphan("primary", { state: "Held" }), "primary")).toMatchObject({ refusals: [], complete: true });
-    const marked = new SpecimenSite().put(
+    const marked = new FakeSite().put(
       "VolumeReplication",
       volume("data", "secondary", { metadata: { annotations: { "plumbline.dev/failover-epoch": "6/1" } } }),
     );

@@ -3,8 +3,8 @@ import type { PersistentVolumeClaim } from "../../api/core/persistent-volume-cla
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { VolumeGroupReplication } from "../external-kinds.ts";
 import { plan } from "../plan.ts";
-import { inFlux, steps, words } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { inFlux, steps, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { condition, deployment, named, pod, policy, VOLUME_CONDITIONS, volume, volumeGroup } from "../testing/fixtures.ts";
 import { uncopiedVolumes } from "./volumes.ts";
 
@@ -15,21 +15,21 @@ function claim(name: string, labels: Record<string, string> = {}): PersistentVol
   return { metadata: { name, namespace: "shop", labels }, spec: { volumeName: `pv-${name}` } };
 }
 
-function siteOf(...made: Parameters<typeof volumeGroup>): SpecimenSite {
+function siteOf(...made: Parameters<typeof volumeGroup>): FakeSite {
   const { group, replication } = volumeGroup(...made);
-  return new SpecimenSite()
+  return new FakeSite()
     .put("VolumeGroupReplication", group)
     .put("VolumeReplication", replication)
     .put("PersistentVolumeClaim", claim("db"), claim("wal"));
 }
 
-const waiting = (site: SpecimenSite, wanted: FailoverPolicy) =>
+const waiting = (site: FakeSite, wanted: FailoverPolicy) =>
   plan(site.observe(wanted)).steps.flatMap(({ name, waits }) => waits.map(({ message }) => `${name}: ${message}`));
 
 describe("a group of volumes", () => {
   test("is written itself, never its VolumeReplication", () => {
     const down = plan(siteOf("db", "primary").observe(wanting("secondary")));
-    expect(words(down)).toEqual(["demote VolumeGroupReplication shop/db"]);
+    expect(writeTexts(down)).toEqual(["demote VolumeGroupReplication shop/db"]);
     const up = plan(siteOf("db", "secondary", {}).observe(wanting("primary"))).steps.flatMap(({ writes }) => writes);
     expect(up.map(({ kind, object, patch }) => ({ kind: kind.kind, name: object.metadata.name, patch }))).toEqual([
       { kind: "VolumeGroupReplication", name: "db", patch: { spec: { replicationState: "primary" } } },
@@ -87,7 +87,7 @@ describe("a group of volumes", () => {
       "DemoteVolumes: Volume pv-new of VolumeGroupReplication shop/db is still attached to node n1",
     );
     site.delete("VolumeAttachment", "a", "");
-    expect(words(plan(site.observe(wanting("secondary"))))).toEqual(["demote VolumeGroupReplication shop/db"]);
+    expect(writeTexts(plan(site.observe(wanting("secondary"))))).toEqual(["demote VolumeGroupReplication shop/db"]);
   });
 
   test("proves its copy by the conditions of its VolumeReplication", () => {
@@ -122,7 +122,7 @@ describe("a group of volumes", () => {
   });
 });
 
-const refusal = (site: SpecimenSite, wanted: FailoverPolicy) => {
+const blocker = (site: FakeSite, wanted: FailoverPolicy) => {
   const planned = plan(site.observe(wanted));
   expect(steps(planned).filter((step) => step.endsWith(" Act"))).toEqual([]);
   return planned.refusals.map(({ field, message }) => `${field}: ${message}`);
@@ -130,20 +130,20 @@ const refusal = (site: SpecimenSite, wanted: FailoverPolicy) => {
 
 describe("is refused, and nothing is written", () => {
   test("a group that another controller looks after", () => {
-    expect(refusal(siteOf("db", "primary", { spec: { external: true } }), wanting("secondary"))).toEqual([
+    expect(blocker(siteOf("db", "primary", { spec: { external: true } }), wanting("secondary"))).toEqual([
       "spec.managedResources[0]: VolumeGroupReplication db has spec.external: csi-addons does not switch it, and its status proves nothing",
     ]);
   });
 
   test("a group without claims, which would become primary with nothing in it", () => {
-    expect(refusal(siteOf("db", "primary", { claims: [] }), wanting("secondary"))).toEqual([
-      "spec.managedResources[0]: VolumeGroupReplication db has no claims: label the PersistentVolumeClaims that spec.source.selector is to match",
+    expect(blocker(siteOf("db", "primary", { claims: [] }), wanting("secondary"))).toEqual([
+      "spec.managedResources[0]: VolumeGroupReplication db has no claims: label PersistentVolumeClaims so that spec.source.selector matches them",
     ]);
   });
 
   test("the VolumeReplication of a group, with what to name instead", () => {
     const site = siteOf("db", "primary");
-    expect(refusal(site, policy({ desiredState: "secondary", managedResources: named("VolumeReplication vr-db") }))).toEqual([
+    expect(blocker(site, policy({ desiredState: "secondary", managedResources: named("VolumeReplication vr-db") }))).toEqual([
       "spec.managedResources[0]: VolumeReplication vr-db is of a VolumeGroupReplication; name VolumeGroupReplication db instead",
     ]);
   });
@@ -167,6 +167,6 @@ test("a site that was outranked stops its workloads also when its group is being
   const managedResources = named("VolumeGroupReplication db", "Deployment web");
   const made = plan(site.observe(policy({ desiredState: "primary", peer, managedResources })), outranked);
   expect(made.refusals).toEqual([]);
-  expect(made.failures.map(({ reason }) => reason)).toEqual(["Split", "Refused"]);
-  expect(words(made)).toEqual(["scale Deployment shop/web from 1 to 0"]);
+  expect(made.failures.map(({ reason }) => reason)).toEqual(["SplitBrain", "Refused"]);
+  expect(writeTexts(made)).toEqual(["scale Deployment shop/web from 1 to 0"]);
 });

@@ -1,35 +1,35 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { VolumeGroupReplication, VolumeReplication } from "../external-kinds.ts";
-import type { Look, Managed, Observed } from "../observe/observed.ts";
-import { listed, sightings, waitFor } from "../observe/resources.ts";
+import type { ReadResult, Managed, ObservedPolicy } from "../observe/observed.ts";
+import { listed, readResources, waitFor } from "../observe/resources.ts";
 import type { PolicyFailure, Wait } from "./step.ts";
 
 export const VOLUME_KINDS = ["VolumeReplication", "VolumeGroupReplication"] as const;
 type VolumeKind = (typeof VOLUME_KINDS)[number];
 
 /** A volume or a group of volumes, as one VolumeReplication. */
-export interface VolumeSighting {
+export interface VolumeRead {
   readonly resource: Managed & { readonly kind: VolumeKind };
-  readonly look: Look<VolumeReplication>;
+  readonly look: ReadResult<VolumeReplication>;
 }
 
 const GROUP_REF = "replication.storage.openshift.io/volumegroupref";
 
 /** Volumes first, then groups, each in the order of the policy. */
-export function volumeSightings(observed: Observed): VolumeSighting[] {
-  const groups = sightings(observed, ["VolumeGroupReplication"]).map(({ resource, look }) => ({
+export function readVolumes(observed: ObservedPolicy): VolumeRead[] {
+  const groups = readResources(observed, ["VolumeGroupReplication"]).map(({ resource, look }) => ({
     resource,
     look: "found" in look ? asVolume(observed, look.found) : look,
   }));
-  return [...sightings(observed, ["VolumeReplication"]), ...groups];
+  return [...readResources(observed, ["VolumeReplication"]), ...groups];
 }
 
-export function foundVolumes(observed: Observed): { resource: VolumeSighting["resource"]; object: VolumeReplication }[] {
-  return volumeSightings(observed).flatMap(({ resource, look }) => ("found" in look ? [{ resource, object: look.found }] : []));
+export function foundVolumes(observed: ObservedPolicy): { resource: VolumeRead["resource"]; object: VolumeReplication }[] {
+  return readVolumes(observed).flatMap(({ resource, look }) => ("found" in look ? [{ resource, object: look.found }] : []));
 }
 
-export function unseenVolumes(observed: Observed): Wait[] {
-  return volumeSightings(observed).flatMap(({ resource, look }) =>
+export function unreadableVolumes(observed: ObservedPolicy): Wait[] {
+  return readVolumes(observed).flatMap(({ resource, look }) =>
     "error" in look ? [waitFor(resource, `${resource.kind} cannot be read: ${look.error}`)] : [],
   );
 }
@@ -38,7 +38,7 @@ export function unseenVolumes(observed: Observed): Wait[] {
  * What is asked, and written, is the group. What became of it only its VolumeReplication says: csi-addons copies an older status into the group and
  * stamps it with the group's own generation. Until that one has been given the same spec, nothing is known.
  */
-function asVolume(observed: Observed, group: VolumeGroupReplication): Look<VolumeReplication> {
+function asVolume(observed: ObservedPolicy, group: VolumeGroupReplication): ReadResult<VolumeReplication> {
   const { metadata, spec } = group;
   const { namespace = "", name } = metadata;
   const replications = observed.replications(namespace);
@@ -63,7 +63,7 @@ function asVolume(observed: Observed, group: VolumeGroupReplication): Look<Volum
 }
 
 /** The claims that a volume is about: of a group those that it has, and those that its selector matches by now. */
-export function claimsOf(observed: Observed, resource: VolumeSighting["resource"], volume: VolumeReplication): string[] {
+export function claimsOf(observed: ObservedPolicy, resource: VolumeRead["resource"], volume: VolumeReplication): string[] {
   if (resource.kind === "VolumeReplication") return [volume.spec.dataSource.name];
   const look = observed.look({ ...resource, kind: "VolumeGroupReplication" });
   if (!("found" in look)) return [];
@@ -74,17 +74,17 @@ export function claimsOf(observed: Observed, resource: VolumeSighting["resource"
 }
 
 /** Groups that cannot be switched, and the VolumeReplication of a group, which csi-addons puts back to what the group says. */
-export function unusableGroups(observed: Observed): PolicyFailure[] {
-  const members = sightings(observed, ["VolumeReplication"]).flatMap(({ resource, look }) => {
+export function unusableGroups(observed: ObservedPolicy): PolicyFailure[] {
+  const members = readResources(observed, ["VolumeReplication"]).flatMap(({ resource, look }) => {
     const source = "found" in look ? look.found.spec.dataSource : undefined;
     if (!source || source.kind === "PersistentVolumeClaim") return [];
-    const remedy =
+    const fix =
       source.kind === "VolumeGroupReplication"
         ? `name ${source.kind} ${source.name} instead`
-        : "only one of a PersistentVolumeClaim can be switched";
-    return [refused(resource, `VolumeReplication ${resource.name} is of a ${source.kind}; ${remedy}`)];
+        : "only a VolumeReplication of a PersistentVolumeClaim can be switched";
+    return [refused(resource, `VolumeReplication ${resource.name} is of a ${source.kind}; ${fix}`)];
   });
-  const groups = sightings(observed, ["VolumeGroupReplication"]).flatMap(({ resource, look }) => {
+  const groups = readResources(observed, ["VolumeGroupReplication"]).flatMap(({ resource, look }) => {
     if (!("found" in look)) return [];
     const { metadata, spec, status } = look.found;
     const title = `VolumeGroupReplication ${resource.name}`;
@@ -92,7 +92,7 @@ export function unusableGroups(observed: Observed): PolicyFailure[] {
       return [refused(resource, `${title} has spec.external: csi-addons does not switch it, and its status proves nothing`)];
     if (metadata.deletionTimestamp !== undefined) return [refused(resource, `${title} is being deleted; remove it from the policy`)];
     if ((status?.persistentVolumeClaimsRefList ?? []).length > 0) return [];
-    return [refused(resource, `${title} has no claims: label the PersistentVolumeClaims that spec.source.selector is to match`)];
+    return [refused(resource, `${title} has no claims: label PersistentVolumeClaims so that spec.source.selector matches them`)];
   });
   return [...members, ...groups];
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { Condition } from "../../api/kind.ts";
 import { plan, tokenFacts } from "../plan.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
-import { steps, words } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
+import { steps, writeTexts } from "../testing/harness.ts";
 import { condition, deployment, named, NOW, pod, policy, volume, VOLUME_CONDITIONS } from "../testing/fixtures.ts";
 
 type Overrides = NonNullable<Parameters<typeof volume>[2]>;
@@ -11,15 +11,15 @@ type Overrides = NonNullable<Parameters<typeof volume>[2]>;
 const data = (desiredState: Role, status?: object) =>
   policy({ desiredState, managedResources: named("VolumeReplication data") }, status ? { status } : {});
 const planned = (desiredState: Role, spec: "primary" | "secondary" | "resync", overrides: Overrides = {}) =>
-  plan(new SpecimenSite().put("VolumeReplication", volume("data", spec, overrides)).observe(data(desiredState)));
+  plan(new FakeSite().put("VolumeReplication", volume("data", spec, overrides)).observe(data(desiredState)));
 
 const bound = () =>
-  new SpecimenSite()
+  new FakeSite()
     .put("VolumeReplication", volume("data", "primary"))
     .put("PersistentVolumeClaim", { metadata: { name: "data", namespace: "shop" }, spec: { volumeName: "pv-1" } });
-const waits = (site: SpecimenSite) => {
+const waits = (site: FakeSite) => {
   const result = plan(site.observe(data("secondary")));
-  expect(words(result)).toEqual([]);
+  expect(writeTexts(result)).toEqual([]);
   return result.steps.filter(({ state }) => state === "Wait").flatMap((step) => step.waits.map(({ message }) => message));
 };
 const rested = (to: Role, generation = 1) => ({
@@ -28,7 +28,7 @@ const rested = (to: Role, generation = 1) => ({
 
 const withDriver = (attachRequired?: boolean) => {
   const object = volume("data", "primary");
-  return new SpecimenSite()
+  return new FakeSite()
     .put("VolumeReplication", { ...object, spec: { ...object.spec, volumeReplicationClass: "mirrored" } })
     .put("VolumeReplicationClass", { metadata: { name: "mirrored" }, spec: { provisioner: "nfs.example.com" } })
     .put("CSIDriver", {
@@ -92,18 +92,18 @@ describe("whether a volume is in its state", () => {
     const underWay = planned("primary", "secondary", { metadata: { generation: 2 } });
     expect(steps(underWay)).toContain("PromoteVolumes Wait");
     expect(underWay.steps.find(({ name }) => name === "PromoteVolumes")?.waits).toMatchObject([
-      { message: "VolumeReplication data has not reached what it was asked to be before" },
+      { message: "VolumeReplication data has not reached its previous desired state" },
     ]);
   });
 
   test("a demotion whose answer was lost is seen as Secondary before the volume is asked to be primary", () => {
     const lost = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Primary" } });
-    expect(words(lost)).not.toContain("promote VolumeReplication shop/data");
+    expect(writeTexts(lost)).not.toContain("promote VolumeReplication shop/data");
     expect(lost.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
-      "VolumeReplication data was asked to be secondary and is not seen as Secondary yet: the driver may have demoted it; it is promoted after that",
+      "VolumeReplication data was demoted and is not Secondary yet; it is promoted after that",
     ]);
     const seen = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Secondary" } });
-    expect(words(seen)).toContain("promote VolumeReplication shop/data");
+    expect(writeTexts(seen)).toContain("promote VolumeReplication shop/data");
   });
 
   test.each([
@@ -116,13 +116,11 @@ describe("whether a volume is in its state", () => {
     const overrides: Overrides = { conditions: [...conditions], metadata: { annotations } };
     const result = planned("primary", "primary", overrides);
     expect(result.complete).toBe(!isDoubtful);
-    expect(words(result)).toEqual(
-      isDoubtful ? ["demote VolumeReplication shop/data, whose last demotion was not seen, to promote it then"] : [],
+    expect(writeTexts(result)).toEqual(
+      isDoubtful ? ["demote VolumeReplication shop/dataagain before it is promoted: its last demotion was not confirmed"] : [],
     );
-    const inUse = new SpecimenSite()
-      .put("VolumeReplication", volume("data", "primary", overrides))
-      .put("Pod", pod("web-1", { claim: "data" }));
-    expect(words(plan(inUse.observe(data("primary"))))).toEqual([]);
+    const inUse = new FakeSite().put("VolumeReplication", volume("data", "primary", overrides)).put("Pod", pod("web-1", { claim: "data" }));
+    expect(writeTexts(plan(inUse.observe(data("primary"))))).toEqual([]);
   });
 
   test("an older condition counts for a primary only if it says Promoted", () => {
@@ -141,19 +139,19 @@ describe("whether a volume is in its state", () => {
     // Asked to be primary, but csi-addons has not got to it: the status is still that of a secondary.
     const overrides: Overrides = { conditions: [...VOLUME_CONDITIONS.inSync], status: { state: "Secondary" }, metadata: { generation: 2 } };
     const back = planned("secondary", "primary", overrides);
-    expect(words(back)).toEqual(["demote VolumeReplication shop/data"]);
+    expect(writeTexts(back)).toEqual(["demote VolumeReplication shop/data"]);
     expect(back.complete).toBe(false);
   });
 
   test("a promotion that failed does not keep the volume from going back", () => {
     expect(
-      words(planned("secondary", "primary", { conditions: [...VOLUME_CONDITIONS.promoteFailed], status: { state: "Secondary" } })),
+      writeTexts(planned("secondary", "primary", { conditions: [...VOLUME_CONDITIONS.promoteFailed], status: { state: "Secondary" } })),
     ).toEqual(["demote VolumeReplication shop/data"]);
   });
 });
 
 describe("before a volume is demoted", () => {
-  test("nobody may mount its claim, managed or not, starting, running or ending", () => {
+  test("no pod may mount its claim, managed or not, starting, running or ending", () => {
     const starting = pod("batch-1", { claim: "data" });
     delete starting.spec.nodeName;
     const site = bound().put(
@@ -172,14 +170,14 @@ describe("before a volume is demoted", () => {
       `Pod shop/batch-1 ${mounts} and may start at any moment`,
       `Pod shop/batch-2 ${mounts} and runs on node n1`,
       `Pod shop/batch-3 ${mounts} and is terminating on node n1, by 2026-11-16T12:00:30Z at the latest`,
-      `Pod shop/batch-4 ${mounts} and should have ended by 2026-11-16T11:59:00Z on node n1; if that node is known to be off, taint it node.kubernetes.io/out-of-service, and do not force the deletion`,
+      `Pod shop/batch-4 ${mounts} and should have ended by 2026-11-16T11:59:00Z on node n1; if that node is off, taint it node.kubernetes.io/out-of-service, and do not force the deletion`,
       `Pod shop/batch-5 ${mounts} and has ended on node n1, but is not gone: finalizer example.com/hold holds it`,
     ]);
   });
 
   test("an ephemeral volume is a claim too", () => {
     const ephemeral = pod("data");
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("VolumeReplication", {
         ...volume("x", "primary"),
         spec: { replicationState: "primary", dataSource: { kind: "PersistentVolumeClaim", name: "data-scratch" } },
@@ -208,11 +206,11 @@ describe("before a volume is demoted", () => {
     ["does not exist", undefined],
     ["is not bound", {}],
   ])("its claim has to be known: one that %s is waited for", (state, spec) => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary"));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
     if (spec) site.put("PersistentVolumeClaim", { metadata: { name: "data", namespace: "shop" }, spec });
     else site.delete("PersistentVolumeClaim", "data");
     expect(waits(site)).toEqual([
-      `Claim data of VolumeReplication data ${state}, so it is not known where its volume is attached; restore the claim`,
+      `Claim data of VolumeReplication data ${state}, so the attachments of its volume are unknown; restore the claim`,
     ]);
   });
 
@@ -228,23 +226,24 @@ describe("before a volume is demoted", () => {
       expect(messages(onTheWay("2026-11-16T11:59:45Z"))).toEqual([
         `${driver}; waiting 30s after the last pod is gone, until 2026-11-16T12:00:15Z (spec.settleTime)`,
       ]);
-      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:45Z"))))).toEqual([]);
-      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:30Z"))))).toEqual(demotion);
-      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:30Z", { settleTime: "1m" }))))).toEqual([]);
+      expect(writeTexts(plan(site.observe(onTheWay("2026-11-16T11:59:45Z"))))).toEqual([]);
+      expect(writeTexts(plan(site.observe(onTheWay("2026-11-16T11:59:30Z"))))).toEqual(demotion);
+      expect(writeTexts(plan(site.observe(onTheWay("2026-11-16T11:59:30Z", { settleTime: "1m" }))))).toEqual([]);
     });
 
     test("other drivers wait for their attachments alone", () => {
-      for (const attachRequired of [true, undefined]) expect(words(plan(withDriver(attachRequired).observe(onTheWay())))).toEqual(demotion);
+      for (const attachRequired of [true, undefined])
+        expect(writeTexts(plan(withDriver(attachRequired).observe(onTheWay())))).toEqual(demotion);
     });
 
     test.each(["VolumeReplicationClass", "CSIDriver"])("%s has to be readable", (kind) => {
       const site = withDriver(true);
       site.errors.add(kind);
-      expect(words(plan(site.observe(onTheWay())))).toEqual([]);
+      expect(writeTexts(plan(site.observe(onTheWay())))).toEqual([]);
     });
 
     test("unsafe mode waits for none of it", () => {
-      expect(words(plan(withDriver(false).observe(onTheWay(undefined, { mode: "off" }))))).toEqual(demotion);
+      expect(writeTexts(plan(withDriver(false).observe(onTheWay(undefined, { mode: "off" }))))).toEqual(demotion);
     });
   });
 
@@ -253,9 +252,9 @@ describe("before a volume is demoted", () => {
       .put("VolumeReplication", volume("cache", "primary"))
       .put("Pod", pod("web-1", { claim: "cache" }));
     const both = policy({ managedResources: named("VolumeReplication data", "VolumeReplication cache") });
-    expect(words(plan(site.observe(both)))).toEqual([]);
+    expect(writeTexts(plan(site.observe(both)))).toEqual([]);
     site.delete("Pod", "web-1");
-    expect(words(plan(site.observe(both)))).toEqual(["demote VolumeReplication shop/data", "demote VolumeReplication shop/cache"]);
+    expect(writeTexts(plan(site.observe(both)))).toEqual(["demote VolumeReplication shop/data", "demote VolumeReplication shop/cache"]);
   });
 
   test("what it was last copied at is remembered with it, since a secondary no longer says so", () => {
@@ -287,47 +286,49 @@ describe("before a volume is demoted", () => {
 
   test("one that would not be demoted keeps the others as they are", () => {
     const failed = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.demoteFailed], status: { state: "Primary" } });
-    const site = new SpecimenSite().put("VolumeReplication", failed, volume("cache", "primary"));
+    const site = new FakeSite().put("VolumeReplication", failed, volume("cache", "primary"));
     const both = named("VolumeReplication data", "VolumeReplication cache");
-    expect(words(plan(site.observe(policy({ managedResources: both }))))).toEqual([]);
-    expect(words(plan(site.observe(policy({ managedResources: both, mode: "off" }))))).toEqual(["demote VolumeReplication shop/cache"]);
+    expect(writeTexts(plan(site.observe(policy({ managedResources: both }))))).toEqual([]);
+    expect(writeTexts(plan(site.observe(policy({ managedResources: both, mode: "off" }))))).toEqual([
+      "demote VolumeReplication shop/cache",
+    ]);
   });
 
   test("a group is refused: nobody could tell which claims are in it", () => {
     const group = volume("data", "primary");
     group.spec.dataSource.kind = "VolumeGroupReplication";
-    const result = plan(new SpecimenSite().put("VolumeReplication", group).observe(data("secondary")));
+    const result = plan(new FakeSite().put("VolumeReplication", group).observe(data("secondary")));
     expect(result.refusals.map(({ message }) => message)).toEqual([
       "VolumeReplication data is of a VolumeGroupReplication; name VolumeGroupReplication data instead",
     ]);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
   });
 });
 
 test("two of three that are primary bring nothing back", () => {
-  const site = new SpecimenSite()
+  const site = new FakeSite()
     .put("VolumeReplication", volume("a", "primary"), volume("b", "primary"), volume("c", "primary", { status: { state: "Secondary" } }))
     .put("Deployment", deployment("web", { replicas: 0 }, { annotations: { "plumbline.dev/failover-prior": '{"replicas":2}' } }));
   const resources = named("VolumeReplication a", "VolumeReplication b", "VolumeReplication c", "Deployment web");
   const result = plan(site.observe(policy({ desiredState: "primary", managedResources: resources })));
-  expect(words(result)).toEqual([]);
+  expect(writeTexts(result)).toEqual([]);
   expect(steps(result)).toContain("RestoreWorkloads Pending");
   expect(result.requeueAfterMs).toBe(5_000);
 });
 
-describe("a volume that somebody else moved", () => {
+describe("a volume whose role others changed", () => {
   test("from a primary at rest is an error and is not taken back, until the policy changes", () => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+    const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
     const drifted = plan(site.observe(data("primary", rested("primary"))));
     expect(drifted.failures.map(({ reason }) => reason)).toEqual(["Drifted"]);
-    expect(words(drifted)).toEqual([]);
+    expect(writeTexts(drifted)).toEqual([]);
     expect(drifted.complete).toBe(false);
-    expect(words(plan(site.observe(data("primary", rested("primary", 0)))))).toEqual(["promote VolumeReplication shop/data"]);
+    expect(writeTexts(plan(site.observe(data("primary", rested("primary", 0)))))).toEqual(["promote VolumeReplication shop/data"]);
   });
 
   test("from a secondary at rest is demoted again", () => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary"));
-    expect(words(plan(site.observe(data("secondary", rested("secondary")))))).toEqual(["demote VolumeReplication shop/data"]);
+    const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
+    expect(writeTexts(plan(site.observe(data("secondary", rested("secondary")))))).toEqual(["demote VolumeReplication shop/data"]);
   });
 });
 
@@ -350,7 +351,7 @@ describe("what the token rests on", () => {
   ] as const)("%s: the source waits in AwaitCopy until its own volumes are copied", (_, row, waiting) => {
     const annotations = { "plumbline.dev/failover-epoch": "3/1" };
     const demoted = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS[row]], metadata: { annotations } });
-    const observed = new SpecimenSite().put("VolumeReplication", demoted).observe(holding());
+    const observed = new FakeSite().put("VolumeReplication", demoted).observe(holding());
     const facts = tokenFacts(observed);
     expect(facts).toMatchObject({ demoted: true, writesStopped: true, copied: waiting.length === 0, promoted: false });
     const result = plan(observed, { mayWrite: false, mustDemote: false, waits: [] });
@@ -362,11 +363,11 @@ describe("what the token rests on", () => {
 
   test("a verdict of an earlier generation is no proof", () => {
     const demoted = volume("data", "secondary", { metadata: { generation: 2 }, status: { observedGeneration: 2 } });
-    expect(tokenFacts(new SpecimenSite().put("VolumeReplication", demoted).observe(holding())).copied).toBe(false);
+    expect(tokenFacts(new FakeSite().put("VolumeReplication", demoted).observe(holding())).copied).toBe(false);
   });
 
   test("a volume that does not exist is never demoted, never copied, and never promoted", () => {
-    const facts = tokenFacts(new SpecimenSite().observe(data("secondary")));
+    const facts = tokenFacts(new FakeSite().observe(data("secondary")));
     expect(facts).toMatchObject({ demoted: false, copied: false, promoted: false });
     expect(facts.blockers).toHaveLength(1);
   });
@@ -377,7 +378,7 @@ describe("what the token rests on", () => {
       { status: { token: { epoch: 3, state: "Released", copied: true } } },
     );
     const standby = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] });
-    const result = plan(new SpecimenSite().put("VolumeReplication", standby).observe(released), {
+    const result = plan(new FakeSite().put("VolumeReplication", standby).observe(released), {
       mayWrite: false,
       mustDemote: false,
       waits: [],
@@ -386,15 +387,15 @@ describe("what the token rests on", () => {
   });
 
   test("while an epoch is held, what looks demoted has to be written once under it", () => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
-    const held = holding();
-    expect(tokenFacts(site.observe(held)).demoted).toBe(false);
+    const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
+    const holder = holding();
+    expect(tokenFacts(site.observe(holder)).demoted).toBe(false);
     const decision = { mayWrite: false, mustDemote: false, waits: [] };
-    const result = plan(site.observe(held), decision);
-    expect(words(result)).toEqual(["mark VolumeReplication shop/data"]);
+    const result = plan(site.observe(holder), decision);
+    expect(writeTexts(result)).toEqual(["mark VolumeReplication shop/data"]);
     for (const write of result.steps.flatMap((step) => step.writes)) site.write(write);
     expect(site.get("VolumeReplication", "data").metadata.annotations).toEqual({ "plumbline.dev/failover-epoch": "3/1" });
-    expect(tokenFacts(site.observe(held)).demoted).toBe(true);
+    expect(tokenFacts(site.observe(holder)).demoted).toBe(true);
   });
 });
 
@@ -405,7 +406,7 @@ function withoutGeneration(): Condition {
 }
 
 test("a wait does not change from one look to the next", () => {
-  const site = new SpecimenSite()
+  const site = new FakeSite()
     .put("VolumeReplication", volume("data", "primary"))
     .put("Pod", pod("x-1", { claim: "data", deletionTimestamp: "2026-11-16T12:00:30Z" }));
   const first = plan(site.observe(data("secondary")));

@@ -3,44 +3,55 @@ import type { Role } from "../../api/failover/failover-policy.ts";
 import type { Condition } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
 import type { VolumeReplication } from "../external-kinds.ts";
-import { called, change, grouped, listed, mark, perObserved, unfoundState, waitFor, waitOf, type Finding } from "../observe/resources.ts";
+import {
+  kindAndName,
+  change,
+  grouped,
+  listed,
+  stampOnly,
+  perObserved,
+  missingState,
+  waitFor,
+  waitOf,
+  type StepInput,
+} from "../observe/resources.ts";
 import { exemption } from "../owned.ts";
-import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./prior-annotation.ts";
-import type { Managed, Observed } from "../observe/observed.ts";
+import { isStamped, PRIOR, readPrior, newPriorAnnotation, stamp } from "./prior-annotation.ts";
+import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOn } from "./writers.ts";
-import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
 import { isSpent } from "../token/token.ts";
-import { claimsOf, foundVolumes, unseenVolumes, VOLUME_KINDS, volumeSightings, type VolumeSighting } from "./volume-groups.ts";
+import { claimsOf, foundVolumes, unreadableVolumes, VOLUME_KINDS, readVolumes, type VolumeRead } from "./volume-groups.ts";
 
 const DEFAULT_SETTLE_TIME = "30s";
 const RESYNC = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
 
-export function demoteVolumes(observed: Observed, fence: string | undefined): Finding {
+export function demoteVolumes(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const writes = foundVolumes(observed).flatMap(({ resource, object }) => {
     const kind = observed.kindOf(resource.kind);
-    const name = called(resource.kind, object);
-    if (asked(object) === "secondary") return mark(kind, object, fence, name);
+    const name = kindAndName(resource.kind, object);
+    if (asked(object) === "secondary") return stampOnly(kind, object, fence, name);
     // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
     const annotations = {
-      ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
+      ...newPriorAnnotation(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
       ...stamp(fence),
       ...exemption(observed, resource.kind, object),
     };
     return [change(kind, object, annotations, { replicationState: "secondary" }, `demote ${name}`)];
   });
-  return { writes, waits: unseenVolumes(observed) };
+  return { writes, waits: unreadableVolumes(observed) };
 }
 
 /**
  * At rest, what somebody else demoted is not taken back: see `driftedVolumes`. A demotion that was asked for has to be seen first: csi-addons asks
  * nothing of the driver for a volume that still says Primary, so the driver could have demoted it, and no promotion would follow.
  */
-export function promoteVolumes(observed: Observed, mode: "safe" | "unsafe"): Finding {
-  const writes: Write[] = [];
-  const waits = unseenVolumes(observed);
+export function promoteVolumes(observed: ObservedPolicy, mode: "safe" | "unsafe"): StepInput {
+  const writes: PlannedWrite[] = [];
+  const waits = unreadableVolumes(observed);
   for (const { resource, object } of foundVolumes(observed)) {
     const kind = observed.kindOf(resource.kind);
-    const name = called(resource.kind, object);
+    const name = kindAndName(resource.kind, object);
     if (asked(object) !== "primary") {
       const forgotten = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
       const annotations = { ...forgotten, ...exemption(observed, resource.kind, object) };
@@ -51,7 +62,13 @@ export function promoteVolumes(observed: Observed, mode: "safe" | "unsafe"): Fin
       writes.push(change(kind, object, { [PRIOR]: null }, {}, `take ${name} for a primary`));
     } else if (isDoubtfulPrimary(object)) {
       writes.push(
-        change(kind, object, {}, { replicationState: "secondary" }, `demote ${name}, whose last demotion was not seen, to promote it then`),
+        change(
+          kind,
+          object,
+          {},
+          { replicationState: "secondary" },
+          `demote ${name}again before it is promoted: its last demotion was not confirmed`,
+        ),
       );
       waits.push(...usersOf(observed, resource, object));
     }
@@ -61,9 +78,9 @@ export function promoteVolumes(observed: Observed, mode: "safe" | "unsafe"): Fin
 
 /** Why a volume that was asked to be secondary cannot be asked to be primary yet. */
 function unseenDemotion(volume: VolumeReplication): string | undefined {
-  if (!isCurrent(volume.status?.observedGeneration, volume)) return `has not reached what it was asked to be before`;
+  if (!isCurrent(volume.status?.observedGeneration, volume)) return `has not reached its previous desired state`;
   if (volume.status?.state !== "Primary") return undefined;
-  return `was asked to be secondary and is not seen as Secondary yet: the driver may have demoted it; it is promoted after that`;
+  return `was demoted and is not Secondary yet; it is promoted after that`;
 }
 
 /**
@@ -71,44 +88,44 @@ function unseenDemotion(volume: VolumeReplication): string | undefined {
  * GetVolumeReplicationInfo, which it does for a primary alone, shows that it is one.
  */
 function isDoubtfulPrimary(volume: VolumeReplication): boolean {
-  if (recall(volume, "lastSyncTime").is !== "there") return false;
+  if (readPrior(volume, "lastSyncTime").is !== "there") return false;
   const replicating = volume.status?.conditions?.find(({ type }) => type === "Replicating")?.status;
   return replicating !== "True" && replicating !== "False";
 }
 
-/** Who can still write to a volume: pods that mount its claim, whoever's they are, and nodes to which it is attached. */
-export function volumesInUse(observed: Observed): Wait[] {
+/** Who can still write to a volume: pods that mount its claim, of any owner, and nodes to which it is attached. */
+export function volumesInUse(observed: ObservedPolicy): Wait[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => usersOf(observed, resource, object));
 }
 
-function usersOf(observed: Observed, resource: VolumeSighting["resource"], volume: VolumeReplication): Wait[] {
+function usersOf(observed: ObservedPolicy, resource: VolumeRead["resource"], volume: VolumeReplication): Wait[] {
   return claimsOf(observed, resource, volume).flatMap((claim) =>
     mountedBy(observed, resource, claim).concat(attachedTo(observed, resource, claim)),
   );
 }
 
-function mountedBy(observed: Observed, { kind, namespace, name }: Managed, claim: string): Wait[] {
+function mountedBy(observed: ObservedPolicy, { kind, namespace, name }: Managed, claim: string): Wait[] {
   const { items, waits } = writersOn(observed, namespace, claim);
   return [...waits, ...items.map((pod) => podWait(pod, `mounts claim ${claim} of ${kind} ${name}`, observed.now))];
 }
 
-const claims = perObserved((observed: Observed, namespace: string) => {
+const claims = perObserved((observed: ObservedPolicy, namespace: string) => {
   const { items, waits } = listed(observed.claims(namespace), "PersistentVolumeClaim", namespace);
   return { volumeOf: new Map(items.map(({ metadata, spec }) => [metadata.name, spec.volumeName])), waits };
 });
 
-const attachments = perObserved((observed: Observed) => {
+const attachments = perObserved((observed: ObservedPolicy) => {
   const { items, waits } = listed(observed.attachments(), "VolumeAttachment");
   return { ofVolume: grouped(items, ({ spec: { source } }) => [source.persistentVolumeName ?? ""]), waits };
 });
 
-function attachedTo(observed: Observed, { kind, namespace, name }: Managed, claim: string): Wait[] {
+function attachedTo(observed: ObservedPolicy, { kind, namespace, name }: Managed, claim: string): Wait[] {
   const { volumeOf, waits: unknown } = claims(observed, namespace);
   const { ofVolume, waits } = attachments(observed, "");
   const volume = volumeOf.get(claim);
   if (volume === undefined) {
     const state = volumeOf.has(claim) ? "is not bound" : "does not exist";
-    const unbound = `Claim ${claim} of ${kind} ${name} ${state}, so it is not known where its volume is attached; restore the claim`;
+    const unbound = `Claim ${claim} of ${kind} ${name} ${state}, so the attachments of its volume are unknown; restore the claim`;
     return unknown.length > 0 ? [...unknown] : [{ kind: "PersistentVolumeClaim", namespace, name: claim, message: unbound }];
   }
   const left = ofVolume.get(volume) ?? [];
@@ -124,7 +141,7 @@ function attachedTo(observed: Observed, { kind, namespace, name }: Managed, clai
  * Volumes whose driver has no VolumeAttachments: nothing tells when the last node has flushed its writes. They are left alone for a while after the
  * last writer is gone.
  */
-export function settlingVolumes(observed: Observed): Wait[] {
+export function volumesToWaitFor(observed: ObservedPolicy): Wait[] {
   const { items: classes, waits: unreadClasses } = listed(observed.replicationClasses(), "VolumeReplicationClass");
   const { items: drivers, waits: unreadDrivers } = listed(observed.drivers(), "CSIDriver");
   const unread = [...unreadClasses, ...unreadDrivers];
@@ -147,7 +164,7 @@ export function settlingVolumes(observed: Observed): Wait[] {
 }
 
 /** `data`, or `other/data` for one that is not in the namespace of its policy: the same at both sites, whatever their namespaces are called. */
-export function volumeKeys({ policy, managed }: Pick<Observed, "policy" | "managed">): { key: string; resource: Managed }[] {
+export function volumeKeys({ policy, managed }: Pick<ObservedPolicy, "policy" | "managed">): { key: string; resource: Managed }[] {
   return managed.flatMap((resource) => {
     if (!(VOLUME_KINDS as readonly string[]).includes(resource.kind)) return [];
     const place = resource.namespace === policy.metadata.namespace ? "" : `${resource.namespace}/`;
@@ -156,7 +173,7 @@ export function volumeKeys({ policy, managed }: Pick<Observed, "policy" | "manag
 }
 
 /** Volumes that only one of the two policies names: what the other site releases is what its own policy names. */
-export function unsharedVolumes(observed: Observed): PolicyFailure[] {
+export function unsharedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   const { policy, peer } = observed;
   if (!peer?.reachable || !peer.exists || !peer.volumes) return [];
   const theirs = new Set(peer.volumes);
@@ -178,11 +195,11 @@ export function unsharedVolumes(observed: Observed): PolicyFailure[] {
   ];
 }
 
-/** Volumes of which nobody knows what they are, or that do not exist. */
-export function unknownVolumes(observed: Observed): Wait[] {
-  const missing = volumeSightings(observed).filter(({ look }) => "absent" in look);
+/** Volumes that cannot be read or do not exist. */
+export function unknownVolumes(observed: ObservedPolicy): Wait[] {
+  const missing = readVolumes(observed).filter(({ look }) => "absent" in look);
   return [
-    ...unseenVolumes(observed),
+    ...unreadableVolumes(observed),
     ...missing.map(({ resource }) => waitFor(resource, `${resource.kind} ${resource.name} does not exist`)),
   ];
 }
@@ -191,8 +208,8 @@ export function unknownVolumes(observed: Observed): Wait[] {
  * Volumes that are not where they should be. One that does not exist is primary for nobody, and holds up no switch to secondary. At rest, one that is
  * asked to be something else has drifted, and waiting does not help.
  */
-export function awaitVolumes(observed: Observed, role: Role, resting = false): Wait[] {
-  const unknown = role === "primary" ? unknownVolumes(observed) : unseenVolumes(observed);
+export function awaitVolumes(observed: ObservedPolicy, role: Role, resting = false): Wait[] {
+  const unknown = role === "primary" ? unknownVolumes(observed) : unreadableVolumes(observed);
   const unsettled = foundVolumes(observed).flatMap(({ resource, object }) => {
     const lacking = resting && asked(object) !== role ? undefined : whatLacks(object, role);
     return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} not in desired state: ${lacking}`)];
@@ -201,34 +218,34 @@ export function awaitVolumes(observed: Observed, role: Role, resting = false): W
 }
 
 /** In safe mode one volume with an error is reason enough to leave the others as they are. */
-export function troubledVolumes(observed: Observed, role: Role): Wait[] {
+export function failedVolumeWaits(observed: ObservedPolicy, role: Role): Wait[] {
   return failedVolumes(observed, role).map(waitOf);
 }
 
 /** What csi-addons says has gone wrong on the way to where the volume is asked to be. */
-export function failedVolumes(observed: Observed, role: Role): PolicyFailure[] {
+export function failedVolumes(observed: ObservedPolicy, role: Role): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => {
-    const trouble = asked(object) === role ? troubleOf(object) : undefined;
-    if (trouble === undefined) return [];
+    const problem = asked(object) === role ? problemOf(object) : undefined;
+    if (problem === undefined) return [];
     const { kind, namespace, name, field } = resource;
-    const message = `${kind} ${name} not in desired state: ${trouble}`;
+    const message = `${kind} ${name} not in desired state: ${problem}`;
     return [{ kind, namespace, name, field, reason: "VolumeError", message, class: "Transient" }];
   });
 }
 
-/** Volumes that somebody demoted while this site was at rest as the primary. To promote them again might undo a takeover by the other site. */
-export function driftedVolumes(observed: Observed): PolicyFailure[] {
+/** Volumes that were demoted while this site was a primary at rest. Promoting them again could undo a takeover by the other site. */
+export function driftedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     if (asked(object) === "primary") return [];
     const { kind, namespace, name, field } = resource;
-    const message = `${kind} ${name} was made ${object.spec.replicationState} by somebody else; make it primary, or change the policy to have it promoted`;
+    const message = `${kind} ${name} was made ${object.spec.replicationState} by another controller or person; make it primary, or change the policy to have it promoted`;
     return [{ kind, namespace, name, field, reason: "Drifted", message, class: "Permanent" }];
   });
 }
 
 /** Whether every volume is known to be a secondary, at the epoch that is to be released. */
-export function areDemoted(observed: Observed, fence: string | undefined): boolean {
-  return volumeSightings(observed).every(
+export function areDemoted(observed: ObservedPolicy, fence: string | undefined): boolean {
+  return readVolumes(observed).every(
     ({ look }) => "found" in look && whatLacks(look.found, "secondary") === undefined && isStamped(look.found, fence),
   );
 }
@@ -238,8 +255,8 @@ export function areDemoted(observed: Observed, fence: string | undefined): boole
  * only when it saw both sides demoted and equal, and then stops asking. Of the generation of the demotion it is proof: since then nothing was
  * promoted here. Of the target of a switch it is none: the other side may have been primary since.
  */
-export function uncopiedVolumes(observed: Observed): Wait[] {
-  return volumeSightings(observed).flatMap(({ resource, look }) => {
+export function uncopiedVolumes(observed: ObservedPolicy): Wait[] {
+  return readVolumes(observed).flatMap(({ resource, look }) => {
     const lacking = "found" in look ? (whatLacks(look.found, "secondary") ?? uncopied(look.found)) : "it is not known";
     return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} is not copied yet: ${lacking}`)];
   });
@@ -254,43 +271,43 @@ function uncopied(volume: VolumeReplication): string | undefined {
 }
 
 /** Whether every volume is primary here, as far as csi-addons knows. */
-export function arePromoted(observed: Observed): boolean {
-  return volumeSightings(observed).every(({ look }) => "found" in look && whatLacks(look.found, "primary") === undefined);
+export function arePromoted(observed: ObservedPolicy): boolean {
+  return readVolumes(observed).every(({ look }) => "found" in look && whatLacks(look.found, "primary") === undefined);
 }
 
 /** Volumes that cannot be promoted safely, whatever the other site says: unknown ones, and those that are neither primary nor secondary. */
-export function unpromotableVolumes(observed: Observed): Wait[] {
-  return volumeSightings(observed).flatMap(({ resource, look }) => {
+export function unpromotableVolumes(observed: ObservedPolicy): Wait[] {
+  return readVolumes(observed).flatMap(({ resource, look }) => {
     const { kind, name } = resource;
     if (!("found" in look))
       return [waitFor(resource, `${kind} ${name} ${"error" in look ? `cannot be read: ${look.error}` : "does not exist"}`)];
     const lacking = whatLacks(look.found, "secondary");
     if (lacking === undefined || whatLacks(look.found, "primary") === undefined) return [];
-    return [waitFor(resource, `${kind} ${name} is no settled secondary: ${lacking}`)];
+    return [waitFor(resource, `${kind} ${name} is not a stable secondary: ${lacking}`)];
   });
 }
 
 /** Without `spec.peer` only the volume itself tells that the other side is primary and sends: then promoting it splits the data. */
-export function receivingVolumes(observed: Observed): Wait[] {
-  const known = "if it is known not to write any more";
+export function receivingVolumes(observed: ObservedPolicy): Wait[] {
+  const known = "if the other site has stopped writing";
   const force = isSpent(observed.policy) ? `give spec.force a new reason ${known}: its takeover is complete` : `set spec.force ${known}`;
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     if (asked(object) === "primary" || conditionOf(object, "Resyncing")?.status !== "True") return [];
-    const message = `${resource.kind} ${resource.name} is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or ${force}`;
+    const message = `${resource.kind} ${resource.name} is resyncing (Resyncing is True): the other site is primary, or its last writes are still being copied; make it secondary there, or ${force}`;
     return [waitFor(resource, message)];
   });
 }
 
-export function volumeStates(observed: Observed, role: Role): ResourceState[] {
-  return volumeSightings(observed).flatMap((sighting) => {
+export function volumeStates(observed: ObservedPolicy, role: Role): ResourceState[] {
+  return readVolumes(observed).flatMap((sighting) => {
     const { resource, look } = sighting;
-    return unfoundState(sighting) ?? ("found" in look ? stateOf(resource, look.found, role) : []);
+    return missingState(sighting) ?? ("found" in look ? stateOf(resource, look.found, role) : []);
   });
 }
 
 function stateOf(resource: Managed, volume: VolumeReplication, role: Role): ResourceState {
   const lacking = whatLacks(volume, role);
-  const memory = recall(volume, "lastSyncTime");
+  const memory = readPrior(volume, "lastSyncTime");
   const isOfNow = memory.is === "there" && asked(volume) === "secondary";
   const lastSyncTime = (isOfNow ? memory.prior : undefined) ?? volume.status?.lastSyncTime;
   const replicating = role === "primary" ? conditionOf(volume, "Replicating")?.status : undefined;
@@ -303,22 +320,22 @@ function stateOf(resource: Managed, volume: VolumeReplication, role: Role): Reso
   };
 }
 
-/** What is asked for. A resync is one of a secondary, on somebody's order. */
+/** What is asked for. A resync counts as secondary. */
 function asked({ spec }: VolumeReplication): Role {
   return spec.replicationState === "primary" ? "primary" : "secondary";
 }
 
 function whatLacks(volume: VolumeReplication, role: Role): string | undefined {
   const { metadata, status } = volume;
-  if (asked(volume) !== role) return `it is asked to be ${asked(volume)}`;
+  if (asked(volume) !== role) return `spec.replicationState is ${asked(volume)}`;
   if (!isCurrent(status?.observedGeneration, volume)) {
     const why = status?.observedGeneration === undefined && status?.message ? `: ${status.message}` : "";
     return `its status is not yet of generation ${metadata.generation}${why}`;
   }
-  const trouble = troubleOf(volume);
-  if (trouble !== undefined) return trouble;
+  const problem = problemOf(volume);
+  if (problem !== undefined) return problem;
   if (status?.state?.toLowerCase() !== role) return `it is ${status?.state ?? "in no known state"}`;
-  if (role === "primary" && isDoubtfulPrimary(volume)) return "it was asked to be secondary before, and whether that happened is not known";
+  if (role === "primary" && isDoubtfulPrimary(volume)) return "its earlier demotion was not confirmed";
   if (conditionOf(volume, "Completed")?.status === "True" || hasNothingNew(volume, role)) return undefined;
   return `condition Completed is not yet True at generation ${metadata.generation}`;
 }
@@ -331,7 +348,7 @@ function hasNothingNew({ metadata, status }: VolumeReplication, role: Role): boo
 }
 
 /** `VolumeDegraded`, and being resynced, is how a secondary lives. Only where Completed is not False do the others mean anything. */
-function troubleOf(volume: VolumeReplication): string | undefined {
+function problemOf(volume: VolumeReplication): string | undefined {
   if (!isCurrent(volume.status?.observedGeneration, volume)) return undefined;
   const completed = conditionOf(volume, "Completed");
   if (completed?.status === "False") return `${described(completed)}${completed.reason === "FailedToResync" ? RESYNC : ""}`;

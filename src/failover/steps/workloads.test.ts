@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { plan } from "../plan.ts";
-import { inFlux, steps, words } from "../testing/harness.ts";
-import { SpecimenSite } from "../testing/fake-site.ts";
+import { inFlux, steps, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
 import { autoscaler, deployment, flux, named, pod, policy, scaledObject, statefulSet } from "../testing/fixtures.ts";
 
 const PRIOR = "plumbline.dev/failover-prior";
 const prior = (memory: object) => ({ [PRIOR]: JSON.stringify({ policy: "shop/site", ...memory }) });
 const web = (desiredState: Role = "secondary", mode = "on") => policy({ desiredState, mode, managedResources: named("Deployment web") });
-const planned = (site: SpecimenSite, desiredState: Role = "secondary", mode = "on") => plan(site.observe(web(desiredState, mode)));
-const patches = (site: SpecimenSite, desiredState: Role = "secondary") =>
+const planned = (site: FakeSite, desiredState: Role = "secondary", mode = "on") => plan(site.observe(web(desiredState, mode)));
+const patches = (site: FakeSite, desiredState: Role = "secondary") =>
   planned(site, desiredState).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
 const zero = { replicas: 0, readyReplicas: 0, availableReplicas: 0, updatedReplicas: 0 };
 
@@ -23,38 +23,41 @@ const withFlux = (mode = "on") =>
   policy({ desiredState: "primary", mode, managedResources: named("Deployment web", "Kustomization apps") });
 const inFluxWith = () => ({ ...inFlux("kustomize", "apps"), annotations: prior({ replicas: 3 }) });
 
-const owned = () => new SpecimenSite().put("Deployment", stopped(inFluxWith()));
+const owned = () => new FakeSite().put("Deployment", stopped(inFluxWith()));
 
 describe("a workload that is scaled down", () => {
   test("has its count remembered in the same write", () => {
-    expect(patches(new SpecimenSite().put("Deployment", deployment("web", { replicas: 3 })))).toEqual([
+    expect(patches(new FakeSite().put("Deployment", deployment("web", { replicas: 3 })))).toEqual([
       { metadata: { annotations: { [PRIOR]: '{"policy":"shop/site","replicas":3}' } }, spec: { replicas: 0 } },
     ]);
   });
 
   test("keeps what was remembered first, however often it is scaled up meanwhile", () => {
     const lifted = deployment("web", { replicas: 1 }, { annotations: prior({ replicas: 5 }) });
-    const site = new SpecimenSite().put("Deployment", lifted);
+    const site = new FakeSite().put("Deployment", lifted);
     expect(patches(site)).toEqual([{ spec: { replicas: 0 } }]);
-    expect(planned(site).resources[0]).toMatchObject({ state: "Active", message: "Somebody else scaled it up; it is scaled down again" });
+    expect(planned(site).resources[0]).toMatchObject({
+      state: "Active",
+      message: "Scaled up by another controller or person; scaling it down again",
+    });
   });
 
   test("at 0 already is left alone, and there is nothing to remember", () => {
-    expect(patches(new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 })))).toEqual([]);
+    expect(patches(new FakeSite().put("Deployment", deployment("web", { replicas: 0 })))).toEqual([]);
   });
 
   test("without a count runs once, as the API says", () => {
-    expect(words(planned(new SpecimenSite().put("Deployment", deployment("web"))))).toEqual(["scale Deployment shop/web from 1 to 0"]);
+    expect(writeTexts(planned(new FakeSite().put("Deployment", deployment("web"))))).toEqual(["scale Deployment shop/web from 1 to 0"]);
   });
 
   test("is refused where that would delete its claims", () => {
     const db = statefulSet("db", { replicas: 2, persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" } });
-    const site = new SpecimenSite().put("StatefulSet", db).put("Deployment", deployment("web", { replicas: 1 }));
+    const site = new FakeSite().put("StatefulSet", db).put("Deployment", deployment("web", { replicas: 1 }));
     const result = plan(site.observe(withSet("secondary")));
     expect(result.refusals.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
       "Refused: StatefulSet db deletes its claims when it is scaled down; set spec.persistentVolumeClaimRetentionPolicy.whenScaled to Retain",
     ]);
-    expect(words(result)).toEqual([]);
+    expect(writeTexts(result)).toEqual([]);
     expect(result.complete).toBe(false);
     // On the way up it harms nothing.
     const up = plan(site.observe(withSet("primary")));
@@ -70,7 +73,7 @@ describe("a workload is over", () => {
     ["ready", { readyReplicas: 1 }, "0/0/1/0"],
     ["updated", { updatedReplicas: 1 }, "0/0/0/1"],
   ])("only when it counts no %s", (_, status, text) => {
-    const result = planned(new SpecimenSite().put("Deployment", down(status)));
+    const result = planned(new FakeSite().put("Deployment", down(status)));
     expect(result.resources[0]).toMatchObject({
       state: "Scaling Down",
       error: `Deployment is scaling down: ${text} replicas (total/available/ready/updated)`,
@@ -80,13 +83,13 @@ describe("a workload is over", () => {
   });
 
   test("only when its zeros are of the current generation", () => {
-    const result = planned(new SpecimenSite().put("Deployment", down({}, { generation: 2 })));
+    const result = planned(new FakeSite().put("Deployment", down({}, { generation: 2 })));
     expect(result.resources[0]).toMatchObject({ state: "Scaling Down", message: "Its status is of an earlier generation" });
     expect(steps(result)).toContain("AwaitTermination Wait");
   });
 
   test("only when its pods are gone, which a Deployment no longer counts once they are being deleted", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("Deployment", down({}))
       .put("Pod", pod("web-1", { deletionTimestamp: "2026-11-16T12:00:30Z" }), pod("other-1"));
     const result = planned(site);
@@ -112,7 +115,7 @@ describe("a workload is over", () => {
     ["two labels", { matchLabels: { app: "web", tier: "front" } }],
     ["an expression", { matchExpressions: [{ key: "tier", operator: "In", values: ["front"] }] }],
   ])("by all of its selector: %s", (_, selector) => {
-    const site = new SpecimenSite().put("Deployment", { ...down({}), spec: { replicas: 0, selector } });
+    const site = new FakeSite().put("Deployment", { ...down({}), spec: { replicas: 0, selector } });
     site.put("Pod", pod("web-1", { labels: { app: "web", tier: "back" } }));
     expect(planned(site).complete).toBe(true);
     site.put("Pod", pod("web-2", { labels: { app: "web", tier: "front" } }));
@@ -120,12 +123,12 @@ describe("a workload is over", () => {
   });
 
   test("though a pod that ran to its end or was evicted is still listed: nobody would ever remove it", () => {
-    const site = new SpecimenSite().put("Deployment", down({})).put("Pod", pod("web-1", {}, "Failed"), pod("web-2", {}, "Succeeded"));
+    const site = new FakeSite().put("Deployment", down({})).put("Pod", pod("web-1", {}, "Failed"), pod("web-2", {}, "Succeeded"));
     expect(planned(site).complete).toBe(true);
   });
 
-  test("never while its pods cannot be looked at", () => {
-    const site = new SpecimenSite().put("Deployment", down({}));
+  test("never while its pods cannot be read", () => {
+    const site = new FakeSite().put("Deployment", down({}));
     site.errors.add("Pod shop");
     const result = planned(site);
     expect(steps(result)).toContain("AwaitTermination Wait");
@@ -140,7 +143,7 @@ describe("a workload is over", () => {
     "a StatefulSet that stops its pods %s, one ending %s, says if it cannot go on",
     (podManagementPolicy, deletionTimestamp, stall) => {
       const db = { ...statefulSet("db", { replicas: 0, podManagementPolicy }), status: { observedGeneration: 1, ...zero, replicas: 2 } };
-      const site = new SpecimenSite()
+      const site = new FakeSite()
         .put("StatefulSet", db)
         .put("Pod", pod("db-0"), pod("db-1", deletionTimestamp ? { deletionTimestamp } : {}));
       const { steps: all } = plan(site.observe(policy({ managedResources: named("StatefulSet db") })));
@@ -150,7 +153,7 @@ describe("a workload is over", () => {
 
   test("a StatefulSet says so in its own name", () => {
     const db = { ...statefulSet("db", { replicas: 0 }), status: { observedGeneration: 1, ...zero, replicas: 1 } };
-    const result = plan(new SpecimenSite().put("StatefulSet", db).observe(policy({ managedResources: named("StatefulSet db") })));
+    const result = plan(new FakeSite().put("StatefulSet", db).observe(policy({ managedResources: named("StatefulSet db") })));
     expect(result.resources[0]?.error).toBe("StatefulSet is scaling down: 1/0/0/0 replicas (total/available/ready/updated)");
   });
 });
@@ -162,14 +165,14 @@ test.each([
   ["StatefulSet", "StatefulSet", "web", "belongs to StatefulSet web and"],
 ] as const)("whose pod a %s waits for is told truly: one of %s %s", (kind, ownerKind, owner, text) => {
   const ownerReferences = [{ apiVersion: "apps/v1", kind: ownerKind, name: owner, uid: "1", controller: true }];
-  const site = new SpecimenSite().put(kind, deployment("web", { replicas: 0 })).put("Pod", pod("web-1", { ownerReferences }));
+  const site = new FakeSite().put(kind, deployment("web", { replicas: 0 })).put("Pod", pod("web-1", { ownerReferences }));
   const { steps } = plan(site.observe(policy({ managedResources: named(`${kind} web`) })));
   expect(steps.flatMap(({ waits }) => waits)[0]?.message).toContain(`Pod shop/web-1 ${text} runs on node n1`);
 });
 
 describe("autoscalers", () => {
   test("are paused after their workload, so that its count is not lost, and remembered", () => {
-    const site = new SpecimenSite()
+    const site = new FakeSite()
       .put("Deployment", deployment("web", { replicas: 3 }))
       .put("HorizontalPodAutoscaler", autoscaler("web", "Deployment web"), autoscaler("other", "Deployment other"))
       .put("ScaledObject", scaledObject("web", "web", { annotations: { "autoscaling.keda.sh/paused-replicas": "2" } }));
@@ -181,7 +184,7 @@ describe("autoscalers", () => {
 
   test("of KEDA are not paused before the count of their workload is written", () => {
     const web = deployment("web", { replicas: 3 });
-    const site = new SpecimenSite().put("Deployment", web).put("ScaledObject", scaledObject("web", "web"), scaledObject("api", "api"));
+    const site = new FakeSite().put("Deployment", web).put("ScaledObject", scaledObject("web", "web"), scaledObject("api", "api"));
     const { steps } = plan(site.observe(policy({ managedResources: named("Deployment web", "Deployment api") })));
     const writes = steps.flatMap((step) => step.writes);
     expect(writes.map(({ object, after }) => [object.metadata.name, after?.metadata.name])).toEqual([
@@ -194,7 +197,7 @@ describe("autoscalers", () => {
   test("that KEDA made are left to KEDA", () => {
     const made = autoscaler("keda-hpa-web", "Deployment web");
     made.metadata.ownerReferences = [{ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", name: "web", uid: "1" }];
-    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 })).put("HorizontalPodAutoscaler", made);
+    const site = new FakeSite().put("Deployment", deployment("web", { replicas: 0 })).put("HorizontalPodAutoscaler", made);
     expect(patches(site)).toEqual([]);
   });
 
@@ -204,7 +207,7 @@ describe("autoscalers", () => {
   ])("come back as they were: %j", (selectPolicy, patch) => {
     const paused = autoscaler("web", "Deployment web", { behavior: { scaleUp: { selectPolicy: "Disabled" } } });
     paused.metadata.annotations = prior({ selectPolicy });
-    const site = new SpecimenSite().put("Deployment", deployment("web")).put("HorizontalPodAutoscaler", paused);
+    const site = new FakeSite().put("Deployment", deployment("web")).put("HorizontalPodAutoscaler", paused);
     expect(patches(site, "primary")).toEqual([{ metadata: { annotations: { [PRIOR]: null } }, ...patch }]);
   });
 
@@ -214,7 +217,7 @@ describe("autoscalers", () => {
     const scaled = scaledObject("web", "web", {
       annotations: { ...prior({ pausedReplicas: null }), "autoscaling.keda.sh/paused-replicas": "1" },
     });
-    const site = new SpecimenSite().put("Deployment", deployment("web")).put("HorizontalPodAutoscaler", paused).put("ScaledObject", scaled);
+    const site = new FakeSite().put("Deployment", deployment("web")).put("HorizontalPodAutoscaler", paused).put("ScaledObject", scaled);
     expect(patches(site, "primary")).toEqual([
       { metadata: { annotations: { [PRIOR]: null } } },
       { metadata: { annotations: { [PRIOR]: null } } },
@@ -222,38 +225,38 @@ describe("autoscalers", () => {
   });
 
   test("a cluster without KEDA has none", () => {
-    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 3 }));
+    const site = new FakeSite().put("Deployment", deployment("web", { replicas: 3 }));
     site.absentKinds.add("ScaledObject");
-    expect(words(planned(site))).toEqual(["scale Deployment shop/web from 3 to 0"]);
+    expect(writeTexts(planned(site))).toEqual(["scale Deployment shop/web from 3 to 0"]);
   });
 
   test.each(["HorizontalPodAutoscaler shop", "ScaledObject shop"])(
     "%s that cannot be looked at could lift it again: safe mode waits",
     (error) => {
-      const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 3 }));
+      const site = new FakeSite().put("Deployment", deployment("web", { replicas: 3 }));
       site.errors.add(error);
-      expect(words(planned(site))).toEqual([]);
+      expect(writeTexts(planned(site))).toEqual([]);
       expect(steps(planned(site))).toContain("ScaleDown Wait");
-      expect(words(planned(site, "secondary", "off"))).toEqual(["scale Deployment shop/web from 3 to 0"]);
+      expect(writeTexts(planned(site, "secondary", "off"))).toEqual(["scale Deployment shop/web from 3 to 0"]);
     },
   );
 });
 
 describe("a workload that comes back", () => {
   test("has the count that it had, and the memory goes with it", () => {
-    expect(patches(new SpecimenSite().put("Deployment", stopped()), "primary")).toEqual([
+    expect(patches(new FakeSite().put("Deployment", stopped()), "primary")).toEqual([
       { metadata: { annotations: { [PRIOR]: null } }, spec: { replicas: 3 } },
     ]);
   });
 
   test("keeps the count that somebody gave it meanwhile", () => {
-    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 7 }, { annotations: prior({ replicas: 3 }) }));
+    const site = new FakeSite().put("Deployment", deployment("web", { replicas: 7 }, { annotations: prior({ replicas: 3 }) }));
     expect(patches(site, "primary")).toEqual([{ metadata: { annotations: { [PRIOR]: null } } }]);
   });
 
   test("of which nothing is remembered stays as it is, and the status says why", () => {
-    const result = planned(new SpecimenSite().put("Deployment", { ...deployment("web", { replicas: 0 }) }), "primary");
-    expect(words(result)).toEqual([]);
+    const result = planned(new FakeSite().put("Deployment", { ...deployment("web", { replicas: 0 }) }), "primary");
+    expect(writeTexts(result)).toEqual([]);
     expect(result.complete).toBe(true);
     expect(result.resources[0]).toMatchObject({ state: "Scaled Down", message: "Left at 0 replicas: it was at 0 before" });
   });
@@ -261,8 +264,8 @@ describe("a workload that comes back", () => {
   test.each(["{", "3", "null", '{"replicas":"3"}', '{"replicas":-1}', '{"suspend":true}'])(
     "is left alone, with an error, if its memory is %s",
     (text) => {
-      const result = planned(new SpecimenSite().put("Deployment", stopped({ annotations: { [PRIOR]: text } })), "primary");
-      expect(words(result)).toEqual([]);
+      const result = planned(new FakeSite().put("Deployment", stopped({ annotations: { [PRIOR]: text } })), "primary");
+      expect(writeTexts(result)).toEqual([]);
       expect(result.failures.map(({ message }) => message)).toEqual([
         `Annotation ${PRIOR} of Deployment shop/web cannot be read; restore the Deployment by hand and remove the annotation`,
       ]);
@@ -275,33 +278,33 @@ describe("a workload that comes back", () => {
 
     test("waits until Flux has done what it was asked for", () => {
       const site = owned().put("Kustomization", flux("apps", {}, asked));
-      expect(words(plan(site.observe(withFlux())))).toEqual([]);
+      expect(writeTexts(plan(site.observe(withFlux())))).toEqual([]);
       expect(plan(site.observe(withFlux())).steps.find(({ name }) => name === "RestoreWorkloads")?.waits).toEqual([
         {
           kind: "Kustomization",
           namespace: "shop",
           name: "apps",
-          message: "Deployment shop/web is brought back by Kustomization apps, which is not through yet",
+          message: "Deployment shop/web is restored by Kustomization apps, which has not finished yet",
         },
       ]);
-      expect(words(plan(site.observe(withFlux("off"))))).toEqual(["scale Deployment shop/web from 0 to 3"]);
+      expect(writeTexts(plan(site.observe(withFlux("off"))))).toEqual(["scale Deployment shop/web from 0 to 3"]);
     });
 
     test("gets its count if Flux did not bring it back, and only forgets it if Flux did", () => {
       const handled = { ...flux("apps", {}, asked), status: { lastHandledReconcileAt: "t1" } };
       const site = owned().put("Kustomization", handled);
-      expect(words(plan(site.observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
+      expect(writeTexts(plan(site.observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
       site.put("Deployment", deployment("web", { replicas: 2 }, inFluxWith()));
-      expect(words(plan(site.observe(withFlux())))).toEqual(["forget what Deployment shop/web had before, as it runs again"]);
+      expect(writeTexts(plan(site.observe(withFlux())))).toEqual(["forget the prior replicas of Deployment shop/web: it runs again"]);
     });
 
     test("does not wait for a Flux object that is gone, that nobody asked, or that a person suspended", () => {
-      expect(words(plan(owned().observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
-      expect(words(plan(owned().put("Kustomization", flux("apps")).observe(withFlux())))).toEqual([
+      expect(writeTexts(plan(owned().observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
+      expect(writeTexts(plan(owned().put("Kustomization", flux("apps")).observe(withFlux())))).toEqual([
         "scale Deployment shop/web from 0 to 3",
       ]);
       expect(
-        words(
+        writeTexts(
           plan(
             owned()
               .put("Kustomization", flux("apps", { suspend: true }, asked))
@@ -314,7 +317,7 @@ describe("a workload that comes back", () => {
     test("waits for one that cannot be looked at", () => {
       const site = owned();
       site.errors.add("Kustomization shop/apps");
-      expect(words(plan(site.observe(withFlux())))).toEqual([]);
+      expect(writeTexts(plan(site.observe(withFlux())))).toEqual([]);
     });
   });
 });

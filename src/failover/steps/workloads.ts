@@ -5,11 +5,22 @@ import type { Role } from "../../api/failover/failover-policy.ts";
 import { pauseAutoscalers, resumeAutoscalers } from "./autoscalers.ts";
 import { isSynced, ownersInArgo } from "./argo.ts";
 import { isThrough, ownersInFlux } from "./flux.ts";
-import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting, mark } from "../observe/resources.ts";
-import { PRIOR, recall, remember, stamp } from "./prior-annotation.ts";
-import type { Managed, Observed } from "../observe/observed.ts";
+import {
+  kindAndName,
+  change,
+  foundResources,
+  readResources,
+  missingState,
+  unreadable,
+  waitFor,
+  type StepInput,
+  type ResourceRead,
+  stampOnly,
+} from "../observe/resources.ts";
+import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOf } from "./writers.ts";
-import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
 
 const KINDS = ["Deployment", "StatefulSet"] as const;
 type WorkloadKind = (typeof KINDS)[number];
@@ -18,26 +29,26 @@ type WorkloadKind = (typeof KINDS)[number];
  * Replicas to 0, remembered. The workload comes before its autoscaler: KEDA, once paused, scales to 0 by itself, and then nobody would know from how
  * many.
  */
-export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: string | undefined): Finding {
-  const workloads = found(observed, KINDS).flatMap(({ resource: { kind }, object }) => {
-    const name = called(kind, object);
+export function scaleDown(observed: ObservedPolicy, mode: "safe" | "unsafe", fence: string | undefined): StepInput {
+  const workloads = foundResources(observed, KINDS).flatMap(({ resource: { kind }, object }) => {
+    const name = kindAndName(kind, object);
     const replicas = object.spec.replicas ?? 1;
-    if (replicas === 0) return mark(observed.kindOf(kind), object, fence, name);
-    const annotations = { ...remember(observed.policy, object, "replicas", replicas), ...stamp(fence) };
+    if (replicas === 0) return stampOnly(observed.kindOf(kind), object, fence, name);
+    const annotations = { ...priorAnnotation(observed.policy, object, "replicas", replicas), ...stamp(fence) };
     return [change(observed.kindOf(kind), object, annotations, { replicas: 0 }, `scale ${name} from ${replicas} to 0`)];
   });
   const paused = pauseAutoscalers(observed, fence);
   // An autoscaler that cannot be seen cannot be paused, and would start again what was stopped.
-  const held = mode === "safe" && paused.waits.length > 0;
-  return { writes: held ? [] : [...workloads, ...paused.writes], waits: [...unseen(observed, KINDS), ...paused.waits] };
+  const heldBack = mode === "safe" && paused.waits.length > 0;
+  return { writes: heldBack ? [] : [...workloads, ...paused.writes], waits: [...unreadable(observed, KINDS), ...paused.waits] };
 }
 
 /**
  * Everything that keeps a workload from being over: the counts of its status, which leave out pods that are being terminated, and the pods
  * themselves.
  */
-export function unterminated(observed: Observed): Wait[] {
-  return found(observed, KINDS).flatMap(({ resource, object }) => {
+export function runningWorkloads(observed: ObservedPolicy): Wait[] {
+  return foundResources(observed, KINDS).flatMap(({ resource, object }) => {
     const { items: pods, waits } = writersOf(observed, resource.namespace, object.spec.selector);
     const stall = stallOf(object, pods);
     const left = pods.map((pod) => podWait(pod, `${tieOf(pod, resource)}${stall}`, observed.now));
@@ -46,7 +57,7 @@ export function unterminated(observed: Observed): Wait[] {
   });
 }
 
-/** One that a selector catches though it is somebody else's is waited for as well, but whoever looks for it has to look there. */
+/** A pod of another owner that the selector matches blocks too; the message names its owner. */
 function tieOf({ metadata: { ownerReferences } }: Pod, { kind, name }: Managed): string {
   const owner = ownerReferences?.find(({ controller }) => controller);
   const isOwn = !owner || (owner.kind === kind ? owner.name === name : owner.kind === "ReplicaSet" && owner.name.startsWith(`${name}-`));
@@ -54,14 +65,14 @@ function tieOf({ metadata: { ownerReferences } }: Pod, { kind, name }: Managed):
 }
 
 /** Autoscalers first, so that what they know about the number counts; then the remembered number, where nobody else has brought one back. */
-export function restoreWorkloads(observed: Observed, mode: "safe" | "unsafe"): Finding {
+export function restoreWorkloads(observed: ObservedPolicy, mode: "safe" | "unsafe"): StepInput {
   const resumed = resumeAutoscalers(observed);
-  const writes: Write[] = [];
-  const waits: Wait[] = [...resumed.waits, ...unseen(observed, KINDS)];
-  for (const { resource, object } of found(observed, KINDS)) {
-    const memory = recall(object, "replicas");
+  const writes: PlannedWrite[] = [];
+  const waits: Wait[] = [...resumed.waits, ...unreadable(observed, KINDS)];
+  for (const { resource, object } of foundResources(observed, KINDS)) {
+    const memory = readPrior(object, "replicas");
     if (memory.is !== "there") continue;
-    const name = called(resource.kind, object);
+    const name = kindAndName(resource.kind, object);
     const owner =
       mode === "safe"
         ? (ownersInFlux(observed, object).find((flux) => !isThrough(flux)) ??
@@ -69,20 +80,20 @@ export function restoreWorkloads(observed: Observed, mode: "safe" | "unsafe"): F
         : undefined;
     if (owner) {
       waits.push(
-        waitFor(owner.resource, `${name} is brought back by ${owner.resource.kind} ${owner.resource.name}, which is not through yet`),
+        waitFor(owner.resource, `${name} is restored by ${owner.resource.kind} ${owner.resource.name}, which has not finished yet`),
       );
       continue;
     }
     const isAtZero = object.spec.replicas === 0;
-    const words = isAtZero ? `scale ${name} from 0 to ${memory.prior}` : `forget what ${name} had before, as it runs again`;
+    const words = isAtZero ? `scale ${name} from 0 to ${memory.prior}` : `forget the prior replicas of ${name}: it runs again`;
     writes.push(change(observed.kindOf(resource.kind), object, { [PRIOR]: null }, isAtZero ? { replicas: memory.prior } : {}, words));
   }
   return { writes: [...resumed.writes, ...writes], waits };
 }
 
 /** Scaling such a StatefulSet to 0 deletes its claims, and the data with them. */
-export function deletingStatefulSets(observed: Observed): PolicyFailure[] {
-  return found(observed, ["StatefulSet"]).flatMap(({ resource, object }) => {
+export function deletingStatefulSets(observed: ObservedPolicy): PolicyFailure[] {
+  return foundResources(observed, ["StatefulSet"]).flatMap(({ resource, object }) => {
     if (!deletesClaims(object)) return [];
     const { kind, namespace, name, field } = resource;
     const message = `StatefulSet ${name} deletes its claims when it is scaled down; set spec.persistentVolumeClaimRetentionPolicy.whenScaled to Retain`;
@@ -90,21 +101,21 @@ export function deletingStatefulSets(observed: Observed): PolicyFailure[] {
   });
 }
 
-export function workloadStates(observed: Observed, to: Role): ResourceState[] {
-  return sightings(observed, KINDS).map((sighting) => unfoundState(sighting) ?? stateOf(observed, sighting, to));
+export function workloadStates(observed: ObservedPolicy, to: Role): ResourceState[] {
+  return readResources(observed, KINDS).map((sighting) => missingState(sighting) ?? stateOf(observed, sighting, to));
 }
 
 /** Whether the workload runs, for all that is known. */
-export function isRunning(observed: Observed, resource: Managed & { kind: WorkloadKind }, object: Deployment | StatefulSet): boolean {
+export function isRunning(observed: ObservedPolicy, resource: Managed & { kind: WorkloadKind }, object: Deployment | StatefulSet): boolean {
   return (
     (object.spec.replicas ?? 1) > 0 || !isDown(object) || writersOf(observed, resource.namespace, object.spec.selector).items.length > 0
   );
 }
 
-function stateOf(observed: Observed, { resource, look }: Sighting<WorkloadKind>, to: Role): ResourceState {
+function stateOf(observed: ObservedPolicy, { resource, look }: ResourceRead<WorkloadKind>, to: Role): ResourceState {
   const object = (look as { found: Deployment | StatefulSet }).found;
   const owned = ownersInFlux(observed, object).length > 0 ? { fluxOwned: true as const } : {};
-  const memory = recall(object, "replicas");
+  const memory = readPrior(object, "replicas");
   const replicas = object.spec.replicas ?? 1;
   const fate = to === "primary" ? onTheWayUp(object, memory.is) : onTheWayDown(replicas, memory.is);
   const rest = { ...(fate !== undefined && { message: fate }), ...owned };
@@ -121,7 +132,7 @@ function whatIsLeft(pods: readonly Pod[], object: Deployment | StatefulSet): str
 }
 
 function onTheWayDown(replicas: number, memory: "none" | "unreadable" | "there"): string | undefined {
-  return replicas > 0 && memory !== "none" ? "Somebody else scaled it up; it is scaled down again" : undefined;
+  return replicas > 0 && memory !== "none" ? "Scaled up by another controller or person; scaling it down again" : undefined;
 }
 
 function onTheWayUp(object: Deployment | StatefulSet, memory: "none" | "unreadable" | "there"): string | undefined {

@@ -2,7 +2,7 @@ import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import { keyOf } from "../../api/kind.ts";
 import { grouped, listed, perObserved } from "../observe/resources.ts";
-import type { Observed } from "../observe/observed.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import type { Wait } from "./step.ts";
 
 /**
@@ -14,7 +14,7 @@ function mayWrite({ metadata, status }: Pod): boolean {
 }
 
 /** The pods of a namespace that may write, by the claims that they mount and by their labels. */
-const writers = perObserved((observed: Observed, namespace: string) => {
+const writers = perObserved((observed: ObservedPolicy, namespace: string) => {
   const { items, waits } = listed(observed.pods(namespace), "Pod", namespace);
   const all = items.filter(mayWrite);
   return {
@@ -30,17 +30,17 @@ interface Writers {
   readonly waits: readonly Wait[];
 }
 
-export function allWriters(observed: Observed, namespace: string): Writers {
+export function allWriters(observed: ObservedPolicy, namespace: string): Writers {
   const { all, waits } = writers(observed, namespace);
   return { items: all, waits };
 }
 
-export function writersOn(observed: Observed, namespace: string, claim: string): Writers {
+export function writersOn(observed: ObservedPolicy, namespace: string, claim: string): Writers {
   const { byClaim, waits } = writers(observed, namespace);
   return { items: byClaim.get(claim) ?? [], waits };
 }
 
-export function writersOf(observed: Observed, namespace: string, selector: LabelSelector): Writers {
+export function writersOf(observed: ObservedPolicy, namespace: string, selector: LabelSelector): Writers {
   const { all, byLabel, waits } = writers(observed, namespace);
   const [label] = Object.entries(selector.matchLabels ?? {});
   const candidates = label ? (byLabel.get(`${label[0]}=${label[1]}`) ?? []) : all;
@@ -54,7 +54,7 @@ function claimsOf({ metadata, spec }: Pod): string[] {
   });
 }
 
-/** A kubelet takes a moment to tell of an end. */
+/** A kubelet reports the end of a pod with a delay. */
 const LATE_MS = 5_000;
 
 /** A wait for the end of a pod, because of what `why` says of it: `belongs to Deployment web`. */
@@ -75,9 +75,7 @@ function lives({ metadata: { deletionTimestamp, finalizers = [] }, spec: { nodeN
   if (status?.phase === "Succeeded" || status?.phase === "Failed") {
     return `has ended${where}, but is not gone${finalizers.length > 0 ? `: finalizer ${finalizers.join(", ")} holds it` : ""}`;
   }
-  const remedy =
-    nodeName === undefined
-      ? ""
-      : `; if that node is known to be off, taint it node.kubernetes.io/out-of-service, and do not force the deletion`;
-  return `should have ended by ${deletionTimestamp}${where}${remedy}`;
+  const fix =
+    nodeName === undefined ? "" : `; if that node is off, taint it node.kubernetes.io/out-of-service, and do not force the deletion`;
+  return `should have ended by ${deletionTimestamp}${where}${fix}`;
 }

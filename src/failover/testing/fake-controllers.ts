@@ -1,17 +1,21 @@
 import { selects } from "../../api/core/label-selector.ts";
-import type { SpecimenSite } from "./fake-site.ts";
-import { condition, pod, VOLUME_CONDITIONS } from "./fixtures.ts";
+import { CsiAddonsQueue, OBEDIENT, reconcile } from "./csi-addons.ts";
+import type { FakeSite } from "./fake-site.ts";
+import { condition, pod } from "./fixtures.ts";
 
-/** For tests: what the controllers of a cluster would do next, each at once and in the shape that plans look at. Nothing takes more than one turn. */
-export class SpecimenControllers {
-  readonly #site: SpecimenSite;
+/** For tests: what the controllers of a cluster would do next, each at once and in the shape that plans look at. Nothing but csi-addons' own waits takes more than one turn. */
+export class FakeControllers {
+  readonly #site: FakeSite;
   /** Which claim the pods of a workload mount. */
   readonly claims = new Map<string, string>();
   /** What Git says of workloads that Flux looks after; those left out it does not say. */
   readonly git = new Map<string, number>();
+  readonly #csiAddons = new CsiAddonsQueue();
+  /** Of every volume. */
+  driver = OBEDIENT;
   #pods = 0;
 
-  constructor(site: SpecimenSite) {
+  constructor(site: FakeSite) {
     this.#site = site;
   }
 
@@ -116,21 +120,12 @@ export class SpecimenControllers {
   }
 
   #volumes(): void {
+    const { now } = this.#site;
     for (const volume of this.#site.all("VolumeReplication")) {
-      const isSeen = volume.status?.observedGeneration === volume.metadata.generation;
-      const isSettling = volume.status?.conditions?.some(({ type, status }) => type === "Degraded" && status === "True") === true;
-      if (isSeen && !isSettling) continue;
-      this.#site.edit("VolumeReplication", volume, (next) => {
-        const { generation = 0 } = next.metadata;
-        const isPrimary = next.spec.replicationState === "primary";
-        // Both sides are demoted by then: csi-addons sees that they are equal the next time it asks, and asks no more.
-        const row = isPrimary ? "promoted" : isSeen ? "inSync" : "justDemoted";
-        next.status = {
-          state: isPrimary ? "Primary" : "Secondary",
-          observedGeneration: generation,
-          conditions: VOLUME_CONDITIONS[row].map(({ type, status: value, reason }) => condition(type, value, reason, generation)),
-        };
-      });
+      if (!this.#csiAddons.isDue(volume, now)) continue;
+      const { status, next } = reconcile(volume, { driver: this.driver, version: "0.14", now });
+      this.#csiAddons.handled(volume, next, now);
+      if (status) this.#site.edit("VolumeReplication", volume, (one) => void (one.status = status));
     }
   }
 }

@@ -24,9 +24,9 @@ import {
   type VolumeReplicationClass,
 } from "../external-kinds.ts";
 import { managedBy } from "../managed.ts";
-import type { Look, ManagedObjects, Observed } from "../observe/observed.ts";
+import type { ReadResult, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";
 import { NOW } from "./fixtures.ts";
-import type { Write } from "../steps/step.ts";
+import type { PlannedWrite } from "../steps/step.ts";
 
 const EXTERNAL = {
   VolumeGroupReplication,
@@ -57,7 +57,7 @@ interface Objects extends ManagedObjects {
 type Name = keyof Objects;
 
 /** For tests: a cluster as a map of objects. What fails to be looked at is named `Pod shop` (a list) or `Deployment shop/web`. */
-export class SpecimenSite {
+export class FakeSite {
   readonly objects = new Map<string, { kind: string; object: KubeObject }>();
   readonly errors = new Set<string>();
   readonly absentKinds = new Set<string>();
@@ -104,7 +104,7 @@ export class SpecimenSite {
     this.objects.set(keyOf(kind, next), { kind, object: next });
   }
 
-  write({ kind, object, patch, create }: Write): void {
+  write({ kind, object, patch, create }: PlannedWrite): void {
     const name = kind.kind as Name;
     if (create) {
       this.put(name, { ...object, metadata: { ...object.metadata, generation: 1, resourceVersion: "1" } });
@@ -115,8 +115,8 @@ export class SpecimenSite {
     this.edit(name, current, (next) => mergeInto(next as never, patch as never));
   }
 
-  observe(policy: FailoverPolicy, rest: Partial<Observed> = {}): Observed {
-    const list = <K extends Name>(kind: K, namespace?: string): Look<readonly Objects[K][]> => {
+  observe(policy: FailoverPolicy, rest: Partial<ObservedPolicy> = {}): ObservedPolicy {
+    const list = <K extends Name>(kind: K, namespace?: string): ReadResult<readonly Objects[K][]> => {
       if (this.absentKinds.has(kind)) return { absent: "kind" };
       if (this.errors.has(namespace === undefined ? kind : `${kind} ${namespace}`))
         return { error: "the server is away", code: "Unreachable" };
@@ -131,7 +131,7 @@ export class SpecimenSite {
         if (this.absentKinds.has(kind)) return { absent: "kind" };
         if (this.errors.has(key)) return { error: "the server is away", code: "Unreachable" };
         const entry = this.objects.get(key);
-        return (entry ? { found: entry.object } : { absent: "object" }) as Look<never>;
+        return (entry ? { found: entry.object } : { absent: "object" }) as ReadResult<never>;
       },
       pods: (namespace) => list("Pod", namespace),
       jobs: (namespace) => list("Job", namespace),

@@ -118,6 +118,7 @@ export const VOLUME_CONDITIONS = {
     condition("Completed", "False", "FailedToPromote"),
     condition("Degraded", "True", "Error"),
     condition("Resyncing", "False", "NotResyncing"),
+    condition("Validated", "True", "PrerequisiteMet"),
   ],
   justDemoted: [
     condition("Completed", "True", "Demoted"),
@@ -144,6 +145,7 @@ export const VOLUME_CONDITIONS = {
     condition("Degraded", "True", "Error"),
     condition("Resyncing", "False", "FailedToResync"),
   ],
+  /** csi-addons up to 0.14 does not write this one. */
   degradedPrimary: [
     condition("Completed", "True", "Promoted"),
     condition("Degraded", "True", "Error"),

@@ -1,16 +1,16 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { plan as planOf } from "../plan.ts";
 import { report } from "../report.ts";
-import { SpecimenControllers } from "./fake-controllers.ts";
-import { SpecimenSite } from "./fake-site.ts";
+import { FakeControllers } from "./fake-controllers.ts";
+import { FakeSite } from "./fake-site.ts";
 import { autoscaler, cronJob, deployment, flux, job, named, policy, scaledObject, statefulSet, volume } from "./fixtures.ts";
-import type { Plan } from "../steps/step.ts";
+import type { SwitchPlan } from "../steps/step.ts";
 
 /** For tests: a policy at a site with controllers, passed over again and again. */
-export class SpecimenRun {
-  readonly site = new SpecimenSite();
-  readonly controllers = new SpecimenControllers(this.site);
-  readonly plans: Plan[] = [];
+export class TransitionHarness {
+  readonly site = new FakeSite();
+  readonly controllers = new FakeControllers(this.site);
+  readonly plans: SwitchPlan[] = [];
   policy: FailoverPolicy;
   /** How many more writes the controller lives for; the one that starts after it makes its plans anew. */
   writesToLive = Infinity;
@@ -30,7 +30,7 @@ export class SpecimenRun {
   }
 
   /** One pass; nobody else does anything meanwhile. */
-  pass(): Plan {
+  pass(): SwitchPlan {
     const planned = planOf(this.site.observe(this.policy));
     this.plans.push(planned);
     for (const write of planned.steps.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes)) {
@@ -44,7 +44,7 @@ export class SpecimenRun {
   }
 
   /** Until it is complete, with everybody else doing their work between two passes. */
-  settle(turns = 40): Plan {
+  settle(turns = 40): SwitchPlan {
     for (let turn = 0; turn < turns; turn++) {
       const planned = this.pass();
       if (planned.complete) return planned;
@@ -56,12 +56,12 @@ export class SpecimenRun {
 }
 
 /** `ScaleDown Wait` */
-export function steps(plan: Plan): string[] {
+export function steps(plan: SwitchPlan): string[] {
   return plan.steps.map(({ name, state }) => `${name} ${state}`);
 }
 
 /** What is to be written now. */
-export function words(plan: Plan): string[] {
+export function writeTexts(plan: SwitchPlan): string[] {
   return plan.steps.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes.map((write) => write.words));
 }
 
@@ -71,7 +71,7 @@ export function inFlux(kind: "kustomize" | "helm", name: string): { labels: Reco
 }
 
 /** A site with one of everything, running as the primary. */
-export function shop(spec: Partial<FailoverPolicy["spec"]> = {}): SpecimenRun {
+export function shop(spec: Partial<FailoverPolicy["spec"]> = {}): TransitionHarness {
   const managedResources = named(
     "VolumeReplication data",
     "VolumeReplication cache",
@@ -85,7 +85,7 @@ export function shop(spec: Partial<FailoverPolicy["spec"]> = {}): SpecimenRun {
     "HelmRelease api",
     "Kustomization apps",
   );
-  const run = new SpecimenRun(policy({ desiredState: "primary", managedResources, ...spec }));
+  const run = new TransitionHarness(policy({ desiredState: "primary", managedResources, ...spec }));
   const { site, controllers } = run;
   site
     .put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime: "2026-11-16T11:58:00Z" } }))

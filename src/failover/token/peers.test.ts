@@ -2,7 +2,8 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { answer, hang, holdTime, ScriptedServer, until } from "../../kube/testing/scripted-server.ts";
+import { createAuthority, issue } from "../../kube/x509.ts";
+import { answer, hang, useFakeTime, ScriptedServer, until } from "../../kube/testing/scripted-server.ts";
 import { Peers } from "./peers.ts";
 
 const { signal } = new AbortController();
@@ -11,6 +12,8 @@ afterEach(async () => {
   vi.useRealTimers();
   for (const close of open.splice(0).toReversed()) await close();
 });
+
+const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
 
 const policy: FailoverPolicy = {
   apiVersion: "crd.hahomelabs.com/v1alpha1",
@@ -60,6 +63,7 @@ test("it says what the policy of the same name in the same namespace wants and h
     exists: true,
     desiredState: "secondary",
     token: { epoch: 3, state: "Released" },
+    uid: "there",
     volumes: [],
   });
   expect(own.received.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /api/v1/namespaces/web/secrets/other-site"]);
@@ -74,7 +78,7 @@ test("a role that Git wrote back after a person's switch there does not count", 
   const metadata = { name: "shop", namespace: "web", uid: "there", annotations, managedFields };
   const other = await server(answer(200, { metadata, spec: { peer: pairedBack, desiredState: "primary" } }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
-  expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: true, desiredState: "secondary", volumes: [] });
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: true, desiredState: "secondary", uid: "there", volumes: [] });
 });
 
 test("another name, namespace and key count", async () => {
@@ -85,6 +89,7 @@ test("another name, namespace and key count", async () => {
     reachable: true,
     exists: true,
     desiredState: "primary",
+    uid: "there",
     volumes: [],
   });
   expect(other.received[0]?.path).toBe("/apis/crd.hahomelabs.com/v1alpha1/namespaces/east/failoverpolicies/store");
@@ -103,17 +108,16 @@ test.for<[what: string, spec: object, token: unknown, uid: string, message: stri
     { desiredState: "secondary" },
     { epoch: "9", state: "Released" },
     "there",
-    "the policy there has a status.token that cannot be understood",
+    "the policy there has a status.token that cannot be parsed",
   ],
-  ["it is this one", { desiredState: "secondary" }, undefined, "here", "spec.peer leads back to this policy itself"],
 ])("a policy there counts as unreachable when %s", async ([, spec, token, uid, message]) => {
   const other = await server(theirs(spec, token, uid));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message });
 });
 
-const ALONE = "the policy there has no spec.peer, so its release is ignored; set spec.peer there";
-const ELSEWHERE = "spec.peer of the policy there names web/depot and not this policy, so its release is ignored";
+const ALONE = "the policy at the other site has no spec.peer, so its release is ignored; set spec.peer there";
+const ELSEWHERE = "spec.peer at the other site names web/depot, not this policy, so its release is ignored";
 
 test.for<[what: string, peer: object | undefined, message: string]>([
   ["has no peer any more", undefined, ALONE],
@@ -128,13 +132,22 @@ test.for<[what: string, peer: object | undefined, message: string]>([
   }
   expect(views).toEqual([
     { reachable: false, message },
-    { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 3, state: "Held" }, volumes: [], stranger: message },
+    {
+      reachable: true,
+      exists: true,
+      desiredState: "secondary",
+      token: { epoch: 3, state: "Held" },
+      uid: "there",
+      volumes: [],
+      stranger: message,
+    },
   ]);
 });
 
 test("an error names the Secret, the key and the field, and repeats no credential", async () => {
   const { peers, own } = await peersWith(answer(404, { code: 404 }));
   const messages: string[] = [];
+  const fields: (string | undefined)[] = [];
   for (const step of [
     answer(404, { code: 404 }),
     secret("", "other"),
@@ -145,21 +158,139 @@ test("an error names the Secret, the key and the field, and repeats no credentia
     own.follow(step);
     const view = await peers.ask(policy, signal);
     messages.push(view.reachable ? "reachable" : view.message);
+    fields.push(view.reachable ? "reachable" : view.field);
   }
   expect(messages).toEqual([
     "Secret web/other-site of spec.peer does not exist; create it with the other site's kubeconfig",
     "Secret web/other-site of spec.peer has no key kubeconfig; its keys: other",
-    "users[0].user.exec in Secret web/other-site key kubeconfig is set, but no program is run for a kubeconfig that is no file; use a token or a client certificate",
+    "users[0].user.exec in Secret web/other-site key kubeconfig is not allowed in a kubeconfig that is not a file; use a token or a client certificate",
     "Secret web/other-site key kubeconfig line 1 is not YAML",
     "Cannot reach the API server at http://127.0.0.1:1: connection refused; is it running?",
   ]);
   expect(messages.join()).not.toContain("s3cret");
+  // Whoever is only away may come back.
+  const content = "spec.peer.kubeconfigSecret";
+  expect(fields).toEqual([`${content}.name`, `${content}.key`, content, content, undefined]);
 });
 
-test("a refusal there is no absence", async () => {
+test("a refusal there is no absence, and asks for the right", async () => {
   const other = await server(answer(403, { kind: "Status", message: "no", reason: "Forbidden", code: 403 }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
-  expect(await peers.ask(policy, signal)).toMatchObject({ reachable: false });
+  expect(await peers.ask(policy, signal)).toEqual({
+    reachable: false,
+    field: "spec.peer.kubeconfigSecret",
+    message:
+      "The other site does not let context there of Secret web/other-site key kubeconfig read its policy; apply deploy/failover/peer.yaml there for this policy, or correct spec.peer",
+  });
+});
+
+const RENEW = "put a new kubeconfig into the Secret, as deploy/failover/peer.yaml says";
+const REJECTED = "The other site does not accept the credentials of context there of Secret web/other-site key kubeconfig";
+const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.sig`;
+const past = { notBefore: new Date("2026-01-01T00:00:00Z"), notAfter: new Date("2026-02-01T00:00:00Z") };
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+function expiredCertificate(): object {
+  const { certificate, privateKey } = issue(createAuthority({ commonName: "lab", ...past }), {
+    commonName: "ann",
+    usage: "client",
+    ...past,
+  });
+  return { "client-certificate-data": base64(certificate), "client-key-data": base64(privateKey) };
+}
+
+test.for<[what: string, user: object, message: string]>([
+  ["a token that has expired", { token: jwt({ exp: 1_769_904_000 }) }, `${REJECTED}: its token expired at 2026-02-01T00:00:00Z; ${RENEW}`],
+  [
+    "a client certificate that has expired",
+    expiredCertificate(),
+    `${REJECTED}: its client certificate expired at 2026-02-01T00:00:00Z; ${RENEW}`,
+  ],
+  ["a token that was revoked", { token: jwt({ exp: 99_999_999_999 }) }, `${REJECTED}; ${RENEW}`],
+  ["a token that says nothing", { token: "s3cret" }, `${REJECTED}; ${RENEW}`],
+])("%s is a fault of the Secret once the other site rejects it", async ([, user, message]) => {
+  const other = await server(answer(401, { kind: "Status", message: "Unauthorized", reason: "Unauthorized", code: 401 }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url, user)));
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, field: "spec.peer.kubeconfigSecret", message });
+});
+
+test("a token that has expired by our clock alone is asked with: that clock may be off", async () => {
+  const other = await server(theirs({ desiredState: "secondary" }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url, { token: jwt({ exp: 1 }) })));
+  expect(await peers.ask(policy, signal)).toMatchObject({ reachable: true });
+});
+
+test.for<[what: string, trusted: "own" | "another", when: { notBefore: Date; notAfter: Date }, field: string | undefined]>([
+  ["an authority that did not sign its certificate is a fault of the Secret", "another", validity, "spec.peer.kubeconfigSecret"],
+  ["a certificate of the other site that has expired is not", "own", past, undefined],
+])("%s", async ([, trusted, when, field]) => {
+  const authority = createAuthority({ commonName: "lab", ...validity, notBefore: past.notBefore });
+  const ca = trusted === "own" ? authority : createAuthority({ commonName: "another", ...validity });
+  const { certificate, privateKey } = issue(authority, { commonName: "server", names: ["127.0.0.1"], usage: "server", ...when });
+  const other = await ScriptedServer.start([answer(200, {})], { tls: { cert: certificate, key: privateKey } });
+  open.push(() => other[Symbol.asyncDispose]());
+  const config = JSON.parse(kubeconfig(other.url)) as { clusters: { cluster: object }[] };
+  for (const { cluster } of config.clusters)
+    Object.assign(cluster, { "certificate-authority-data": Buffer.from(ca.certificate).toString("base64") });
+  const { peers } = await peersWith(secret(JSON.stringify(config)));
+  const view = await peers.ask(policy, signal);
+  expect(view.reachable ? view : view.field).toBe(field);
+});
+
+test.for<[what: string, uid: string, uidOf: string | undefined, named: string]>([
+  ["this policy", "here", undefined, "this policy itself"],
+  ["another policy of this cluster", "beside", "beside", "another policy of this cluster"],
+])("a peer that turns out to be %s is a fault of the Secret", async ([, uid, known, named]) => {
+  const other = await server(theirs({ desiredState: "secondary" }, { epoch: 9, state: "Released", copied: true }, uid));
+  const asked: string[] = [];
+  const uidOf = (key: string) => {
+    asked.push(key);
+    return known;
+  };
+  const own = await server(secret(kubeconfig(other.url)));
+  const client = new KubeClient(fixedAccess(own.url), { retries: 0 });
+  const peers = new Peers(client, { uidOf });
+  open.push(
+    () => client.close(),
+    () => peers.close(),
+  );
+  expect(await peers.ask(policy, signal)).toEqual({
+    reachable: false,
+    field: "spec.peer.kubeconfigSecret",
+    message: `spec.peer points back to ${named}; give a kubeconfig of the other site`,
+  });
+  expect(asked).toEqual(["web/shop"]);
+});
+
+test("a kubeconfig with the address of this cluster is refused without a request to it", async () => {
+  const { peers, own } = await peersWith(answer(404, { code: 404 }));
+  own.follow(secret(kubeconfig(`${own.url}/`)));
+  expect(await peers.ask(policy, signal)).toEqual({
+    reachable: false,
+    field: "spec.peer.kubeconfigSecret",
+    message: `The kubeconfig in Secret web/other-site key kubeconfig is refused: server is ${own.url}/, which is this cluster; give a kubeconfig of the other site`,
+  });
+  expect(own.received).toHaveLength(1);
+});
+
+test("a Secret that a person may not read is no fault of the policy, and one that the controller may not read is", async () => {
+  const forbidden = answer(403, { kind: "Status", message: "no", reason: "Forbidden", code: 403 });
+  const { peers } = await peersWith(forbidden);
+  expect(await peers.ask(policy, signal)).toEqual({
+    reachable: false,
+    message: expect.stringContaining("Secret web/other-site of spec.peer cannot be read"),
+  });
+  const own = await server(forbidden);
+  const client = new KubeClient(fixedAccess(own.url), { retries: 0 });
+  const ofController = new Peers(client, { mustRead: true });
+  open.push(() => client.close());
+  expect(await ofController.ask(policy, signal)).toEqual({
+    reachable: false,
+    field: "spec.peer.kubeconfigSecret.name",
+    message:
+      "The controller may not read Secret web/other-site; correct its name, or let the controller read it as deploy/failover/peer.yaml does",
+  });
 });
 
 test("one connection serves while the Secret stays, and a new one when it changes", async () => {
@@ -174,7 +305,7 @@ test("one connection serves while the Secret stays, and a new one when it change
 });
 
 test("the connection for a policy that is gone is closed, and those of others stay", async () => {
-  holdTime();
+  useFakeTime();
   const [gone, kept] = [await server(theirs({ desiredState: "primary" })), await server(theirs({ desiredState: "primary" }))];
   const { peers, own } = await peersWith(secret(kubeconfig(gone.url)));
   await peers.ask(policy, signal);
@@ -196,7 +327,7 @@ test("a Secret that was wrong and is put right is used", async () => {
   expect(await peers.ask(policy, signal)).toMatchObject({ reachable: true });
 });
 
-test("whoever stops asking is not told that the other site is away", async () => {
+test("an aborted read does not report the other site as unreachable", async () => {
   const other = await server(hang);
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   const stop = new AbortController();
@@ -207,7 +338,7 @@ test("whoever stops asking is not told that the other site is away", async () =>
 });
 
 test("a site that does not answer is given five seconds", async () => {
-  holdTime();
+  useFakeTime();
   const other = await server(hang);
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   const asked = peers.ask(policy, signal);
@@ -216,8 +347,8 @@ test("a site that does not answer is given five seconds", async () => {
   expect(await asked).toMatchObject({ reachable: false, message: expect.stringContaining("5 s") });
 });
 
-test("while one asks again whether a silent site is back, nobody else waits for it", async () => {
-  holdTime();
+test("while one caller retries an unreachable site, other callers do not wait", async () => {
+  useFakeTime();
   const other = await server(hang);
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   const silent = { reachable: false, message: expect.stringContaining("5 s") };
@@ -263,9 +394,32 @@ test("it tells which volumes the policy there names, whether they are copied, an
     exists: true,
     desiredState: "secondary",
     token: { epoch: 3, state: "Released", copied: true },
+    uid: "there",
     volumes: ["VolumeReplication data", "VolumeReplication shared/logs"],
     copy: { lastSyncTime: "2026-11-16T11:50:00Z" },
   });
+});
+
+test("it tells what the other site has seen of this policy object, and nothing of one that had its name before", async () => {
+  const views = [];
+  for (const seen of [
+    { uid: "here", epoch: 4, state: "Released" },
+    { uid: "before", epoch: 9, state: "Held" },
+    { uid: "here", epoch: "9" },
+    7,
+  ]) {
+    const other = await server(
+      answer(200, {
+        metadata: { name: "shop", namespace: "web" },
+        spec: { desiredState: "secondary", peer: pairedBack },
+        status: { peer: { seen } },
+      }),
+    );
+    const { peers } = await peersWith(secret(kubeconfig(other.url)));
+    const view = await peers.ask(policy, signal);
+    views.push(view.reachable && view.exists && view.seen);
+  }
+  expect(views).toEqual([{ epoch: 4, state: "Released" }, undefined, undefined, undefined]);
 });
 
 test("a policy there that names no volume says so: it releases none of those that this one promotes", async () => {
@@ -277,7 +431,7 @@ test("a policy there that names no volume says so: it releases none of those tha
 test("an answer that does not keep to the schema is none", async () => {
   const other = await server(theirs({ desiredState: "secondary", managedResources: 7 }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
-  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message: "the policy there cannot be understood" });
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message: "the policy there cannot be parsed" });
 });
 
 test.for<[what: string, cluster: object, message: string]>([
@@ -291,11 +445,47 @@ test.for<[what: string, cluster: object, message: string]>([
     { server: "https://192.0.2.1:6443", "insecure-skip-tls-verify": true },
     "The kubeconfig in Secret web/other-site key kubeconfig is refused: insecure-skip-tls-verify is true; give the certificate-authority of the other site",
   ],
+  ...(
+    [
+      ["169.254.169.254", "a link-local address"],
+      ["2852039166", "a link-local address"],
+      ["[fe80::1]", "a link-local address"],
+      ["[::ffff:169.254.169.254]", "a link-local address"],
+      ["[fd00:ec2::254]", "the address of a cloud's metadata service"],
+      ["100.100.100.200", "the address of a cloud's metadata service"],
+      ["0.0.0.0", "not a server address"],
+      ["224.0.0.1", "a multicast address"],
+    ] as const
+  ).map(([host, why]): [string, object, string] => [
+    `the server https://${host}`,
+    { server: `https://${host}:6443` },
+    `The kubeconfig in Secret web/other-site key kubeconfig is refused: server is https://${host}:6443, ${why}; give the address of the other site's API server`,
+  ]),
 ])("%s is refused: anybody on the way could answer Released", async ([, cluster, message]) => {
   const config = JSON.parse(kubeconfig("https://there")) as { clusters: { cluster: object }[] };
   for (const one of config.clusters) one.cluster = cluster;
   const { peers } = await peersWith(secret(JSON.stringify(config)));
-  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message });
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message, field: "spec.peer.kubeconfigSecret" });
+});
+
+test("a name that leads to a link-local address is refused, and none that leads elsewhere", async () => {
+  const { peers, own } = await peersWith(answer(404, { code: 404 }));
+  const resolved = vi.spyOn(process.getBuiltinModule("node:dns"), "lookup");
+  open.push(() => resolved.mockRestore());
+  const resolve = (address: string) =>
+    resolved.mockImplementation(((_host: string, options: { all?: boolean }, done: (...args: unknown[]) => void) =>
+      options.all ? done(null, [{ address, family: 4 }]) : done(null, address, 4)) as never);
+  own.follow(secret(kubeconfig("https://metadata.example:6443")));
+  resolve("169.254.169.254");
+  expect(await peers.ask(policy, signal)).toEqual({
+    reachable: false,
+    field: "spec.peer.kubeconfigSecret",
+    message:
+      "The kubeconfig is refused: server is https://metadata.example:6443, and metadata.example is a link-local address; give the address of the other site's API server",
+  });
+  own.follow(secret(kubeconfig("https://other.example:1")));
+  resolve("127.0.0.1");
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message: expect.stringContaining("connection refused") });
 });
 
 test("an answer without end is cut off, and none of it is repeated", async () => {

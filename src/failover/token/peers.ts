@@ -1,14 +1,15 @@
 import { Secret } from "../../api/core/secret.ts";
-import { FailoverPolicy, type FailoverToken } from "../../api/failover/failover-policy.ts";
+import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
-import { accessFromText, type ClusterAccess } from "../../kube/client/access.ts";
+import { accessFromText } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
 import { asSwitched } from "../switch-record.ts";
 import { managedBy } from "../managed.ts";
 import { volumeKeys } from "../steps/volumes.ts";
 import { copyOf } from "./peer-copy.ts";
-import type { PeerView } from "./token.ts";
+import { lookup, PEER_FIELDS, PeerProblem, problemOf, refusedAccess } from "./peer-problem.ts";
+import type { PeerView, SeenToken } from "./token.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
 const DEADLINE_MS = 5_000;
@@ -17,7 +18,12 @@ const MAX_ANSWER_BYTES = 1 << 20;
 /** A policy that asks again later gets a new connection. */
 const UNUSED_MS = 10 * 60_000;
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+export interface PeersOptions {
+  /** Whether the Secret has to be readable, as it has to be for the controller. A person may lack the right and still switch. */
+  mustRead?: boolean;
+  /** The uid of the policy `namespace/name` of the own cluster, where it is known: another policy here is no other site. */
+  uidOf?: (key: string) => string | undefined;
+}
 
 interface Line {
   /** The kubeconfig that it was made from, as it is in the Secret. */
@@ -29,21 +35,23 @@ interface Line {
 interface Silence {
   readonly error: KubeError;
   readonly since: number;
-  /** Whether somebody waits for an answer at this moment. */
+  /** Whether a caller is waiting for an answer now. */
   isAsked: boolean;
 }
 
 /** Asks other sites what their policies say. It reads there and never writes. */
 export class Peers {
   readonly #client: KubeClient;
+  readonly #options: PeersOptions;
   /** By the Secret and its key. */
   readonly #lines = new Map<string, Line>();
   /** By server: those that did not answer when they were last asked. */
   readonly #silences = new Map<string, Silence>();
 
   /** `client` is that of the own cluster, where the Secrets are. */
-  constructor(client: KubeClient) {
+  constructor(client: KubeClient, options: PeersOptions = {}) {
     this.#client = client;
+    this.#options = options;
   }
 
   async ask(policy: FailoverPolicy, signal: AbortSignal): Promise<PeerView> {
@@ -53,9 +61,14 @@ export class Peers {
     try {
       const client = await this.#clientFor(policy.metadata.namespace ?? "", peer.kubeconfigSecret, signal);
       const read = () => client.resource(FailoverPolicy).get(name, { namespace, signal });
-      return understood(await this.#patiently(client.access.server, read), policy);
+      const answer = await this.#patiently(client.access.server, read).catch(async (error: unknown) => {
+        throw (isKubeError(error) && (await problemOf(error, client.access, new Date()))) || error;
+      });
+      return understood(answer, policy, this.#options.uidOf?.(`${namespace}/${name}`));
     } catch (error) {
-      if (signal.aborted || !isKubeError(error)) throw error;
+      if (signal.aborted) throw error;
+      if (error instanceof PeerProblem) return { reachable: false, message: error.message, field: error.field };
+      if (!isKubeError(error)) throw error;
       // The same answer for a cluster without the kind, without the namespace and without the policy.
       if (error.code === "NotFound") return { reachable: true, exists: false };
       return { reachable: false, message: error.message };
@@ -99,7 +112,7 @@ export class Peers {
     }
 
     if (line) hangUp(line);
-    const client = openLine(content, origin);
+    const client = openLine(content, origin, this.#client.access.server);
     this.#lines.set(origin, { content, client, usedAt: performance.now() });
     return client;
   }
@@ -120,32 +133,33 @@ export class Peers {
       .resource(Secret)
       .get(name, { namespace, signal })
       .catch((error: unknown) => {
+        if (isKubeError(error, "NotFound")) {
+          const message = `Secret ${namespace}/${name} of spec.peer does not exist; create it with the other site's kubeconfig`;
+          throw new PeerProblem(PEER_FIELDS.name, message, { cause: error });
+        }
         if (!isKubeError(error)) throw error;
-        const why =
-          error.code === "NotFound" ? "does not exist; create it with the other site's kubeconfig" : `cannot be read: ${error.message}`;
-        throw new KubeError("NoKubeconfig", `Secret ${namespace}/${name} of spec.peer ${why}`, { cause: error });
+        const message = `Secret ${namespace}/${name} of spec.peer cannot be read: ${error.message}`;
+        if (!isKubeError(error, "Forbidden") || !this.#options.mustRead) throw new KubeError("NoKubeconfig", message, { cause: error });
+        // A role names the Secret, so that the name of one that does not exist is forbidden too.
+        const remedy = "correct its name, or let the controller read it as deploy/failover/peer.yaml does";
+        throw new PeerProblem(PEER_FIELDS.name, `The controller may not read Secret ${namespace}/${name}; ${remedy}`, { cause: error });
       });
     const content = data[key];
     if (content !== undefined) return content;
     const known = Object.keys(data).toSorted().join(", ") || "none";
-    throw new KubeError("NoKubeconfig", `Secret ${namespace}/${name} of spec.peer has no key ${key}; its keys: ${known}`);
+    throw new PeerProblem(PEER_FIELDS.key, `Secret ${namespace}/${name} of spec.peer has no key ${key}; its keys: ${known}`);
   }
 }
 
-async function openLine(content: string, origin: string): Promise<KubeClient> {
-  const access = await accessFromText(Buffer.from(content, "base64").toString("utf8"), origin);
-  const untrusted = untrustedBecause(access);
-  if (untrusted !== undefined) throw new KubeError("NoKubeconfig", `The kubeconfig in ${origin} is refused: ${untrusted}`);
-  const limits = { maxAnswerBytes: MAX_ANSWER_BYTES, quotesAnswers: false };
+/** `own`: the server of this cluster. */
+async function openLine(content: string, origin: string, own: string): Promise<KubeClient> {
+  const access = await accessFromText(Buffer.from(content, "base64").toString("utf8"), origin).catch((error: unknown) => {
+    throw isKubeError(error, "BadKubeconfig") ? new PeerProblem(PEER_FIELDS.secret, error.message, { cause: error }) : error;
+  });
+  const refused = refusedAccess(access, own);
+  if (refused !== undefined) throw new PeerProblem(PEER_FIELDS.secret, `The kubeconfig in ${origin} is refused: ${refused}`);
+  const limits = { maxAnswerBytes: MAX_ANSWER_BYTES, quotesAnswers: false, lookup };
   return new KubeClient(access, { deadlineMs: DEADLINE_MS, retries: 0, maxSockets: 4, ...limits });
-}
-
-/** On the way to a server that is not verified anybody could answer Released. */
-function untrustedBecause({ server, insecure }: ClusterAccess): string | undefined {
-  if (insecure) return "insecure-skip-tls-verify is true; give the certificate-authority of the other site";
-  const url = URL.parse(server);
-  if (url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname))) return undefined;
-  return `server is ${server}; only https:// is accepted`;
 }
 
 function hangUp({ client }: Line): void {
@@ -156,25 +170,31 @@ function hangUp({ client }: Line): void {
   );
 }
 
-/** Whoever answers there need not hold to our schema. */
-function understood(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
+/** The answer may not match our schema. */
+function understood(peer: FailoverPolicy, asking: FailoverPolicy, ownUid: string | undefined): PeerView {
   try {
+    const { uid } = peer.metadata;
+    if (uid !== undefined && (uid === ownUid || uid === asking.metadata.uid)) return leadsBack(uid === asking.metadata.uid);
     return viewOf(asSwitched(peer), asking);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    return { reachable: false, message: "the policy there cannot be understood" };
+    return { reachable: false, message: "the policy there cannot be parsed" };
   }
+}
+
+function leadsBack(isItself: boolean): PeerView {
+  const what = isItself ? "this policy itself" : "another policy of this cluster";
+  return { reachable: false, message: `spec.peer points back to ${what}; give a kubeconfig of the other site`, field: PEER_FIELDS.secret };
 }
 
 /** What another version of the kind, or another program, has put there counts for nothing. */
 function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
   const { metadata, spec, status } = peer;
   const token = status?.token;
-  if (metadata.uid === asking.metadata.uid) return { reachable: false, message: "spec.peer leads back to this policy itself" };
   if (!isRole(spec?.desiredState))
     return { reachable: false, message: "the policy there has a desiredState that is neither primary nor secondary" };
   if (token !== undefined && !isToken(token))
-    return { reachable: false, message: "the policy there has a status.token that cannot be understood" };
+    return { reachable: false, message: "the policy there has a status.token that cannot be parsed" };
   const stranger = strangeness(metadata, spec, asking);
   if (stranger !== undefined && token?.state !== "Held") return { reachable: false, message: stranger };
   const { managed } = managedBy(peer);
@@ -184,23 +204,32 @@ function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
     exists: true,
     desiredState: spec.desiredState,
     ...(token && { token: { epoch: token.epoch, state: token.state, ...(token.copied && { copied: true }) } }),
+    ...(metadata.uid !== undefined && { uid: metadata.uid }),
+    ...seenOf(status, asking.metadata.uid),
     volumes: volumes.toSorted(),
     ...(stranger === undefined ? copyOf(status) : { stranger }),
   };
 }
 
+/** What that site has seen of the asking policy object; of another that had its name before, it says nothing. */
+function seenOf(status: FailoverPolicy["status"], uid: string | undefined): { seen?: SeenToken } {
+  const seen = status?.peer?.seen;
+  if (!seen || seen.uid !== uid || !isToken(seen)) return {};
+  return { seen: { epoch: seen.epoch, state: seen.state } };
+}
+
 /** Why a release of that policy is none for this one: it no longer keeps to it, or gives it to a third. */
 function strangeness({ name, namespace }: ObjectMeta, { peer }: FailoverPolicy["spec"], { metadata }: FailoverPolicy): string | undefined {
-  if (!peer) return "the policy there has no spec.peer, so its release is ignored; set spec.peer there";
+  if (!peer) return "the policy at the other site has no spec.peer, so its release is ignored; set spec.peer there";
   const named = `${peer.namespace ?? namespace}/${peer.name ?? name}`;
   if (named === `${metadata.namespace}/${metadata.name}`) return undefined;
-  return `spec.peer of the policy there names ${named} and not this policy, so its release is ignored`;
+  return `spec.peer at the other site names ${named}, not this policy, so its release is ignored`;
 }
 
 function isRole(value: unknown): boolean {
   return value === "primary" || value === "secondary";
 }
 
-function isToken({ epoch, state }: FailoverToken): boolean {
+function isToken({ epoch, state }: SeenToken): boolean {
   return Number.isSafeInteger(epoch) && epoch > 0 && (state === "Held" || state === "Released");
 }

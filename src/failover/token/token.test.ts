@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
-import { decideToken, fenceOf, type PeerView, type TokenSight } from "./token.ts";
-import { type Exploration, Exploring, type Perils } from "../testing/token-model/exploration.ts";
-import { PROTOCOL, type Protocol, type Site, siteAtRest } from "../testing/token-model/site.ts";
+import { decideToken, fenceAnnotationOf, FORGET_PEER, isRestored, type PeerView, type TokenInput } from "./token.ts";
+import { type Exploration, ExplorationOptions, type FaultModel } from "../testing/token-model/exploration.ts";
+import { PROTOCOL, type Protocol, type ModelSite, siteAtRest } from "../testing/token-model/site.ts";
 
-const held = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
+const heldToken = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
 const released = (epoch: number): FailoverToken => ({ epoch, state: "Released", copied: true });
 const unproven = (epoch: number): FailoverToken => ({ epoch, state: "Released" });
 
@@ -30,7 +30,7 @@ const away: PeerView = { reachable: false, message: "connection refused" };
 const secondaryAtRest = { mode: "safe", demoted: true, writesStopped: true, copied: true, promoted: false, blockers: [] } as const;
 const primaryAtRest = { ...secondaryAtRest, demoted: false, writesStopped: false, copied: false, promoted: true } as const;
 
-function decide(own: FailoverPolicy, other: PeerView, seen: Omit<TokenSight, "policy" | "peer"> = secondaryAtRest) {
+function decide(own: FailoverPolicy, other: PeerView, seen: Omit<TokenInput, "policy" | "peer"> = secondaryAtRest) {
   return decideToken({ ...seen, policy: own, peer: other });
 }
 
@@ -38,12 +38,12 @@ const nothing = { mayWrite: false, mustDemote: false, waits: [] };
 const owes = (message: unknown) => [{ kind: "FailoverPolicy", namespace: "web", name: "shop-east", message }];
 
 test("a site takes the epoch above the other's release, and writes nothing before that", () => {
-  expect(decide(policy("primary", released(1)), peer("secondary", released(2)))).toEqual({ ...nothing, take: held(3) });
+  expect(decide(policy("primary", released(1)), peer("secondary", released(2)))).toEqual({ ...nothing, take: heldToken(3) });
 });
 
 test("a site that holds may write, also while the other cannot be asked", () => {
-  expect(decide(policy("primary", held(3)), peer("secondary", released(2)))).toEqual({ ...nothing, mayWrite: true });
-  expect(decide(policy("primary", held(3)), away, primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", heldToken(3)), peer("secondary", released(2)))).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", heldToken(3)), away, primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
 });
 
 test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message: string]>([
@@ -51,7 +51,7 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
     "cannot be reached",
     released(1),
     away,
-    "The other site cannot be asked whether it has released: connection refused. If it is known not to write any more, set spec.force with epoch 1 and the uid of this policy",
+    "Cannot read the other site's token: connection refused. If the other site has stopped writing, set spec.force with epoch 1 and the uid of this policy",
   ],
   [
     "has no such policy",
@@ -59,11 +59,11 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
     { reachable: true, exists: false },
     "The other site has no such policy; create it there with desiredState secondary",
   ],
-  ["holds and wants to", released(1), peer("primary", held(2)), "The other site holds epoch 2; set desiredState secondary there"],
-  ["still holds", released(1), peer("secondary", held(2)), "The other site holds epoch 2, and is on its way to secondary"],
+  ["holds and wants to", released(1), peer("primary", heldToken(2)), "The other site holds epoch 2; set desiredState secondary there"],
+  ["still holds", released(1), peer("secondary", heldToken(2)), "The other site holds epoch 2, and is on its way to secondary"],
   ["wants the same", undefined, peer("primary"), "Both sites want to be primary; set desiredState secondary at the other one"],
-  ["has let go of an older epoch only", released(2), peer("secondary", released(1)), "The other site has not released yet"],
-  ["has never let go", undefined, peer("secondary"), "The other site has not released yet"],
+  ["has let go of an older epoch only", released(2), peer("secondary", released(1)), "Waiting for the other site to release its token"],
+  ["has never let go", undefined, peer("secondary"), "Waiting for the other site to release its token"],
 ])("while the other site %s, neither mode promotes", ([, own, other, message]) => {
   for (const mode of ["safe", "unsafe"] as const) {
     expect(decide(policy("primary", own), other, { ...secondaryAtRest, mode })).toEqual({ ...nothing, waits: owes(message) });
@@ -74,23 +74,23 @@ test("safe mode takes no release without proof of the copy; unsafe mode does", (
   const [own, other] = [policy("primary", released(1)), peer("secondary", unproven(2))];
   const message = "The other site released epoch 2 and has not seen its volumes copied; wait for the storage, or set spec.force";
   expect(decide(own, other)).toEqual({ ...nothing, waits: owes(message) });
-  expect(decide(own, other, { ...secondaryAtRest, mode: "unsafe" })).toEqual({ ...nothing, take: held(3) });
+  expect(decide(own, other, { ...secondaryAtRest, mode: "unsafe" })).toEqual({ ...nothing, take: heldToken(3) });
 });
 
 test("a person can take a release without proof, and the reason is recorded", () => {
   const [own, other] = [policy("primary", released(1), 1), peer("secondary", unproven(2))];
-  expect(decide(own, other)).toEqual({ ...nothing, take: held(3), forced: "the site burns" });
+  expect(decide(own, other)).toEqual({ ...nothing, take: heldToken(3), forced: "the site burns" });
 });
 
 test("volumes that are primary already need no proof", () => {
-  expect(decide(policy("primary"), peer("secondary", unproven(1)), primaryAtRest)).toEqual({ ...nothing, take: held(2) });
+  expect(decide(policy("primary"), peer("secondary", unproven(1)), primaryAtRest)).toEqual({ ...nothing, take: heldToken(2) });
 });
 
 test("what keeps a volume from being promoted keeps safe mode from taking the token; unsafe mode takes it", () => {
   const blockers = [{ kind: "VolumeReplication", namespace: "web", name: "data", message: "does not exist" }];
   const [own, other] = [policy("primary", released(1)), peer("secondary", released(2))];
   expect(decide(own, other, { ...secondaryAtRest, blockers })).toEqual({ ...nothing, waits: blockers });
-  expect(decide(own, other, { ...secondaryAtRest, blockers, mode: "unsafe" })).toEqual({ ...nothing, take: held(3) });
+  expect(decide(own, other, { ...secondaryAtRest, blockers, mode: "unsafe" })).toEqual({ ...nothing, take: heldToken(3) });
 });
 
 test("a release without proof is proven as soon as the copy is seen to be complete", () => {
@@ -98,11 +98,11 @@ test("a release without proof is proven as soon as the copy is seen to be comple
   expect(decide(policy("secondary", unproven(3)), other, { ...secondaryAtRest, copied: false })).toEqual(nothing);
   expect(decide(policy("secondary", unproven(3)), other)).toEqual({ ...nothing, release: released(3) });
   expect(decide(policy("secondary", released(3)), other)).toEqual(nothing);
-  expect(decide(policy("secondary", unproven(3)), peer("primary", held(4)))).toEqual(nothing);
+  expect(decide(policy("secondary", unproven(3)), peer("primary", heldToken(4)))).toEqual(nothing);
 });
 
 test("safe mode releases when the volumes are demoted and copied, unsafe mode already when nothing writes", () => {
-  const [own, other] = [policy("secondary", held(3)), peer("primary", released(2))];
+  const [own, other] = [policy("secondary", heldToken(3)), peer("primary", released(2))];
   const stopped = { ...primaryAtRest, writesStopped: true };
   expect(decide(own, other, primaryAtRest)).toEqual(nothing);
   expect(decide(own, other, stopped)).toEqual(nothing);
@@ -112,14 +112,14 @@ test("safe mode releases when the volumes are demoted and copied, unsafe mode al
   expect(decide(own, other, { ...stopped, mode: "unsafe" })).toEqual({ ...nothing, release: unproven(3) });
 });
 
-test("a site lets go whether or not the other can be asked", () => {
-  expect(decide(policy("secondary", held(3)), away)).toEqual({ ...nothing, release: released(3) });
+test("a site releases whether or not the other can be read", () => {
+  expect(decide(policy("secondary", heldToken(3)), away)).toEqual({ ...nothing, release: released(3) });
 });
 
 test("a release is not taken back: the other site has to answer it with a higher one", () => {
   expect(decide(policy("primary", released(3)), peer("secondary", released(2)))).toMatchObject({ mayWrite: false, waits: [{}] });
   expect(decide(policy("secondary", released(2)), peer("primary", released(3)))).toEqual({ ...nothing, release: released(4) });
-  expect(decide(policy("primary", released(3)), peer("secondary", released(4)))).toEqual({ ...nothing, take: held(5) });
+  expect(decide(policy("primary", released(3)), peer("secondary", released(4)))).toEqual({ ...nothing, take: heldToken(5) });
 });
 
 test("a site that has not stopped answers nothing", () => {
@@ -132,26 +132,26 @@ test("two sites that rest as secondaries leave their tokens alone", () => {
   expect(decide(policy("secondary"), peer("secondary"))).toEqual(nothing);
 });
 
-test("at the first start the secondary lets go of what it never held, and the primary takes it", () => {
+test("at the first start the secondary releases and the primary takes the token", () => {
   expect(decide(policy("secondary"), peer("primary"))).toEqual({ ...nothing, release: released(1) });
-  expect(decide(policy("primary"), peer("secondary", released(1)), primaryAtRest)).toEqual({ ...nothing, take: held(2) });
+  expect(decide(policy("primary"), peer("secondary", released(1)), primaryAtRest)).toEqual({ ...nothing, take: heldToken(2) });
 });
 
-test("what a site has let go it puts down before it takes it again, in either mode", () => {
+test("a site that has released demotes before it takes the token again, in either mode", () => {
   const halfDown = { ...secondaryAtRest, mode: "unsafe", demoted: false } as const;
   expect(decide(policy("primary", released(1)), peer("secondary", released(2)), halfDown)).toEqual({ ...nothing, mustDemote: true });
 });
 
-test("whoever reads that the other holds a higher epoch demotes first of all, and remembers it", () => {
-  const [own, other] = [policy("primary", held(1)), peer("primary", held(3))];
+test("a site that reads a higher epoch from the other releases and must demote first", () => {
+  const [own, other] = [policy("primary", heldToken(1)), peer("primary", heldToken(3))];
   const message = "The other site holds epoch 3; set desiredState secondary there";
   expect(decide(own, other, primaryAtRest)).toEqual({ ...nothing, release: unproven(1), mustDemote: true, waits: owes(message) });
   expect(decide(policy("primary", released(1)), away, primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
   expect(decide(policy("primary"), other, primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
 });
 
-test("two that were both forced to the same epoch both let go", () => {
-  expect(decide(policy("primary", held(2)), peer("primary", held(2)), primaryAtRest)).toMatchObject({
+test("two sites that were forced to the same epoch both release", () => {
+  expect(decide(policy("primary", heldToken(2)), peer("primary", heldToken(2)), primaryAtRest)).toMatchObject({
     release: unproven(2),
     mustDemote: true,
   });
@@ -159,15 +159,15 @@ test("two that were both forced to the same epoch both let go", () => {
 
 test("force takes over without an answer, above all that the other site may hold, and says why", () => {
   const forced = { ...nothing, forced: "the site burns" };
-  expect(decide(policy("primary", released(1), 1), away)).toEqual({ ...forced, take: held(3) });
-  expect(decide(policy("primary", undefined, 0), away)).toEqual({ ...forced, take: held(2) });
-  expect(decide(policy("primary", released(1), 1), peer("primary", held(6)))).toEqual({ ...forced, take: held(7) });
-  expect(decide(policy("primary", held(1), 1), peer("primary", held(3)))).toEqual({ ...forced, take: held(4) });
+  expect(decide(policy("primary", released(1), 1), away)).toEqual({ ...forced, take: heldToken(3) });
+  expect(decide(policy("primary", undefined, 0), away)).toEqual({ ...forced, take: heldToken(2) });
+  expect(decide(policy("primary", released(1), 1), peer("primary", heldToken(6)))).toEqual({ ...forced, take: heldToken(7) });
+  expect(decide(policy("primary", heldToken(1), 1), peer("primary", heldToken(3)))).toEqual({ ...forced, take: heldToken(4) });
 });
 
 test("force counts once, and for the epoch that it names", () => {
   expect(decide(policy("primary", released(3), 1), away)).toMatchObject({ mayWrite: false, waits: [{}] });
-  expect(decide(policy("primary", held(3), 3), away)).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", heldToken(3), 3), away)).toEqual({ ...nothing, mayWrite: true });
   expect(decide(policy("secondary", released(1), 1), away)).toEqual(nothing);
 });
 
@@ -176,52 +176,84 @@ test("force counts only for the policy object that it names: one that was create
   for (const uid of ["of an earlier object", undefined]) {
     const force = { reason: "first start", epoch: 0, ...(uid !== undefined && { uid }) };
     const again = { ...forced, spec: { ...forced.spec, force } };
-    expect(decide(again, peer("primary", held(7)), primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
+    expect(decide(again, peer("primary", heldToken(7)), primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
     expect(decide(again, away)).toMatchObject({ mayWrite: false, waits: [{}] });
   }
 });
 
 test("force that is not needed is not used", () => {
-  expect(decide(policy("primary", released(1), 1), peer("secondary", released(2)))).toEqual({ ...nothing, take: held(3) });
+  expect(decide(policy("primary", released(1), 1), peer("secondary", released(2)))).toEqual({ ...nothing, take: heldToken(3) });
+});
+
+const seenBy = (seen: FailoverToken): PeerView => ({ reachable: true, exists: true, desiredState: "secondary", token: released(3), seen });
+
+test.for<[what: string, own: FailoverToken | undefined, seen: FailoverToken, is: boolean]>([
+  ["its own token", heldToken(4), heldToken(4), false],
+  ["an earlier one", heldToken(4), released(2), false],
+  ["what it has released since", released(4), heldToken(4), false],
+  ["a higher epoch", heldToken(2), released(4), true],
+  ["a release that it does not know of", heldToken(4), released(4), true],
+  ["a token where it has none", undefined, heldToken(1), true],
+])("a site of which the other has seen %s", ([, own, seen, is]) => {
+  expect(isRestored(policy("primary", own), seenBy(seen))).toBe(is);
+});
+
+test("a site is not taken for restored when nothing was seen of it, or it has given up the token that was", () => {
+  for (const view of [away, peer("secondary", released(3)), { reachable: true, exists: false } as const, undefined])
+    expect(isRestored(policy("primary", heldToken(2)), view)).toBe(false);
+  const { metadata, ...rest } = policy("primary");
+  const forgot = (epoch: number) => ({
+    ...rest,
+    metadata: { ...metadata, annotations: { [FORGET_PEER]: JSON.stringify({ uid: "here", epoch }) } },
+  });
+  expect([isRestored(forgot(4), seenBy(heldToken(4))), isRestored(forgot(3), seenBy(heldToken(4)))]).toEqual([false, true]);
+});
+
+test("a restored site is neither stopped nor outranked by what was seen of it, and force takes it above that", () => {
+  expect(decide(policy("primary", heldToken(2)), seenBy(released(6)), primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", heldToken(2), 2), seenBy(released(6)), primaryAtRest)).toMatchObject({
+    take: heldToken(7),
+    forced: "the site burns",
+  });
 });
 
 test("objects are fenced with the held epoch and what asks for it on the way down, and only then", () => {
-  const { metadata, ...rest } = policy("secondary", held(4));
-  expect(fenceOf({ ...rest, metadata: { ...metadata, generation: 7 } })).toBe("4/7");
-  expect([policy("secondary"), policy("secondary", released(4)), policy("primary", held(4))].map(fenceOf)).toEqual([
+  const { metadata, ...rest } = policy("secondary", heldToken(4));
+  expect(fenceAnnotationOf({ ...rest, metadata: { ...metadata, generation: 7 } })).toBe("4/7");
+  expect([policy("secondary"), policy("secondary", released(4)), policy("primary", heldToken(4))].map(fenceAnnotationOf)).toEqual([
     undefined,
     undefined,
     undefined,
   ]);
 });
 
-type Modes = readonly [Site["mode"], Site["mode"]];
+type Modes = readonly [ModelSite["mode"], ModelSite["mode"]];
 const SAFE: Modes = ["safe", "safe"];
 /** A few seconds of work each, which a busy machine takes its time for. */
 const PATIENCE_MS = 300_000;
-const ALL: Perils = { flips: 3, crashes: 2, partitions: 1, forces: 0, cut: false };
+const ALL: FaultModel = { flips: 3, crashes: 2, partitions: 1, forces: 0, cut: false };
 
-function explore(modes: Modes, perils: Perils = ALL, protocol: Partial<Protocol> = {}): Exploration {
+function explore(modes: Modes, perils: FaultModel = ALL, protocol: Partial<Protocol> = {}): Exploration {
   const [one, other] = modes;
   const beginnings = [true, false].flatMap((running) => [
     [siteAtRest(one, "primary", running), siteAtRest(other, "secondary", false)] as const,
     [siteAtRest(one, "secondary", false), siteAtRest(other, "primary", running)] as const,
   ]);
-  return new Exploring({ ...PROTOCOL, ...protocol }).explore(beginnings, perils, {
+  return new ExplorationOptions({ ...PROTOCOL, ...protocol }).explore(beginnings, perils, {
     always: perils.forces > 0 ? () => undefined : (left, right) => twoWriters(left, right) ?? tailLost(left, right),
     atLast: (left, right) =>
       twoWriters(left, right) ?? notAsWanted(left, right) ?? (perils.flips > 0 ? undefined : notAsForced(left, right)),
   });
 }
 
-function twoWriters(left: Site, right: Site): string | undefined {
+function twoWriters(left: ModelSite, right: ModelSite): string | undefined {
   if (left.workloads.on && right.workloads.on) return "Two sites write";
   return left.mode === "safe" && right.mode === "safe" && left.volumes.on && right.volumes.on
     ? "The volumes of two sites are primary"
     : undefined;
 }
 
-function tailLost(left: Site, right: Site): string | undefined {
+function tailLost(left: ModelSite, right: ModelSite): string | undefined {
   const lost = [
     [left, right],
     [right, left],
@@ -229,7 +261,7 @@ function tailLost(left: Site, right: Site): string | undefined {
   return lost ? "The last writes are lost" : undefined;
 }
 
-function notAsWanted(left: Site, right: Site): string | undefined {
+function notAsWanted(left: ModelSite, right: ModelSite): string | undefined {
   if (left.policy.wants === "primary" && right.policy.wants === "primary") return undefined;
   const wrong = [left, right].find(({ policy: { wants, token }, volumes, workloads }) => {
     const primary = wants === "primary";
@@ -238,7 +270,7 @@ function notAsWanted(left: Site, right: Site): string | undefined {
   return wrong && "It came to rest, and not as it was wanted";
 }
 
-function notAsForced(left: Site, right: Site): string | undefined {
+function notAsForced(left: ModelSite, right: ModelSite): string | undefined {
   const forced = [left, right].find(({ policy: { force } }) => force !== undefined);
   return forced && !forced.workloads.on ? "The site that was forced does not write" : undefined;
 }
@@ -266,7 +298,7 @@ test(
 );
 
 const took = (token: FailoverToken) => ({ ...nothing, take: token });
-const FORCED: Perils = { flips: 0, crashes: 1, partitions: 1, forces: 1, cut: false };
+const FORCED: FaultModel = { flips: 0, crashes: 1, partitions: 1, forces: 1, cut: false };
 
 test("after a person has forced a site it writes at last, and no other does", { timeout: PATIENCE_MS }, () => {
   expect(explore(SAFE, FORCED).violation).toBeUndefined();
@@ -279,13 +311,13 @@ test("a protocol in which force takes the next epoch only is found out", { timeo
   const { violation } = explore(SAFE, FORCED, {
     decide: (sight) => {
       const decision = decideToken(sight);
-      return decision.forced === undefined ? decision : took(held((sight.policy.status?.token?.epoch ?? 0) + 1));
+      return decision.forced === undefined ? decision : took(heldToken((sight.policy.status?.token?.epoch ?? 0) + 1));
     },
   });
   expect(violation).toMatch(/^The site that was forced does not write:\n/);
 });
 
-const wantsMore = ({ policy: { spec, status } }: TokenSight): boolean => spec.desiredState === "primary" && status?.token?.state !== "Held";
+const wantsMore = ({ policy: { spec, status } }: TokenInput): boolean => spec.desiredState === "primary" && status?.token?.state !== "Held";
 
 test.for<[what: string, protocol: Partial<Protocol>]>([
   [
@@ -293,14 +325,14 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
     {
       decide: (sight) => {
         const own = sight.policy.status?.token;
-        return wantsMore(sight) && own ? took(held(own.epoch)) : decideToken(sight);
+        return wantsMore(sight) && own ? took(heldToken(own.epoch)) : decideToken(sight);
       },
     },
   ],
   ["tokens are written without a resourceVersion", { preconditions: false }],
   [
     "the token is taken before the other site is asked",
-    { decide: (sight) => (wantsMore(sight) ? took(held((sight.policy.status?.token?.epoch ?? 0) + 1)) : decideToken(sight)) },
+    { decide: (sight) => (wantsMore(sight) ? took(heldToken((sight.policy.status?.token?.epoch ?? 0) + 1)) : decideToken(sight)) },
   ],
   [
     "a site begins because the other has no token and wants to be secondary",
@@ -308,7 +340,7 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
       decide: (sight) => {
         const { peer: other } = sight;
         const free = other.reachable && other.exists && !other.token && other.desiredState === "secondary";
-        return wantsMore(sight) && free && !sight.policy.status?.token ? took(held(1)) : decideToken(sight);
+        return wantsMore(sight) && free && !sight.policy.status?.token ? took(heldToken(1)) : decideToken(sight);
       },
     },
   ],
@@ -319,7 +351,7 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
 });
 
 // As it was before: the source releases when it is demoted, and the target takes when its own volumes say that they are in sync.
-const asBefore = (sight: TokenSight) => {
+const asBefore = (sight: TokenInput) => {
   const other: PeerView =
     sight.peer.reachable && sight.peer.exists && sight.peer.token
       ? { ...sight.peer, token: { ...sight.peer.token, copied: true } }

@@ -4,24 +4,50 @@ import type { PeerCopy } from "./peer-copy.ts";
 
 /** What the other site's policy said when it was asked, or why it could not be. */
 export type PeerView =
-  | { readonly reachable: false; readonly message: string }
+  | {
+      readonly reachable: false;
+      readonly message: string;
+      /** The field of this policy that is wrong: the other site may answer, but is not asked, and waiting changes nothing. */
+      readonly field?: string;
+    }
   | { readonly reachable: true; readonly exists: false }
   | {
       readonly reachable: true;
       readonly exists: true;
       readonly desiredState: Role;
       readonly token?: FailoverToken;
+      /** Of the policy there. */
+      readonly uid?: string;
+      /** The highest token of this policy object that the other site has seen. */
+      readonly seen?: SeenToken;
       /** The volumes that the policy there names, as `volumeKeys` writes them. */
       readonly volumes?: readonly string[];
       readonly copy?: PeerCopy;
       readonly stranger?: string;
     };
 
+export type SeenToken = Pick<FailoverToken, "epoch" | "state">;
+
+/** Whether the first comes after the second: epochs only grow, and a release is never taken back. */
+export function isLater(one: SeenToken, other: SeenToken): boolean {
+  return one.epoch > other.epoch || (one.epoch === other.epoch && one.state === "Released" && other.state === "Held");
+}
+
+/**
+ * Whether this site has lost what it once wrote, as a cluster that was restored from a backup has: then the other site has seen a later token of this
+ * policy object. The policy must have been read before the other site was.
+ */
+export function isRestored({ metadata, status }: FailoverPolicy, peer: PeerView | undefined): boolean {
+  const seen = peer?.reachable && peer.exists ? peer.seen : undefined;
+  if (!seen || seen.epoch <= forgottenEpoch(metadata)) return false;
+  return !status?.token || isLater(seen, status.token);
+}
+
 /** What a token decision rests on. The policy was read live, then the resources, then the peer, in this order. */
-export interface TokenSight {
+export interface TokenInput {
   readonly policy: FailoverPolicy;
   readonly mode: "safe" | "unsafe";
-  /** Every volume was seen to be secondary, each fenced (see `fenceOf`). */
+  /** Every volume was seen to be secondary, each fenced (see `fenceAnnotationOf`). */
   readonly demoted: boolean;
   /** Nothing that may write is left, and all that could start it is stopped and fenced. */
   readonly writesStopped: boolean;
@@ -53,7 +79,7 @@ export interface TokenDecision {
  * nothing writes here until this site holds an epoch above e, and a site takes e+1 only on reading the other's live Released e. So between the two
  * there is at most one that holds without having been outranked, unless a person forces it.
  */
-export function decideToken(sight: TokenSight): TokenDecision {
+export function decideToken(sight: TokenInput): TokenDecision {
   return sight.policy.spec.desiredState === "secondary" ? towardsRelease(sight) : towardsHeld(sight);
 }
 
@@ -62,12 +88,12 @@ export function decideToken(sight: TokenSight): TokenDecision {
  * stopped, even if it already looks so: a write of an earlier, dead controller may still be under way to it, and only a newer resourceVersion stops that.
  * The epoch alone is not enough: who turns back half-way and then down again has promoted under the same one in between.
  */
-export function fenceOf({ metadata, spec, status }: FailoverPolicy): string | undefined {
+export function fenceAnnotationOf({ metadata, spec, status }: FailoverPolicy): string | undefined {
   if (spec.desiredState !== "secondary" || status?.token?.state !== "Held") return undefined;
   return `${status.token.epoch}/${metadata.generation ?? 0}`;
 }
 
-function towardsRelease(sight: TokenSight): TokenDecision {
+function towardsRelease(sight: TokenInput): TokenDecision {
   const { policy, mode, peer } = sight;
   const own = policy.status?.token;
   const stopped = mode === "safe" ? sight.demoted && sight.writesStopped : sight.writesStopped;
@@ -86,11 +112,11 @@ function towardsRelease(sight: TokenSight): TokenDecision {
   return stopped ? { ...decision, release: released(theirs + 1, sight) } : decision;
 }
 
-function released(epoch: number, { copied }: TokenSight): FailoverToken {
+function released(epoch: number, { copied }: TokenInput): FailoverToken {
   return { epoch, state: "Released", ...(copied && { copied }) };
 }
 
-function towardsHeld(sight: TokenSight): TokenDecision {
+function towardsHeld(sight: TokenInput): TokenDecision {
   const { policy, mode, peer } = sight;
   const own = policy.status?.token;
   const epoch = own?.epoch ?? 0;
@@ -98,10 +124,12 @@ function towardsHeld(sight: TokenSight): TokenDecision {
   const resting = sight.demoted && sight.writesStopped;
   const higher = outranked(sight);
 
-  if (own?.state === "Held" && !higher) return { mayWrite: true, mustDemote: false, waits: [] };
+  // What a restored site may still do is for a person to say; until then nothing is begun, and nothing is stopped (see plan).
+  if (own?.state === "Held" && !higher && !(isRestored(policy, peer) && isForced(policy)))
+    return { mayWrite: true, mustDemote: false, waits: [] };
 
   const granted = theirs?.state === "Released" && theirs.epoch > epoch;
-  // What it has let go, a site puts down before it picks it up again: meanwhile the other one may have written.
+  // A site that has released demotes before it takes the token again: the other site may have written meanwhile.
   if (granted && (resting || !own)) {
     const waits = mode === "safe" ? missingProof(sight, theirs) : [];
     if (waits.length === 0) return { take: { epoch: theirs.epoch + 1, state: "Held" }, mayWrite: false, mustDemote: false, waits };
@@ -110,7 +138,8 @@ function towardsHeld(sight: TokenSight): TokenDecision {
   const { force } = policy.spec;
   if (force && isForced(policy)) {
     // The other site can be one above without our knowing, by our own release: two above outranks it, and it will see that.
-    const above = Math.max(epoch + 1, theirs?.epoch ?? 0) + 1;
+    const seen = peer.reachable && peer.exists ? (peer.seen?.epoch ?? 0) : 0;
+    const above = Math.max(epoch + 1, theirs?.epoch ?? 0, seen) + 1;
     return { take: { epoch: above, state: "Held" }, forced: force.reason, mayWrite: false, mustDemote: false, waits: [] };
   }
   // What was read once must outlast the connection over which it was read.
@@ -134,14 +163,18 @@ export const FORGET_PEER = "plumbline.dev/failover-forget-peer";
 
 /** Whether a policy without `spec.peer` gives up its token. What released it may only stop first: it must not become a second writer by this. */
 export function forgetsToken({ metadata, spec, status }: FailoverPolicy): boolean {
-  const text = metadata.annotations?.[FORGET_PEER];
   const { token } = status ?? {};
-  if (text === undefined || spec.peer || !token || (token.state === "Released" && spec.desiredState === "primary")) return false;
+  if (spec.peer || !token || (token.state === "Released" && spec.desiredState === "primary")) return false;
+  return forgottenEpoch(metadata) === token.epoch;
+}
+
+/** The epoch at which this policy object gave up its token; 0 where it did not. */
+function forgottenEpoch({ annotations, uid }: FailoverPolicy["metadata"]): number {
   try {
-    const order = JSON.parse(text) as { uid?: unknown; epoch?: unknown } | null;
-    return order?.uid !== undefined && order.uid === metadata.uid && order.epoch === token.epoch;
+    const order = JSON.parse(annotations?.[FORGET_PEER] ?? "null") as { uid?: unknown; epoch?: unknown } | null;
+    return order?.uid !== undefined && order.uid === uid && typeof order.epoch === "number" ? order.epoch : 0;
   } catch {
-    return false;
+    return 0;
   }
 }
 
@@ -166,7 +199,7 @@ export function isSpent({ spec: { force }, status = {} }: FailoverPolicy): boole
  * What a safe takeover still lacks. That the copy here is complete only the other site can say: after its demotion csi-addons there sees both sides
  * demoted and equal. The volumes here may say the same since an earlier switch, because csi-addons stops asking once they do.
  */
-function missingProof(sight: TokenSight, theirs: FailoverToken): Wait[] {
+function missingProof(sight: TokenInput, theirs: FailoverToken): Wait[] {
   if (sight.promoted) return [];
   if (theirs.copied) return [...sight.blockers];
   const message = `The other site released epoch ${theirs.epoch} and has not seen its volumes copied; wait for the storage, or set spec.force`;
@@ -174,26 +207,26 @@ function missingProof(sight: TokenSight, theirs: FailoverToken): Wait[] {
 }
 
 /** Whether the other site holds an epoch that ours does not stand above. Without force that is never so while ours is held. */
-function outranked({ policy, peer }: TokenSight): boolean {
+function outranked({ policy, peer }: TokenInput): boolean {
   const theirs = peer.reachable && peer.exists ? peer.token : undefined;
   return theirs?.state === "Held" && theirs.epoch >= (policy.status?.token?.epoch ?? 0);
 }
 
-function waitForPeer({ policy }: TokenSight, message: string): Wait {
+function waitForPeer({ policy }: TokenInput, message: string): Wait {
   const { namespace = policy.metadata.namespace, name = policy.metadata.name } = policy.spec.peer ?? {};
   return { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, message };
 }
 
 function whatPeerOwes(peer: PeerView, epoch: number): string {
   if (!peer.reachable) {
-    return `The other site cannot be asked whether it has released: ${peer.message.replace(/[.?]$/, "")}. If it is known not to write any more, set spec.force with epoch ${epoch} and the uid of this policy`;
+    return `Cannot read the other site's token: ${peer.message.replace(/[.?]$/, "")}. If the other site has stopped writing, set spec.force with epoch ${epoch} and the uid of this policy`;
   }
   if (!peer.exists) return "The other site has no such policy; create it there with desiredState secondary";
   const { token, desiredState } = peer;
   if (token?.state === "Held") {
-    const remedy = desiredState === "primary" ? "; set desiredState secondary there" : ", and is on its way to secondary";
-    return `The other site holds epoch ${token.epoch}${remedy}`;
+    const fix = desiredState === "primary" ? "; set desiredState secondary there" : ", and is on its way to secondary";
+    return `The other site holds epoch ${token.epoch}${fix}`;
   }
   if (desiredState === "primary") return "Both sites want to be primary; set desiredState secondary at the other one";
-  return "The other site has not released yet";
+  return "Waiting for the other site to release its token";
 }

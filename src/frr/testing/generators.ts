@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import type { ConfigLine, Fragment } from "../fragment.ts";
 
 // Random routers of the kind that is rendered: an Underlay, VRFs with and without a session, gateway subnets. Pools of values are small, so that two of them share
-// much, differ in single values, and take each other's VNIs, neighbours and names. Values that FRR hides as defaults are never drawn.
+// much, differ in single values, and take each other's VNIs, neighbors and names. Values that FRR hides as defaults are never drawn.
 
 const ASNS = [64514, 64520] as const;
 const VRFS = ["red", "blue", "green", "cyan"] as const;

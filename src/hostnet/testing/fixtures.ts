@@ -1,4 +1,4 @@
-import type { Plan } from "../planned-state.ts";
+import type { LinkPlan } from "../planned-state.ts";
 import type { Link, LinkAddress, OvsBridge, Route, Snapshot } from "../snapshot.ts";
 
 /** For tests: a link that we created for L2VNI/red, up and without addresses. */
@@ -47,6 +47,6 @@ export function snapshot(links: {
 }
 
 /** For tests: what would be typed, with the place before it. */
-export function typedCommands({ commands }: Plan): string[] {
+export function typedCommands({ commands }: LinkPlan): string[] {
   return commands.map(({ place, program, words }) => `${place}: ${[program, ...words].join(" ")}`);
 }

@@ -131,13 +131,13 @@ test("a listener that throws is logged and costs nobody else anything", async ()
 
 test("objects are found by the indexes, which follow every change", async () => {
   const cache = cacheOf({ indexes: { colour: (object) => Object.values(object.data ?? {}) } });
-  const names = (colour: string): string[] => cache.by("colour", colour).map(({ metadata }) => metadata.name);
+  const names = (color: string): string[] => cache.by("colour", color).map(({ metadata }) => metadata.name);
   await synced(cache, map("a", 1, { x: "red" }), map("b", 2, { x: "red", y: "blue" }));
   expect(names("red")).toEqual(["a", "b"]);
   api.watch.modified(map("a", 11, { x: "blue" })).deleted(map("b", 12));
   await until(() => cache.size === 1);
   expect([names("red"), names("blue")]).toEqual([[], ["a"]]);
-  expect(() => cache.by("size", "1")).toThrow("there is no index size; there are: colour");
+  expect(() => cache.by("size", "1")).toThrow("no index size; known: colour");
 });
 
 test("listeners see the cache and its indexes as they are after the change", async () => {
@@ -164,7 +164,7 @@ test("an index function that throws leaves its object out, and only there", asyn
   });
   await synced(cache, map("a", 1), map("b", 2));
   expect([cache.size, cache.by("colour", "red").length]).toEqual([2, 1]);
-  expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ index: "colour" }), "index function failed, object left out");
+  expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ index: "colour" }), "index function failed, object skipped");
 });
 
 test("a transform drops what nobody reads, before anybody sees it; if it throws, the object stays whole", async () => {
@@ -180,15 +180,15 @@ test("a transform drops what nobody reads, before anybody sees it; if it throws,
   await synced(cache, map("a", 1, { big: "x" }), map("odd", 2, { big: "x" }));
   expect(cache.get("shop/a")?.data).toBeUndefined();
   expect(cache.get("shop/odd")?.data).toEqual({ big: "x" });
-  expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ kind: "ConfigMap" }), "transform failed, object kept whole");
+  expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ kind: "ConfigMap" }), "transform failed, storing the whole object");
 });
 
 test("objects are shared, so in tests they are frozen through and through", async () => {
   const cache = cacheOf();
   await synced(cache, map("a", 1, { x: "red" }));
-  const held = cache.get("shop/a");
+  const stored = cache.get("shop/a");
   expect(() => {
-    if (held?.data) held.data["x"] = "blue";
+    if (stored?.data) stored.data["x"] = "blue";
   }).toThrow(TypeError);
 });
 
@@ -210,7 +210,7 @@ test("waitForSync ends with its own signal, or when the cache is stopped first",
 test("a cache runs once, until its signal aborts, and leaves no connection", async () => {
   const cache = cacheOf();
   await synced(cache);
-  expect(() => cache.start(stop.signal)).toThrow("the cache of configmaps is started already");
+  expect(() => cache.start(stop.signal)).toThrow("cache of configmaps is already started");
   stop.abort();
   await until(() => api.server.connections.size === 0);
   const requests = api.server.received.length;
@@ -269,7 +269,7 @@ test("a loss is logged with its cause, and so is its end; a watch that the serve
   await until(() => log.info.mock.calls.length === 1);
   expect(log.warn).toHaveBeenCalledExactlyOnceWith(
     { kind: "ConfigMap", cause: "Unreachable", error: expect.objectContaining({ code: "Unreachable" }) },
-    "watch lost, trying again",
+    "watch lost, retrying",
   );
-  expect(log.info).toHaveBeenCalledExactlyOnceWith({ kind: "ConfigMap" }, "watch stands again");
+  expect(log.info).toHaveBeenCalledExactlyOnceWith({ kind: "ConfigMap" }, "watch restored");
 });

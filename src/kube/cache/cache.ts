@@ -5,8 +5,8 @@ import type { Selection } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { cacheListenerErrors, cacheObjects, cacheSynced } from "../metrics.ts";
 import { deepFreeze, FREEZES } from "./freeze.ts";
-import { PACE, type Pace, Reflector } from "./reflector.ts";
-import { type IndexFunction, Store } from "./store.ts";
+import { RECONNECT_DELAYS, type ReconnectDelays, Reflector } from "./reflector.ts";
+import { type IndexFunction, CacheStore } from "./store.ts";
 
 export type Change<T> =
   | { type: "added"; object: T; initial: boolean }
@@ -22,7 +22,7 @@ export interface CacheOptions<T> extends Selection {
   /** Pure functions of the object; `by(name, value)` finds the objects that yield the value. */
   indexes?: Record<string, IndexFunction<T>>;
   log?: Pick<Log, "info" | "warn" | "error">;
-  pace?: Partial<Pace>;
+  pace?: Partial<ReconnectDelays>;
 }
 
 type Listener<T> = (change: Change<T>) => void;
@@ -36,7 +36,7 @@ export class Cache<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly #client: KubeClient;
   readonly #options: CacheOptions<T>;
-  readonly #store: Store<T>;
+  readonly #store: CacheStore<T>;
   readonly #listeners = new Set<Listener<T>>();
   readonly #connectionListeners = new Set<ConnectionListener>();
   readonly #counted: { set(count: number): void };
@@ -53,7 +53,7 @@ export class Cache<T extends KubeObject> {
     this.#client = client;
     this.#options = options;
     this.#counted = cacheObjects.labels({ kind: kind.kind });
-    this.#store = new Store(this.#guarded(options.indexes ?? {}));
+    this.#store = new CacheStore(this.#guarded(options.indexes ?? {}));
     // Whoever waits gets the rejection; if nobody does, it is no error.
     this.#firstSync.promise.catch(() => undefined);
   }
@@ -70,12 +70,12 @@ export class Cache<T extends KubeObject> {
 
   /** Follows the server until the signal aborts. */
   start(signal: AbortSignal): void {
-    if (this.#started) throw new TypeError(`the cache of ${this.kind.plural} is started already`);
+    if (this.#started) throw new TypeError(`cache of ${this.kind.plural} is already started`);
     this.#started = true;
     const reflector = new Reflector(this.#client, this.kind, {
       selection: this.selection,
       ingest: (object) => this.#ingest(object),
-      pace: { ...PACE, ...this.#options.pace },
+      pace: { ...RECONNECT_DELAYS, ...this.#options.pace },
       view: {
         held: (key) => this.#store.get(key),
         replace: (objects) => this.#replace(objects),
@@ -141,7 +141,7 @@ export class Cache<T extends KubeObject> {
     try {
       ingested = this.#options.transform?.(object) ?? object;
     } catch (error) {
-      this.#options.log?.error({ kind: this.kind.kind, error }, "transform failed, object kept whole");
+      this.#options.log?.error({ kind: this.kind.kind, error }, "transform failed, storing the whole object");
     }
     return FREEZES ? deepFreeze(ingested) : ingested;
   }
@@ -196,7 +196,7 @@ export class Cache<T extends KubeObject> {
   }
 
   #lost(cause: string, error: unknown): void {
-    if (cause !== "closed") this.#options.log?.warn({ kind: this.kind.kind, cause, error }, "watch lost, trying again");
+    if (cause !== "closed") this.#options.log?.warn({ kind: this.kind.kind, cause, error }, "watch lost, retrying");
     this.#missed ||= cause !== "closed";
     this.#connection(false);
   }
@@ -204,7 +204,7 @@ export class Cache<T extends KubeObject> {
   #connection(connected: boolean): void {
     if (connected === this.#connected) return;
     this.#connected = connected;
-    if (connected && this.#missed) this.#options.log?.info({ kind: this.kind.kind }, "watch stands again");
+    if (connected && this.#missed) this.#options.log?.info({ kind: this.kind.kind }, "watch restored");
     if (connected) this.#missed = false;
     cacheSynced.set({ kind: this.kind.kind }, connected ? 1 : 0);
     for (const listener of this.#connectionListeners) {
@@ -225,7 +225,7 @@ export class Cache<T extends KubeObject> {
         try {
           return [...valuesOf(object)];
         } catch (error) {
-          this.#options.log?.error({ kind: this.kind.kind, index, error }, "index function failed, object left out");
+          this.#options.log?.error({ kind: this.kind.kind, index, error }, "index function failed, object skipped");
           return [];
         }
       };

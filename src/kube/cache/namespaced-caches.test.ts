@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
-import { holdTime, says, until } from "../testing/scripted-server.ts";
+import { useFakeTime, statusError, until } from "../testing/scripted-server.ts";
 import { NamespacedCaches } from "./namespaced-caches.ts";
 import { map, WatchedServer } from "../testing/scripted-watch.ts";
 
@@ -57,7 +57,7 @@ test("what changes is told, but neither the first read nor a change of nothing b
 
 test("a namespace that cannot be read is waited for a while and then left, and is whole when it is read", async () => {
   let forbidden = true;
-  server.refuseWatch = () => (forbidden ? says(403, "Forbidden") : undefined);
+  server.refuseWatch = () => (forbidden ? statusError(403, "Forbidden") : undefined);
   caches.keep(new Set(["shop"]));
   await caches.settle("shop", 300, signal);
   expect(caches.isWhole("shop")).toBe(false);
@@ -71,12 +71,12 @@ test("a namespace that cannot be read is waited for a while and then left, and i
 });
 
 test("a watch that breaks may take a moment to stand again; then its view is no longer whole", async () => {
-  holdTime();
+  useFakeTime();
   caches.keep(new Set(["shop"]));
   await until(() => server.watches.length === 1);
   server.watch.initialEventsEnd(1);
   await until(() => caches.isWhole("shop"));
-  server.refuseWatch = () => says(503, "ServiceUnavailable");
+  server.refuseWatch = () => statusError(503, "ServiceUnavailable");
   const asked = server.server.received.length;
   server.watch.reset();
   await until(() => {

@@ -3,7 +3,7 @@ import { Namespace } from "../../api/core/namespace.ts";
 import type { Change } from "./cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/error.ts";
-import { FreshView } from "./read-through-cache.ts";
+import { ReadThroughCache } from "./read-through-cache.ts";
 
 const { signal } = new AbortController();
 const at = (name: string, resourceVersion: string): Namespace => ({ metadata: { name, resourceVersion } });
@@ -37,10 +37,10 @@ function stage() {
       listener?.({ type: "deleted", object });
     },
   };
-  return { server, watch, view: new FreshView(client, Namespace, cache) };
+  return { server, watch, view: new ReadThroughCache(client, Namespace, cache) };
 }
 
-const versions = (view: FreshView<Namespace>) =>
+const versions = (view: ReadThroughCache<Namespace>) =>
   Object.fromEntries(view.list().map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 
 test("what the server was asked for counts until the watch tells something newer", async () => {

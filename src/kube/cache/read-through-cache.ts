@@ -10,7 +10,7 @@ type Watched<T extends KubeObject> = Pick<Cache<T>, "get" | "list" | "subscribe"
  * A cache that is never older than what the server itself was last asked for, or answered to a write. Whoever hands out addresses must not go by
  * what a watch, which may lag behind, has not told yet.
  */
-export class FreshView<T extends KubeObject> {
+export class ReadThroughCache<T extends KubeObject> {
   readonly #client: KubeClient;
   readonly #kind: Kind<T>;
   readonly #cache: Watched<T>;

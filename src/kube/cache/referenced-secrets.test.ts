@@ -56,10 +56,10 @@ class FakeCache {
     return () => undefined;
   }
 
-  read(held: Secret | undefined): void {
+  read(stored: Secret | undefined): void {
     this.synced = true;
-    this.held = held;
-    if (held) this.tell({ type: "added", object: held, initial: true });
+    this.held = stored;
+    if (stored) this.tell({ type: "added", object: stored, initial: true });
     this.#first.resolve();
   }
 }
@@ -110,7 +110,7 @@ test("one that cannot be read any more keeps what it held, and after a while tha
   expect([secrets.get("web"), news]).toEqual([web, 1]);
   expect(secrets.impairment()).toEqual({
     reason: "SecretUnreadable",
-    message: "The API does not let us read Secret web any more; what it held before still counts",
+    message: "Access to Secret web denied; using the last known value",
   });
   cache.connection("connected");
   expect([secrets.impairment(), news]).toEqual([undefined, 2]);

@@ -1,9 +1,9 @@
 import type { Secret } from "../../api/core/secret.ts";
-import { pause, untilAborted } from "../../util/sleep.ts";
+import { sleep, untilAborted } from "../../util/sleep.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { aborted } from "../controller/ending.ts";
 import type { Cache } from "./cache.ts";
-import { type Impairment, LostViews } from "./unreadable-kinds.ts";
+import { type ReadProblem, UnreadableKinds } from "./unreadable-kinds.ts";
 
 type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSync" | "get" | "subscribe" | "onConnection">;
 
@@ -17,7 +17,7 @@ interface Options {
 interface Followed {
   readonly cache: SecretCache;
   readonly end: AbortController;
-  readonly lost: LostViews;
+  readonly lost: UnreadableKinds;
   /** Nobody waits for it any more: when it can be read, that is news. */
   isLate: boolean;
 }
@@ -41,10 +41,10 @@ export class ReferencedSecrets implements Runnable {
   }
 
   /** Why what they hold may be old. */
-  impairment(): Impairment | undefined {
+  impairment(): ReadProblem | undefined {
     const names = [...this.#followed].filter(([, { lost }]) => lost.impairment()).map(([name]) => name);
     if (names.length === 0) return undefined;
-    const message = `The API does not let us read Secret ${names.sort().join(", ")} any more; what it held before still counts`;
+    const message = `Access to Secret ${names.sort().join(", ")} denied; using the last known value`;
     return { reason: "SecretUnreadable", message };
   }
 
@@ -62,7 +62,7 @@ export class ReferencedSecrets implements Runnable {
     const awaited = [...this.#followed.values()].filter(({ cache, isLate }) => !cache.synced && !isLate);
     if (awaited.length === 0) return;
     const all = Promise.all(awaited.map(({ cache, end }) => cache.waitForSync(end.signal).catch(() => undefined)));
-    await Promise.race([untilAborted(all, signal), pause(withinMs, signal)]);
+    await Promise.race([untilAborted(all, signal), sleep(withinMs, signal)]);
     for (const followed of awaited) followed.isLate = !followed.cache.synced;
   }
 
@@ -74,7 +74,7 @@ export class ReferencedSecrets implements Runnable {
 
   #begin(name: string): Followed {
     const cache = this.#options.open(name);
-    const followed: Followed = { cache, end: new AbortController(), lost: new LostViews([cache], name), isLate: false };
+    const followed: Followed = { cache, end: new AbortController(), lost: new UnreadableKinds([cache], name), isLate: false };
     const { signal } = followed.end;
     signal.addEventListener(
       "abort",

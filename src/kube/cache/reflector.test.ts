@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, type MockInstance, test, vi } from "vite
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
-import { answer, hang, holdTime, reset, says, type Step, until } from "../testing/scripted-server.ts";
+import { answer, hang, useFakeTime, reset, statusError, type ScriptedStep, until } from "../testing/scripted-server.ts";
 import { watchReconnects } from "../metrics.ts";
 import { Cache, type CacheOptions } from "./cache.ts";
 import { listOf, map, pageOf, WatchedServer } from "../testing/scripted-watch.ts";
@@ -72,7 +72,7 @@ test.for([
   [415, "UnsupportedMediaType"],
   [422, "Invalid"],
 ] as const)("refused with %i, it reads by pages and watches from there, at once", async ([code, reason]) => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(code, reason) : undefined);
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(code, reason) : undefined);
   api.onList = (response, received) =>
     (received.query.has("continue") ? listOf(7, map("b", 5)) : pageOf(7, map("a", 4)))(response, received);
   const cache = started({ pace: { backoff: { minMs: 60_000, maxMs: 60_000 } } });
@@ -93,7 +93,7 @@ test("a server that takes sendInitialEvents for an unknown word is noticed, and 
 });
 
 test("a first stream that falls silent half-way is given up for reading by pages", async () => {
-  holdTime();
+  useFakeTime();
   api.onList = listOf(9, map("a", 4));
   started();
   await watches(1);
@@ -108,7 +108,7 @@ test("a first stream that falls silent half-way is given up for reading by pages
 
 test("refused once, streaming is tried again with the next full read", async () => {
   let refusals = 0;
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") && refusals++ === 0 ? says(422, "Invalid") : undefined);
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") && refusals++ === 0 ? statusError(422, "Invalid") : undefined);
   api.onList = listOf(7);
   started();
   await watches(1);
@@ -118,7 +118,7 @@ test("refused once, streaming is tried again with the next full read", async () 
 });
 
 test("managedFields are dropped from lists too", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   const managed = map("a", 4);
   api.onList = listOf(7, { ...managed, metadata: { ...managed.metadata, managedFields: [{}] } });
   const cache = started();
@@ -127,9 +127,9 @@ test("managedFields are dropped from lists too", async () => {
 });
 
 test("when the moment of a paged list expires, it is read in one piece", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = (response, received) => {
-    if (received.query.has("continue")) return says(410, "Expired")(response, received);
+    if (received.query.has("continue")) return statusError(410, "Expired")(response, received);
     if (received.query.has("limit")) return pageOf(7, map("old", 1))(response, received);
     return listOf(9, map("a", 8))(response, received);
   };
@@ -185,7 +185,7 @@ test.for(["as a status", "as an event"])(
 
     if (how === "as an event") api.watch.error(410, "Expired");
     else {
-      api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : says(410, "Gone"));
+      api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : statusError(410, "Gone"));
       api.watch.end();
     }
     await watches(2);
@@ -203,7 +203,7 @@ test.for(["as a status", "as an event"])(
 );
 
 test.for([
-  ["does not understand", says(400, "BadRequest")],
+  ["does not understand", statusError(400, "BadRequest")],
   [
     "has not reached",
     answer(504, {
@@ -224,7 +224,7 @@ test.for([
 });
 
 test("a resumed watch counts as connected when it brings news or stands for a while, not when its first event is a refusal", async () => {
-  holdTime();
+  useFakeTime();
   const states: string[] = [];
   started().onConnection((state) => states.push(state));
   await watches(1);
@@ -320,19 +320,19 @@ test("a server that insists on an older state was set back: in the end it is bel
 });
 
 test("it survives whatever a server does, and tells each cause apart", async () => {
-  const trouble: Step[] = [
+  const problem: ScriptedStep[] = [
     reset,
-    says(500, "InternalError"),
-    says(503, "ServiceUnavailable"),
-    says(401, "Unauthorized"),
-    says(403, "Forbidden"),
-    says(404, "NotFound"),
-    says(429, "TooManyRequests", "busy", { "retry-after": "0" }),
+    statusError(500, "InternalError"),
+    statusError(503, "ServiceUnavailable"),
+    statusError(401, "Unauthorized"),
+    statusError(403, "Forbidden"),
+    statusError(404, "NotFound"),
+    statusError(429, "TooManyRequests", "busy", { "retry-after": "0" }),
     (response) => response.end('{"hello":"world"}\n'),
     (response) => response.end("junk\n"),
     (response) => response.destroy(),
   ];
-  const left = [...trouble];
+  const left = [...problem];
   api.refuseWatch = () => left.shift();
   const cache = started();
   await watches(1);
@@ -355,7 +355,7 @@ function pauses(timers: MockInstance<typeof setTimeout>, maxMs: number): number[
 }
 
 test("a server that is away altogether is tried again for ever, less and less often, with jitter", async () => {
-  holdTime();
+  useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const { url } = api.server;
   await api[Symbol.asyncDispose]();
@@ -376,7 +376,7 @@ test("a server that is away altogether is tried again for ever, less and less of
 });
 
 test("the pause is short again once the watch has brought news; a first read alone does not count", async () => {
-  holdTime();
+  useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   vi.spyOn(Math, "random").mockReturnValue(1);
   started({ pace: { backoff: { minMs: 500, maxMs: 16_000 } } });
@@ -392,9 +392,9 @@ test("the pause is short again once the watch has brought news; a first read alo
 });
 
 test("a server that asks for peace gets it", async () => {
-  holdTime();
+  useFakeTime();
   let refusals = 0;
-  api.refuseWatch = () => (refusals++ === 0 ? says(429, "TooManyRequests", "busy", { "retry-after": "20" }) : undefined);
+  api.refuseWatch = () => (refusals++ === 0 ? statusError(429, "TooManyRequests", "busy", { "retry-after": "20" }) : undefined);
   started();
   await until(() => refusals === 1 && vi.getTimerCount() === 1);
   await vi.advanceTimersByTimeAsync(20_000);
@@ -406,7 +406,7 @@ test("a server that asks for peace gets it", async () => {
 });
 
 test("silence for 90 s is taken for a dead connection; a bookmark is a sign of life", async () => {
-  holdTime();
+  useFakeTime();
   const cache = started();
   await watches(1);
   api.watch.initialEventsEnd(9);
@@ -426,7 +426,7 @@ test("silence for 90 s is taken for a dead connection; a bookmark is a sign of l
 });
 
 test("a watch that is not even accepted in time is given up", async () => {
-  holdTime();
+  useFakeTime();
   let asked = 0;
   api.refuseWatch = () => (asked++ === 0 ? hang : undefined);
   started();
@@ -439,9 +439,9 @@ test("a watch that is not even accepted in time is given up", async () => {
 });
 
 test("one object is read by its name where nothing can be listed, and followed", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = (response, received) =>
-    (received.path.endsWith("/configmaps/a") ? answer(200, map("a", 4)) : says(403, "Forbidden"))(response, received);
+    (received.path.endsWith("/configmaps/a") ? answer(200, map("a", 4)) : statusError(403, "Forbidden"))(response, received);
   const cache = started({ namespace: "shop", fieldSelector: "metadata.name=a" });
   await until(() => cache.synced);
   await watches(1);
@@ -451,15 +451,16 @@ test("one object is read by its name where nothing can be listed, and followed",
   await until(() => cache.get("shop/a")?.metadata.resourceVersion === "9");
   api.watch.error(410, "Gone");
   await watches(2);
-  api.onList = (response, received) => (received.path.endsWith("/a") ? says(404, "NotFound") : says(403, "Forbidden"))(response, received);
+  api.onList = (response, received) =>
+    (received.path.endsWith("/a") ? statusError(404, "NotFound") : statusError(403, "Forbidden"))(response, received);
   api.watch.error(410, "Gone");
   await until(() => cache.size === 0);
   expect(changes).toEqual(["added a@4", "updated a@9", "deleted a@9"]);
 });
 
 test("one object that may be watched and not read is not taken for missing", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
-  api.onList = says(403, "Forbidden");
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
+  api.onList = statusError(403, "Forbidden");
   const cache = started({ namespace: "shop", fieldSelector: "metadata.name=a" });
   await watches(3);
   expect([cache.synced, (await reconnects())["Forbidden"]]).toEqual([false, expect.any(Number)]);

@@ -4,14 +4,14 @@ import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { backoffMs, type BackoffRange } from "../../util/backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError, type KubeErrorCode } from "../client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { ResourceClient, Selection } from "../client/resource-client.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
 import { cacheLists, watchEvents, watchReconnects } from "../metrics.ts";
 
 /** What the reflector keeps up to date. */
-export interface View<T> {
+export interface ReflectorTarget<T> {
   held(key: string): T | undefined;
   /** All there is, at once. */
   replace(objects: Map<string, T>): void;
@@ -23,7 +23,7 @@ export interface View<T> {
   lost(cause: string, error: unknown): void;
 }
 
-export interface Pace {
+export interface ReconnectDelays {
   /** How long a resumed watch must stand without news to count as accepted: a refusal may come as its first event. */
   settleMs: number;
   /** Silence after which a watch is taken for dead; a server sends a bookmark every minute. */
@@ -32,7 +32,7 @@ export interface Pace {
   backoff: BackoffRange;
 }
 
-export const PACE: Pace = { settleMs: 1_000, idleMs: 90_000, backoff: { minMs: 125, maxMs: 30_000 } };
+export const RECONNECT_DELAYS: ReconnectDelays = { settleMs: 1_000, idleMs: 90_000, backoff: { minMs: 125, maxMs: 30_000 } };
 
 /** So many reads in a row that are older than the view mean that the server's storage was set back, not that one server lags. */
 const BELIEVE_AFTER = 10;
@@ -52,9 +52,9 @@ export class Reflector<T extends KubeObject> {
   readonly #selection: Selection;
   /** Given where it follows a single object. */
   readonly #onlyName: string | undefined;
-  readonly #view: View<T>;
+  readonly #view: ReflectorTarget<T>;
   readonly #ingest: (object: T) => T;
-  readonly #pace: Pace;
+  readonly #pace: ReconnectDelays;
   readonly #counted: Record<WatchEvent<T>["type"], { inc(): void }>;
   /** The newest state of the server that the view contains. */
   #resourceVersion: string | undefined;
@@ -64,7 +64,11 @@ export class Reflector<T extends KubeObject> {
   #behind = 0;
   #failures = 0;
 
-  constructor(client: KubeClient, kind: Kind<T>, options: { selection: Selection; view: View<T>; ingest: (object: T) => T; pace: Pace }) {
+  constructor(
+    client: KubeClient,
+    kind: Kind<T>,
+    options: { selection: Selection; view: ReflectorTarget<T>; ingest: (object: T) => T; pace: ReconnectDelays },
+  ) {
     this.#kind = kind;
     this.#resource = client.resource(kind);
     this.#selection = options.selection;
@@ -92,7 +96,7 @@ export class Reflector<T extends KubeObject> {
       this.#view.lost(cause, failure);
       const wanted = isKubeError(failure) ? (failure.retryAfterMs ?? 0) : 0;
       this.#failures += 1;
-      await pause(wanted + backoffMs(this.#failures, this.#pace.backoff), signal).catch(() => undefined);
+      await sleep(wanted + backoffMs(this.#failures, this.#pace.backoff), signal).catch(() => undefined);
     }
   }
 
@@ -167,7 +171,7 @@ export class Reflector<T extends KubeObject> {
         if (event.type === "DELETED") staged.delete(keyOf(event.object));
         else this.#stage(staged, event.object);
       } else {
-        if (!event.initialEventsEnd) throw new NoWatchList("a bookmark came before the end of the initial events");
+        if (!event.initialEventsEnd) throw new NoWatchList("received a bookmark before the end of the initial events");
         this.#adopt(staged, event.resourceVersion);
         staged = undefined;
         cacheLists.inc({ kind: this.#kind.kind, how: "watchlist" });
@@ -220,16 +224,16 @@ export class Reflector<T extends KubeObject> {
   /** What is held already is kept, so that reading all again does not need twice the memory, and never goes back. */
   #stage(staged: Map<string, T>, object: T): void {
     const key = keyOf(object);
-    const held = this.#behind < BELIEVE_AFTER ? this.#view.held(key) : undefined;
-    const keep = held !== undefined && held.metadata.uid === object.metadata.uid && !isNewer(object, held);
-    staged.set(key, keep ? held : this.#ingest(object));
+    const stored = this.#behind < BELIEVE_AFTER ? this.#view.held(key) : undefined;
+    const keep = stored !== undefined && stored.metadata.uid === object.metadata.uid && !isNewer(object, stored);
+    staged.set(key, keep ? stored : this.#ingest(object));
   }
 
   #adopt(objects: Map<string, T>, resourceVersion: string): void {
     const known = this.#resourceVersion;
     if (known !== undefined && compareResourceVersions(resourceVersion, known) < 0 && this.#behind < BELIEVE_AFTER) {
       this.#behind += 1;
-      throw new Behind(`the server is at ${resourceVersion}, the view at ${known}`);
+      throw new Behind(`server is at ${resourceVersion}, cache is at ${known}`);
     }
     this.#behind = 0;
     this.#resourceVersion = resourceVersion;
@@ -242,8 +246,7 @@ export class Reflector<T extends KubeObject> {
     this.#failures = 0;
     const resourceVersion = event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? "");
     const ahead = compareResourceVersions(resourceVersion, this.#resourceVersion ?? "0");
-    if (event.type === "BOOKMARK" && ahead < 0)
-      throw new Behind(`a bookmark says ${resourceVersion}, the view is at ${this.#resourceVersion}`);
+    if (event.type === "BOOKMARK" && ahead < 0) throw new Behind(`bookmark says ${resourceVersion}, cache is at ${this.#resourceVersion}`);
     if (ahead <= 0) return;
     this.#resourceVersion = resourceVersion;
     if (event.type === "BOOKMARK") return;
@@ -269,6 +272,6 @@ function doesNotStream(error: unknown): boolean {
   return error instanceof NoWatchList || isKubeError(error, "Timeout", ...REFUSALS);
 }
 
-function isNewer(object: KubeObject, held: KubeObject): boolean {
-  return compareResourceVersions(object.metadata.resourceVersion ?? "0", held.metadata.resourceVersion ?? "0") > 0;
+function isNewer(object: KubeObject, stored: KubeObject): boolean {
+  return compareResourceVersions(object.metadata.resourceVersion ?? "0", stored.metadata.resourceVersion ?? "0") > 0;
 }

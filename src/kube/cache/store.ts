@@ -5,7 +5,7 @@ export type IndexFunction<T> = (object: T) => Iterable<string>;
 /** Most values have one key, for which a set would cost ten times as much. */
 type Keys = string | Set<string>;
 
-export class Store<T> {
+export class CacheStore<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, { valuesOf: IndexFunction<T>; keys: Map<string, Keys> }>();
 
@@ -31,7 +31,7 @@ export class Store<T> {
 
   by(name: string, value: string): T[] {
     const index = this.#indexes.get(name);
-    if (!index) throw new TypeError(`there is no index ${name}; there are: ${[...this.#indexes.keys()].join(", ") || "none"}`);
+    if (!index) throw new TypeError(`no index ${name}; known: ${[...this.#indexes.keys()].join(", ") || "none"}`);
     const found: T[] = [];
     for (const key of each(index.keys.get(value))) {
       const object = this.#objects.get(key);

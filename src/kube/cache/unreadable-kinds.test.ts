@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { Kind } from "../../api/kind.ts";
-import { LostViews } from "./unreadable-kinds.ts";
+import { UnreadableKinds } from "./unreadable-kinds.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: new Date("2026-01-01T00:00:00Z") });
@@ -19,7 +19,7 @@ function stage() {
       return () => listeners.splice(listeners.indexOf(listener), 1);
     },
   };
-  const views = new LostViews([cache], "configuration");
+  const views = new UnreadableKinds([cache], "configuration");
   const ring = vi.fn<(key: string) => void>();
   const end = views.subscribe(ring);
   return { views, ring, end, tell: (state: "connected" | "lost") => listeners.forEach((listener) => listener(state)), listeners };
@@ -42,7 +42,7 @@ test("what cannot be read for longer is said with the time since when, until it 
   expect(ring.mock.calls).toEqual([["configuration"]]);
   expect(views.impairment()).toEqual({
     reason: "ConfigurationUnreadable",
-    message: "The API does not let us read ipaddresspools since 2026-01-01T00:00:00Z",
+    message: "Access denied: ipaddresspools since 2026-01-01T00:00:00Z",
   });
   tell("connected");
   expect(ring).toHaveBeenCalledTimes(2);

@@ -4,7 +4,7 @@ import type { Source } from "../controller/source.ts";
 import type { Cache } from "./cache.ts";
 
 /** Why what is said of a configuration may be old, or not in effect: nothing that whoever wrote it could put right. */
-export interface Impairment {
+export interface ReadProblem {
   /** As a condition's reason. */
   readonly reason: string;
   readonly message: string;
@@ -16,7 +16,7 @@ type Followed = Pick<Cache<KubeObject>, "kind" | "onConnection">;
 const PATIENCE_MS = 30_000;
 
 /** Which parts of the configuration cannot be read at the moment, so that what is said of it may be old. */
-export class LostViews implements Source {
+export class UnreadableKinds implements Source {
   readonly #caches: readonly Followed[];
   readonly #key: string;
   /** Since when, by plural. */
@@ -27,10 +27,10 @@ export class LostViews implements Source {
     this.#key = key;
   }
 
-  impairment(): Impairment | undefined {
+  impairment(): ReadProblem | undefined {
     if (this.#lost.size === 0) return undefined;
     const words = [...this.#lost].map(([plural, since]) => `${plural} since ${metaTime(since)}`).sort();
-    return { reason: "ConfigurationUnreadable", message: `The API does not let us read ${words.join(", ")}` };
+    return { reason: "ConfigurationUnreadable", message: `Access denied: ${words.join(", ")}` };
   }
 
   subscribe(enqueue: (key: string) => void): () => void {

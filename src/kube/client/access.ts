@@ -5,7 +5,7 @@ import { accessInCluster, inCluster } from "./in-cluster.ts";
 import { accessFromKubeconfig, defaultKubeconfig } from "./kubeconfig.ts";
 
 /** What a connection trusts (ca) and what it shows (certificate or token); PEM texts. */
-export interface Identity {
+export interface Credential {
   ca?: string | undefined;
   cert?: string | undefined;
   key?: string | undefined;
@@ -27,13 +27,13 @@ export interface ClusterAccess {
    * The identity to use now; asked before every attempt, so rotated files and expired tokens cost one look.
    * `refused` is one the server has just answered 401 to: a newer one is fetched if there is any.
    */
-  identity(refused?: Identity): Promise<Identity>;
+  identity(refused?: Credential): Promise<Credential>;
 }
 
 /** An access whose identity never changes. */
 export function fixedAccess(
   server: string,
-  identity: Identity = {},
+  identity: Credential = {},
   rest: Omit<ClusterAccess, "server" | "identity" | "describe"> & { describe?: string } = {},
 ): ClusterAccess {
   return { describe: server, ...rest, server, identity: () => Promise.resolve(identity) };
@@ -51,7 +51,7 @@ export async function findAccess(options: { kubeconfig?: string; context?: strin
     if (!(error instanceof KubeError) || error.code !== "NoKubeconfig") throw error;
     throw new KubeError(
       "NoKubeconfig",
-      `No kubeconfig found: --kubeconfig is not given, KUBECONFIG is not set, this is not a pod, and ${defaultKubeconfig()} does not exist; name one with --kubeconfig or KUBECONFIG`,
+      `No kubeconfig found: --kubeconfig and KUBECONFIG are not set, this is not a pod, and ${defaultKubeconfig()} does not exist; set --kubeconfig or KUBECONFIG`,
       { cause: error },
     );
   }

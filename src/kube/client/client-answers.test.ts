@@ -2,13 +2,13 @@ import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import type { ClusterAccess } from "./access.ts";
 import { useScripted } from "../testing/scripted-client.ts";
-import { answer, says, type Step } from "../testing/scripted-server.ts";
+import { answer, statusError, type ScriptedStep } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };
 const { scripted, clientOf } = useScripted();
 
-const cut: Step = (response) => {
+const cut: ScriptedStep = (response) => {
   response.writeHead(200, { "content-length": "100" }).write('{"half":');
   setImmediate(() => response.socket?.destroy());
 };
@@ -27,7 +27,7 @@ test("an answer that is not JSON names what listens there and where to look", as
   const server = await scripted((response) => response.end("<html>Welcome\n to nginx</html>"));
   await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({
     code: "Malformed",
-    message: `What listens at ${server.url} answers GET /version with something that is not JSON (<html>Welcome to nginx</html>); check server in context test`,
+    message: `The server at ${server.url} answers GET /version with a body that is not JSON (<html>Welcome to nginx</html>); check server in context test`,
   });
 });
 
@@ -40,10 +40,10 @@ test("the server's Status becomes the error: code, reason, details", async () =>
   const details = { name: "a", kind: "configmaps", causes: [{ field: "data", reason: "FieldValueTooLong", message: "too long" }] };
   const server = await scripted(
     answer(422, { kind: "Status", code: 422, reason: "Invalid", message: 'ConfigMap "a" is invalid: data: Too long', details }),
-    says(409, "AlreadyExists"),
-    says(409, "Conflict"),
-    says(410, "Expired"),
-    says(403, "Forbidden", 'configmaps is forbidden: User "ann" cannot list resource "configmaps"'),
+    statusError(409, "AlreadyExists"),
+    statusError(409, "Conflict"),
+    statusError(410, "Expired"),
+    statusError(403, "Forbidden", 'configmaps is forbidden: User "ann" cannot list resource "configmaps"'),
   );
   const client = clientOf(server);
   const next = (): Promise<unknown> => client.request("GET", "/x", { signal }).catch((error: unknown) => error);
@@ -61,12 +61,12 @@ test("the server's Status becomes the error: code, reason, details", async () =>
   expect(await next()).toMatchObject({ code: "Gone" });
   expect(await next()).toMatchObject({
     code: "Forbidden",
-    message: 'configmaps is forbidden: User "ann" cannot list resource "configmaps"; ask for a role that allows it',
+    message: 'configmaps is forbidden: User "ann" cannot list resource "configmaps"; a role must allow it',
   });
 });
 
-const checksToken: Step = (response, { headers }) =>
-  (headers.authorization === "Bearer new" ? answer(200, { ok: true }) : says(401, "Unauthorized"))(response, {} as never);
+const checksToken: ScriptedStep = (response, { headers }) =>
+  (headers.authorization === "Bearer new" ? answer(200, { ok: true }) : statusError(401, "Unauthorized"))(response, {} as never);
 
 test("refused as unauthorized, a call is made once more if there is a newer identity", async () => {
   const server = await scripted(checksToken);
@@ -78,11 +78,11 @@ test("refused as unauthorized, a call is made once more if there is a newer iden
 });
 
 test("with nothing newer to show, unauthorized is the answer, and says what to do", async () => {
-  const server = await scripted(says(401, "Unauthorized"));
+  const server = await scripted(statusError(401, "Unauthorized"));
   const client = clientOf(server, {}, async () => ({ token: "only" }));
   await expect(client.request("GET", "/x", { signal })).rejects.toMatchObject({
     code: "Unauthorized",
-    message: `The API server at ${server.url} does not accept the credentials of context test; renew them or log in again`,
+    message: `The API server at ${server.url} rejected the credentials of context test; renew them or log in again`,
   });
   expect(server.received).toHaveLength(1);
 });
@@ -116,8 +116,8 @@ test("what a server warns of is passed on, refusals included", async () => {
 });
 
 test("what is forbidden for another reason than a missing role is said as the server says it", async () => {
-  const words = 'l3vnis "red" is forbidden: it stands in red.yaml:3; remove it there';
-  const server = await scripted(says(403, "Forbidden", words));
+  const words = 'l3vnis "red" is forbidden: it is in red.yaml:3; remove it there';
+  const server = await scripted(statusError(403, "Forbidden", words));
   await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message: words });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { useScripted } from "../testing/scripted-client.ts";
-import { answer, hang, reset, says, until, type Step } from "../testing/scripted-server.ts";
+import { answer, hang, reset, statusError, until, type ScriptedStep } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };
@@ -89,7 +89,13 @@ const sockets = (): number => process.getActiveResourcesInfo().filter((kind) => 
 
 test("nothing leaks: after answers, refusals, aborts, deadlines and resets every socket is gone", async () => {
   const before = sockets();
-  const steps = [answer(200, {}), says(404, "NotFound"), hang, reset, (response: Parameters<Step>[0]) => response.write("{")];
+  const steps = [
+    answer(200, {}),
+    statusError(404, "NotFound"),
+    hang,
+    reset,
+    (response: Parameters<ScriptedStep>[0]) => response.write("{"),
+  ];
   let turn = 0;
   const server = await scripted((response, received) => steps[turn++ % steps.length]?.(response, received));
   const client = clientOf(server, { deadlineMs: 30, retries: 0, maxSockets: 5 });

@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import type { Identity } from "./access.ts";
+import type { Credential } from "./access.ts";
 import type { KubeClient } from "./client.ts";
 import { isKubeError } from "./error.ts";
 import { useScripted } from "../testing/scripted-client.ts";
-import { answer, hang, holdTime, reset, says, until } from "../testing/scripted-server.ts";
+import { answer, hang, useFakeTime, reset, statusError, until } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };
@@ -33,7 +33,7 @@ test.for(writes)("after a connection broke, a %s is sent again: %s", async ([, r
 });
 
 test.for(writes)("after a 500, a %s is sent again: %s", async ([, repeatable, write]) => {
-  const server = await scripted(says(500, "InternalError"), answer(200, map));
+  const server = await scripted(statusError(500, "InternalError"), answer(200, map));
   const outcome = await write(clientOf(server)).then(
     () => "done",
     (error: unknown) => (isKubeError(error) ? error.code : error),
@@ -45,9 +45,9 @@ test.for([
   [429, "TooManyRequests"],
   [503, "ServiceUnavailable"],
 ] as const)("after %i with Retry-After even a create is sent again, not before the time is up", async ([status, reason]) => {
-  holdTime();
+  useFakeTime();
   vi.spyOn(Math, "random").mockReturnValue(0);
-  const server = await scripted(says(status, reason, "later", { "retry-after": "3" }), answer(201, map));
+  const server = await scripted(statusError(status, reason, "later", { "retry-after": "3" }), answer(201, map));
   const created = clientOf(server).resource(ConfigMap).create(map, { signal });
   await until(() => server.received.length === 1 && vi.getTimerCount() === 1);
   await vi.advanceTimersByTimeAsync(3_099);
@@ -58,9 +58,9 @@ test.for([
 });
 
 test("those who were told to come back at the same moment do not", async () => {
-  holdTime();
+  useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
-  const server = await scripted(says(429, "TooManyRequests", "busy", { "retry-after": "3" }));
+  const server = await scripted(statusError(429, "TooManyRequests", "busy", { "retry-after": "3" }));
   const aborted = new AbortController();
   const client = clientOf(server);
   const calls = Array.from({ length: 20 }, () => client.request("GET", "/version", { signal: aborted.signal }).catch(() => undefined));
@@ -72,16 +72,16 @@ test("those who were told to come back at the same moment do not", async () => {
 });
 
 test("a 503 without Retry-After leaves open whether a create was carried out, so it is not sent again", async () => {
-  const server = await scripted(says(503, "ServiceUnavailable"));
+  const server = await scripted(statusError(503, "ServiceUnavailable"));
   await expect(clientOf(server).resource(ConfigMap).create(map, { signal })).rejects.toMatchObject({ code: "ServerError", status: 503 });
   expect(server.received).toHaveLength(1);
 });
 
 test("retries grow apart, with jitter, and end", async () => {
-  holdTime();
+  useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const pauses = (): number[] => timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms < 30_000);
-  const server = await scripted(says(500, "InternalError", "etcd is away"));
+  const server = await scripted(statusError(500, "InternalError", "etcd is away"));
   const caught = clientOf(server)
     .request("GET", "/version", { signal })
     .catch((error: unknown) => error);
@@ -101,7 +101,7 @@ test("retries grow apart, with jitter, and end", async () => {
 });
 
 test("a server that asks for more than half a minute of peace is left to the caller", async () => {
-  const server = await scripted(says(429, "TooManyRequests", "busy", { "retry-after": "60" }));
+  const server = await scripted(statusError(429, "TooManyRequests", "busy", { "retry-after": "60" }));
   await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({
     code: "TooManyRequests",
     retryAfterMs: 60_000,
@@ -109,12 +109,12 @@ test("a server that asks for more than half a minute of peace is left to the cal
 });
 
 test("a server that asks for a day is left alone for a minute", async () => {
-  const server = await scripted(says(503, "ServiceUnavailable", "maintenance", { "retry-after": "86400" }));
+  const server = await scripted(statusError(503, "ServiceUnavailable", "maintenance", { "retry-after": "86400" }));
   await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({ retryAfterMs: 60_000 });
 });
 
 test.for([400, 403, 404, 405, 409, 410, 415, 422])("status %i is not retried", async (status) => {
-  const server = await scripted(says(status, "Whatever"));
+  const server = await scripted(statusError(status, "Whatever"));
   await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({ status });
   expect(server.received).toHaveLength(1);
 });
@@ -133,8 +133,8 @@ test("an aborted call throws the signal's reason: before, in flight and between 
   await expect(inFlight).rejects.toBe(reason);
   await until(() => server.connections.size === 0);
 
-  holdTime();
-  server.follow(says(429, "TooManyRequests", "busy", { "retry-after": "5" }));
+  useFakeTime();
+  server.follow(statusError(429, "TooManyRequests", "busy", { "retry-after": "5" }));
   const pausing = new AbortController();
   const paused = client.request("GET", "/version", { signal: pausing.signal });
   await until(() => server.received.length === 2 && vi.getTimerCount() === 1);
@@ -146,7 +146,7 @@ test("an aborted call throws the signal's reason: before, in flight and between 
 test("a call that is aborted in the moment its identity is known throws the reason, and fails nowhere else", async () => {
   const reason = new Error("enough");
   const server = await scripted(answer(200, map));
-  const identity = Promise.withResolvers<Identity>();
+  const identity = Promise.withResolvers<Credential>();
   const client = clientOf(server, {}, () => identity.promise);
   const late = new AbortController();
   const call = client.request("GET", "/version", { signal: late.signal });
@@ -159,7 +159,7 @@ test("a call that is aborted in the moment its identity is known throws the reas
 });
 
 test("an attempt that gets no answer ends at its deadline, and with it its connection", async () => {
-  holdTime();
+  useFakeTime();
   const server = await scripted(hang);
   const call = clientOf(server, { deadlineMs: 7_000 }).request("GET", "/version", { signal });
   const caught = call.catch((error: unknown) => error);
@@ -173,7 +173,7 @@ test("an attempt that gets no answer ends at its deadline, and with it its conne
 });
 
 test("an answer that begins and never ends meets the deadline too", async () => {
-  holdTime();
+  useFakeTime();
   const server = await scripted((response) => response.write('{"begun":'));
   const caught = clientOf(server)
     .request("GET", "/version", { signal })
@@ -184,7 +184,7 @@ test("an answer that begins and never ends meets the deadline too", async () => 
 });
 
 test("waiting for a free connection counts towards the deadline", async () => {
-  holdTime();
+  useFakeTime();
   const server = await scripted(hang);
   const client = clientOf(server, { maxSockets: 1 });
   const calls = [1, 2].map(() => client.request("GET", "/version", { signal }).catch((error: unknown) => error));

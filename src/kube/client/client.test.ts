@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { useScripted } from "../testing/scripted-client.ts";
-import { answer, says, type Step } from "../testing/scripted-server.ts";
+import { answer, statusError, type ScriptedStep } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };
@@ -14,7 +14,7 @@ test("a server below a base path is found there", async () => {
   expect(server.received[0]?.query.toString()).toBe("verbose=1&timeout=5s");
 });
 
-const page = (names: string[], next?: string): Step =>
+const page = (names: string[], next?: string): ScriptedStep =>
   answer(200, {
     metadata: { resourceVersion: "9", ...(next ? { continue: next } : {}) },
     items: names.map((name) => ({ metadata: { name } })),
@@ -40,7 +40,7 @@ const item = (name: string): object => ({ metadata: { name } });
 test("a list whose moment expires between pages is read again in one piece", async () => {
   const server = await scripted(
     answer(200, { metadata: { resourceVersion: "9", continue: "token" }, items: [item("a")] }),
-    says(410, "Expired"),
+    statusError(410, "Expired"),
     answer(200, { metadata: { resourceVersion: "12" }, items: [item("a"), item("b")] }),
   );
   const { items, resourceVersion } = await clientOf(server).resource(ConfigMap).list({ signal });
@@ -75,8 +75,8 @@ test("what cannot be meant is refused before anything is sent", async () => {
   const server = await scripted(answer(200, map));
   const maps = clientOf(server).resource(ConfigMap);
   const unread = { ...map, metadata: { name: "a", namespace: "shop" } };
-  await expect(maps.replace(unread, { signal })).rejects.toThrow("replace of ConfigMap a needs the resourceVersion it was read at");
-  await expect(maps.get("a", { signal })).rejects.toThrow("ConfigMap a is asked for without its namespace");
-  await expect(maps.delete({ name: "", namespace: "shop" }, { signal })).rejects.toThrow("a ConfigMap is asked for without its name");
+  await expect(maps.replace(unread, { signal })).rejects.toThrow("replace of ConfigMap a requires a resourceVersion");
+  await expect(maps.get("a", { signal })).rejects.toThrow("ConfigMap a requested without a namespace");
+  await expect(maps.delete({ name: "", namespace: "shop" }, { signal })).rejects.toThrow("ConfigMap requested without a name");
   expect(server.received).toHaveLength(0);
 });

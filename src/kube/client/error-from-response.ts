@@ -1,10 +1,10 @@
 /** From what a server or a socket said to the sentence we say. */
 
 import type { ClusterAccess } from "./access.ts";
-import { type Answer, AnswerTooLong, DeadlinePassed, type LostAttempt } from "./http-exchange.ts";
+import { type HttpResponse, ResponseTooLong, DeadlinePassed, type ConnectionLost } from "./http-exchange.ts";
 import { KubeError, type KubeErrorCode, type Status } from "./error.ts";
 
-export interface Asked {
+export interface RequestInfo {
   method: string;
   path: string;
 }
@@ -26,12 +26,12 @@ const BY_STATUS: Record<number, KubeErrorCode> = {
 const LONGEST_PEACE_MS = 60_000;
 
 /** The server answered, and the answer is no. */
-export function refusal(access: ClusterAccess, asked: Asked, answer: Answer, quotes = true): KubeError {
+export function errorFromResponse(access: ClusterAccess, asked: RequestInfo, answer: HttpResponse, quotes = true): KubeError {
   const body = answer.body.toString("utf8");
-  return refusalOf(access, asked, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);
+  return errorFromStatus(access, asked, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);
 }
 
-export function refusalOf(access: ClusterAccess, asked: Asked, status: number, said: Status, retryAfter?: string): KubeError {
+export function errorFromStatus(access: ClusterAccess, asked: RequestInfo, status: number, said: Status, retryAfter?: string): KubeError {
   const code = codeOf(status, said.reason);
   const seconds = Number(retryAfter ?? said.details?.retryAfterSeconds ?? Number.NaN);
   return new KubeError(code, sentence(code, access, asked, status, said), {
@@ -43,7 +43,7 @@ export function refusalOf(access: ClusterAccess, asked: Asked, status: number, s
   });
 }
 
-function only({ method, path }: Asked): Asked {
+function only({ method, path }: RequestInfo): RequestInfo {
   return { method, path };
 }
 
@@ -53,14 +53,14 @@ function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   return BY_STATUS[status] ?? (status >= 500 ? "ServerError" : "BadRequest");
 }
 
-function sentence(code: KubeErrorCode, access: ClusterAccess, asked: Asked, status: number, said: Status): string {
+function sentence(code: KubeErrorCode, access: ClusterAccess, asked: RequestInfo, status: number, said: Status): string {
   const words = said.message?.trim();
   if (code === "Unauthorized") {
-    return `The API server at ${access.server} does not accept the credentials of ${access.describe}; renew them or log in again`;
+    return `The API server at ${access.server} rejected the credentials of ${access.describe}; renew them or log in again`;
   }
   // Admission forbids too, and names its own remedy.
   if (code === "Forbidden" && (!words || / cannot \S+ (resource|path) /.test(words))) {
-    return `${words || `${asked.method} ${asked.path} is forbidden`}; ask for a role that allows it`;
+    return `${words || `${asked.method} ${asked.path} is forbidden`}; a role must allow it`;
   }
   if (code === "TooManyRequests") return `The API server at ${access.server} is overloaded: ${words || "too many requests"}`;
   if (code === "ServerError") return `The API server at ${access.server} failed with status ${status}: ${words || "no reason given"}`;
@@ -95,7 +95,7 @@ const UNTRUSTED = new Set([
 ]);
 
 /** No answer came. */
-export function noAnswer(access: ClusterAccess, asked: Asked, lost: LostAttempt, deadlineMs: number): KubeError {
+export function unreachableError(access: ClusterAccess, asked: RequestInfo, lost: ConnectionLost, deadlineMs: number): KubeError {
   const { server, describe } = access;
   const error = lost.cause as NodeJS.ErrnoException;
   const code = error.code ?? "";
@@ -104,10 +104,10 @@ export function noAnswer(access: ClusterAccess, asked: Asked, lost: LostAttempt,
   if (error instanceof DeadlinePassed) {
     return failed("Timeout", `The API server at ${server} does not answer ${asked.method} ${asked.path} within ${deadlineMs / 1000} s`);
   }
-  if (error instanceof AnswerTooLong) {
+  if (error instanceof ResponseTooLong) {
     return failed(
       "Malformed",
-      `What listens at ${server} answers ${asked.method} ${asked.path} with more bytes than expected; check server in ${describe}`,
+      `The server at ${server} answers ${asked.method} ${asked.path} with more bytes than expected; check server in ${describe}`,
     );
   }
   if (lost.cut) {
@@ -127,19 +127,16 @@ export function noAnswer(access: ClusterAccess, asked: Asked, lost: LostAttempt,
   }
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
     const when = code === "CERT_HAS_EXPIRED" ? "has expired" : "is not valid yet";
-    return failed("Certificate", `The certificate of the API server at ${server} ${when}; renew it, or set this machine's clock`);
+    return failed("Certificate", `The certificate of the API server at ${server} ${when}; renew it, or correct this machine's clock`);
   }
   if (code.endsWith("ALERT_CERTIFICATE_REQUIRED")) {
-    return failed("Certificate", `The API server at ${server} wants a client certificate, and ${describe} has none; add one`);
+    return failed("Certificate", `The API server at ${server} requires a client certificate, but ${describe} has none; add one`);
   }
   if (/ALERT.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|DECRYPT_ERROR)/.test(code)) {
-    return failed("Certificate", `The API server at ${server} refuses the client certificate of ${describe} (${code}); renew it`);
+    return failed("Certificate", `The API server at ${server} rejected the client certificate of ${describe} (${code}); renew it`);
   }
   if (code === "EPROTO" || code.startsWith("ERR_SSL")) {
-    return failed(
-      "Unreachable",
-      `What listens at ${server} does not speak TLS as an API server does (${code}); check server in ${describe}`,
-    );
+    return failed("Unreachable", `The server at ${server} does not speak TLS (${code}); check server in ${describe}`);
   }
   return failed("Unreachable", `Cannot reach the API server at ${server}: ${network(code, error, describe)}`);
 }
@@ -169,11 +166,11 @@ function network(code: string, error: Error, describe: string): string {
 }
 
 /** It answered, but not as an API server does. */
-export function notJson(access: ClusterAccess, asked: Asked, body: string | undefined, cause?: unknown): KubeError {
+export function notJson(access: ClusterAccess, asked: RequestInfo, body: string | undefined, cause?: unknown): KubeError {
   const shown = body === undefined ? "" : ` (${excerpt(body) || "nothing"})`;
   return new KubeError(
     "Malformed",
-    `What listens at ${access.server} answers ${asked.method} ${asked.path} with something that is not JSON${shown}; check server in ${access.describe}`,
+    `The server at ${access.server} answers ${asked.method} ${asked.path} with a body that is not JSON${shown}; check server in ${access.describe}`,
     { ...only(asked), cause },
   );
 }

@@ -100,14 +100,14 @@ test("a missing command is named with its field and the hint on how to install i
 });
 
 test.for([
-  ["prints no JSON", "echo hello", "BadKubeconfig", /prints no JSON; run it by hand to see what it prints$/],
-  ["prints nothing", "true", "BadKubeconfig", /prints no JSON/],
-  ["prints another kind", "echo null", "BadKubeconfig", /prints no ExecCredential of client\.authentication\.k8s\.io\/v1$/],
+  ["prints no JSON", "echo hello", "BadKubeconfig", /does not print JSON; run it by hand to see its output$/],
+  ["prints nothing", "true", "BadKubeconfig", /does not print JSON/],
+  ["prints another kind", "echo null", "BadKubeconfig", /does not print an ExecCredential of client\.authentication\.k8s\.io\/v1$/],
   [
     "prints another version",
     credential({ token: "t" }, "client.authentication.k8s.io/v1beta1"),
     "BadKubeconfig",
-    /prints no ExecCredential of/,
+    /does not print an ExecCredential of/,
   ],
   ["prints no credentials", credential({}), "BadKubeconfig", /with neither status\.token nor a certificate with its key$/],
   ["fails", "echo first >&2; echo 'login expired' >&2; exit 3", "Unauthorized", /ended with exit code 3: login expired$/],
@@ -131,6 +131,6 @@ test("an unknown version and a plugin that needs a terminal are refused", async 
   const access = await withPlugin("", { interactiveMode: "Always" });
   await expect(access.identity()).rejects.toMatchObject({
     code: "Unauthorized",
-    message: expect.stringContaining("must be asked on a terminal"),
+    message: expect.stringContaining("needs a terminal"),
   });
 });

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
-import type { Identity } from "./access.ts";
+import type { Credential } from "./access.ts";
 import { KubeError, type KubeErrorCode } from "./error.ts";
-import type { Stanza } from "./kubeconfig-section.ts";
+import type { KubeconfigSection } from "./kubeconfig-section.ts";
 
 const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const TIMEOUT_MS = 60_000;
@@ -20,14 +20,14 @@ interface ExecCredential {
 
 /** A command of the user's that prints credentials; run when there are none, they expire, or the server refuses them. */
 export class ExecPlugin {
-  readonly #exec: Stanza;
+  readonly #exec: KubeconfigSection;
   readonly #command: string;
   readonly #apiVersion: string;
   readonly #cluster: Record<string, unknown> | undefined;
-  #held: { identity: Identity; expires: number } | undefined;
-  #running: Promise<Identity> | undefined;
+  #held: { identity: Credential; expires: number } | undefined;
+  #running: Promise<Credential> | undefined;
 
-  constructor(exec: Stanza, server: string, cluster: Stanza) {
+  constructor(exec: KubeconfigSection, server: string, cluster: KubeconfigSection) {
     this.#exec = exec;
     const command = exec.required("command");
     this.#command = /[/\\]/.test(command) ? resolve(dirname(exec.file), command) : command;
@@ -38,7 +38,7 @@ export class ExecPlugin {
     this.#cluster = exec.flag("provideClusterInfo") ? clusterInfo(server, cluster) : undefined;
   }
 
-  async identity(refused: Identity | undefined): Promise<Identity> {
+  async identity(refused: Credential | undefined): Promise<Credential> {
     const held = this.#held;
     const wasRefused = refused !== undefined && held !== undefined && covers(refused, held.identity);
     if (held && Date.now() < held.expires && !wasRefused) return held.identity;
@@ -47,19 +47,19 @@ export class ExecPlugin {
     return this.#running;
   }
 
-  async #run(): Promise<Identity> {
+  async #run(): Promise<Credential> {
     const where = this.#exec.where("command");
     const output = await this.#spawn(where);
     let credential: ExecCredential | null;
     try {
       credential = JSON.parse(output) as ExecCredential | null;
     } catch (cause) {
-      throw new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, prints no JSON; run it by hand to see what it prints`, {
+      throw new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, does not print JSON; run it by hand to see its output`, {
         cause,
       });
     }
     if (credential?.kind !== "ExecCredential" || credential.apiVersion !== this.#apiVersion) {
-      throw new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, prints no ExecCredential of ${this.#apiVersion}`);
+      throw new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, does not print an ExecCredential of ${this.#apiVersion}`);
     }
     const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = credential.status ?? {};
     if (!token && !(cert && key)) {
@@ -68,7 +68,7 @@ export class ExecPlugin {
         `${this.#command}, named by ${where}, prints an ExecCredential with neither status.token nor a certificate with its key`,
       );
     }
-    const identity: Identity = { ...(token ? { token } : {}), ...(cert && key ? { cert, key } : {}) };
+    const identity: Credential = { ...(token ? { token } : {}), ...(cert && key ? { cert, key } : {}) };
     const expires = expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
     this.#held = { identity, expires: Number.isNaN(expires) ? 0 : expires };
     return identity;
@@ -80,7 +80,7 @@ export class ExecPlugin {
     if (mode === "Always" && !interactive) {
       throw new KubeError(
         "Unauthorized",
-        `${this.#command}, named by ${where}, must be asked on a terminal, and there is none; log in from one first`,
+        `${this.#command}, named by ${where}, needs a terminal, and there is none; log in on a terminal first`,
       );
     }
     const info = {
@@ -109,12 +109,12 @@ export class ExecPlugin {
         failed("Unauthorized", `did not end within ${TIMEOUT_MS / 1000} s`);
       }, TIMEOUT_MS);
       let output = "";
-      let complaint = "";
+      let problem = "";
       child.stdout?.setEncoding("utf8").on("data", (text: string) => {
         if (output.length < OUTPUT_LIMIT) output += text;
       });
       child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-        complaint = (complaint + text).slice(-2000);
+        problem = (problem + text).slice(-2000);
       });
       child.once("error", (cause: NodeJS.ErrnoException) => {
         const hint = this.#exec.text("installHint")?.trim();
@@ -124,7 +124,7 @@ export class ExecPlugin {
       child.once("close", (code, signal) => {
         clearTimeout(timer);
         if (code === 0) return resolve(output);
-        const said = complaint.trim().split("\n").at(-1);
+        const said = problem.trim().split("\n").at(-1);
         const how = code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
         failed("Unauthorized", said ? `${how}: ${said}` : how);
       });
@@ -132,11 +132,11 @@ export class ExecPlugin {
   }
 }
 
-function covers(refused: Identity, held: Identity): boolean {
+function covers(refused: Credential, held: Credential): boolean {
   return (held.token === undefined || refused.token === held.token) && (held.cert === undefined || refused.cert === held.cert);
 }
 
-function clusterInfo(server: string, cluster: Stanza): Record<string, unknown> {
+function clusterInfo(server: string, cluster: KubeconfigSection): Record<string, unknown> {
   const ca = cluster.text("certificate-authority-data");
   const serverName = cluster.text("tls-server-name");
   return {

@@ -4,7 +4,7 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "./access.ts";
 import { KubeClient } from "./client.ts";
 import { KubeError } from "./error.ts";
-import { answer, says, ScriptedServer, until } from "../testing/scripted-server.ts";
+import { answer, statusError, ScriptedServer, until } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const { ClientRequest } = process.getBuiltinModule("node:http");
@@ -50,7 +50,7 @@ test("a write whose check throws never reaches the server", async () => {
 });
 
 test("a retry is checked again", async () => {
-  await using server = await ScriptedServer.start([says(429, "TooManyRequests", "busy", { "retry-after": "0" }), answer(200, map)]);
+  await using server = await ScriptedServer.start([statusError(429, "TooManyRequests", "busy", { "retry-after": "0" }), answer(200, map)]);
   const client = new KubeClient(fixedAccess(server.url));
   let checks = 0;
   const fenced = client.fenced(() => {

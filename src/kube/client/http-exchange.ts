@@ -18,7 +18,7 @@ export interface Outgoing {
 }
 
 /** Got no answer, or not all of it. */
-export class LostAttempt extends Error {
+export class ConnectionLost extends Error {
   /** Whether bytes of the request may have reached the server. */
   readonly sent: boolean;
   /** On a kept connection, which the server may have closed meanwhile. */
@@ -36,9 +36,9 @@ export class LostAttempt extends Error {
 
 export class DeadlinePassed extends Error {}
 
-export class AnswerTooLong extends Error {}
+export class ResponseTooLong extends Error {}
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   retryAfter: string | undefined;
   /** The clock of the server when it answered. */
@@ -56,24 +56,24 @@ export interface Streaming {
 type Receive<R> = (response: IncomingMessage, done: (result: R) => void, lost: (cause: unknown) => void) => void;
 
 /** The whole answer. */
-export function exchange(out: Outgoing): Promise<Answer> {
+export function exchange(out: Outgoing): Promise<HttpResponse> {
   return attempt(out, (response, done, lost) => collect(response, out.maxAnswerBytes, done, lost));
 }
 
 /** The answer while it is still coming in, for the caller to read and to destroy; a refusal comes whole. */
-export function openStream(out: Outgoing): Promise<Streaming | Answer> {
-  return attempt<Streaming | Answer>(out, (response, done, lost) => {
+export function openStream(out: Outgoing): Promise<Streaming | HttpResponse> {
+  return attempt<Streaming | HttpResponse>(out, (response, done, lost) => {
     if (response.statusCode === 200) done({ status: 200, stream: response });
     else collect(response, out.maxAnswerBytes, done, lost);
   });
 }
 
-function collect(response: IncomingMessage, maxBytes: number, done: (answer: Answer) => void, lost: (cause: unknown) => void): void {
+function collect(response: IncomingMessage, maxBytes: number, done: (answer: HttpResponse) => void, lost: (cause: unknown) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
   response.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > maxBytes) lost(new AnswerTooLong());
+    if (bytes > maxBytes) lost(new ResponseTooLong());
     else chunks.push(chunk);
   });
   response.once("error", lost);
@@ -118,7 +118,7 @@ function attempt<R>(out: Outgoing, receive: Receive<R>): Promise<R> {
       cleanUp();
       resolve(result);
     };
-    const lost = (cause: unknown): void => fail(new LostAttempt(cause, { sent, reused, cut }));
+    const lost = (cause: unknown): void => fail(new ConnectionLost(cause, { sent, reused, cut }));
     const onAbort = (): void => fail(signal.reason);
     const timer = setTimeout(() => lost(new DeadlinePassed()), out.deadlineMs);
 

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClusterAccess, Identity } from "./access.ts";
+import type { ClusterAccess, Credential } from "./access.ts";
 import { KubeError } from "./error.ts";
-import { FreshFile } from "./rotated-file.ts";
+import { RotatedFile } from "./rotated-file.ts";
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -17,11 +17,11 @@ export async function accessInCluster(directory = SERVICE_ACCOUNT): Promise<Clus
   if (!host || !port) {
     throw new KubeError(
       "NoKubeconfig",
-      "This is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; name a kubeconfig with --kubeconfig or KUBECONFIG",
+      "This is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; set --kubeconfig or KUBECONFIG",
     );
   }
-  const token = new FreshFile(join(directory, "token"), "the pod's service account");
-  const ca = new FreshFile(join(directory, "ca.crt"), "the pod's service account");
+  const token = new RotatedFile(join(directory, "token"), "the pod's service account");
+  const ca = new RotatedFile(join(directory, "ca.crt"), "the pod's service account");
   await token.read();
   const namespace = await readFile(join(directory, "namespace"), "utf8").catch(() => "");
 
@@ -29,7 +29,7 @@ export async function accessInCluster(directory = SERVICE_ACCOUNT): Promise<Clus
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     describe: "the pod's service account",
     ...(namespace.trim() === "" ? {} : { namespace: namespace.trim() }),
-    async identity(refused?: Identity): Promise<Identity> {
+    async identity(refused?: Credential): Promise<Credential> {
       const afresh = refused !== undefined;
       return { token: (await token.read(afresh)).trim(), ca: await ca.read(afresh) };
     },

@@ -1,7 +1,7 @@
 import { KubeError } from "./error.ts";
 
 /** A mapping somewhere in a kubeconfig file; what is wrong with it is said with its file and field. */
-export class Stanza {
+export class KubeconfigSection {
   readonly file: string;
   readonly #path: string;
   readonly #fields: Record<string, unknown>;
@@ -62,19 +62,19 @@ export class Stanza {
     return value as string[];
   }
 
-  entries(field: string): Stanza[] {
+  entries(field: string): KubeconfigSection[] {
     if (!this.has(field)) return [];
     const value = this.#fields[field];
     if (!Array.isArray(value)) throw this.bad(field, "must be a list");
-    return value.map((item: unknown, index) => new Stanza(this.file, `${this.#at(field)}[${index}]`, item));
+    return value.map((item: unknown, index) => new KubeconfigSection(this.file, `${this.#at(field)}[${index}]`, item));
   }
 
-  optional(field: string): Stanza | undefined {
-    return this.has(field) ? new Stanza(this.file, this.#at(field), this.#fields[field]) : undefined;
+  optional(field: string): KubeconfigSection | undefined {
+    return this.has(field) ? new KubeconfigSection(this.file, this.#at(field), this.#fields[field]) : undefined;
   }
 
-  inner(field: string): Stanza {
-    return this.optional(field) ?? new Stanza(this.file, this.#at(field), {});
+  inner(field: string): KubeconfigSection {
+    return this.optional(field) ?? new KubeconfigSection(this.file, this.#at(field), {});
   }
 
   #at(field: string): string {

@@ -125,7 +125,7 @@ test.for([
   ["not a mapping", "- a", /config must be a mapping$/],
   ["a list that is none", { ...config(), clusters: {} }, /^clusters in .*config must be a list$/],
   ["an entry without name", { ...config(), users: [{ user: {} }] }, /^users\[0\]\.name in .*config is missing$/],
-  ["no current context", { ...config(), "current-context": "" }, /^current-context is not set in .*config; name a context with --context$/],
+  ["no current context", { ...config(), "current-context": "" }, /^current-context is not set in .*config; set --context$/],
   ["an unknown context", { ...config(), "current-context": "nope" }, /^Context nope is not in .*config; the contexts there: lab$/],
   [
     "a missing cluster",
@@ -137,7 +137,7 @@ test.for([
   [
     "a server that is no address",
     config({ server: "ftp://x" }),
-    /server in .*config is ftp:\/\/x, which is no https:\/\/, http:\/\/ or unix: address$/,
+    /server in .*config is ftp:\/\/x, which is not an https:\/\/, http:\/\/ or unix: address$/,
   ],
   ["a proxy", config({ "proxy-url": "http://p" }), /proxy-url in .*config is set, but proxies are not supported/],
   ["bad base64", config({ "certificate-authority-data": "%%%" }), /certificate-authority-data in .*config is not base64$/],
@@ -148,8 +148,16 @@ test.for([
     /insecure-skip-tls-verify in .*config is true although a certificate-authority is given; remove one of them$/,
   ],
   ["a certificate without key", config({}, { "client-certificate-data": base64("C") }), /client-key in .*config is missing although/],
-  ["basic authentication", config({}, { username: "ann", password: "x" }), /username in .*config is set, but basic authentication is gone/],
-  ["an auth provider", config({}, { "auth-provider": { name: "gcp" } }), /auth-provider in .*config is set, but auth providers are gone/],
+  [
+    "basic authentication",
+    config({}, { username: "ann", password: "x" }),
+    /username in .*config is set, but Kubernetes no longer supports basic authentication/,
+  ],
+  [
+    "an auth provider",
+    config({}, { "auth-provider": { name: "gcp" } }),
+    /auth-provider in .*config is set, but Kubernetes no longer supports auth providers/,
+  ],
   ["impersonation", config({}, { as: "root" }), /users\[0\]\.user\.as in .*config is set, but impersonation is not supported$/],
 ] as const)("a kubeconfig with %s is refused in a sentence that names file and field", async ([, content, message]) => {
   const path = await file("config", content);
@@ -170,7 +178,7 @@ test("a file that a kubeconfig names and that is missing is named with the field
 test("without any kubeconfig the error says where was looked", async () => {
   await expect(findAccess()).rejects.toMatchObject({
     code: "NoKubeconfig",
-    message: `No kubeconfig found: --kubeconfig is not given, KUBECONFIG is not set, this is not a pod, and ${join(home, ".kube", "config")} does not exist; name one with --kubeconfig or KUBECONFIG`,
+    message: `No kubeconfig found: --kubeconfig and KUBECONFIG are not set, this is not a pod, and ${join(home, ".kube", "config")} does not exist; set --kubeconfig or KUBECONFIG`,
   });
   await expect(findAccess({ kubeconfig: "/nowhere/config" })).rejects.toMatchObject({
     code: "NoKubeconfig",
@@ -179,7 +187,7 @@ test("without any kubeconfig the error says where was looked", async () => {
   vi.stubEnv("KUBECONFIG", `/nowhere/a${delimiter}/nowhere/b`);
   await expect(findAccess()).rejects.toMatchObject({
     code: "NoKubeconfig",
-    message: "No kubeconfig found at /nowhere/a, /nowhere/b; name one with --kubeconfig or KUBECONFIG",
+    message: "No kubeconfig found at /nowhere/a, /nowhere/b; set --kubeconfig or KUBECONFIG",
   });
   await expect(accessInCluster()).rejects.toMatchObject({ code: "NoKubeconfig" });
 });
@@ -222,7 +230,7 @@ test("in a pod, token and authority are those of the service account and rotate 
 
 const origin = "Secret shop/other-site key kubeconfig";
 
-test("a kubeconfig that is no file gives access as one that is", async () => {
+test("a kubeconfig that is not a file gives the same access as a file", async () => {
   const text = JSON.stringify(config({ "certificate-authority-data": base64("CA") }, { token: "t" }));
   const access = await accessFromText(text, origin);
   expect(access).toMatchObject({ server: "https://lab:6443", user: "ann", describe: `context lab of ${origin}` });
@@ -231,35 +239,35 @@ test("a kubeconfig that is no file gives access as one that is", async () => {
 
 test.for<[words: string, content: unknown]>([
   [
-    "users[0].user.exec in %s is set, but no program is run for a kubeconfig that is no file; use a token or a client certificate",
+    "users[0].user.exec in %s is not allowed in a kubeconfig that is not a file; use a token or a client certificate",
     config({}, { exec: { command: "steal" } }),
   ],
   [
-    "users[0].user.tokenFile in %s is set, but no file is read for a kubeconfig that is none; use token",
+    "users[0].user.tokenFile in %s is not allowed in a kubeconfig that is not a file; use token",
     config({}, { tokenFile: "/var/run/secrets/token" }),
   ],
   [
-    "users[0].user.client-certificate in %s is set, but no file is read for a kubeconfig that is none; use client-certificate-data",
+    "users[0].user.client-certificate in %s is not allowed in a kubeconfig that is not a file; use client-certificate-data",
     config({}, { "client-certificate": "/a" }),
   ],
   [
-    "users[0].user.client-key in %s is set, but no file is read for a kubeconfig that is none; use client-key-data",
+    "users[0].user.client-key in %s is not allowed in a kubeconfig that is not a file; use client-key-data",
     config({}, { "client-key": "/a" }),
   ],
   [
-    "clusters[0].cluster.certificate-authority in %s is set, but no file is read for a kubeconfig that is none; use certificate-authority-data",
+    "clusters[0].cluster.certificate-authority in %s is not allowed in a kubeconfig that is not a file; use certificate-authority-data",
     config({ "certificate-authority": "/a" }),
   ],
   ["clusters[0].cluster.server in %s is a unix socket; give an https:// address", config({ server: "unix:/run/docker.sock" })],
   ["current-context in %s is missing", { ...config(), "current-context": undefined }],
   ["Context lab is not in %s; the contexts there: none", { ...config(), contexts: [] }],
   ["%s must be a mapping", "nonsense"],
-])("a kubeconfig that is no file is refused: %s", async ([words, content]) => {
+])("rejects a kubeconfig that is not a file: %s", async ([words, content]) => {
   const text = JSON.stringify(content);
   await expect(accessFromText(text, origin)).rejects.toMatchObject({ code: "BadKubeconfig", message: words.replace("%s", origin) });
 });
 
-test("what cannot be read of a kubeconfig that is no file is not repeated", async () => {
+test("does not quote an invalid kubeconfig that is not a file", async () => {
   const error: unknown = await accessFromText('users:\n- user: {token: "s3cret\n', origin).catch((refusal: unknown) => refusal);
   expect(error).toMatchObject({ code: "BadKubeconfig", message: expect.stringMatching(`^${origin} line \\d is not YAML$`) });
   expect((error as Error).cause).toBeUndefined();

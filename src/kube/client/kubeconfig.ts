@@ -3,28 +3,28 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
-import type { ClusterAccess, Identity } from "./access.ts";
+import type { ClusterAccess, Credential } from "./access.ts";
 import { KubeError } from "./error.ts";
 import { ExecPlugin } from "./exec-plugin.ts";
-import { FreshFile } from "./rotated-file.ts";
-import { Stanza } from "./kubeconfig-section.ts";
+import { RotatedFile } from "./rotated-file.ts";
+import { KubeconfigSection } from "./kubeconfig-section.ts";
 
 /** The merged files: the first file to name a context, cluster or user defines it. */
 interface Kubeconfig {
   files: string[];
   currentContext: string | undefined;
-  contexts: Map<string, Stanza>;
-  clusters: Map<string, Stanza>;
-  users: Map<string, Stanza>;
+  contexts: Map<string, KubeconfigSection>;
+  clusters: Map<string, KubeconfigSection>;
+  users: Map<string, KubeconfigSection>;
 }
 
-type Piece = (refused: Identity | undefined) => Promise<Identity>;
+type Piece = (refused: Credential | undefined) => Promise<Credential>;
 
 export async function accessFromKubeconfig(options: { path?: string; context?: string } = {}): Promise<ClusterAccess> {
   const config = await load(options.path);
   const name = options.context ?? config.currentContext;
   if (name === undefined) {
-    throw new KubeError("BadKubeconfig", `current-context is not set in ${config.files.join(" and ")}; name a context with --context`);
+    throw new KubeError("BadKubeconfig", `current-context is not set in ${config.files.join(" and ")}; set --context`);
   }
   return accessOf(config, name);
 }
@@ -42,17 +42,16 @@ export async function accessFromText(text: string, origin: string): Promise<Clus
     mustBeWhole(cluster, "certificate-authority");
   }
   for (const user of config.users.values()) {
-    if (user.has("exec"))
-      throw user.bad("exec", "is set, but no program is run for a kubeconfig that is no file; use a token or a client certificate");
-    if (user.has("tokenFile")) throw user.bad("tokenFile", "is set, but no file is read for a kubeconfig that is none; use token");
+    if (user.has("exec")) throw user.bad("exec", "is not allowed in a kubeconfig that is not a file; use a token or a client certificate");
+    if (user.has("tokenFile")) throw user.bad("tokenFile", "is not allowed in a kubeconfig that is not a file; use token");
     mustBeWhole(user, "client-certificate");
     mustBeWhole(user, "client-key");
   }
   return accessOf(config, config.currentContext);
 }
 
-function mustBeWhole(stanza: Stanza, field: string): void {
-  if (stanza.has(field)) throw stanza.bad(field, `is set, but no file is read for a kubeconfig that is none; use ${field}-data`);
+function mustBeWhole(section: KubeconfigSection, field: string): void {
+  if (section.has(field)) throw section.bad(field, `is not allowed in a kubeconfig that is not a file; use ${field}-data`);
 }
 
 function accessOf(config: Kubeconfig, name: string): ClusterAccess {
@@ -79,9 +78,9 @@ function accessOf(config: Kubeconfig, name: string): ClusterAccess {
     ...(serverName === undefined ? {} : { serverName }),
     ...(namespace === undefined ? {} : { namespace }),
     ...(userName === undefined ? {} : { user: userName }),
-    async identity(refused?: Identity) {
+    async identity(refused?: Credential) {
       const parts = await Promise.all(pieces.map((piece) => piece(refused)));
-      return Object.assign({}, ...parts) as Identity;
+      return Object.assign({}, ...parts) as Credential;
     },
   };
 }
@@ -94,20 +93,20 @@ async function load(explicit: string | undefined): Promise<Kubeconfig> {
   const fromEnvironment = process.env["KUBECONFIG"]?.split(delimiter).filter((path) => path !== "") ?? [];
   const paths = explicit !== undefined ? [explicit] : fromEnvironment.length > 0 ? fromEnvironment : [defaultKubeconfig()];
 
-  const roots: Stanza[] = [];
+  const roots: KubeconfigSection[] = [];
   for (const path of paths) {
-    const root = await readStanza(resolve(path));
+    const root = await readSection(resolve(path));
     if (root) roots.push(root);
   }
   if (roots.length === 0) {
     const looked = paths.join(", ");
-    const remedy = explicit === undefined ? "name one with --kubeconfig or KUBECONFIG" : "check --kubeconfig";
-    throw new KubeError("NoKubeconfig", `No kubeconfig found at ${looked}; ${remedy}`);
+    const fix = explicit === undefined ? "set --kubeconfig or KUBECONFIG" : "check --kubeconfig";
+    throw new KubeError("NoKubeconfig", `No kubeconfig found at ${looked}; ${fix}`);
   }
   return merge(roots);
 }
 
-function merge(roots: readonly Stanza[]): Kubeconfig {
+function merge(roots: readonly KubeconfigSection[]): Kubeconfig {
   const config: Kubeconfig = { files: [], currentContext: undefined, contexts: new Map(), clusters: new Map(), users: new Map() };
   for (const root of roots) {
     config.files.push(root.file);
@@ -119,7 +118,7 @@ function merge(roots: readonly Stanza[]): Kubeconfig {
   return config;
 }
 
-async function readStanza(file: string): Promise<Stanza | undefined> {
+async function readSection(file: string): Promise<KubeconfigSection | undefined> {
   let text: string;
   try {
     text = await readFile(file, "utf8");
@@ -132,7 +131,7 @@ async function readStanza(file: string): Promise<Stanza | undefined> {
 }
 
 /** `quoting`: whether an error may repeat what the text says. */
-async function parse(text: string, file: string, { quoting }: { quoting: boolean }): Promise<Stanza> {
+async function parse(text: string, file: string, { quoting }: { quoting: boolean }): Promise<KubeconfigSection> {
   // A pod reads no kubeconfig, and should not pay for a parser.
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text);
@@ -144,35 +143,35 @@ async function parse(text: string, file: string, { quoting }: { quoting: boolean
     throw new KubeError("BadKubeconfig", `${file}${line === undefined ? "" : ` line ${line}`} is not YAML: ${what}`, { cause: error });
   }
   const content: unknown = document.toJS();
-  return new Stanza(file, "", content ?? {});
+  return new KubeconfigSection(file, "", content ?? {});
 }
 
-function collect(into: Map<string, Stanza>, root: Stanza, list: string, field: string): void {
+function collect(into: Map<string, KubeconfigSection>, root: KubeconfigSection, list: string, field: string): void {
   for (const entry of root.entries(list)) {
     const name = entry.required("name");
     if (!into.has(name)) into.set(name, entry.inner(field));
   }
 }
 
-function pick(from: Map<string, Stanza>, context: Stanza, field: "cluster" | "user"): Stanza {
+function pick(from: Map<string, KubeconfigSection>, context: KubeconfigSection, field: "cluster" | "user"): KubeconfigSection {
   const name = context.required(field);
   const found = from.get(name);
   if (!found) throw context.bad(field, `names ${name}, which no file defines under ${field}s`);
   return found;
 }
 
-function serverOf(cluster: Stanza): string {
+function serverOf(cluster: KubeconfigSection): string {
   const server = cluster.required("server");
   if (cluster.text("proxy-url")) throw cluster.bad("proxy-url", "is set, but proxies are not supported; connect to the server directly");
   if (server.startsWith("unix:")) return server;
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (!url || !["http:", "https:"].includes(url.protocol)) {
-    throw cluster.bad("server", `is ${server}, which is no https://, http:// or unix: address`);
+    throw cluster.bad("server", `is ${server}, which is not an https://, http:// or unix: address`);
   }
   return server;
 }
 
-function trust(cluster: Stanza, insecure: boolean): Piece {
+function trust(cluster: KubeconfigSection, insecure: boolean): Piece {
   const ca = pem(cluster, "certificate-authority");
   if (ca && insecure) {
     throw cluster.bad("insecure-skip-tls-verify", "is true although a certificate-authority is given; remove one of them");
@@ -181,13 +180,13 @@ function trust(cluster: Stanza, insecure: boolean): Piece {
 }
 
 const UNSUPPORTED: Record<string, string> = {
-  username: "basic authentication is gone from Kubernetes; use a token, a client certificate or exec",
-  "auth-provider": "auth providers are gone from Kubernetes; use exec",
+  username: "Kubernetes no longer supports basic authentication; use a token, a client certificate or exec",
+  "auth-provider": "Kubernetes no longer supports auth providers; use exec",
   as: "impersonation is not supported",
   "as-groups": "impersonation is not supported",
 };
 
-function credentials(user: Stanza, server: string, cluster: Stanza): Piece[] {
+function credentials(user: KubeconfigSection, server: string, cluster: KubeconfigSection): Piece[] {
   for (const [field, why] of Object.entries(UNSUPPORTED)) {
     if (user.has(field)) throw user.bad(field, `is set, but ${why}`);
   }
@@ -206,7 +205,7 @@ function credentials(user: Stanza, server: string, cluster: Stanza): Piece[] {
   const token = user.text("token");
   const tokenFile = user.text("tokenFile");
   if (tokenFile !== undefined) {
-    const file = new FreshFile(resolve(dirname(user.file), tokenFile), user.where("tokenFile"));
+    const file = new RotatedFile(resolve(dirname(user.file), tokenFile), user.where("tokenFile"));
     pieces.push(async (refused) => ({ token: (await file.read(refused !== undefined)).trim() }));
   } else if (token !== undefined) {
     pieces.push(() => Promise.resolve({ token }));
@@ -215,11 +214,11 @@ function credentials(user: Stanza, server: string, cluster: Stanza): Piece[] {
 }
 
 /** `field-data` (base64) wins over `field` (a file, relative to the kubeconfig that names it). */
-function pem(stanza: Stanza, field: string): ((afresh: boolean) => Promise<string>) | undefined {
-  const inline = stanza.base64(`${field}-data`);
+function pem(section: KubeconfigSection, field: string): ((afresh: boolean) => Promise<string>) | undefined {
+  const inline = section.base64(`${field}-data`);
   if (inline !== undefined) return () => Promise.resolve(inline);
-  const path = stanza.text(field);
+  const path = section.text(field);
   if (path === undefined || path === "") return undefined;
-  const file = new FreshFile(resolve(dirname(stanza.file), path), stanza.where(field));
+  const file = new RotatedFile(resolve(dirname(section.file), path), section.where(field));
   return (afresh) => file.read(afresh);
 }

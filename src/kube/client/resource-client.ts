@@ -2,7 +2,7 @@
 
 import { apiVersionOf, type Kind, type KubeObject, type ObjectMeta } from "../../api/kind.ts";
 import { isKubeError, KubeError } from "./error.ts";
-import { notJson, refusalOf } from "./error-from-response.ts";
+import { notJson, errorFromStatus } from "./error-from-response.ts";
 import type { Call, Transport } from "./transport.ts";
 import { type WatchEvent, WatchStream } from "./watch-stream.ts";
 
@@ -53,7 +53,7 @@ export interface DeleteOptions {
 }
 
 /** An object as one writes it: apiVersion and kind are the kind's. */
-export type Manifest<T extends KubeObject> = Omit<Partial<T>, "metadata"> & { metadata: Partial<ObjectMeta> };
+export type ObjectManifest<T extends KubeObject> = Omit<Partial<T>, "metadata"> & { metadata: Partial<ObjectMeta> };
 
 export interface Page<T> {
   items: T[];
@@ -133,7 +133,7 @@ export class ResourceClient<T extends KubeObject> {
     } while (next !== undefined);
   }
 
-  async create(object: Manifest<T>, options: WriteOptions): Promise<T> {
+  async create(object: ObjectManifest<T>, options: WriteOptions): Promise<T> {
     const path = this.#collection(object.metadata.namespace, object.metadata.name ?? "to create");
     return this.#write({ verb: "create", method: "POST", path, body: this.#named(object), repeatable: false }, options);
   }
@@ -157,7 +157,7 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   /** Server-side apply. */
-  async apply(object: Manifest<T>, options: { fieldManager: string; force?: boolean; signal: AbortSignal }): Promise<T> {
+  async apply(object: ObjectManifest<T>, options: { fieldManager: string; force?: boolean; signal: AbortSignal }): Promise<T> {
     const { name = "", namespace } = object.metadata;
     const path = this.#path({ name, ...(namespace === undefined ? {} : { namespace }) });
     const body = this.#named({ ...object, metadata: { ...object.metadata, managedFields: undefined } });
@@ -202,10 +202,10 @@ export class ResourceClient<T extends KubeObject> {
       },
       error: {
         silent: () =>
-          new KubeError("Timeout", `The watch of ${resource} at ${access.server} has been silent for ${idleMs / 1000} s`, asked),
+          new KubeError("Timeout", `The watch of ${resource} at ${access.server} received nothing for ${idleMs / 1000} s`, asked),
         cut: (cause) => new KubeError("Unreachable", `The watch of ${resource} at ${access.server} was cut off`, { ...asked, cause }),
         junk: (line, cause) => notJson(access, asked, line, cause),
-        status: (status) => refusalOf(access, asked, status.code ?? 500, status),
+        status: (status) => errorFromStatus(access, asked, status.code ?? 500, status),
       },
     });
   }
@@ -221,7 +221,7 @@ export class ResourceClient<T extends KubeObject> {
 
   async #replace(object: T, options: WriteOptions, subresource?: string): Promise<T> {
     if (!object.metadata.resourceVersion) {
-      throw new TypeError(`replace of ${this.#kind.kind} ${object.metadata.name} needs the resourceVersion it was read at`);
+      throw new TypeError(`replace of ${this.#kind.kind} ${object.metadata.name} requires a resourceVersion`);
     }
     const path = this.#path(object.metadata, subresource);
     return this.#write({ verb: "update", method: "PUT", path, body: this.#named(object), repeatable: true }, options);
@@ -242,7 +242,7 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   #path({ name, namespace }: ObjectRef, subresource?: string): string {
-    if (name === "") throw new TypeError(`a ${this.#kind.kind} is asked for without its name`);
+    if (name === "") throw new TypeError(`${this.#kind.kind} requested without a name`);
     return `${this.#collection(namespace, name)}/${encodeURIComponent(name)}${subresource === undefined ? "" : `/${subresource}`}`;
   }
 
@@ -252,7 +252,7 @@ export class ResourceClient<T extends KubeObject> {
     const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
     if (scope === "Cluster") return `${root}/${plural}`;
     if (namespace) return `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
-    if (name !== undefined) throw new TypeError(`${kind} ${name} is asked for without its namespace`);
+    if (name !== undefined) throw new TypeError(`${kind} ${name} requested without a namespace`);
     return `${root}/${plural}`;
   }
 }

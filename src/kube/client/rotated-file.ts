@@ -5,7 +5,7 @@ const KEEP_MS = 60_000;
 const WORDS: Record<string, string> = { ENOENT: "does not exist", EMPTY: "is empty" };
 
 /** A file that someone else rotates: read again at most once a minute, or when `afresh` is asked for. */
-export class FreshFile {
+export class RotatedFile {
   readonly #path: string;
   readonly #purpose: string;
   #text: string | undefined;

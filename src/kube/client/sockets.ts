@@ -1,7 +1,8 @@
 /** The connections to one API server: a bounded keep-alive pool for calls, and one socket of its own for every watch. */
 
 import type { Agent, ClientRequest, RequestOptions } from "node:http";
-import type { ClusterAccess, Identity } from "./access.ts";
+import type { LookupFunction } from "node:net";
+import type { ClusterAccess, Credential } from "./access.ts";
 
 // A plain import of these builds an ES namespace that loads undici: 16 MB.
 const http = process.getBuiltinModule("node:http");
@@ -30,11 +31,11 @@ export class Sockets {
   readonly #base: string;
   readonly #secure: boolean;
   #agents: Agents | undefined;
-  #identity: Identity = {};
+  #identity: Credential = {};
   /** Those of earlier identities on which something is still under way. */
   #retired: Agent[] = [];
 
-  constructor(access: ClusterAccess, maxSockets: number) {
+  constructor(access: ClusterAccess, maxSockets: number, lookup?: LookupFunction) {
     this.#access = access;
     this.#maxSockets = maxSockets;
     const socketPath = unixPath(access.server);
@@ -48,12 +49,13 @@ export class Sockets {
       this.#base = url.pathname.replace(/\/+$/, "");
       const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
       const port = url.port === "" ? (this.#secure ? 443 : 80) : Number(url.port);
-      this.#target = this.#secure ? { host, port } : { ...UNNAMED, host, port };
+      const target = { host, port, ...(lookup && { lookup }) };
+      this.#target = this.#secure ? target : { ...UNNAMED, ...target };
     }
   }
 
   /** A request that is not sent before its `end()` is called. */
-  request(call: Addressed, identity: Identity, pooled: boolean): ClientRequest {
+  request(call: Addressed, identity: Credential, pooled: boolean): ClientRequest {
     const agents = this.#agentsFor(identity);
     const options = {
       ...this.#target,
@@ -86,7 +88,7 @@ export class Sockets {
     this.#agents = undefined;
   }
 
-  #agentsFor(identity: Identity): Agents {
+  #agentsFor(identity: Credential): Agents {
     const held = this.#identity;
     if (this.#agents && held.ca === identity.ca && held.cert === identity.cert && held.key === identity.key) return this.#agents;
     const agents = this.#secure ? this.#secureAgents(identity) : plainAgents(this.#maxSockets);
@@ -95,7 +97,7 @@ export class Sockets {
     return (this.#agents = agents);
   }
 
-  #secureAgents({ ca, cert, key }: Identity): Agents {
+  #secureAgents({ ca, cert, key }: Credential): Agents {
     const https = process.getBuiltinModule("node:https");
     // Made once: an agent that is given PEM texts parses them for every socket and hashes them for every request.
     const secureContext = process.getBuiltinModule("node:tls").createSecureContext({ ca, cert, key });

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createAuthority, issue } from "../x509.ts";
-import { type ClusterAccess, fixedAccess, type Identity } from "./access.ts";
-import { LostAttempt } from "./http-exchange.ts";
+import { type ClusterAccess, fixedAccess, type Credential } from "./access.ts";
+import { ConnectionLost } from "./http-exchange.ts";
 import { KubeClient } from "./client.ts";
-import { noAnswer } from "./error-from-response.ts";
+import { unreachableError } from "./error-from-response.ts";
 import { answer, ScriptedServer, until } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
@@ -28,7 +28,7 @@ function shown(from: typeof authority): { cert: string; key: string } {
 const clients: KubeClient[] = [];
 afterAll(() => clients.forEach((client) => client.close()));
 
-function ask(server: { url: string }, identity: Identity, rest: Partial<ClusterAccess> = {}): Promise<unknown> {
+function ask(server: { url: string }, identity: Credential, rest: Partial<ClusterAccess> = {}): Promise<unknown> {
   const client = new KubeClient({ ...fixedAccess(server.url, identity, { describe: "context lab" }), ...rest }, { retries: 0 });
   clients.push(client);
   return client.request("GET", "/version", { signal });
@@ -61,7 +61,7 @@ test("an expired server certificate is named as that", async () => {
   await using server = await ScriptedServer.start([answer(200, {})], { tls: serving(["127.0.0.1"], authority, past) });
   await expect(ask(server, { ca })).rejects.toMatchObject({
     code: "Certificate",
-    message: `The certificate of the API server at ${server.url} has expired; renew it, or set this machine's clock`,
+    message: `The certificate of the API server at ${server.url} has expired; renew it, or correct this machine's clock`,
   });
 });
 
@@ -83,8 +83,8 @@ test("a certificate that cannot be loaded is our own fault, and named as that", 
 
 /** What is said when a socket fails with this code. */
 function after(code: string): Error {
-  const lost = new LostAttempt(Object.assign(new Error("alert"), { code }), { sent: true, reused: false, cut: false });
-  return noAnswer(fixedAccess("https://lab", {}, { describe: "context lab" }), { method: "GET", path: "/" }, lost, 30_000);
+  const lost = new ConnectionLost(Object.assign(new Error("alert"), { code }), { sent: true, reused: false, cut: false });
+  return unreachableError(fixedAccess("https://lab", {}, { describe: "context lab" }), { method: "GET", path: "/" }, lost, 30_000);
 }
 
 // A Node server cannot be made to send these alerts; Go's does.
@@ -93,7 +93,7 @@ test.for(["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", "ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICA
   (code) => {
     expect(after(code)).toMatchObject({
       code: "Certificate",
-      message: `The API server at https://lab refuses the client certificate of context lab (${code}); renew it`,
+      message: `The API server at https://lab rejected the client certificate of context lab (${code}); renew it`,
     });
   },
 );
@@ -101,7 +101,7 @@ test.for(["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", "ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICA
 test("a server that wants a client certificate when we have none is told apart", () => {
   expect(after("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED")).toMatchObject({
     code: "Certificate",
-    message: "The API server at https://lab wants a client certificate, and context lab has none; add one",
+    message: "The API server at https://lab requires a client certificate, but context lab has none; add one",
   });
 });
 
@@ -109,19 +109,19 @@ test("a server that does not speak TLS is told apart from one that is away", asy
   await using server = await ScriptedServer.start([answer(200, {})]);
   await expect(ask({ url: server.url.replace("http:", "https:") }, { ca })).rejects.toMatchObject({
     code: "Unreachable",
-    message: expect.stringContaining("does not speak TLS as an API server does"),
+    message: expect.stringContaining("does not speak TLS"),
   });
 });
 
 test("a rotated authority is picked up when the old one refuses the server", async () => {
   await using server = await ScriptedServer.start([answer(200, { ok: true })], { tls: serving(["127.0.0.1"], stranger) });
-  const identity = async (refused?: Identity): Promise<Identity> => ({ ca: refused ? stranger.certificate : ca });
+  const identity = async (refused?: Credential): Promise<Credential> => ({ ca: refused ? stranger.certificate : ca });
   expect(await ask(server, {}, { identity })).toEqual({ ok: true });
 });
 
 test("when the identity rotates, new calls use new connections and the old ones go", async () => {
   await using server = await ScriptedServer.start([answer(200, {})], { tls: serving(["127.0.0.1"]) });
-  let identity: Identity = { ca, ...shown(authority) };
+  let identity: Credential = { ca, ...shown(authority) };
   const client = new KubeClient({ ...fixedAccess(server.url), identity: () => Promise.resolve(identity) });
   clients.push(client);
   await client.request("GET", "/version", { signal });

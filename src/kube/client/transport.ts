@@ -1,13 +1,22 @@
 /** Calls with retries: which answers are worth another attempt, when, and which requests may be sent twice. */
 
 import type { IncomingMessage } from "node:http";
+import type { LookupFunction } from "node:net";
 import { backoffMs } from "../../util/backoff.ts";
 import { clientRequests, clientRequestSeconds, clientRetries } from "../metrics.ts";
-import type { ClusterAccess, Identity } from "./access.ts";
-import { type Answer, AnswerTooLong, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./http-exchange.ts";
+import type { ClusterAccess, Credential } from "./access.ts";
+import {
+  type HttpResponse,
+  ResponseTooLong,
+  DeadlinePassed,
+  exchange,
+  ConnectionLost,
+  openStream,
+  type Outgoing,
+} from "./http-exchange.ts";
 import { isKubeError, KubeError } from "./error.ts";
 import { untilAborted } from "../../util/sleep.ts";
-import { badIdentity, noAnswer, notJson, refusal } from "./error-from-response.ts";
+import { badIdentity, unreachableError, notJson, errorFromResponse } from "./error-from-response.ts";
 import { Sockets } from "./sockets.ts";
 
 export interface ClientOptions {
@@ -22,6 +31,8 @@ export interface ClientOptions {
   maxAnswerBytes?: number;
   /** Whether errors quote answers that are not Kubernetes': true. False for a server that somebody else has chosen. */
   quotesAnswers?: boolean;
+  /** Resolves the name of the server; the machine's resolver. */
+  lookup?: LookupFunction;
   /** Told of what a server warns of, such as a deprecated version. */
   onWarning?: (text: string) => void;
 }
@@ -70,7 +81,7 @@ export class Transport {
   constructor(access: ClusterAccess, options: ClientOptions) {
     this.access = access;
     this.#options = options;
-    this.#sockets = new Sockets(access, options.maxSockets ?? 64);
+    this.#sockets = new Sockets(access, options.maxSockets ?? 64, options.lookup);
     this.#userAgent = options.userAgent ?? "plumbline";
     this.#deadlineMs = options.deadlineMs ?? 30_000;
     this.#retries = options.retries ?? 4;
@@ -97,7 +108,7 @@ export class Transport {
         return this.#parse(wire, await this.#send(wire, exchange, true));
       } catch (error) {
         if (this.#closed || !isKubeError(error)) throw error;
-        if (error.cause instanceof LostAttempt) {
+        if (error.cause instanceof ConnectionLost) {
           if (resent || !worthResending(wire, error.cause)) throw error;
           resent = true;
           this.#sockets.dropIdle();
@@ -129,7 +140,7 @@ export class Transport {
   }
 
   /** One attempt, and a second one if the first was refused for who we are and we have become someone newer since. */
-  async #send<A extends Answer | { status: 200 }>(wire: Wire, attempt: (out: Outgoing) => Promise<A>, pooled: boolean): Promise<A> {
+  async #send<A extends HttpResponse | { status: 200 }>(wire: Wire, attempt: (out: Outgoing) => Promise<A>, pooled: boolean): Promise<A> {
     const identity = await untilAborted(this.access.identity(), wire.signal);
     try {
       return await this.#sendAs(identity, wire, attempt, pooled);
@@ -141,8 +152,8 @@ export class Transport {
     }
   }
 
-  async #sendAs<A extends Answer | { status: 200 }>(
-    identity: Identity,
+  async #sendAs<A extends HttpResponse | { status: 200 }>(
+    identity: Credential,
     wire: Wire,
     attempt: (out: Outgoing) => Promise<A>,
     pooled: boolean,
@@ -156,11 +167,11 @@ export class Transport {
       if (pooled) clientRequestSeconds.observe({ verb }, (performance.now() - start) / 1000);
       if ("date" in answer) this.#compareClocks(answer.date);
       if ("warnings" in answer) for (const text of answer.warnings) this.#onWarning?.(text);
-      if ("body" in answer && answer.status >= 300) throw refusal(this.access, wire, answer, this.#options.quotesAnswers);
+      if ("body" in answer && answer.status >= 300) throw errorFromResponse(this.access, wire, answer, this.#options.quotesAnswers);
       return answer;
     } catch (error) {
-      if (!(error instanceof LostAttempt)) throw error;
-      const failure = noAnswer(this.access, wire, error, this.#deadlineMs);
+      if (!(error instanceof ConnectionLost)) throw error;
+      const failure = unreachableError(this.access, wire, error, this.#deadlineMs);
       clientRequests.inc({ verb, resource, code: failure.code });
       throw failure;
     }
@@ -171,7 +182,7 @@ export class Transport {
     if (Number.isFinite(ahead)) this.#serverAheadMs = ahead;
   }
 
-  #outgoing(identity: Identity, wire: Wire, pooled: boolean): Outgoing {
+  #outgoing(identity: Credential, wire: Wire, pooled: boolean): Outgoing {
     if (this.#closed) throw this.#closedError();
     const { method, path, body, signal, check } = wire;
     const headers: Record<string, string | number> = { accept: wire.accept ?? "application/json", "user-agent": this.#userAgent };
@@ -196,7 +207,7 @@ export class Transport {
     }
   }
 
-  #parse(wire: Wire, answer: Answer): unknown {
+  #parse(wire: Wire, answer: HttpResponse): unknown {
     const text = answer.body.toString("utf8");
     try {
       return JSON.parse(text);
@@ -237,8 +248,8 @@ function onTheWire({ query = {}, body, ...call }: Call): Wire {
 }
 
 /** A connection that broke, when sending once more can do no harm. */
-function worthResending(wire: Wire, lost: LostAttempt): boolean {
-  if (lost.cause instanceof DeadlinePassed || lost.cause instanceof AnswerTooLong || !(lost.reused || lost.cut)) return false;
+function worthResending(wire: Wire, lost: ConnectionLost): boolean {
+  if (lost.cause instanceof DeadlinePassed || lost.cause instanceof ResponseTooLong || !(lost.reused || lost.cut)) return false;
   return wire.repeatable || !lost.sent;
 }
 
@@ -250,6 +261,6 @@ function worthRetrying(wire: Wire, error: KubeError): boolean {
   return wire.repeatable || (error.status === 503 && error.retryAfterMs !== undefined);
 }
 
-function sameIdentity(a: Identity, b: Identity): boolean {
+function sameIdentity(a: Credential, b: Credential): boolean {
   return a.token === b.token && a.cert === b.cert && a.key === b.key && a.ca === b.ca;
 }

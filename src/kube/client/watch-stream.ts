@@ -9,7 +9,7 @@ export type WatchEvent<T> =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T }
   | { type: "BOOKMARK"; resourceVersion: string; initialEventsEnd: boolean };
 
-export interface StreamOptions {
+export interface WatchStreamOptions {
   open(): Promise<IncomingMessage>;
   signal: AbortSignal;
   /** Silence that ends the stream. */
@@ -37,7 +37,7 @@ interface Reader<T> {
  * objects come in ten thousand chunks, and an iterator over the response would pay several promises for each.
  */
 export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
-  readonly #options: StreamOptions;
+  readonly #options: WatchStreamOptions;
   readonly #onAbort = (): void => this.#end(this.#options.signal.reason, "at once");
   #response: IncomingMessage | undefined;
   #watchdog: NodeJS.Timeout | undefined;
@@ -48,7 +48,7 @@ export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<
   #ended: { error: unknown } | undefined;
   #reader: Reader<T> | undefined;
 
-  constructor(options: StreamOptions) {
+  constructor(options: WatchStreamOptions) {
     this.#options = options;
   }
 
@@ -87,7 +87,9 @@ export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<
     this.#watchdog = setTimeout(() => this.#end(error.silent()), idleMs);
     signal.addEventListener("abort", this.#onAbort);
     response.on("data", (chunk: Buffer) => this.#receive(chunk));
-    response.on("end", () => this.#end(this.#begun.length > 0 ? error.cut(new Error("the stream ended within a line")) : undefined));
+    response.on("end", () =>
+      this.#end(this.#begun.length > 0 ? error.cut(new Error("the stream ended in the middle of a line")) : undefined),
+    );
     response.on("error", (cause) => this.#end(error.cut(cause)));
     response.on("close", () => this.#end(error.cut(new Error("the connection was closed"))));
     if (signal.aborted) this.#onAbort();
@@ -154,7 +156,7 @@ interface Line {
   object?: KubeObject & Status;
 }
 
-function parseEvent<T extends KubeObject>(line: string, error: StreamOptions["error"]): WatchEvent<T> {
+function parseEvent<T extends KubeObject>(line: string, error: WatchStreamOptions["error"]): WatchEvent<T> {
   let event: Line | null;
   try {
     event = JSON.parse(line) as Line | null;

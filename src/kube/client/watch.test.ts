@@ -4,7 +4,7 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "./access.ts";
 import { KubeClient } from "./client.ts";
 import type { ResourceClient, WatchOptions } from "./resource-client.ts";
-import { holdTime, says, ScriptedServer, type Step, until } from "../testing/scripted-server.ts";
+import { useFakeTime, statusError, ScriptedServer, type ScriptedStep, until } from "../testing/scripted-server.ts";
 import type { WatchEvent } from "./watch-stream.ts";
 
 const { signal } = new AbortController();
@@ -18,7 +18,7 @@ const added = (name: string, data: Record<string, string> = {}): string =>
   line("ADDED", { metadata: { name, namespace: "shop", resourceVersion: "5" }, data });
 
 async function read(
-  step: Step,
+  step: ScriptedStep,
   options: Partial<WatchOptions> = {},
 ): Promise<{ events: WatchEvent<ConfigMap>[]; error: unknown; server: ScriptedServer; client: KubeClient }> {
   const server = await ScriptedServer.start([step]);
@@ -79,9 +79,9 @@ test("an ERROR event is thrown as the Status it carries: 410 is Gone", async () 
 });
 
 test("a refused watch is thrown as its Status, with Retry-After", async () => {
-  expect((await read(says(410, "Gone"))).error).toMatchObject({ code: "Gone" });
-  expect((await read(says(422, "Invalid"))).error).toMatchObject({ code: "Invalid" });
-  expect((await read(says(429, "TooManyRequests", "busy", { "retry-after": "7" }))).error).toMatchObject({
+  expect((await read(statusError(410, "Gone"))).error).toMatchObject({ code: "Gone" });
+  expect((await read(statusError(422, "Invalid"))).error).toMatchObject({ code: "Invalid" });
+  expect((await read(statusError(429, "TooManyRequests", "busy", { "retry-after": "7" }))).error).toMatchObject({
     code: "TooManyRequests",
     retryAfterMs: 7000,
   });
@@ -112,7 +112,7 @@ test.for([
 });
 
 test("silence ends the watch, and every byte puts that off", async () => {
-  holdTime();
+  useFakeTime();
   const server = await ScriptedServer.start([(response) => void (feed = (text) => response.write(text))]);
   let feed: ((text: string) => void) | undefined;
   const client = new KubeClient(fixedAccess(server.url));
@@ -128,7 +128,7 @@ test("silence ends the watch, and every byte puts that off", async () => {
     await vi.advanceTimersByTimeAsync(89_999);
   }
   await vi.advanceTimersByTimeAsync(1);
-  expect(await ended).toMatchObject({ code: "Timeout", message: expect.stringContaining("has been silent for 90 s") });
+  expect(await ended).toMatchObject({ code: "Timeout", message: expect.stringContaining("received nothing for 90 s") });
   await until(() => server.connections.size === 0);
   client.close();
   await server[Symbol.asyncDispose]();

@@ -2,16 +2,16 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../log.ts";
 import { registry } from "../metrics.ts";
 import { type ControllerOptions, ReconcileError, TerminalError, controller } from "./controller.ts";
-import { Bell, type Source } from "./source.ts";
+import { ChannelSource, type Source } from "./source.ts";
 
-let bell: Bell;
+let channel: ChannelSource;
 let stop: AbortController;
 let lines: Record<string, unknown>[];
 let ended: Promise<unknown>;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  bell = new Bell();
+  channel = new ChannelSource();
   stop = new AbortController();
   lines = [];
 });
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 function start(reconcile: ControllerOptions["reconcile"], options: Partial<ControllerOptions> = {}, name = "lamp"): void {
   const log = createLog({ level: "debug", write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
-  ended = controller(name, { watches: [bell], reconcile, log, ...options })
+  ended = controller(name, { watches: [channel], reconcile, log, ...options })
     .run(stop.signal)
     .catch((error: unknown) => error);
 }
@@ -43,8 +43,8 @@ async function outcomes(name: string): Promise<Record<string, number>> {
 test("what rings is reconciled", async () => {
   const seen: string[] = [];
   start(async (key) => void seen.push(key));
-  bell.ring("a");
-  bell.ring("b");
+  channel.ring("a");
+  channel.ring("b");
   await soon();
   expect(seen).toEqual(["a", "b"]);
 });
@@ -62,7 +62,7 @@ test("each of the four outcomes is counted and handled in its own way", async ()
     {},
     "four",
   );
-  for (const key of ["fine", "later", "broken", "wrong"]) bell.ring(key);
+  for (const key of ["fine", "later", "broken", "wrong"]) channel.ring(key);
   await soon();
   expect(await outcomes("four")).toEqual({ success: 1, requeue_after: 1, error: 1, terminal_error: 1 });
 
@@ -72,8 +72,8 @@ test("each of the four outcomes is counted and handled in its own way", async ()
   expect(runs["fine"]).toBe(1);
   expect(runs["later"]).toBe(2);
   expect(runs["wrong"]).toBe(1);
-  expect(said("reconcile failed and is not tried again until something changes")).toMatchObject([{ key: "wrong", level: "error" }]);
-  bell.ring("wrong");
+  expect(said("reconcile failed, no retry until something changes")).toMatchObject([{ key: "wrong", level: "error" }]);
+  channel.ring("wrong");
   await soon();
   expect(runs["wrong"]).toBe(2);
 });
@@ -83,13 +83,13 @@ test("a key that failed and then succeeds starts from the shortest wait at its n
   start(async () => {
     if (fail) throw new Error("dark");
   });
-  bell.ring("a");
+  channel.ring("a");
   await vi.advanceTimersByTimeAsync(60_000);
   fail = false;
   await vi.advanceTimersByTimeAsync(300_000);
   fail = true;
   lines = [];
-  bell.ring("a");
+  channel.ring("a");
   await soon();
   expect(said("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
 });
@@ -100,13 +100,13 @@ test("asking to look again resets the backoff too", async () => {
     if (fail) throw new Error("dark");
     return { requeueAfter: 1_000_000 };
   });
-  bell.ring("a");
+  channel.ring("a");
   await vi.advanceTimersByTimeAsync(60_000);
   fail = false;
   await vi.advanceTimersByTimeAsync(300_000);
   fail = true;
   lines = [];
-  bell.ring("a");
+  channel.ring("a");
   await soon();
   expect(said("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
 });
@@ -115,14 +115,14 @@ test("a reconcile that throws before its first await is an error like any other"
   start(() => {
     throw new Error("at once");
   });
-  bell.ring("a");
+  channel.ring("a");
   await soon();
   expect(said("reconcile failed")).toMatchObject([{ key: "a", error: { message: "at once" } }]);
 });
 
 test("a requeueAfter that is no number is an error and not a hot loop", async () => {
   start(async () => ({ requeueAfter: Number.NaN }));
-  bell.ring("a");
+  channel.ring("a");
   await soon();
   expect(said("reconcile failed")).toMatchObject([{ error: { message: "requeueAfter is NaN, not a number of milliseconds" } }]);
 });
@@ -143,7 +143,7 @@ test("no more reconciles run at once than there are workers, and never two for o
     { workers: 3 },
   );
   for (let i = 0; i < 50; i++) {
-    bell.ring(`key-${i % 7}`);
+    channel.ring(`key-${i % 7}`);
     await vi.advanceTimersByTimeAsync(13);
   }
   await vi.advanceTimersByTimeAsync(1000);
@@ -161,8 +161,8 @@ test("nothing is reconciled before every source is ready", async () => {
     },
     ready: () => synced.promise,
   };
-  start(async (key) => void seen.push(key), { watches: [bell, cache] });
-  bell.ring("a");
+  start(async (key) => void seen.push(key), { watches: [channel, cache] });
+  channel.ring("a");
   await vi.advanceTimersByTimeAsync(60_000);
   expect(seen).toEqual([]);
   synced.resolve();
@@ -205,7 +205,7 @@ test("a reconcile past its time is told so by its signal, and tried again", asyn
     { timeoutMs: 5000 },
     "slow",
   );
-  bell.ring("a");
+  channel.ring("a");
   await vi.advanceTimersByTimeAsync(4999);
   expect(reasons).toEqual([]);
   await vi.advanceTimersByTimeAsync(20);
@@ -224,14 +224,14 @@ test("an error that comes before the time is up is not taken for a timeout", asy
     },
     { timeoutMs: 5000 },
   );
-  bell.ring("a");
+  channel.ring("a");
   await vi.advanceTimersByTimeAsync(4000);
   expect(said("reconcile failed")).toMatchObject([{ error: { message: "dark" } }]);
 });
 
 test("every line of a reconcile carries controller, key and one id", async () => {
   start(async (_key, { log }) => log.info("lit"));
-  bell.ring("hall/a");
+  channel.ring("hall/a");
   await soon();
   const [lit] = said("lit");
   expect(lit).toMatchObject({ controller: "lamp", key: "hall/a", reconcileId: expect.any(String) as string });
@@ -246,12 +246,12 @@ test("a resync brings every key again, behind what is happening now", async () =
       seen.push(key);
       await sleep(10);
     },
-    { watches: [bell, source], resyncMs: 60_000 },
+    { watches: [channel, source], resyncMs: 60_000 },
   );
   await vi.advanceTimersByTimeAsync(53_000);
   expect(seen).toEqual([]);
   await vi.advanceTimersToNextTimerAsync();
-  bell.ring("now");
+  channel.ring("now");
   await vi.advanceTimersByTimeAsync(1000);
   expect(seen).toEqual(["a", "now", "b"]);
   await vi.advanceTimersByTimeAsync(70_000);
@@ -280,8 +280,8 @@ test("told to end, it takes no further key and lets the running reconcile finish
     await sleep(10_000);
     finished.push(key);
   });
-  bell.ring("a");
-  bell.ring("b");
+  channel.ring("a");
+  channel.ring("b");
   await vi.advanceTimersByTimeAsync(1000);
   stop.abort();
   await vi.advanceTimersByTimeAsync(8999);
@@ -297,7 +297,7 @@ test("a key that is handed over in the moment of the end is not begun", async ()
   const seen: string[] = [];
   start(async (key) => void seen.push(key));
   await soon();
-  bell.ring("a");
+  channel.ring("a");
   stop.abort();
   await soon();
   expect(seen).toEqual([]);
@@ -307,7 +307,7 @@ test("a reconcile that outlasts the grace is cut by its signal", async () => {
   start(async (_key, { signal }) => {
     await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
   });
-  bell.ring("a");
+  channel.ring("a");
   await soon();
   stop.abort();
   await vi.advanceTimersByTimeAsync(15_000);
@@ -320,27 +320,31 @@ test("a reconcile that ignores its signal does not hold the end up for ever, and
   start(async (key) => {
     if (key === "hall/a") await deaf.promise;
   });
-  bell.ring("hall/b");
-  bell.ring("hall/a");
+  channel.ring("hall/b");
+  channel.ring("hall/a");
   await soon();
   stop.abort();
   await vi.advanceTimersByTimeAsync(17_000);
   const error = (await ended) as ReconcileError;
   expect(error.code).toBe("Stuck");
-  expect(error.message).toBe("Controller lamp ends without its reconciles of hall/a, which ignore their signal");
+  expect(error.message).toBe("Controller lamp stopped without waiting for hall/a: these reconciles ignore their signal");
   deaf.resolve();
   await soon();
 });
 
 test("it can run a second time, and sees what rang in between", async () => {
   const seen: string[] = [];
-  const lamp = controller("lamp", { watches: [bell], reconcile: async (key) => void seen.push(key), log: createLog({ level: "silent" }) });
+  const lamp = controller("lamp", {
+    watches: [channel],
+    reconcile: async (key) => void seen.push(key),
+    log: createLog({ level: "silent" }),
+  });
   const first = new AbortController();
   ended = lamp.run(first.signal);
   await soon();
   first.abort();
   await ended;
-  bell.ring("between");
+  channel.ring("between");
   ended = lamp.run(stop.signal);
   await soon();
   expect(seen).toEqual(["between"]);
@@ -349,7 +353,7 @@ test("it can run a second time, and sees what rang in between", async () => {
 test("thousands that wait let whoever else has something to do come between", async () => {
   vi.useRealTimers();
   let [done, doneThen] = [0, -1];
-  for (let nth = 0; nth < 2_000; nth++) bell.ring(`key-${nth}`);
+  for (let nth = 0; nth < 2_000; nth++) channel.ring(`key-${nth}`);
   start(
     async () => {
       done += 1;

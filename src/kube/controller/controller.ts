@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../log.ts";
 import { reconcileTimeouts, reconciles, reconcilesActive } from "../metrics.ts";
-import { aborted, endsWithin } from "./ending.ts";
+import { aborted, settlesWithin } from "./ending.ts";
 import { WorkQueue } from "./queue.ts";
 import type { Source } from "./source.ts";
 
@@ -125,13 +125,13 @@ export class Controller implements Runnable {
   /** Resolves when the last reconcile has ended after the abort; throws when one does not. */
   async #drained(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
     await aborted(signal);
-    if (await endsWithin(GRACE_MS, work)) return;
+    if (await settlesWithin(GRACE_MS, work)) return;
     for (const reconcile of this.#running.values()) {
-      reconcile.abort(new ReconcileError("Cut", `The reconcile went on for ${GRACE_MS / 1000} s after the controller was told to end`));
+      reconcile.abort(new ReconcileError("Cut", `The reconcile ran ${GRACE_MS / 1000} s after the controller was stopped`));
     }
-    if (await endsWithin(LAST_MS, work)) return;
+    if (await settlesWithin(LAST_MS, work)) return;
     const keys = [...this.#running.keys()].join(", ");
-    throw new ReconcileError("Stuck", `Controller ${this.name} ends without its reconciles of ${keys}, which ignore their signal`);
+    throw new ReconcileError("Stuck", `Controller ${this.name} stopped without waiting for ${keys}: these reconciles ignore their signal`);
   }
 
   async #work(queue: WorkQueue, signal: AbortSignal): Promise<void> {
@@ -170,14 +170,14 @@ export class Controller implements Runnable {
       case "requeue_after":
         queue.forget(key);
         queue.addAfter(key, outcome.ms);
-        log.debug({ requeueAfterMs: outcome.ms }, "reconciled, to be looked at again");
+        log.debug({ requeueAfterMs: outcome.ms }, "reconciled, requeued");
         return;
       case "error":
         log.warn({ error: outcome.error, retryInMs: queue.addRateLimited(key) }, "reconcile failed");
         return;
       case "terminal_error":
         queue.forget(key);
-        log.error({ error: outcome.error }, "reconcile failed and is not tried again until something changes");
+        log.error({ error: outcome.error }, "reconcile failed, no retry until something changes");
         return;
     }
   }
@@ -186,7 +186,7 @@ export class Controller implements Runnable {
     const abort = new AbortController();
     const limit = setTimeout(() => {
       reconcileTimeouts.inc({ controller: this.name });
-      context.log.warn({ timeoutMs: this.#timeoutMs }, "reconcile takes too long and is told to stop");
+      context.log.warn({ timeoutMs: this.#timeoutMs }, "reconcile timed out, stopping it");
       abort.abort(new ReconcileError("Timeout", `The reconcile took longer than ${this.#timeoutMs / 1000} s`));
     }, this.#timeoutMs);
     this.#running.set(key, abort);

@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { RunnableError } from "./runnable-group.ts";
-import { settled, useManagerStage } from "../testing/manager-harness.ts";
+import { flushMicrotasks, useManagerHarness } from "../testing/manager-harness.ts";
 
-const stage = useManagerStage();
+const stage = useManagerHarness();
 
 test("not ready until every cache is read and every check passes; nothing starts before the caches are read", async () => {
   vi.useRealTimers();
@@ -13,12 +13,12 @@ test("not ready until every cache is read and every check passes; nothing starts
   all.addCheck("certificate", () => {
     throw new Error("not yet issued");
   });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   const address = await stage().healthAddress();
   const response = await fetch(`http://${address}/readyz`);
   expect(response.status).toBe(503);
   expect(await response.text()).toBe(
-    "[+] shutdown ok\n[-] caches failed: not yet read: configmaps\n[-] certificate failed: not yet issued\nreadyz failed\n",
+    "[+] shutdown ok\n[-] caches failed: waiting for: configmaps\n[-] certificate failed: not yet issued\nreadyz failed\n",
   );
   stage().stop.abort();
   expect(await run).toBe("fine");
@@ -38,10 +38,10 @@ test("a late cache that cannot be read holds up nobody but its readers", async (
       stage().story.push("reader reads");
     },
   });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   const response = await fetch(`http://${await stage().healthAddress()}/readyz`);
   expect(response.status).toBe(200);
-  await vi.waitFor(() => expect(stage().story).toEqual(["allocator starts"]));
+  await vi.waitFor(() => expect(stage().story).toEqual(["allocator starts"]), 30_000);
   stage().stop.abort();
   expect(await run).toBe("fine");
   expect(stage().story).toEqual(["allocator starts", "allocator ends", "allocator ended", "client closed"]);
@@ -52,7 +52,7 @@ test("while it ends it is no longer ready, but still alive", async () => {
   const all = stage().manager({ healthAddress: "127.0.0.1:0" });
   const free = Promise.withResolvers<void>();
   all.add({ name: "slow", run: () => free.promise });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   const address = await stage().healthAddress();
   expect((await fetch(`http://${address}/readyz`)).status).toBe(200);
   stage().stop.abort();
@@ -67,7 +67,7 @@ test("a health address that cannot be had is told before anything starts", async
   vi.useRealTimers();
   const all = stage().manager({ healthAddress: "nonsense" });
   all.add(stage().part("allocator"));
-  const error = (await settled(all.run(stage().stop.signal))) as RunnableError;
+  const error = (await flushMicrotasks(all.run(stage().stop.signal))) as RunnableError;
   expect(error).toBeInstanceOf(RunnableError);
   expect(error.message).toBe("The health server cannot listen on nonsense: the address is not host:port or :port");
   expect(stage().story).toEqual(["client closed"]);

@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { KubeError } from "../client/error.ts";
 import { aborted } from "./ending.ts";
-import { settled, soon, useManagerStage } from "../testing/manager-harness.ts";
+import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-harness.ts";
 
-const stage = useManagerStage();
+const stage = useManagerHarness();
 
 test("what is for the leader starts when elected, stops when the Lease is lost, and starts again with the next term", async () => {
   const leader = stage().elections();
@@ -11,7 +11,7 @@ test("what is for the leader starts when elected, stops when the Lease is lost, 
   all.add(stage().part("webhook"));
   all.add(stage().part("allocator", 100), { leaderOnly: true });
   all.add(stage().part("pool-writer"), { stage: "writers", leaderOnly: true });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   expect(stage().story).toEqual(["webhook starts", "stands for leader"]);
   leader.elect();
@@ -52,7 +52,7 @@ test("a leader's part that meets the fence before the loss is told ends with its
     },
     { leaderOnly: true },
   );
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   leader.elect();
   await soon();
@@ -76,7 +76,7 @@ test("a leader's part that does not end with its term takes the process down, so
   const leader = stage().elections();
   const all = stage().manager({ leader });
   all.add({ name: "deaf", run: () => new Promise(() => {}) }, { leaderOnly: true });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   leader.elect();
   await soon();
@@ -95,12 +95,12 @@ test("a Lease that cannot be released does not hold up the end", async () => {
       },
     },
   });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   stage().stop.abort();
   await vi.advanceTimersByTimeAsync(4000);
   expect(await run).toBe("fine");
-  expect(stage().lines.map((line) => line["msg"])).toContain("the Lease was not released in time and is left to expire");
+  expect(stage().lines.map((line) => line["msg"])).toContain("Lease not released in time, it will expire");
 });
 
 test("an election won in the moment of the end starts nothing", async () => {

@@ -2,9 +2,9 @@ import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { RunnableError } from "./runnable-group.ts";
 import { aborted } from "./ending.ts";
-import { settled, soon, useManagerStage } from "../testing/manager-harness.ts";
+import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-harness.ts";
 
-const stage = useManagerStage();
+const stage = useManagerHarness();
 
 test("told to end, controllers drain, then writers flush, then the Lease is released, then connections close", async () => {
   const leader = stage().elections();
@@ -13,7 +13,7 @@ test("told to end, controllers drain, then writers flush, then the Lease is rele
   all.add(stage().part("writer", 50), { stage: "writers" });
   all.add(stage().part("allocator", 100), { leaderOnly: true });
   all.add(stage().part("pool-writer", 50), { stage: "writers", leaderOnly: true });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   leader.elect();
   await soon();
@@ -45,7 +45,7 @@ test("told to end, controllers drain, then writers flush, then the Lease is rele
 test("without an elector the process is alone and leads at once", async () => {
   const all = stage().manager();
   all.add(stage().part("allocator"), { leaderOnly: true });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   expect(stage().story).toEqual(["allocator starts"]);
   stage().stop.abort();
@@ -63,7 +63,7 @@ test("a part that fails takes the others down in order and is named", async () =
       throw new TypeError("no such ConfigMap");
     },
   });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await vi.advanceTimersByTimeAsync(5000);
   const error = (await run) as RunnableError;
   expect(error).toBeInstanceOf(RunnableError);
@@ -93,7 +93,7 @@ test("a part that throws before its first await fails like any other", async () 
 test("a part that ends early is done, not failed", async () => {
   const all = stage().manager();
   all.add({ name: "once", run: async () => {} });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   stage().stop.abort();
   expect(await run).toBe("fine");
@@ -108,7 +108,7 @@ test("a part that ends by throwing the reason of its signal has ended well", asy
       signal.throwIfAborted();
     },
   });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   stage().stop.abort();
   expect(await run).toBe("fine");
@@ -123,7 +123,7 @@ test("a part that fails while ending is told at the end", async () => {
       throw new Error("two pictures lost");
     },
   });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   stage().stop.abort();
   expect(await run).toMatchObject({ message: "flusher failed: two pictures lost" });
@@ -134,13 +134,13 @@ test("a part that does not end holds the others up only for its time, and is nam
   all.add({ name: "deaf", run: () => new Promise(() => {}) });
   all.add({ name: "webhook", run: aborted });
   all.add(stage().part("writer"), { stage: "writers" });
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   stage().stop.abort();
   await vi.advanceTimersByTimeAsync(17_999);
   expect(stage().story).toEqual(["writer starts"]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(await run).toMatchObject({ code: "Stuck", runnable: "deaf", message: "deaf did not end within 18 s of being told to" });
+  expect(await run).toMatchObject({ code: "Stuck", runnable: "deaf", message: "deaf did not end within 18 s after it was stopped" });
   expect(stage().story).toEqual(["writer starts", "writer ends", "writer ended", "client closed"]);
 });
 
@@ -149,7 +149,7 @@ test("SIGTERM ends it in order, and a second signal at once", async () => {
   const before = process.listenerCount("SIGTERM");
   const all = stage().manager();
   all.add(stage().part("slow", 10_000));
-  const run = settled(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(stage().stop.signal));
   await soon();
   process.emit("SIGTERM", "SIGTERM");
   await soon();

@@ -8,8 +8,8 @@ import { type Check, HealthServer } from "../health.ts";
 import type { LeaderElector } from "../leader/leader.ts";
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
-import { Crew, type Member, RunnableError, STAGES, type Stage } from "./runnable-group.ts";
-import { aborted, endsWithin } from "./ending.ts";
+import { RunnableGroup, type GroupMember, RunnableError, STAGES, type StopPhase } from "./runnable-group.ts";
+import { aborted, settlesWithin } from "./ending.ts";
 
 export interface ManagerOptions {
   client: KubeClient;
@@ -36,10 +36,10 @@ export class Manager {
   readonly #healthAddress: string | undefined;
   readonly #leader: Pick<LeaderElector, "run"> | undefined;
   readonly #caches: { readonly cache: Cache<KubeObject>; readonly options: object; readonly isLate: boolean }[] = [];
-  readonly #members: (Member & { leaderOnly: boolean })[] = [];
+  readonly #members: (GroupMember & { leaderOnly: boolean })[] = [];
   readonly #checks = new Map<string, Check>();
   readonly #stop = new AbortController();
-  readonly #crews = new Set<Crew>();
+  readonly #crews = new Set<RunnableGroup>();
   readonly #crewsEnded = Promise.withResolvers<void>();
   #failure: Error | undefined;
 
@@ -65,7 +65,7 @@ export class Manager {
     return this.#cache(kind, options, true);
   }
 
-  add(runnable: Runnable, options: { stage?: Stage; leaderOnly?: boolean } = {}): void {
+  add(runnable: Runnable, options: { stage?: StopPhase; leaderOnly?: boolean } = {}): void {
     const { stage = "controllers", leaderOnly = false } = options;
     this.#members.push({ runnable, stage, leaderOnly });
   }
@@ -93,7 +93,7 @@ export class Manager {
       const leading = this.#lead();
       await aborted(this.#stop.signal);
       await this.#endCrews();
-      if (!(await endsWithin(RELEASE_MS, leading))) this.#log.warn("the Lease was not released in time and is left to expire");
+      if (!(await settlesWithin(RELEASE_MS, leading))) this.#log.warn("Lease not released in time, it will expire");
     } catch (error) {
       if (!this.#stop.signal.aborted || error !== this.#stop.signal.reason) throw error;
     } finally {
@@ -107,7 +107,7 @@ export class Manager {
 
   async #listen(health: HealthServer, address: string): Promise<void> {
     try {
-      this.#log.info({ address: await health.listen(address) }, "health server listens");
+      this.#log.info({ address: await health.listen(address) }, "health server listening");
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new RunnableError("Failed", "health server", `The health server cannot listen on ${address}: ${why}`, { cause: error });
@@ -119,7 +119,7 @@ export class Manager {
       this.#log.info({ why }, "ending");
       this.#stop.abort();
     };
-    const onAbort = () => end("told to");
+    const onAbort = () => end("stopped");
     const onSignal = (name: NodeJS.Signals) => {
       if (this.#stop.signal.aborted) process.exit(128 + constants.signals[name]);
       end(name);
@@ -133,16 +133,16 @@ export class Manager {
     };
   }
 
-  #man(leaderOnly: boolean): Crew {
+  #man(leaderOnly: boolean): RunnableGroup {
     const members = this.#members.filter((member) => member.leaderOnly === leaderOnly);
-    const crew = new Crew(members, this.#log, (error) => {
+    const group = new RunnableGroup(members, this.#log, (error) => {
       // The fence closes a moment before the loss is told, and that ends the term for the others too.
       if (leaderOnly && isKubeError(error.cause, "Fenced"))
-        this.#log.warn({ error, runnable: error.runnable }, "runnable ends with its term");
+        this.#log.warn({ error, runnable: error.runnable }, "runnable stopped: leadership lost");
       else this.#fail(error);
     });
-    this.#crews.add(crew);
-    return crew;
+    this.#crews.add(group);
+    return group;
   }
 
   /**
@@ -159,7 +159,7 @@ export class Manager {
       try {
         await this.#leader.run(this.#stop.signal, { onStarted: (signal) => this.#serveTerm(signal) });
       } catch (error) {
-        if (isKubeError(error, "Fenced")) this.#log.warn({ error }, "leadership lost, running for it again");
+        if (isKubeError(error, "Fenced")) this.#log.warn({ error }, "leadership lost, trying to acquire it again");
         else this.#fail(error instanceof Error ? error : new Error(String(error)));
       }
     }
@@ -167,15 +167,15 @@ export class Manager {
 
   async #serveTerm(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const crew = this.#man(true);
+    const group = this.#man(true);
     await aborted(signal);
     if (this.#stop.signal.aborted) {
       await this.#crewsEnded.promise;
       return;
     }
     try {
-      for (const stage of STAGES) await crew.end(stage);
-      this.#crews.delete(crew);
+      for (const stage of STAGES) await group.end(stage);
+      this.#crews.delete(group);
     } catch (error) {
       this.#fail(error as RunnableError);
     }
@@ -184,7 +184,7 @@ export class Manager {
   /** Stage by stage over all crews: a leader's controller may speak to a writer that serves everyone. */
   async #endCrews(): Promise<void> {
     for (const stage of STAGES) {
-      const ends = await Promise.allSettled([...this.#crews].map((crew) => crew.end(stage)));
+      const ends = await Promise.allSettled([...this.#crews].map((group) => group.end(stage)));
       for (const end of ends) if (end.status === "rejected") this.#fail(end.reason as RunnableError);
     }
     this.#crewsEnded.resolve();
@@ -217,6 +217,6 @@ export class Manager {
 
   #assertSynced(): void {
     const { unread } = this;
-    if (unread.length > 0) throw new Error(`not yet read: ${unread.join(", ")}`);
+    if (unread.length > 0) throw new Error(`waiting for: ${unread.join(", ")}`);
   }
 }

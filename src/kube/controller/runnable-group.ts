@@ -1,18 +1,18 @@
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
-import { endsWithin } from "./ending.ts";
+import { settlesWithin } from "./ending.ts";
 
 /** Controllers end first, so that the writers have their last word to flush. */
 export const STAGES = ["controllers", "writers"] as const;
-export type Stage = (typeof STAGES)[number];
+export type StopPhase = (typeof STAGES)[number];
 
-export interface Member {
+export interface GroupMember {
   runnable: Runnable;
-  stage: Stage;
+  stage: StopPhase;
 }
 
 /** How long a stage may take to end. Together with the release of the Lease they fit into the 30 s that Kubernetes gives a pod. */
-const STAGE_MS: Record<Stage, number> = { controllers: 18_000, writers: 6_000 };
+const STAGE_MS: Record<StopPhase, number> = { controllers: 18_000, writers: 6_000 };
 
 /** Failed: it threw. Stuck: it did not end when told to. */
 export class RunnableError extends Error {
@@ -28,14 +28,14 @@ export class RunnableError extends Error {
 }
 
 /** Runnables that start together, and end stage by stage. */
-export class Crew {
-  readonly #atWork = new Map<Member, Promise<void>>();
-  readonly #stop: Record<Stage, AbortController> = { controllers: new AbortController(), writers: new AbortController() };
+export class RunnableGroup {
+  readonly #atWork = new Map<GroupMember, Promise<void>>();
+  readonly #stop: Record<StopPhase, AbortController> = { controllers: new AbortController(), writers: new AbortController() };
   readonly #log: Log;
   readonly #onFailure: (error: RunnableError) => void;
 
   /** Starts them; `onFailure` hears of each that throws. */
-  constructor(members: readonly Member[], log: Log, onFailure: (error: RunnableError) => void) {
+  constructor(members: readonly GroupMember[], log: Log, onFailure: (error: RunnableError) => void) {
     this.#log = log;
     this.#onFailure = onFailure;
     for (const member of members) {
@@ -46,22 +46,22 @@ export class Crew {
   }
 
   /** Tells the stage to end and waits for it, but not for ever. */
-  async end(stage: Stage): Promise<void> {
+  async end(stage: StopPhase): Promise<void> {
     this.#stop[stage].abort();
     const work = [...this.#atWork].filter(([member]) => member.stage === stage);
-    if (await endsWithin(STAGE_MS[stage], Promise.all(work.map(([, ended]) => ended)))) return;
+    if (await settlesWithin(STAGE_MS[stage], Promise.all(work.map(([, ended]) => ended)))) return;
     const stuck = work.filter(([member]) => this.#atWork.has(member)).map(([member]) => member.runnable.name);
     throw new RunnableError(
       "Stuck",
       stuck.join(", "),
-      `${stuck.join(", ")} did not end within ${STAGE_MS[stage] / 1000} s of being told to`,
+      `${stuck.join(", ")} did not end within ${STAGE_MS[stage] / 1000} s after it was stopped`,
     );
   }
 
-  async #run({ runnable, stage }: Member): Promise<void> {
+  async #run({ runnable, stage }: GroupMember): Promise<void> {
     const { name } = runnable;
     const { signal } = this.#stop[stage];
-    this.#log.debug({ runnable: name }, "runnable starts");
+    this.#log.debug({ runnable: name }, "runnable started");
     try {
       await runnable.run(signal);
       this.#log.debug({ runnable: name }, "runnable ended");

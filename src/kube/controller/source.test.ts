@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Change } from "../cache/cache.ts";
-import { Bell, changesOf } from "./source.ts";
+import { ChannelSource, changesOf } from "./source.ts";
 
 interface Lamp extends KubeObject {
   node: string;
@@ -64,13 +64,13 @@ test("a resync covers the keys of everything held", () => {
 });
 
 test("a bell that rings before anyone listens is heard by the first who does", () => {
-  const bell = new Bell();
-  bell.ring("early");
-  bell.ring("early");
+  const channel = new ChannelSource();
+  channel.ring("early");
+  channel.ring("early");
   const heard: string[] = [];
-  const unsubscribe = bell.subscribe((key) => heard.push(key));
-  bell.ring();
+  const unsubscribe = channel.subscribe((key) => heard.push(key));
+  channel.ring();
   unsubscribe();
-  bell.ring("late");
+  channel.ring("late");
   expect(heard).toEqual(["early", "all"]);
 });

@@ -32,7 +32,7 @@ export function changesOf<T extends KubeObject>(
 }
 
 /** A doorbell inside the process. What rings while nobody listens is kept for the first who does. */
-export class Bell implements Source {
+export class ChannelSource implements Source {
   readonly #listeners = new Set<(key: string) => void>();
   readonly #unheard = new Set<string>();
 

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lease } from "../../api/core/lease.ts";
 import { isKubeError, KubeError } from "../client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import { createLog } from "../log.ts";
 import { LeaderElector, type LeaderOptions } from "./leader.ts";
-import { LeasesInMemory } from "../testing/memory-leases.ts";
+import { MemoryLeases } from "../testing/memory-leases.ts";
 import type { Takeover } from "./observed-lease.ts";
 
 const log = createLog({ level: "silent" });
-let server: LeasesInMemory;
+let server: MemoryLeases;
 let ends: (() => Promise<unknown>)[];
 
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.UTC(2026, 10, 15, 10, 30) });
-  server = new LeasesInMemory();
+  server = new MemoryLeases();
   ends = [];
 });
 
@@ -185,7 +185,7 @@ describe("the fence", () => {
     // The first renewal starts within 2.4 s and is answered 4.5 s later; then the server is gone.
     server.after = async () => {
       server.before = hang;
-      await pause(4_500, new AbortController().signal);
+      await sleep(4_500, new AbortController().signal);
     };
     await seconds(7);
     one.elector.assertLeading();
@@ -223,7 +223,7 @@ describe("the fence", () => {
     const before = server.writes.length;
     // The monotonic clock and with it all timers stand still.
     vi.setSystemTime(Date.now() + 60_000);
-    expect(() => one.elector.assertLeading()).toThrow("has not renewed it in time");
+    expect(() => one.elector.assertLeading()).toThrow("did not renew it in time");
     await seconds(5);
     expect(server.writes).toHaveLength(before);
     expect(isKubeError(await one.outcome, "Fenced")).toBe(true);

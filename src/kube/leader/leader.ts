@@ -3,12 +3,12 @@ import { Lease } from "../../api/core/lease.ts";
 import { microTime } from "../../api/time.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError, KubeError } from "../client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { leaderFencedWrites, leaderRenewals, leaderTransitions, leading } from "../metrics.ts";
 import { type ObservedLease, observeLease, type Takeover, takeoverOf } from "./observed-lease.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./within.ts";
 
 export interface LeaderOptions {
   client: KubeClient;
@@ -65,7 +65,7 @@ export class LeaderElector {
     this.#retryMs = times.retryMs ?? 2_000;
     this.#requestDeadlineMs = times.requestDeadlineMs ?? 30_000;
     if (!(this.#retryMs < this.#renewMs && this.#renewMs < this.#durationMs)) {
-      throw new RangeError("A leader must retry more often than its renew deadline, and that must be shorter than the Lease's duration");
+      throw new RangeError("the retry period must be shorter than the renew deadline, and that shorter than the Lease duration");
     }
     leading.set({ lease: name }, 0);
   }
@@ -84,7 +84,7 @@ export class LeaderElector {
     leaderFencedWrites.inc({ lease: this.#name });
     throw new KubeError(
       "Fenced",
-      `Not sent: ${this.identity} does not hold the Lease ${this.#namespace}/${this.#name}, or has not renewed it in time`,
+      `Not sent: ${this.identity} does not hold Lease ${this.#namespace}/${this.#name}, or did not renew it in time`,
     );
   }
 
@@ -94,7 +94,7 @@ export class LeaderElector {
    */
   async settle(signal: AbortSignal): Promise<void> {
     this.assertLeading();
-    await pause(Math.max(0, this.#settledAt - performance.now()), signal);
+    await sleep(Math.max(0, this.#settledAt - performance.now()), signal);
     this.assertLeading();
   }
 
@@ -128,9 +128,9 @@ export class LeaderElector {
         await this.#tryToTake(signal);
         if (this.isLeader) return this.#takeover;
       } catch (error) {
-        if (!signal.aborted) this.#log.warn({ error }, "could not try for the Lease");
+        if (!signal.aborted) this.#log.warn({ error }, "could not acquire the Lease");
       }
-      await pause(about(this.#retryMs), signal).catch(ended);
+      await sleep(about(this.#retryMs), signal).catch(ended);
     }
     return undefined;
   }
@@ -154,12 +154,12 @@ export class LeaderElector {
   async #keepRenewing(over: AbortSignal): Promise<KubeError | undefined> {
     for (;;) {
       const left = Math.max(0, this.#msLeft(this.#renewedAt));
-      await pause(Math.min(about(this.#retryMs), left), over).catch(ended);
+      await sleep(Math.min(about(this.#retryMs), left), over).catch(ended);
       if (over.aborted) return undefined;
       if (!this.isLeader) return this.#loss("could not be renewed in time");
       try {
         const limit = Math.min(this.#renewMs / 2, this.#msLeft(this.#renewedAt));
-        await within(limit, over, (limited) => this.#renew(limited));
+        await withTimeout(limit, over, (limited) => this.#renew(limited));
         leaderRenewals.inc({ lease: this.#name, outcome: "ok" });
       } catch (error) {
         if (over.aborted) return undefined;
@@ -250,7 +250,7 @@ export class LeaderElector {
   }
 
   #limited<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return within(this.#renewMs / 2, signal, call);
+    return withTimeout(this.#renewMs / 2, signal, call);
   }
 
   #changed(change: "acquired" | "lost" | "released", fields: object = {}): void {

@@ -1,7 +1,7 @@
 import { KubeError } from "../client/error.ts";
 
 /** A call that must be over sooner than the client's own deadline: it ends with Timeout after `ms`. */
-export async function within<T>(ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withTimeout<T>(ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   // By hand: a long-lived signal would remember every AbortSignal.any it ever was part of.
   const limited = new AbortController();

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { Lease } from "../../api/core/lease.ts";
 import { CauseGraph } from "../../explain/graph.ts";
-import { agentSilence, agentWaits } from "./agent-health.ts";
-import { silentConditions } from "./unknown-conditions.ts";
+import { agentHealth, agentWaits } from "./agent-health.ts";
+import { notReportingConditions } from "./unknown-conditions.ts";
 
 test("a report that the janitor marked says since when its agent is silent, and that the node lacks it", () => {
   const silence = { node: "n1", since: new Date("2026-01-01T00:00:00Z") };
-  const conditions = silentConditions([], ["Ready"], silence, new Date("2026-01-01T00:00:40Z"));
-  expect(agentSilence("n1", conditions)).toMatchObject([
-    { thing: { kind: "Agent", name: "n1" }, health: "Unknown", reason: "AgentSilent", since: "2026-01-01T00:00:00Z", ownFault: true },
+  const conditions = notReportingConditions([], ["Ready"], silence, new Date("2026-01-01T00:00:40Z"));
+  expect(agentHealth("n1", conditions)).toMatchObject([
+    { thing: { kind: "Agent", name: "n1" }, health: "Unknown", reason: "AgentNotReporting", since: "2026-01-01T00:00:00Z", ownFault: true },
     { thing: { kind: "Node", name: "n1" }, health: "Healthy", needs: [{ thing: { kind: "Agent", name: "n1" }, as: "part" }] },
   ]);
 });
@@ -21,8 +21,8 @@ test("of an agent that speaks nothing is said", () => {
     message: "",
     lastTransitionTime: "2026-01-01T00:00:00Z",
   } as const;
-  expect(agentSilence("n1", [condition])).toEqual([]);
-  expect(agentSilence("n1", undefined)).toEqual([]);
+  expect(agentHealth("n1", [condition])).toEqual([]);
+  expect(agentHealth("n1", undefined)).toEqual([]);
 });
 
 test("an agent that waits is the cause of what its node lacks, with what it waits for", () => {
@@ -38,7 +38,7 @@ test("an agent that waits is the cause of what its node lacks, with what it wait
     {
       id: "Agent/n1",
       reason: "AgentWaits",
-      message: "The agent on node n1 waits until it can read: underlays",
+      message: "Agent on node n1 waits for read access to underlays",
       since: "2026-01-01T00:00:00Z",
     },
   ]);

@@ -1,53 +1,53 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { Condition } from "../../api/kind.ts";
-import { type Explainer, explainer, type Remedy, type Standing, type Thing } from "../../api/health.ts";
+import { type Explainer, explainer, type Fix, type HealthStatement, type Component } from "../../api/health.ts";
 import { waitingOf } from "./agent-lease.ts";
 
-export function agentOn(node: string): Thing {
+export function agentComponent(node: string): Component {
   return { kind: "Agent", name: node };
 }
 
 /** What a report says of the agent that it comes from, and of its node, once the janitor has marked it. Nothing while the agent speaks. */
-export function agentSilence(node: string, conditions: readonly Condition[] | undefined): Standing[] {
-  const marked = conditions?.find(({ status, reason }) => status === "Unknown" && reason === "AgentSilent");
+export function agentHealth(node: string, conditions: readonly Condition[] | undefined): HealthStatement[] {
+  const marked = conditions?.find(({ status, reason }) => status === "Unknown" && reason === "AgentNotReporting");
   if (!marked) return [];
-  return silentAgent(node, /silent since (\S+?);/.exec(marked.message)?.[1] ?? marked.lastTransitionTime);
+  return notReportingAgent(node, /has not reported since (\S+?);/.exec(marked.message)?.[1] ?? marked.lastTransitionTime);
 }
 
-export function silentAgent(node: string, since: string): Standing[] {
-  const agent = agentOn(node);
+export function notReportingAgent(node: string, since: string): HealthStatement[] {
+  const agent = agentComponent(node);
   return [
     {
       thing: agent,
       domain: "cluster",
       health: "Unknown",
-      reason: "AgentSilent",
-      message: `The agent on node ${node} has been silent since ${since}`,
+      reason: "AgentNotReporting",
+      message: `Agent on node ${node} has not reported since ${since}`,
       since,
       ownFault: true,
-      remedy: seeToAgent(node),
+      remedy: checkAgentFix(node),
     },
     { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing: agent, as: "part" }] },
   ];
 }
 
 /** Of an agent that was started and has not read what it needs: it does nothing until then. */
-export const agentWaits: Explainer = explainer(Lease, (lease): Standing[] => {
+export const agentWaits: Explainer = explainer(Lease, (lease): HealthStatement[] => {
   const waiting = waitingOf(lease);
   if (!waiting) return [];
   const { node, kinds, since } = waiting;
-  const agent = agentOn(node);
+  const agent = agentComponent(node);
   return [
     {
       thing: agent,
       domain: "cluster",
       health: "Down",
       reason: "AgentWaits",
-      message: `The agent on node ${node} waits until it can read: ${kinds}`,
+      message: `Agent on node ${node} waits for read access to ${kinds}`,
       ...(since !== undefined && { since }),
       ownFault: true,
       remedy: {
-        text: "give the agent's ServiceAccount the rights that the chart gives it, or see in the agent's log why they cannot be read",
+        text: "grant the agent's ServiceAccount the roles of the chart; the agent's log says why the read fails",
         command: `plumbline doctor`,
       },
     },
@@ -55,9 +55,22 @@ export const agentWaits: Explainer = explainer(Lease, (lease): Standing[] => {
   ];
 });
 
-export function seeToAgent(node: string): Remedy {
+/** Of a part that no agent has ever reported: `plumbline up` without it, or a cluster without agents. */
+export function noAgentRuns(part: "router" | "loadbalancer", title: string, effect: string): HealthStatement {
   return {
-    text: `see whether node ${node} runs, and on it the agent: its pod in a cluster, its process and log elsewhere`,
+    thing: { kind: "Agents", name: part },
+    domain: part,
+    health: "Unknown",
+    reason: "NoAgent",
+    message: `No agent runs the ${title}: ${effect}`,
+    ownFault: true,
+    remedy: { text: `deploy the agents, or on a single machine run \`plumbline up --${part}\` as root` },
+  };
+}
+
+export function checkAgentFix(node: string): Fix {
+  return {
+    text: `check that node ${node} and the agent on it are running: its pod in a cluster, its process and log elsewhere`,
     command: `plumbline describe node ${node}`,
   };
 }

@@ -1,5 +1,5 @@
 import type { Lease } from "../../api/core/lease.ts";
-import { fittingName, LONGEST } from "../../api/object-name.ts";
+import { objectName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 
 /** How the Leases of agents and controllers are named and found. Node names may be longer than names of Leases with a prefix, and than labels, may be. */
 
@@ -20,11 +20,11 @@ export const agentSelector = `${componentLabel}=agent`;
 export const CONTROLLER_LEASE = "plumbline-controller";
 
 export function agentLeaseName(node: string): string {
-  return fittingName(`agent-${node}`, LONGEST.name);
+  return objectName(`agent-${node}`, MAX_NAME_LENGTH.name);
 }
 
 export function nodeLabel(node: string): string {
-  return fittingName(node, LONGEST.label);
+  return objectName(node, MAX_NAME_LENGTH.label);
 }
 
 /** What an agent can be told to run, or not to. */

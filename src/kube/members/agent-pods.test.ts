@@ -3,7 +3,7 @@ import type { DaemonSet } from "../../api/core/daemon-set.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import type { Cache, Change } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
-import { AgentPods, isSettled } from "./agent-pods.ts";
+import { AgentPods, isRolledOut } from "./agent-pods.ts";
 
 const numbers = { currentNumberScheduled: 3, desiredNumberScheduled: 3, updatedNumberScheduled: 3, numberReady: 3, numberMisscheduled: 0 };
 const daemonSet = (status: Partial<NonNullable<DaemonSet["status"]>> = {}): DaemonSet => ({
@@ -36,7 +36,7 @@ test.each([
   ["it is being deleted", { ...daemonSet(), metadata: { ...daemonSet().metadata, deletionTimestamp: "2026-11-15T10:30:00Z" } }, false],
   ["it does not exist", undefined, false],
 ])("a DaemonSet of which %s: settled is %s", (_what, held, settled) => {
-  expect(isSettled(held)).toBe(settled);
+  expect(isRolledOut(held)).toBe(settled);
 });
 
 /** The parts of a cache that are looked at, with a hand to change them. */

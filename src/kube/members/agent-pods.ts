@@ -40,14 +40,14 @@ export class AgentPods {
   /** For how long the node has been without an agent Pod while the DaemonSet wants none there; undefined while either is not so. */
   absenceMs(node: string): number | undefined {
     const { namespace, name, daemonSets, pods } = this.options;
-    if (!isSettled(daemonSets.get(`${namespace}/${name}`)) || onNode(name, node, pods.list())) return undefined;
+    if (!isRolledOut(daemonSets.get(`${namespace}/${name}`)) || onNode(name, node, pods.list())) return undefined;
     return performance.now() - Math.max(this.#clearSince, this.#lastPod.get(node) ?? -Infinity);
   }
 
   /** The same question to the server itself. */
   async isAbsent(node: string, signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name } = this.options;
-    if (!isSettled(await client.resource(DaemonSet).get(name, { namespace, signal }))) return false;
+    if (!isRolledOut(await client.resource(DaemonSet).get(name, { namespace, signal }))) return false;
     for (const bound of [node, ""]) {
       const { items } = await client.resource(Pod).list({ namespace, fieldSelector: `spec.nodeName=${bound}`, signal });
       if (onNode(name, node, items)) return false;
@@ -57,7 +57,7 @@ export class AgentPods {
 }
 
 /** The controller has seen the newest spec, and every Pod it wants is there and up to date. Whether they are ready says nothing of a node without one. */
-export function isSettled(daemonSet: DaemonSet | undefined): boolean {
+export function isRolledOut(daemonSet: DaemonSet | undefined): boolean {
   if (!daemonSet?.status || daemonSet.metadata.deletionTimestamp !== undefined) return false;
   const { observedGeneration, desiredNumberScheduled, currentNumberScheduled, updatedNumberScheduled = 0 } = daemonSet.status;
   return (

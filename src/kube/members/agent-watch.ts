@@ -2,17 +2,25 @@ import { Lease } from "../../api/core/lease.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
-import { pause, untilAborted } from "../../util/sleep.ts";
+import { sleep, untilAborted } from "../../util/sleep.ts";
 import type { Runnable } from "../controller/controller.ts";
 import type { Source } from "../controller/source.ts";
-import { within } from "../leader/within.ts";
+import { withTimeout } from "../leader/within.ts";
 import type { Log } from "../log.ts";
-import { janitorDoubts } from "../metrics.ts";
+import { statusCleanerDelays } from "../metrics.ts";
 import { type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
-import { begin, livingAgents, type Liveness, mayMark, observe, type Renewal, type Sight } from "./liveness.ts";
+import {
+  initialObservations,
+  liveAgents,
+  type Liveness,
+  mayMarkUnknown,
+  observe,
+  type Renewal,
+  type LeaseObservations,
+} from "./liveness.ts";
 
 /** An agent that stopped renewing: what it last reported is no longer known to be true. */
-export interface Silence {
+export interface MissedHeartbeats {
   node: string;
   /** When it was last heard, for people to read: by its own clock where it has a Lease. */
   since: Date;
@@ -55,7 +63,7 @@ export class AgentWatch implements Runnable, Source {
 
   /** Sorted, those that run this part where one is given; undefined before the watch has begun. */
   living(part?: AgentPart): string[] | undefined {
-    const living = this.#state && livingAgents(this.#state);
+    const living = this.#state && liveAgents(this.#state);
     return part === undefined ? living : living?.filter((node) => !this.lacks(node, part));
   }
 
@@ -65,9 +73,9 @@ export class AgentWatch implements Runnable, Source {
   }
 
   /** Why what this node's agent reported must be marked now; undefined when it must not. */
-  silence(node: string): Silence | undefined {
+  silence(node: string): MissedHeartbeats | undefined {
     const agent = this.#state?.agents.get(node);
-    if (!agent || !this.#state || !mayMark(this.#state, node, performance.now())) return undefined;
+    if (!agent || !this.#state || !mayMarkUnknown(this.#state, node, performance.now())) return undefined;
     const { renewal, seenAt } = agent;
     return { node, since: new Date(renewal?.renewTime ?? Date.now() - (performance.now() - seenAt)) };
   }
@@ -95,12 +103,12 @@ export class AgentWatch implements Runnable, Source {
     try {
       await this.#begin(signal, tickMs);
       while (!signal.aborted) {
-        const ask = this.#look(this.#sight());
+        const ask = this.#observe(this.#observations());
         if (ask && performance.now() >= askAgainAt) {
           failures = (await this.#list(signal)) ? 0 : failures + 1;
           askAgainAt = failures === 0 ? 0 : performance.now() + backoffMs(failures, { minMs: tickMs, maxMs: this.durationMs });
         }
-        await pause(tickMs, signal);
+        await sleep(tickMs, signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -117,37 +125,37 @@ export class AgentWatch implements Runnable, Source {
     for (let failures = 1; ; failures += 1) {
       try {
         const published = await this.#options.published(signal);
-        this.#state = begin(this.durationMs, this.#sight(), published, performance.now());
+        this.#state = initialObservations(this.durationMs, this.#observations(), published, performance.now());
         this.#begun.resolve();
         for (const node of this.#state.agents.keys()) this.#tell(node);
         return;
       } catch (error) {
         signal.throwIfAborted();
-        this.#options.log.warn({ error }, "could not read who was alive, trying again");
-        await pause(backoffMs(failures, { minMs: tickMs, maxMs: this.durationMs }), signal);
+        this.#options.log.warn({ error }, "could not read members, retrying");
+        await sleep(backoffMs(failures, { minMs: tickMs, maxMs: this.durationMs }), signal);
       }
     }
   }
 
-  #sight(): Sight {
+  #observations(): LeaseObservations {
     const { leases, reported } = this.#options;
     const heardAt = Math.max(leases.lastHeard ?? -Infinity, this.#listedAt);
     return { whole: this.#connected, listed: false, heardAt, renewals: this.#renewals(leases.list()), reported: reported() };
   }
 
   /** Returns whether the server must be asked. */
-  #look(sight: Sight): boolean {
+  #observe(observations: LeaseObservations): boolean {
     if (!this.#state) return false;
     const now = performance.now();
-    const { state, changed, doubt, ask } = observe(this.#state, sight, now);
+    const { state, changed, doubt, ask } = observe(this.#state, observations, now);
     this.#state = state;
     if (doubt) {
-      janitorDoubts.inc();
-      this.#options.log.warn(doubt, "many agents fell silent at once, own view in doubt");
+      statusCleanerDelays.inc();
+      this.#options.log.warn(doubt, "many agents stopped reporting at once, checking again before marking them Unknown");
       this.#options.onDoubt(doubt);
     }
     const before = this.#markable;
-    this.#markable = new Set([...state.agents.keys()].filter((node) => mayMark(state, node, now)));
+    this.#markable = new Set([...state.agents.keys()].filter((node) => mayMarkUnknown(state, node, now)));
     for (const node of new Set([...changed, ...this.#markable.symmetricDifference(before)])) this.#tell(node);
     return ask;
   }
@@ -156,14 +164,14 @@ export class AgentWatch implements Runnable, Source {
     const { client, leases, log } = this.#options;
     const startedAt = performance.now();
     try {
-      const { items } = await within(this.durationMs / 3, signal, (limited) =>
+      const { items } = await withTimeout(this.durationMs / 3, signal, (limited) =>
         client.resource(Lease).list({ ...leases.selection, signal: limited }),
       );
       this.#listedAt = startedAt;
-      this.#look({ ...this.#sight(), listed: true, renewals: this.#renewals(items) });
+      this.#observe({ ...this.#observations(), listed: true, renewals: this.#renewals(items) });
       return true;
     } catch (error) {
-      if (!signal.aborted) log.warn({ error }, "could not list the heartbeats, nobody is marked meanwhile");
+      if (!signal.aborted) log.warn({ error }, "could not list Leases, no agent is marked meanwhile");
       return false;
     }
   }

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Lease } from "../../api/core/lease.ts";
 import { KubeError } from "../client/error.ts";
-import { LeasesInMemory } from "../testing/memory-leases.ts";
+import { MemoryLeases } from "../testing/memory-leases.ts";
 import { createLog } from "../log.ts";
 import { signingKeyOf } from "./agent-lease.ts";
 import { heartbeat, reportWaiting } from "./heartbeat.ts";
 
 const log = createLog({ level: "silent" });
-let server: LeasesInMemory;
+let server: MemoryLeases;
 let stopping: AbortController;
 let running: Promise<void>;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.UTC(2026, 10, 15, 10, 30) });
-  server = new LeasesInMemory();
+  server = new MemoryLeases();
   stopping = new AbortController();
   running = Promise.resolve();
 });
@@ -126,11 +126,12 @@ test("a Lease that someone edited or deleted is renewed at the next beat all the
   await seconds(1);
   const held = lease();
   if (held) server.put({ ...held, metadata: { ...held.metadata, labels: { ...held.metadata.labels, note: "kept" } } });
-  await seconds(10);
+  await seconds(12);
   expect(lease()?.metadata.labels).toMatchObject({ note: "kept", "plumbline.dev/component": "agent" });
   expect(lease()?.spec.renewTime).not.toBe(held?.spec.renewTime);
   server.held.delete("agent-worker-1");
-  await seconds(10);
+  // The renewal that finds it missing fails, and the next attempt follows after a backoff.
+  await seconds(12);
   expect(lease()?.spec.holderIdentity).toBe("worker-1");
 });
 

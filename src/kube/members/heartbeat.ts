@@ -4,10 +4,10 @@ import { metaTime, microTime } from "../../api/time.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { within } from "../leader/within.ts";
+import { withTimeout } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";
 import {
@@ -25,7 +25,7 @@ import {
 /** A request that takes longer than this is given up, however seldom the Lease is renewed. */
 const LONGEST_REQUEST_MS = 10_000;
 
-export interface LeaseBeatOptions {
+export interface RenewLeaseOptions {
   client: KubeClient;
   holder: string;
   /** Name, namespace, and what of labels, annotations and owners is ours; asked before each renewal. */
@@ -35,7 +35,7 @@ export interface LeaseBeatOptions {
   renewMs: number;
 }
 
-export interface HeartbeatOptions {
+export interface LeaseHeartbeatOptions {
   client: KubeClient;
   namespace: string;
   node: string;
@@ -51,7 +51,7 @@ export interface HeartbeatOptions {
 }
 
 /** Renews the Lease of this node's agent. */
-export function heartbeat({ durationMs = 30_000, renewMs = 10_000, ...options }: HeartbeatOptions): Runnable {
+export function heartbeat({ durationMs = 30_000, renewMs = 10_000, ...options }: LeaseHeartbeatOptions): Runnable {
   const { client, namespace, node, nodeUid, parts, signingKey, log } = options;
   const metadata = (renewTime: string): ObjectMeta => {
     const uid = nodeUid();
@@ -63,7 +63,7 @@ export function heartbeat({ durationMs = 30_000, renewMs = 10_000, ...options }:
       ...(uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
     };
   };
-  return leaseBeat({ client, holder: node, metadata, log, durationMs, renewMs });
+  return renewLease({ client, holder: node, metadata, log, durationMs, renewMs });
 }
 
 function agentLease(node: string, namespace: string, annotations: Record<string, string> = {}): ObjectMeta {
@@ -97,12 +97,12 @@ export async function reportWaiting(
   const ours = agentLease(node, namespace);
   const since = metaTime(new Date());
   for (let written = ""; ;) {
-    await pause(everyMs, signal).catch(() => undefined);
+    await sleep(everyMs, signal).catch(() => undefined);
     if (signal.aborted) return;
     const kinds = unread().join(", ");
     if (kinds === "" || kinds === written) continue;
     try {
-      await within(LONGEST_REQUEST_MS, signal, async (limited) => {
+      await withTimeout(LONGEST_REQUEST_MS, signal, async (limited) => {
         const found = await existing(leases, ours, limited);
         const metadata = { ...found?.metadata, ...ours, ...together(found?.metadata, ours, { kinds, since }) };
         if (found) await leases.replace({ ...found, metadata }, { signal: limited });
@@ -110,7 +110,7 @@ export async function reportWaiting(
       });
       written = kinds;
     } catch (error) {
-      if (!signal.aborted) log.warn({ error }, "could not write into the Lease what is waited for");
+      if (!signal.aborted) log.warn({ error }, "could not write the waiting state to the Lease");
     }
   }
 }
@@ -119,7 +119,7 @@ export async function reportWaiting(
  * Renews a Lease for as long as its holder runs. It is not released at the end: a holder that comes back within the duration, as in an upgrade,
  * was never gone.
  */
-export function leaseBeat({ client, log, renewMs, ...options }: LeaseBeatOptions): Runnable {
+export function renewLease({ client, log, renewMs, ...options }: RenewLeaseOptions): Runnable {
   const leases = client.resource(Lease);
 
   return {
@@ -129,9 +129,9 @@ export function leaseBeat({ client, log, renewMs, ...options }: LeaseBeatOptions
       let failures = 0;
       while (!signal.aborted) {
         try {
-          held = await within(Math.min(renewMs, LONGEST_REQUEST_MS), signal, (limited) => beat(leases, options, held, limited));
+          held = await withTimeout(Math.min(renewMs, LONGEST_REQUEST_MS), signal, (limited) => beat(leases, options, held, limited));
           heartbeats.inc({ outcome: "ok" });
-          if (failures > 0) log.info({ failures }, "heartbeat is back");
+          if (failures > 0) log.info({ failures }, "heartbeat restored");
           failures = 0;
         } catch (error) {
           if (signal.aborted) return;
@@ -139,11 +139,11 @@ export function leaseBeat({ client, log, renewMs, ...options }: LeaseBeatOptions
           held = undefined;
           failures += 1;
           heartbeats.inc({ outcome: isKubeError(error) ? error.code : "Unexpected" });
-          log.warn({ error, failures }, "heartbeat failed, trying again");
+          log.warn({ error, failures }, "heartbeat failed, retrying");
         }
         // Never later than the interval: who fell silent together must also expire together.
         const wait = failures === 0 ? renewMs * (0.8 + Math.random() * 0.2) : backoffMs(failures, { minMs: renewMs / 20, maxMs: renewMs });
-        await pause(wait, signal).catch(() => {});
+        await sleep(wait, signal).catch(() => {});
       }
     },
   };
@@ -152,7 +152,7 @@ export function leaseBeat({ client, log, renewMs, ...options }: LeaseBeatOptions
 /** `held` is the Lease as last written; without it, it is read first. */
 async function beat(
   leases: ResourceClient<Lease>,
-  { holder, metadata, durationMs }: Pick<LeaseBeatOptions, "holder" | "metadata" | "durationMs">,
+  { holder, metadata, durationMs }: Pick<RenewLeaseOptions, "holder" | "metadata" | "durationMs">,
   held: Lease | undefined,
   signal: AbortSignal,
 ): Promise<Lease> {

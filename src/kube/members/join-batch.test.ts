@@ -1,37 +1,37 @@
 import { expect, test } from "vitest";
-import { Joining } from "./join-batch.ts";
+import { JoinBatch } from "./join-batch.ts";
 
 const NODES = ["a", "b", "c"];
 
 test("who starts together becomes a member together, as soon as nobody is missing", () => {
-  const joining = new Joining();
+  const joining = new JoinBatch();
   expect(joining.admit(["c"], [], NODES, 0)).toEqual({ live: [], againMs: 5_000 });
   expect(joining.admit(["b", "c"], [], NODES, 2_000)).toEqual({ live: [], againMs: 5_000 });
   expect(joining.admit(["a", "b", "c"], [], NODES, 4_000)).toEqual({ live: ["a", "b", "c"] });
 });
 
 test("who is missing for good is not waited for", () => {
-  const joining = new Joining();
+  const joining = new JoinBatch();
   joining.admit(["b"], [], NODES, 0);
   expect(joining.admit(["b"], [], NODES, 4_000)).toEqual({ live: [], againMs: 1_000 });
   expect(joining.admit(["b"], [], NODES, 5_000)).toEqual({ live: ["b"] });
 });
 
 test("those who came first do not wait for all who ever come", () => {
-  const joining = new Joining();
+  const joining = new JoinBatch();
   const many = Array.from({ length: 100 }, (_, at) => `node${String(at).padStart(2, "0")}`);
   for (let second = 0; second < 15; second++) expect(joining.admit(many.slice(0, second + 1), [], many, second * 1_000).live).toEqual([]);
   expect(joining.admit(many.slice(0, 16), [], many, 15_000)).toEqual({ live: many.slice(0, 16) });
 });
 
 test("who leaves leaves at once, and one that comes back before it was a member waits anew", () => {
-  const joining = new Joining();
+  const joining = new JoinBatch();
   expect(joining.admit(["b", "c"], ["a", "b"], NODES, 0)).toEqual({ live: ["b"], againMs: 5_000 });
   expect(joining.admit(["b"], ["b"], NODES, 3_000)).toEqual({ live: ["b"] });
   expect(joining.admit(["b", "c"], ["b"], NODES, 4_000)).toEqual({ live: ["b"], againMs: 5_000 });
 });
 
 test("where all nodes are members nobody waits, and members whose Node is gone are members still", () => {
-  expect(new Joining().admit(["a", "b", "c"], ["a", "b"], NODES, 0)).toEqual({ live: ["a", "b", "c"] });
-  expect(new Joining().admit(["a", "z"], ["z"], ["a"], 0)).toEqual({ live: ["a", "z"] });
+  expect(new JoinBatch().admit(["a", "b", "c"], ["a", "b"], NODES, 0)).toEqual({ live: ["a", "b", "c"] });
+  expect(new JoinBatch().admit(["a", "z"], ["z"], ["a"], 0)).toEqual({ live: ["a", "z"] });
 });

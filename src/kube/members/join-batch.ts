@@ -13,7 +13,7 @@ interface Joined {
  * Nodes that start together become members together: one by one, each of them could move what another has just taken. They wait until nobody is missing,
  * or nobody else came for a while. Who leaves, leaves at once.
  */
-export class Joining {
+export class JoinBatch {
   /** Since when. */
   readonly #waiting = new Map<string, number>();
 

@@ -1,6 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { begin, livingAgents, mayMark, observe, type Liveness, type Look, type Renewal, type Sight } from "./liveness.ts";
+import {
+  initialObservations,
+  liveAgents,
+  mayMarkUnknown,
+  observe,
+  type Liveness,
+  type ObservationResult,
+  type Renewal,
+  type LeaseObservations,
+} from "./liveness.ts";
 
 const duration = 30_000;
 const tick = 2_000;
@@ -40,7 +49,7 @@ interface Course {
 
 interface Moment {
   now: number;
-  look: Look;
+  look: ObservationResult;
   silent: string[];
 }
 
@@ -66,19 +75,19 @@ function watch({ reported = [], until, published, lost, stale, away, frozen, ...
   const heard = Object.values(renewals)
     .flat()
     .sort((a, b) => a - b);
-  const sight = (now: number): Sight => {
+  const observations = (now: number): LeaseObservations => {
     const known = within(stale, now)?.[0] ?? within(lost, now)?.[0] ?? within(away, now)?.[0] ?? now;
     const heardAt = heard.findLast((time) => time <= known) ?? 0;
     return { whole: !within(lost, now), listed: false, heardAt, renewals: seen(known), reported };
   };
 
   const moments: Moment[] = [];
-  let state: Liveness = begin(duration, sight(0), published, 0);
+  let state: Liveness = initialObservations(duration, observations(0), published, 0);
   for (let now = tick; now <= until; now += tick) {
     if (within(frozen, now)) continue;
-    let look = observe(state, sight(now), now);
+    let look = observe(state, observations(now), now);
     if (look.ask && !within(away, now)) {
-      const answer = observe(look.state, { ...sight(now), listed: true, heardAt: now, renewals: seen(now) }, now);
+      const answer = observe(look.state, { ...observations(now), listed: true, heardAt: now, renewals: seen(now) }, now);
       look = { ...answer, changed: [...look.changed, ...answer.changed], doubt: look.doubt ?? answer.doubt };
     }
     state = look.state;
@@ -97,8 +106,8 @@ const four = (until: number) => ({ a: fine(until), b: fine(until, 3_000), c: fin
 
 const at = (...seen: [node: string, version: number][]): Map<string, Renewal> =>
   new Map(seen.map(([node, version]) => [node, { resourceVersion: String(version), renewTime: String(version) }]));
-const clear: Sight = { whole: true, listed: false, heardAt: 0, reported: [], renewals: at() };
-const seen = (version: number, listed: boolean): Sight => ({ ...clear, listed, renewals: at(["a", version]) });
+const clear: LeaseObservations = { whole: true, listed: false, heardAt: 0, reported: [], renewals: at() };
+const seen = (version: number, listed: boolean): LeaseObservations => ({ ...clear, listed, renewals: at(["a", version]) });
 const seenAt = ({ agents }: Liveness) => agents.get("a")?.seenAt;
 
 describe("one agent", () => {
@@ -122,15 +131,15 @@ describe("one agent", () => {
 
   test("that reports without ever having a Lease is silent too, and not among the living before", () => {
     const moments = watch({ renewals: { b: fine(200_000) }, reported: ["a"], until: 60_000 });
-    expect(moments.every(({ look }) => livingAgents(look.state).join() === "b")).toBe(true);
+    expect(moments.every(({ look }) => liveAgents(look.state).join() === "b")).toBe(true);
     expect(last(moments)).toEqual(["a"]);
   });
 
   test("whose Lease is deleted stays among the living until its time is up, and is then forgotten when nothing speaks of it", () => {
-    let state = begin(duration, { ...clear, renewals: at(["a", 1]) }, undefined, 0);
+    let state = initialObservations(duration, { ...clear, renewals: at(["a", 1]) }, undefined, 0);
     const livingAt = (now: number) => {
       state = observe(state, { ...clear, heardAt: now }, now).state;
-      return livingAgents(state);
+      return liveAgents(state);
     };
     for (let now = tick; now < 42_000; now += tick) expect(livingAt(now)).toEqual(["a"]);
     expect(livingAt(42_000)).toEqual([]);
@@ -148,18 +157,18 @@ describe("a new leader", () => {
     };
     const moments = watch(course);
     expect(doubts(moments)).toEqual([]);
-    expect(moments.every(({ look }) => livingAgents(look.state).join() === "e")).toBe(true);
+    expect(moments.every(({ look }) => liveAgents(look.state).join() === "e")).toBe(true);
   });
 
   test("marks nothing before a full duration of its own observation, not even what was silent before", () => {
     const moments = watch({ renewals: { a: [0], b: fine(200_000) }, published: new Set(["b"]), until: 60_000 });
-    const marked = moments.filter(({ now, look }) => mayMark(look.state, "a", now)).map(({ now }) => now);
+    const marked = moments.filter(({ now, look }) => mayMarkUnknown(look.state, "a", now)).map(({ now }) => now);
     expect(marked[0]).toBe(30_000);
   });
 
   test("takes whoever is seen to renew for living, published or not", () => {
     const moments = watch({ renewals: { a: [0, 8_000], b: [0] }, published: new Set(["b"]), until: 10_000 });
-    expect(moments.map(({ look }) => livingAgents(look.state).join())).toEqual(["b", "b", "b", "a,b", "a,b"]);
+    expect(moments.map(({ look }) => liveAgents(look.state).join())).toEqual(["b", "b", "b", "a,b", "a,b"]);
   });
 });
 
@@ -238,7 +247,7 @@ describe("the own view", () => {
   });
 
   test("that a list has overtaken is not confused by what the watch still says", () => {
-    const begun = begin(duration, seen(9, false), undefined, 0);
+    const begun = initialObservations(duration, seen(9, false), undefined, 0);
     const listed = observe(begun, seen(10, true), 1_000).state;
     expect(seenAt(listed)).toBe(1_000);
     const old = observe(listed, seen(9, false), 2_000).state;
@@ -303,7 +312,7 @@ describe("whatever the others do", () => {
           if (within(broken.lost, now) || now - lookedAt > duration / 2) clearSince = now;
           lookedAt = now;
           const fell = silent.filter((node) => !before.includes(node));
-          const marked = nodes.filter((node) => mayMark(look.state, node, now));
+          const marked = nodes.filter((node) => mayMarkUnknown(look.state, node, now));
           if (now - clearSince < duration) hasty.push(...fell, ...marked);
           before = silent;
         }

@@ -17,7 +17,7 @@ export interface Renewal {
   parts?: string | undefined;
 }
 
-export interface Sight {
+export interface LeaseObservations {
   /** The watch on the Leases stands. */
   whole: boolean;
   /** The renewals come from the server itself, just now, and not from the watch. */
@@ -51,7 +51,7 @@ export interface Liveness {
   readonly heardAt: number;
 }
 
-export interface Look {
+export interface ObservationResult {
   state: Liveness;
   /** Agents that became silent, spoke again, appeared, were forgotten, or run other parts than before. */
   changed: string[];
@@ -69,23 +69,28 @@ const longestGap = 0.5;
 const longestQuiet = 1 / 3;
 
 /** Who was not among the living when the last leader published them stays silent until it is seen to renew. */
-export function begin(durationMs: number, sight: Sight, published: ReadonlySet<string> | undefined, now: number): Liveness {
+export function initialObservations(
+  durationMs: number,
+  observations: LeaseObservations,
+  published: ReadonlySet<string> | undefined,
+  now: number,
+): Liveness {
   const agents = new Map<string, Agent>();
-  for (const node of [...sight.renewals.keys(), ...sight.reported]) {
+  for (const node of [...observations.renewals.keys(), ...observations.reported]) {
     const believed = published === undefined || published.has(node);
     const phase: Phase = believed ? { is: "alive" } : { is: "silent", expiredAt: -Infinity };
-    agents.set(node, { renewal: sight.renewals.get(node), seenAt: now, phase });
+    agents.set(node, { renewal: observations.renewals.get(node), seenAt: now, phase });
   }
-  return { durationMs, agents, whole: sight.whole, clearSince: now, lookedAt: now, heardAt: now };
+  return { durationMs, agents, whole: observations.whole, clearSince: now, lookedAt: now, heardAt: now };
 }
 
-export function observe(before: Liveness, sight: Sight, now: number): Look {
+export function observe(before: Liveness, observations: LeaseObservations, now: number): ObservationResult {
   const { durationMs } = before;
-  const heardAt = Math.max(before.heardAt, sight.heardAt);
+  const heardAt = Math.max(before.heardAt, observations.heardAt);
   const gap = Math.max(now - before.lookedAt, heardAt - before.heardAt) > durationMs * longestGap;
-  const clearSince = sight.whole && before.whole && !gap ? before.clearSince : now;
+  const clearSince = observations.whole && before.whole && !gap ? before.clearSince : now;
 
-  const agents = merge(before.agents, sight, now);
+  const agents = merge(before.agents, observations, now);
   if (clearSince === now) forgetExpiries(agents);
   expire(agents, clearSince, durationMs, now);
   const doubt = doubtOwnView(agents, durationMs, now);
@@ -93,7 +98,7 @@ export function observe(before: Liveness, sight: Sight, now: number): Look {
   const quiet = now - heardAt > durationMs * longestQuiet && agents.values().some(({ phase }) => phase.is !== "silent");
 
   return {
-    state: { durationMs, agents, whole: sight.whole, clearSince, lookedAt: now, heardAt },
+    state: { durationMs, agents, whole: observations.whole, clearSince, lookedAt: now, heardAt },
     changed: differences(before.agents, agents),
     doubt,
     ask: doubt !== undefined || unheard || quiet,
@@ -101,7 +106,7 @@ export function observe(before: Liveness, sight: Sight, now: number): Look {
 }
 
 /** The published set: agents that have a Lease and are not silent. */
-export function livingAgents({ agents }: Liveness): string[] {
+export function liveAgents({ agents }: Liveness): string[] {
   return [...agents]
     .filter(([, { renewal, phase }]) => renewal && phase.is !== "silent")
     .map(([node]) => node)
@@ -109,11 +114,11 @@ export function livingAgents({ agents }: Liveness): string[] {
 }
 
 /** Whether what this node's agent reported may be marked now. A silence decided before the view was lost counts again only after a full clear duration. */
-export function mayMark({ agents, whole, clearSince, durationMs }: Liveness, node: string, now: number): boolean {
+export function mayMarkUnknown({ agents, whole, clearSince, durationMs }: Liveness, node: string, now: number): boolean {
   return agents.get(node)?.phase.is === "silent" && whole && now - clearSince >= durationMs;
 }
 
-function merge(before: ReadonlyMap<string, Agent>, { renewals, reported, listed }: Sight, now: number): Map<string, Agent> {
+function merge(before: ReadonlyMap<string, Agent>, { renewals, reported, listed }: LeaseObservations, now: number): Map<string, Agent> {
   const after = new Map<string, Agent>();
   const reportedNodes = new Set(reported);
   for (const [node, agent] of before) {
@@ -148,7 +153,7 @@ function expire(agents: Map<string, Agent>, clearSince: number, durationMs: numb
   }
 }
 
-function doubtOwnView(agents: Map<string, Agent>, durationMs: number, now: number): Look["doubt"] {
+function doubtOwnView(agents: Map<string, Agent>, durationMs: number, now: number): ObservationResult["doubt"] {
   const phases = [...agents.values()].map(({ phase }) => phase);
   const expired = phases.filter((phase) => phase.is !== "alive" && now - phase.expiredAt < durationMs).length;
   const of = expired + phases.filter(({ is }) => is === "alive").length;

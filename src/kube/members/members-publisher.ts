@@ -12,8 +12,8 @@ import { membersLive } from "../metrics.ts";
 import { nodeOfLease, signingKeyOf } from "./agent-lease.ts";
 import type { AgentWatch } from "./agent-watch.ts";
 import { assignIndexes } from "./indexes.ts";
-import { Joining } from "./join-batch.ts";
-import { type Members, membersName, nobody, parseMembers, printMembers } from "./members.ts";
+import { JoinBatch } from "./join-batch.ts";
+import { type Members, membersName, emptyMembers, parseMembers, printMembers } from "./members.ts";
 
 export interface MembersPublisherOptions {
   /** Fenced: only the leader publishes. */
@@ -47,7 +47,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
   /** What we wrote last, which the cache may not show yet. */
   let written: ConfigMap | undefined;
   let lastGood: Members | undefined;
-  let joining = new Joining();
+  let joining = new JoinBatch();
 
   const publishing = controller("members", {
     watches: [
@@ -90,7 +90,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       // In between, another leader may have published.
       written = undefined;
       lastGood = undefined;
-      joining = new Joining();
+      joining = new JoinBatch();
       const forget = members.subscribe((change) => {
         if (change.type === "deleted") written = undefined;
       });
@@ -133,14 +133,14 @@ function newer(cached: ConfigMap | undefined, written: ConfigMap | undefined): C
 
 /** What someone broke is repaired from memory. Without memory it is left as it is: assigning all indexes anew would renumber every node. */
 function known(stored: ConfigMap | undefined, lastGood: Members | undefined, log: Log): Members {
-  if (!stored) return lastGood ?? nobody;
+  if (!stored) return lastGood ?? emptyMembers;
   // The keys are read from the Leases anew.
   const data = { ...stored.data, keys: "{}" };
   try {
     return parseMembers({ ...stored, data });
   } catch (error) {
     if (!lastGood) throw error;
-    log.warn({ error }, "members were edited, writing them again");
+    log.warn({ error }, "members were edited, restoring them");
     return lastGood;
   }
 }

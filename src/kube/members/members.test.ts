@@ -51,7 +51,7 @@ test.each([
   ["freed", '[{"index":1,"at":"yesterday"}]', "data.freed is not a list of indexes with the times they were freed"],
 ])("%s as %s is refused, naming the field and what to do", (key, text, problem) => {
   expect(complaint(written({ [key]: text }))).toBe(
-    `ConfigMap plumbline-members: ${problem}; restore it, or delete the object so that each Node keeps the index it carries`,
+    `ConfigMap plumbline-members: ${problem}; restore it, or delete the object: Nodes keep their index`,
   );
 });
 

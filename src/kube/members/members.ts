@@ -12,7 +12,7 @@ export interface Members extends Indexes {
 
 export const membersName = "plumbline-members";
 
-export const nobody: Members = { live: [], keys: {}, indexes: {}, freed: [] };
+export const emptyMembers: Members = { live: [], keys: {}, indexes: {}, freed: [] };
 
 /** The object is not what the controller wrote. Whoever reads it keeps what it knew before. */
 export class MembersError extends Error {
@@ -21,12 +21,9 @@ export class MembersError extends Error {
   readonly field: string;
 
   constructor(field: string, problem: string, cause?: unknown) {
-    super(
-      `ConfigMap ${membersName}: data.${field} ${problem}; restore it, or delete the object so that each Node keeps the index it carries`,
-      {
-        cause,
-      },
-    );
+    super(`ConfigMap ${membersName}: data.${field} ${problem}; restore it, or delete the object: Nodes keep their index`, {
+      cause,
+    });
     this.field = field;
   }
 }

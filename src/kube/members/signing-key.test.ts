@@ -39,7 +39,7 @@ test.each<[string, () => Promise<void>]>([
   await spoil();
   const next = load().publicKey;
   expect(next).not.toBe(publicKey);
-  expect(lines.join()).toContain("the signing key cannot be used; another one is made");
+  expect(lines.join()).toContain("signing key unusable; creating another one");
   expect((await stat(path())).mode & 0o777).toBe(0o600);
   expect(load().publicKey).toBe(next);
 });
@@ -47,6 +47,6 @@ test.each<[string, () => Promise<void>]>([
 test("where the directory cannot be used there is a key all the same", async () => {
   await writeFile(join(directory, "state"), "");
   expect(isSigningKey(load().publicKey)).toBe(true);
-  expect(lines.join()).toContain("the signing key cannot be written");
+  expect(lines.join()).toContain("cannot write the signing key");
   expect(await readFile(join(directory, "state"), "utf8")).toBe("");
 });

@@ -20,7 +20,7 @@ export function loadSigningKey(directory: string, log: Log): SigningKey {
     mkdirSync(directory, { recursive: true });
     writeKey(path, privateKey);
   } catch (error) {
-    log.warn({ error, path }, "the signing key cannot be written; the next agent of this node makes another one");
+    log.warn({ error, path }, "cannot write the signing key; the next agent of this node creates another one");
   }
   return withPublicKey(privateKey);
 }
@@ -38,13 +38,12 @@ function readKey(path: string, log: Log): KeyObject | undefined {
   let file: number | undefined;
   try {
     file = openSync(path, "r");
-    if ((fstatSync(file).mode & 0o077) !== 0) throw new Error("others can read it");
+    if ((fstatSync(file).mode & 0o077) !== 0) throw new Error("readable by other users");
     const key = createPrivateKey(readFileSync(file));
-    if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
+    if (key.asymmetricKeyType !== "ed25519") throw new Error("not an Ed25519 key");
     return key;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      log.warn({ error, path }, "the signing key cannot be used; another one is made");
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.warn({ error, path }, "signing key unusable; creating another one");
     return undefined;
   } finally {
     if (file !== undefined) closeSync(file);

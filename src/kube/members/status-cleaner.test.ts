@@ -7,8 +7,8 @@ import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/error.ts";
 import { createLog } from "../log.ts";
 import { WriteBudget } from "../status/budget.ts";
-import { agentsSilent } from "../metrics.ts";
-import { janitor, type JanitorOptions, type ReportedKind, reportedNodes } from "./status-cleaner.ts";
+import { agentsNotReporting } from "../metrics.ts";
+import { statusCleaner, type StatusCleanerOptions, type ReportedKind, reportedNodes } from "./status-cleaner.ts";
 
 interface Report extends KubeObject {
   status?: { known: boolean };
@@ -51,7 +51,7 @@ class Cluster {
     unknown: ({ status }) => (status?.known ? { known: false } : undefined),
   };
 
-  options(): JanitorOptions {
+  options(): StatusCleanerOptions {
     return {
       client: this.#client(),
       namespace: "system",
@@ -142,11 +142,11 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-function start(options: Partial<JanitorOptions> = {}): void {
-  running = janitor({ ...cluster.options(), ...options }).run(stopping.signal);
+function start(options: Partial<StatusCleanerOptions> = {}): void {
+  running = statusCleaner({ ...cluster.options(), ...options }).run(stopping.signal);
 }
 
-const silentAgents = async () => (await agentsSilent.get()).values[0]?.value;
+const silentAgents = async () => (await agentsNotReporting.get()).values[0]?.value;
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
 
 test("the silent are counted until they speak again or are gone, and by the leader alone", async () => {

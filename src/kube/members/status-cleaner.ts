@@ -7,12 +7,12 @@ import { isKubeError } from "../client/error.ts";
 import { controller, type Result, type Runnable } from "../controller/controller.ts";
 import { changesOf, type Source } from "../controller/source.ts";
 import type { Log } from "../log.ts";
-import { agentsSilent, janitorMarks } from "../metrics.ts";
+import { agentsNotReporting, statusCleanerMarks } from "../metrics.ts";
 import type { WriteBudget } from "../status/budget.ts";
-import { writeInTurn } from "../status/write-in-turn.ts";
+import { writeWithBudget } from "../status/write-in-turn.ts";
 import { agentLeaseName, type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
 import type { AgentPods } from "./agent-pods.ts";
-import type { AgentWatch, Silence } from "./agent-watch.ts";
+import type { AgentWatch, MissedHeartbeats } from "./agent-watch.ts";
 import type { PartOff } from "./unknown-conditions.ts";
 
 /** A kind that agents report in, one or more objects per node. */
@@ -24,10 +24,10 @@ export interface ReportedKind<T extends KubeObject = KubeObject> {
   /** What of the agent writes it. */
   part: AgentPart;
   /** What to change in its status so that it no longer claims to know; undefined when it already says so. */
-  unknown(object: T, cause: Silence | PartOff, now: Date): object | undefined;
+  unknown(object: T, cause: MissedHeartbeats | PartOff, now: Date): object | undefined;
 }
 
-export interface JanitorOptions {
+export interface StatusCleanerOptions {
   /** Fenced: only the leader cleans up. */
   client: KubeClient;
   namespace: string;
@@ -51,7 +51,7 @@ export function* reportedNodes(kinds: readonly ReportedKind[]): Iterable<string>
  * with a part that it runs without now is marked at once and deleted after a full duration. The agent itself repairs the mark when it comes back: its status
  * writer sees a foreign edit.
  */
-export function janitor(options: JanitorOptions): Runnable {
+export function statusCleaner(options: StatusCleanerOptions): Runnable {
   const { agents, kinds, nodes, pods, log } = options;
   const marks = new Marks(agents.durationMs);
   const silent = new Set<string>();
@@ -59,7 +59,7 @@ export function janitor(options: JanitorOptions): Runnable {
   const count = (node: string, isSilent: boolean) => {
     if (isSilent) silent.add(node);
     else silent.delete(node);
-    agentsSilent.set(silent.size);
+    agentsNotReporting.set(silent.size);
   };
 
   const cleaning = controller("janitor", {
@@ -92,13 +92,13 @@ export function janitor(options: JanitorOptions): Runnable {
       partsOff.clear();
       // Whoever leads next counts.
       silent.clear();
-      agentsSilent.set(0);
+      agentsNotReporting.set(0);
     },
   };
 }
 
 /** A cache may miss a Node for a moment, and deletion cannot be taken back: the server has the last word. */
-async function isGone({ client, nodes, pods, agents }: JanitorOptions, node: string, signal: AbortSignal): Promise<boolean> {
+async function isGone({ client, nodes, pods, agents }: StatusCleanerOptions, node: string, signal: AbortSignal): Promise<boolean> {
   if (!nodes.get(node)) {
     try {
       await client.resource(Node).get(node, { signal });
@@ -113,7 +113,7 @@ async function isGone({ client, nodes, pods, agents }: JanitorOptions, node: str
 
 /** What parts reported that the agent of this node, which is alive, runs without. */
 async function cleanPartsOff(
-  options: JanitorOptions,
+  options: StatusCleanerOptions,
   marks: Marks,
   partsOff: PartsOff,
   node: string,
@@ -161,7 +161,7 @@ class PartsOff {
   }
 }
 
-async function removeReports(options: JanitorOptions, node: string, log: Log, signal: AbortSignal): Promise<void> {
+async function removeReports(options: StatusCleanerOptions, node: string, log: Log, signal: AbortSignal): Promise<void> {
   const { client, namespace, kinds, leases } = options;
   for (const reported of kinds) {
     for (const object of reportsOf(reported, node)) await remove(client, reported.kind, object, log, signal);
@@ -176,8 +176,8 @@ async function remove(client: KubeClient, kind: Kind, object: KubeObject, log: L
   if (uid === undefined || resourceVersion === undefined) return;
   try {
     await client.resource(kind).delete(object.metadata, { uid, resourceVersion, signal });
-    janitorMarks.inc({ kind: kind.kind, action: "deleted" });
-    log.info({ kind: kind.kind, key: keyOf(object) }, "report of an agent, or of a part of it, that is gone deleted");
+    statusCleanerMarks.inc({ kind: kind.kind, action: "deleted" });
+    log.info({ kind: kind.kind, key: keyOf(object) }, "deleted the report of a removed agent or component");
   } catch (error) {
     if (!isKubeError(error, "NotFound")) throw error;
   }
@@ -185,10 +185,10 @@ async function remove(client: KubeClient, kind: Kind, object: KubeObject, log: L
 
 /** Returns in how many milliseconds to look again, Infinity when only news can change anything. */
 async function markReports(
-  options: JanitorOptions,
+  options: StatusCleanerOptions,
   kinds: readonly ReportedKind[],
   marks: Marks,
-  cause: Silence | PartOff,
+  cause: MissedHeartbeats | PartOff,
   log: Log,
   signal: AbortSignal,
 ): Promise<number> {
@@ -201,7 +201,7 @@ async function markReports(
       if (waitMs > 0) againMs = Math.min(againMs, waitMs);
       else if (await mark(options, cause, reported.kind, object, status, signal)) {
         marks.made(cause.node, reported.kind, object);
-        log.info({ kind: reported.kind.kind, key: keyOf(object), ...cause }, "report that nobody renews marked Unknown");
+        log.info({ kind: reported.kind.kind, key: keyOf(object), ...cause }, "agent not reporting, report marked Unknown");
       }
     }
   }
@@ -209,20 +209,20 @@ async function markReports(
 }
 
 async function mark(
-  { client, budget, agents }: JanitorOptions,
-  cause: Silence | PartOff,
+  { client, budget, agents }: StatusCleanerOptions,
+  cause: MissedHeartbeats | PartOff,
   kind: Kind,
   object: KubeObject,
   status: object,
   signal: AbortSignal,
 ): Promise<boolean> {
-  return writeInTurn(budget, "transition", signal, async () => {
+  return writeWithBudget(budget, "transition", signal, async () => {
     const { resourceVersion } = object.metadata;
     // Meanwhile the agent, or its part, may have come back.
     const holds = "part" in cause ? agents.lacks(cause.node, cause.part) : agents.silence(cause.node) !== undefined;
     if (resourceVersion === undefined || !holds) return false;
     await client.resource(kind).patchStatus(object.metadata, { status }, { resourceVersion, signal });
-    janitorMarks.inc({ kind: kind.kind, action: "unknown" });
+    statusCleanerMarks.inc({ kind: kind.kind, action: "unknown" });
     return true;
   });
 }
@@ -255,7 +255,7 @@ function markKey(kind: Kind, object: KubeObject): string {
   return `${kind.kind} ${keyOf(object)}`;
 }
 
-function deletionsOf(nodes: JanitorOptions["nodes"]): Source {
+function deletionsOf(nodes: StatusCleanerOptions["nodes"]): Source {
   return {
     subscribe: (enqueue) =>
       nodes.subscribe((change) => {

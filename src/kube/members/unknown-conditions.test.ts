@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Condition } from "../../api/kind.ts";
-import { silentConditions } from "./unknown-conditions.ts";
+import { notReportingConditions } from "./unknown-conditions.ts";
 
 const silence = { node: "worker-1", since: new Date("2026-11-15T10:30:00.123Z") };
 const now = new Date("2026-11-15T10:31:00.456Z");
@@ -9,17 +9,17 @@ const held: Condition = { type: "Ready", status: "True", reason: "Fine", message
 test("what is held and what is always said becomes Unknown, with whose agent is silent since when", () => {
   const unknown = {
     status: "Unknown",
-    reason: "AgentSilent",
-    message: "The agent on node worker-1 has been silent since 2026-11-15T10:30:00Z; what else stands here is what it last reported",
+    reason: "AgentNotReporting",
+    message: "Agent on node worker-1 has not reported since 2026-11-15T10:30:00Z; the rest of this status is its last report",
     lastTransitionTime: "2026-11-15T10:31:00Z",
   };
-  expect(silentConditions([held], ["Reported"], silence, now)).toEqual([
+  expect(notReportingConditions([held], ["Reported"], silence, now)).toEqual([
     { type: "Ready", ...unknown },
     { type: "Reported", ...unknown },
   ]);
 });
 
 test("a report that is marked is not marked again, whenever that was", () => {
-  const once = silentConditions(undefined, ["Reported"], silence, now);
-  expect(silentConditions(once, ["Reported"], { ...silence, since: now }, now)).toBeUndefined();
+  const once = notReportingConditions(undefined, ["Reported"], silence, now);
+  expect(notReportingConditions(once, ["Reported"], { ...silence, since: now }, now)).toBeUndefined();
 });

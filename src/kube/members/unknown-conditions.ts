@@ -2,7 +2,7 @@ import type { Condition } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
 import { type ConditionReport, withTransitionTimes } from "../status/conditions.ts";
 import type { AgentPart } from "./agent-lease.ts";
-import type { Silence } from "./agent-watch.ts";
+import type { MissedHeartbeats } from "./agent-watch.ts";
 
 /** An agent that runs without the part that reported. */
 export interface PartOff {
@@ -14,10 +14,10 @@ export interface PartOff {
  * The conditions of a report whose agent has fallen silent, or runs without the part that wrote it: none claims to be true or false any more. `always` are
  * those that the agent would have come to say. undefined where all of them are marked already.
  */
-export function silentConditions(
+export function notReportingConditions(
   known: readonly Condition[] | undefined,
   always: readonly string[],
-  cause: Silence | PartOff,
+  cause: MissedHeartbeats | PartOff,
   now: Date,
 ): Condition[] | undefined {
   return unknownConditions(known, always, wordsOf(cause), now);
@@ -39,14 +39,14 @@ export function unknownConditions(
   return withTransitionTimes(reports, held, metaTime(now));
 }
 
-function wordsOf(cause: Silence | PartOff): { reason: string; message: string } {
+function wordsOf(cause: MissedHeartbeats | PartOff): { reason: string; message: string } {
   if ("part" in cause) {
-    const message = `The agent on node ${cause.node} runs without its part ${cause.part}; what else stands here is what that last reported`;
+    const message = `Agent on node ${cause.node} runs without component ${cause.part}; the rest of this status is its last report`;
     return { reason: "PartSwitchedOff", message };
   }
   const since = metaTime(cause.since);
   return {
-    reason: "AgentSilent",
-    message: `The agent on node ${cause.node} has been silent since ${since}; what else stands here is what it last reported`,
+    reason: "AgentNotReporting",
+    message: `Agent on node ${cause.node} has not reported since ${since}; the rest of this status is its last report`,
   };
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { WriteBudget, type Leave, type WriteClass } from "./budget.ts";
+import { WriteBudget, type WritePermit, type WriteClass } from "./budget.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -100,7 +100,7 @@ test("a refresh does not go while a claim waits, whoever has the turn", async ()
 
 test("leave that was not used is given to the next", async () => {
   const budget = new WriteBudget();
-  const leaves: Leave[] = [];
+  const leaves: WritePermit[] = [];
   for (let n = 0; n < 8; n++) leaves.push(await budget.admit("refresh", forever));
   for (const leave of leaves) leave.unused();
   const { sent, write } = writer(budget);

@@ -21,7 +21,7 @@ const LIMITS: Limits = {
 };
 
 /** Leave to send one write now. One of the two must be called, once. */
-export interface Leave {
+export interface WritePermit {
   /** The write has been answered, however. */
   done(): void;
   /** There was nothing to write after all. */
@@ -49,11 +49,11 @@ export class WriteBudget {
   }
 
   /** Rejects with the signal's reason when that comes first. */
-  async admit(writeClass: WriteClass, signal: AbortSignal): Promise<Leave> {
+  async admit(writeClass: WriteClass, signal: AbortSignal): Promise<WritePermit> {
     signal.throwIfAborted();
     const waiting = this.#waiting[writeClass];
     return new Promise((resolve, reject) => {
-      const turn = (leave: Leave) => {
+      const turn = (leave: WritePermit) => {
         signal.removeEventListener("abort", giveUp);
         resolve(leave);
       };
@@ -94,7 +94,7 @@ export class WriteBudget {
     return true;
   }
 
-  #leave(bucket: Bucket): Leave {
+  #leave(bucket: Bucket): WritePermit {
     return {
       done: () => {
         bucket.answered();
@@ -112,7 +112,7 @@ export class WriteBudget {
 const WHOLE = 1 - 1e-9;
 
 /** Those who wait for their turn. */
-type Waiting = Set<(leave: Leave) => void>;
+type Waiting = Set<(leave: WritePermit) => void>;
 
 /** A token bucket that also counts what is on its way. */
 class Bucket {

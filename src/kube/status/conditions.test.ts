@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Condition } from "../../api/kind.ts";
-import { flipped, setCondition, withTransitionTimes, type ConditionReport } from "./conditions.ts";
+import { conditionsChanged, setCondition, withTransitionTimes, type ConditionReport } from "./conditions.ts";
 
 const report = (type: string, status: Condition["status"], reason = "Because"): ConditionReport => ({ type, status, reason, message: "" });
-const held = (type: string, status: Condition["status"], lastTransitionTime: string): Condition => ({
+const stored = (type: string, status: Condition["status"], lastTransitionTime: string): Condition => ({
   ...report(type, status),
   lastTransitionTime,
 });
@@ -12,14 +12,14 @@ const yesterday = "2026-11-14T08:00:00Z";
 const now = "2026-11-15T08:00:00Z";
 
 test("a condition keeps its transition time while its status value stays, whatever the reason becomes", () => {
-  const [ready] = withTransitionTimes([report("Ready", "True", "StillGood")], [held("Ready", "True", yesterday)], now);
+  const [ready] = withTransitionTimes([report("Ready", "True", "StillGood")], [stored("Ready", "True", yesterday)], now);
   expect(ready).toEqual({ type: "Ready", status: "True", reason: "StillGood", message: "", lastTransitionTime: yesterday });
 });
 
 test("a condition that flips, a new one, and one held without a time get the time of now", () => {
   const conditions = withTransitionTimes(
     [report("Ready", "False"), report("Degraded", "True"), report("Odd", "True")],
-    [held("Ready", "True", yesterday), held("Gone", "True", yesterday), held("Odd", "True", "")],
+    [stored("Ready", "True", yesterday), stored("Gone", "True", yesterday), stored("Odd", "True", "")],
     now,
   );
   expect(conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
@@ -30,14 +30,14 @@ test("a condition that flips, a new one, and one held without a time get the tim
 });
 
 test("a time that a report brings along is not believed", () => {
-  const [ready] = withTransitionTimes([held("Ready", "True", now)], [held("Ready", "True", yesterday)], now);
+  const [ready] = withTransitionTimes([stored("Ready", "True", now)], [stored("Ready", "True", yesterday)], now);
   expect(ready?.lastTransitionTime).toBe(yesterday);
 });
 
 test("setting a condition leaves those of others alone and in their place", () => {
-  const theirs = held("Theirs", "Unknown", yesterday);
-  const ours = held("Ours", "True", yesterday);
-  const last = held("Last", "True", yesterday);
+  const theirs = stored("Theirs", "Unknown", yesterday);
+  const ours = stored("Ours", "True", yesterday);
+  const last = stored("Last", "True", yesterday);
   expect(setCondition([theirs, ours, last], report("Ours", "False"))).toEqual([theirs, report("Ours", "False"), last]);
   expect(setCondition([theirs], report("Ours", "False"))).toEqual([theirs, report("Ours", "False")]);
 });
@@ -50,5 +50,5 @@ test.each<[string, ConditionReport[], ConditionReport[], boolean]>([
   ["a condition that is gone", [report("A", "True"), report("B", "True")], [report("A", "True")], true],
   ["one condition for another", [report("A", "True")], [report("B", "True")], true],
 ])("%s: %#", (_title, before, after, expected) => {
-  expect(flipped(before, after)).toBe(expected);
+  expect(conditionsChanged(before, after)).toBe(expected);
 });

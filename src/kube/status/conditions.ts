@@ -10,8 +10,8 @@ export function setCondition<C extends ConditionReport>(conditions: readonly C[]
 }
 
 /** Each report with the time of its last flip: the held one while the status value stays, otherwise now. */
-export function withTransitionTimes(reports: readonly ConditionReport[], held: readonly Condition[], now: string): Condition[] {
-  const before = new Map(held.map((condition) => [condition.type, condition]));
+export function withTransitionTimes(reports: readonly ConditionReport[], stored: readonly Condition[], now: string): Condition[] {
+  const before = new Map(stored.map((condition) => [condition.type, condition]));
   return reports.map((report) => {
     const { status, lastTransitionTime } = before.get(report.type) ?? {};
     return { ...report, lastTransitionTime: status === report.status && lastTransitionTime ? lastTransitionTime : now };
@@ -19,7 +19,7 @@ export function withTransitionTimes(reports: readonly ConditionReport[], held: r
 }
 
 /** Whether a condition came, went or changed its status value. Reason and message may change without that. */
-export function flipped(held: readonly ConditionReport[], next: readonly ConditionReport[]): boolean {
-  const before = new Map(held.map(({ type, status }) => [type, status]));
+export function conditionsChanged(stored: readonly ConditionReport[], next: readonly ConditionReport[]): boolean {
+  const before = new Map(stored.map(({ type, status }) => [type, status]));
   return before.size !== next.length || next.some(({ type, status }) => before.get(type) !== status);
 }

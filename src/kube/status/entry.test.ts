@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
-import { Entry } from "./entry.ts";
+import { StatusEntry } from "./entry.ts";
 
 const at = (resourceVersion: string): KubeObject => ({ metadata: { name: "n1", resourceVersion } });
 const deletedAt = (resourceVersion: string) => ({ type: "deleted", object: at(resourceVersion) }) as const;
 
-function entry(): Entry<KubeObject> {
-  const entry = new Entry<KubeObject>("n1", () => false);
+function entry(): StatusEntry<KubeObject> {
+  const entry = new StatusEntry<KubeObject>("n1", () => false);
   entry.picture = { status: {} as never };
   return entry;
 }

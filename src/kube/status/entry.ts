@@ -3,8 +3,8 @@ import { backoffMs } from "../../util/backoff.ts";
 import type { Change } from "../cache/cache.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
 import type { WriteClass } from "./budget.ts";
-import type { Picture, StatusOf, Step } from "./plan.ts";
-import type { Waker } from "./retry-policy.ts";
+import type { DesiredStatus, StatusOf, StatusRequest } from "./plan.ts";
+import type { WakeReason } from "./retry-policy.ts";
 
 /** Whoever keeps undoing what we write is answered ever more slowly, until there has been peace for a minute. */
 const REPAIR = { minMs: 100, maxMs: 30_000 };
@@ -14,9 +14,9 @@ const PEACE_MS = 60_000;
 const DAMPED = { burst: 5, everyMs: 10_000 };
 
 /** One object that is reported: what it should say, what the cluster is known to hold, and where its writing stands. */
-export class Entry<T extends KubeObject> {
+export class StatusEntry<T extends KubeObject> {
   readonly key: string;
-  picture: Picture<T> | undefined;
+  picture: DesiredStatus<T> | undefined;
   /** Set while the object is to be deleted: whether it is still ours. */
   mine: ((object: T) => boolean) | undefined;
 
@@ -43,9 +43,9 @@ export class Entry<T extends KubeObject> {
   #repairedAt = -Infinity;
   #nextRepairAt = -Infinity;
   #dampedRoom = { writes: DAMPED.burst, at: 0 };
-  #pause: { waker: Waker; wake: () => void } | undefined;
+  #pause: { waker: WakeReason; wake: () => void } | undefined;
   /** What happened since the driver set out: a pause that it would have ended is over before it begins. */
-  readonly #happened = new Set<Waker>();
+  readonly #happened = new Set<WakeReason>();
 
   constructor(key: string, same: (sent: StatusOf<T>, next: StatusOf<T>) => boolean) {
     this.key = key;
@@ -100,7 +100,7 @@ export class Entry<T extends KubeObject> {
   }
 
   /** Milliseconds to wait before this step, because it repairs what was repaired a moment ago, or has gone to and fro too often. */
-  patience(step: Step<T>): number {
+  patience(step: StatusRequest<T>): number {
     const repair = this.#isRepair(step) ? this.#nextRepairAt - performance.now() : 0;
     return Math.max(repair, isDamped(step) ? Math.ceil((1 - this.#room()) * DAMPED.everyMs) : 0);
   }
@@ -112,7 +112,7 @@ export class Entry<T extends KubeObject> {
   }
 
   /** Takes note of a step that succeeded. Returns how often in a row the same had to be repaired. */
-  succeed(step: Step<T>): number {
+  succeed(step: StatusRequest<T>): number {
     if (this.#isRepair(step)) {
       const now = performance.now();
       this.#repairs = now - this.#repairedAt > PEACE_MS ? 1 : this.#repairs + 1;
@@ -126,7 +126,7 @@ export class Entry<T extends KubeObject> {
     return this.#repairs;
   }
 
-  #isRepair(step: Step<T>): boolean {
+  #isRepair(step: StatusRequest<T>): boolean {
     if (step.do === "patch") return true;
     if (this.#sent === undefined || step.do === "delete") return false;
     return step.do === "create" || (step.news !== "first" && this.#same(this.#sent, step.next));
@@ -138,7 +138,7 @@ export class Entry<T extends KubeObject> {
     this.#happened.clear();
   }
 
-  async pause(ms: number, waker: Waker): Promise<void> {
+  async pause(ms: number, waker: WakeReason): Promise<void> {
     if (ms <= 0 || this.#happened.delete(waker)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
@@ -148,13 +148,13 @@ export class Entry<T extends KubeObject> {
     this.#pause = undefined;
   }
 
-  wake(waker: Waker | "end"): void {
+  wake(waker: WakeReason | "end"): void {
     if (waker === "end" || this.#pause?.waker === waker) this.#pause?.wake();
     else this.#happened.add(waker);
   }
 }
 
-export function isDamped<T extends KubeObject>(step: Step<T>): boolean {
+export function isDamped<T extends KubeObject>(step: StatusRequest<T>): boolean {
   return step.do === "patch-status" && step.damped;
 }
 

@@ -1,7 +1,7 @@
 /** An API server stores no object of more than 1.5 MB, and beside every entry of a set it stores who wrote it: what a status lists has to fit. */
 
 /** As many as there is room for in bytes, in their order; where there is not enough, those that matter before the others. */
-export function fitting<T>(entries: readonly T[], room: number, matters: (entry: T) => boolean = () => true): T[] {
+export function truncateList<T>(entries: readonly T[], room: number, matters: (entry: T) => boolean = () => true): T[] {
   let left = room;
   const fits = new Set<T>();
   for (const entry of [...entries.filter(matters), ...entries.filter((entry) => !matters(entry))]) {
@@ -13,7 +13,7 @@ export function fitting<T>(entries: readonly T[], room: number, matters: (entry:
 }
 
 /** As long as the schema allows, which counts characters and not UTF-16 units. */
-export function cut(text: string, longest: number): string {
+export function truncate(text: string, longest: number): string {
   if (text.length <= longest) return text;
   // No character is longer than two units.
   const characters = Array.from(text.slice(0, 2 * longest + 2));
@@ -21,6 +21,6 @@ export function cut(text: string, longest: number): string {
 }
 
 /** In one line, and no longer than that. */
-export function cutLine(text: string, longest: number): string {
-  return cut(text.replace(/\s*[\p{Cc}]+\s*/gu, " ").trim(), longest);
+export function truncateLine(text: string, longest: number): string {
+  return truncate(text.replace(/\s*[\p{Cc}]+\s*/gu, " ").trim(), longest);
 }

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { applied } from "../testing/api-model.ts";
-import { mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
+import { mergePatch, withoutNulls, type PatchableObject } from "./merge-patch.ts";
 
 test("only what changed is in the patch, what is gone is null, lists are replaced as one", () => {
-  const held = { a: 1, gone: { x: 1 }, list: [1, 2], inner: { keep: true, drop: 1, deep: { n: 1 } } };
+  const stored = { a: 1, gone: { x: 1 }, list: [1, 2], inner: { keep: true, drop: 1, deep: { n: 1 } } };
   const next = { a: 1, list: [1, 3], inner: { keep: true, deep: { n: 2 } }, fresh: { y: [] } };
-  expect(mergePatch(held, next)).toEqual({ gone: null, list: [1, 3], inner: { drop: null, deep: { n: 2 } }, fresh: { y: [] } });
+  expect(mergePatch(stored, next)).toEqual({ gone: null, list: [1, 3], inner: { drop: null, deep: { n: 2 } }, fresh: { y: [] } });
 });
 
 test("equal objects need no patch", () => {
@@ -23,13 +23,13 @@ test("an object takes the place of a scalar or list, and the other way round", (
 });
 
 test("a picture loses undefined and null, at any depth, and is a copy", () => {
-  const picture = { a: undefined, b: null, list: [{ c: null, d: 0 }, ""], inner: { e: undefined } };
-  const copy = withoutNulls(picture);
+  const desired = { a: undefined, b: null, list: [{ c: null, d: 0 }, ""], inner: { e: undefined } };
+  const copy = withoutNulls(desired);
   expect(copy).toStrictEqual({ list: [{ d: 0 }, ""], inner: {} });
-  expect(copy.list).not.toBe(picture.list);
+  expect(copy.list).not.toBe(desired.list);
 });
 
-const { tree } = fc.letrec<{ tree: JsonObject; value: unknown }>((tie) => ({
+const { tree } = fc.letrec<{ tree: PatchableObject; value: unknown }>((tie) => ({
   tree: fc.dictionary(fc.constantFrom("a", "b", "c", "d"), tie("value"), { maxKeys: 4 }),
   value: fc.oneof(
     { maxDepth: 4 },
@@ -41,8 +41,8 @@ const { tree } = fc.letrec<{ tree: JsonObject; value: unknown }>((tie) => ({
 
 test("the patch makes any status into any other", () => {
   fc.assert(
-    fc.property(tree, tree, (held, next) => {
-      expect(applied(held, mergePatch(held, next))).toEqual(next);
+    fc.property(tree, tree, (stored, next) => {
+      expect(applied(stored, mergePatch(stored, next))).toEqual(next);
       expect(Object.keys(mergePatch(next, next))).toEqual([]);
     }),
     { seed: 3, numRuns: 500 },

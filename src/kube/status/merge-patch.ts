@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../api/admission/value.ts";
 
-export type JsonObject = { readonly [field: string]: unknown };
+export type PatchableObject = { readonly [field: string]: unknown };
 
 /** RFC 7396: what makes `held` into `next`. Removed fields are null, lists are replaced as one, equal fields are left out. */
-export function mergePatch(held: JsonObject, next: JsonObject): JsonObject {
+export function mergePatch(stored: PatchableObject, next: PatchableObject): PatchableObject {
   const patch: Record<string, unknown> = {};
-  for (const field of Object.keys(held)) {
-    if (held[field] !== null && next[field] === undefined) patch[field] = null;
+  for (const field of Object.keys(stored)) {
+    if (stored[field] !== null && next[field] === undefined) patch[field] = null;
   }
   for (const [field, value] of Object.entries(next)) {
-    const before = held[field];
+    const before = stored[field];
     if (isDeepStrictEqual(before, value)) continue;
     patch[field] = isObject(before) && isObject(value) ? mergePatch(before, value) : value;
   }

@@ -2,9 +2,9 @@ import { applyDefaults } from "../../api/admission/defaulting.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import { parseKey, type Condition, type Kind, type KubeObject, type ObjectMeta, type OwnerReference } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
-import type { Manifest } from "../client/resource-client.ts";
-import { flipped, withTransitionTimes, type ConditionReport } from "./conditions.ts";
-import { mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
+import type { ObjectManifest } from "../client/resource-client.ts";
+import { conditionsChanged, withTransitionTimes, type ConditionReport } from "./conditions.ts";
+import { mergePatch, withoutNulls, type PatchableObject } from "./merge-patch.ts";
 import { sameStatus } from "./same-status.ts";
 
 export type StatusOf<T> = T extends { status?: infer S } ? Exclude<S, undefined> : never;
@@ -13,9 +13,9 @@ export type StatusOf<T> = T extends { status?: infer S } ? Exclude<S, undefined>
 type StatusReport<S> = { [K in keyof S]: K extends "conditions" ? readonly ConditionReport[] : S[K] };
 
 /** What the cluster should hold of one object. */
-export interface Picture<T extends KubeObject> {
+export interface DesiredStatus<T extends KubeObject> {
   /** The whole status; or, where others write into the same status, what becomes of the one that is held. */
-  status: StatusReport<StatusOf<T>> | ((held: StatusOf<T> | undefined) => StatusReport<StatusOf<T>>);
+  status: StatusReport<StatusOf<T>> | ((stored: StatusOf<T> | undefined) => StatusReport<StatusOf<T>>);
   /** Given for objects that are ours: a missing one is created, and these labels, annotations and owners are kept. */
   create?: Creation;
   /** Given where the picture is of this very object, and of no later one with the same name. */
@@ -31,97 +31,97 @@ export interface Creation {
 export interface StatusRules<T extends KubeObject> {
   kind: Kind<T>;
   /** Whether the change is news that goes before refreshes. By default: a condition came, went or flipped. */
-  transition?: (held: StatusOf<T>, next: StatusOf<T>) => boolean;
+  transition?: (stored: StatusOf<T>, next: StatusOf<T>) => boolean;
   /** Adds the times that tell when something changed. Must give back the held ones while it did not. */
-  stamp?: (next: StatusOf<T>, held: StatusOf<T> | undefined, now: string) => StatusOf<T>;
+  stamp?: (next: StatusOf<T>, stored: StatusOf<T> | undefined, now: string) => StatusOf<T>;
   /** Whether only that changes which may go to and fro for hours: then it is written a few times at once, and every ten seconds from then on. */
-  damps?: (held: StatusOf<T>, next: StatusOf<T>) => boolean;
+  damps?: (stored: StatusOf<T>, next: StatusOf<T>) => boolean;
   /** The pictures tell themselves when their conditions flipped. By default that is when the cluster hears of it. */
   knowsFlips?: boolean;
   /** Whether the object is left as it is, because somebody else says what is true of it. */
-  yields?: (held: T, picture: Picture<T>) => boolean;
+  yields?: (stored: T, desired: DesiredStatus<T>) => boolean;
 }
 
 type News = "first" | "transition" | "refresh";
 
-export type Step<T extends KubeObject> =
-  | { do: "create"; news: "first"; object: Manifest<T> }
+export type StatusRequest<T extends KubeObject> =
+  | { do: "create"; news: "first"; object: ObjectManifest<T> }
   | { do: "patch"; news: "refresh"; patch: { metadata: Partial<ObjectMeta> }; resourceVersion: string }
-  | { do: "patch-status"; news: News; patch: { status: JsonObject }; resourceVersion: string; next: StatusOf<T>; damped: boolean }
+  | { do: "patch-status"; news: News; patch: { status: PatchableObject }; resourceVersion: string; next: StatusOf<T>; damped: boolean }
   | { do: "delete"; news: "transition"; uid: string; resourceVersion: string };
 
 /** The next request that brings the cluster closer to the picture, or undefined when it already shows it or the object is not there yet. */
 export function plan<T extends KubeObject>(
   key: string,
-  picture: Picture<T>,
-  held: T | undefined,
+  desired: DesiredStatus<T>,
+  stored: T | undefined,
   rules: StatusRules<T>,
   date: Date,
-): Step<T> | undefined {
-  if (!held) return picture.create && { do: "create", news: "first", object: newObject(key, picture.create) };
-  if (picture.uid !== undefined && picture.uid !== held.metadata.uid) return undefined;
-  if (rules.yields?.(held, picture)) return undefined;
-  const resourceVersion = held.metadata.resourceVersion ?? "";
-  const metadata = picture.create?.metadata && metadataPatch(held.metadata, picture.create.metadata);
-  if (metadata && !held.metadata.deletionTimestamp) return { do: "patch", news: "refresh", patch: { metadata }, resourceVersion };
+): StatusRequest<T> | undefined {
+  if (!stored) return desired.create && { do: "create", news: "first", object: newObject(key, desired.create) };
+  if (desired.uid !== undefined && desired.uid !== stored.metadata.uid) return undefined;
+  if (rules.yields?.(stored, desired)) return undefined;
+  const resourceVersion = stored.metadata.resourceVersion ?? "";
+  const metadata = desired.create?.metadata && metadataPatch(stored.metadata, desired.create.metadata);
+  if (metadata && !stored.metadata.deletionTimestamp) return { do: "patch", news: "refresh", patch: { metadata }, resourceVersion };
 
-  const before = statusOf(held);
-  const next = nextStatus(picture, before, rules, metaTime(date));
+  const before = statusOf(stored);
+  const next = nextStatus(desired, before, rules, metaTime(date));
   if (sameOfKind(rules.kind)(before, next)) return undefined;
-  const patch = { status: mergePatch(before ?? {}, next as JsonObject) };
+  const patch = { status: mergePatch(before ?? {}, next as PatchableObject) };
   const damped = before !== undefined && rules.damps?.(before, next) === true;
   return { do: "patch-status", news: newsOf(before, next, rules), patch, resourceVersion, next, damped };
 }
 
 /** The request that takes the object away, unless it is gone, going or somebody else's by now. */
-export function planDeletion<T extends KubeObject>(held: T | undefined, mine: (object: T) => boolean): Step<T> | undefined {
-  if (!held || held.metadata.deletionTimestamp || !mine(held)) return undefined;
-  const { uid = "", resourceVersion = "" } = held.metadata;
+export function planDeletion<T extends KubeObject>(stored: T | undefined, mine: (object: T) => boolean): StatusRequest<T> | undefined {
+  if (!stored || stored.metadata.deletionTimestamp || !mine(stored)) return undefined;
+  const { uid = "", resourceVersion = "" } = stored.metadata;
   return { do: "delete", news: "transition", uid, resourceVersion };
 }
 
 /** Whether two statuses of the kind say the same. */
-export function sameOfKind<T extends KubeObject>(kind: Kind<T>): (held: StatusOf<T> | undefined, next: StatusOf<T>) => boolean {
+export function sameOfKind<T extends KubeObject>(kind: Kind<T>): (stored: StatusOf<T> | undefined, next: StatusOf<T>) => boolean {
   const schema = isCustom(kind) ? kind.schema.properties.status : undefined;
-  return (held, next) => sameStatus(held ?? {}, next, schema);
+  return (stored, next) => sameStatus(stored ?? {}, next, schema);
 }
 
 /** Whether the object still has the labels and annotations that we gave it. */
-export function carries(held: ObjectMeta, given: NonNullable<Creation["metadata"]>): boolean {
-  return changedEntries(held.labels, given.labels).length === 0 && changedEntries(held.annotations, given.annotations).length === 0;
+export function hasMetadata(stored: ObjectMeta, given: NonNullable<Creation["metadata"]>): boolean {
+  return changedEntries(stored.labels, given.labels).length === 0 && changedEntries(stored.annotations, given.annotations).length === 0;
 }
 
-function newObject<T extends KubeObject>(key: string, { metadata, spec }: Creation): Manifest<T> {
-  return { metadata: { ...parseKey(key), ...metadata }, ...(spec && { spec }) } as Manifest<T>;
+function newObject<T extends KubeObject>(key: string, { metadata, spec }: Creation): ObjectManifest<T> {
+  return { metadata: { ...parseKey(key), ...metadata }, ...(spec && { spec }) } as ObjectManifest<T>;
 }
 
 function nextStatus<T extends KubeObject>(
-  { status }: Picture<T>,
-  held: StatusOf<T> | undefined,
+  { status }: DesiredStatus<T>,
+  stored: StatusOf<T> | undefined,
   { kind, stamp, knowsFlips = false }: StatusRules<T>,
   now: string,
 ): StatusOf<T> {
-  const report = (typeof status === "function" ? withoutNulls(status(held)) : status) as object;
+  const report = (typeof status === "function" ? withoutNulls(status(stored)) : status) as object;
   const timed =
     "conditions" in report && !knowsFlips
-      ? { ...report, conditions: withTransitionTimes(conditionsOf(report), conditionsOf(held), now) }
+      ? { ...report, conditions: withTransitionTimes(conditionsOf(report), conditionsOf(stored), now) }
       : report;
-  const stamped = stamp ? withoutNulls(stamp(timed as StatusOf<T>, held, now)) : timed;
+  const stamped = stamp ? withoutNulls(stamp(timed as StatusOf<T>, stored, now)) : timed;
   // The server fills in the same; without them its answer would never equal the picture.
   return (isCustom(kind) ? applyDefaults(kind, { status: stamped }).status : stamped) as StatusOf<T>;
 }
 
 function newsOf<T extends KubeObject>(
-  held: StatusOf<T> | undefined,
+  stored: StatusOf<T> | undefined,
   next: StatusOf<T>,
   { transition = conditionFlipped }: StatusRules<T>,
 ): News {
-  if (!held) return "first";
-  return transition(held, next) ? "transition" : "refresh";
+  if (!stored) return "first";
+  return transition(stored, next) ? "transition" : "refresh";
 }
 
-function conditionFlipped(held: unknown, next: unknown): boolean {
-  return flipped(conditionsOf(held), conditionsOf(next));
+function conditionFlipped(stored: unknown, next: unknown): boolean {
+  return conditionsChanged(conditionsOf(stored), conditionsOf(next));
 }
 
 function conditionsOf(status: unknown): Condition[] {
@@ -137,22 +137,22 @@ function isCustom(kind: Kind): kind is CustomKind {
 }
 
 /** What must change so that the object carries what is ours. Labels, annotations and owners of others stay. */
-function metadataPatch(held: ObjectMeta, ours: NonNullable<Creation["metadata"]>): Partial<ObjectMeta> | undefined {
+function metadataPatch(stored: ObjectMeta, ours: NonNullable<Creation["metadata"]>): Partial<ObjectMeta> | undefined {
   const patch: Partial<ObjectMeta> = {};
   for (const field of ["labels", "annotations"] as const) {
-    const changed = changedEntries(held[field], ours[field]);
+    const changed = changedEntries(stored[field], ours[field]);
     if (changed.length > 0) patch[field] = Object.fromEntries(changed);
   }
   const owners = ours.ownerReferences ?? [];
-  const present = held.ownerReferences ?? [];
+  const present = stored.ownerReferences ?? [];
   if (!owners.every((owner) => present.some((other) => sameOwner(owner, other)))) {
     patch.ownerReferences = [...present.filter((other) => !owners.some((owner) => sameName(owner, other))), ...owners];
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-function changedEntries(held: Record<string, string> = {}, ours: Record<string, string> = {}): [string, string][] {
-  return Object.entries(ours).filter(([name, value]) => held[name] !== value);
+function changedEntries(stored: Record<string, string> = {}, ours: Record<string, string> = {}): [string, string][] {
+  return Object.entries(ours).filter(([name, value]) => stored[name] !== value);
 }
 
 function sameOwner(owner: OwnerReference, other: OwnerReference): boolean {

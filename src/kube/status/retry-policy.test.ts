@@ -1,18 +1,18 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { KubeError, type KubeErrorCode } from "../client/error.ts";
-import { recovery } from "./retry-policy.ts";
+import { retryPolicy } from "./retry-policy.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const total = ({ pauses }: ReturnType<typeof recovery>) => pauses.reduce((sum, { ms }) => sum + ms, 0);
-const after = (code: KubeErrorCode, failures: number) => total(recovery(new KubeError(code, "no"), failures));
+const total = ({ pauses }: ReturnType<typeof retryPolicy>) => pauses.reduce((sum, { ms }) => sum + ms, 0);
+const after = (code: KubeErrorCode, failures: number) => total(retryPolicy(new KubeError(code, "no"), failures));
 
 test.each<KubeErrorCode>(["Conflict", "AlreadyExists", "NotFound"])(
   "%s: the object is read, and five times the next try is at once",
   (code) => {
-    expect(recovery(new KubeError(code, "no"), 1)).toMatchObject({ code, look: true, severity: "contended" });
+    expect(retryPolicy(new KubeError(code, "no"), 1)).toMatchObject({ code, look: true, severity: "contended" });
     expect([1, 5].map((failures) => after(code, failures))).toEqual([0, 0]);
     expect(after(code, 6)).toBeGreaterThan(0);
   },
@@ -22,7 +22,7 @@ test.each<KubeErrorCode>(["Unreachable", "Timeout", "ServerError", "TooManyReque
   "%s: tried again soon, then ever more rarely, up to half a minute",
   (code) => {
     vi.spyOn(Math, "random").mockReturnValue(1);
-    expect(recovery(new KubeError(code, "no"), 1)).toMatchObject({
+    expect(retryPolicy(new KubeError(code, "no"), 1)).toMatchObject({
       code,
       severity: "passing",
       pauses: [{ ms: 200, waker: "connection" }],
@@ -35,18 +35,18 @@ test.each<KubeErrorCode>(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowe
   "%s: another picture is tried soon, the same one in minutes",
   (code) => {
     vi.spyOn(Math, "random").mockReturnValue(1);
-    expect(recovery(new KubeError(code, "no"), 1)).toMatchObject({
+    expect(retryPolicy(new KubeError(code, "no"), 1)).toMatchObject({
       severity: "hopeless",
       pauses: [
         { ms: 200, waker: "nothing" },
         { ms: 30_000, waker: "picture" },
       ],
     });
-    expect(recovery(new KubeError(code, "no"), 20).pauses.map(({ ms }) => ms)).toEqual([10_000, 300_000]);
+    expect(retryPolicy(new KubeError(code, "no"), 20).pauses.map(({ ms }) => ms)).toEqual([10_000, 300_000]);
   },
 );
 
-const look = (code: KubeErrorCode) => recovery(new KubeError(code, "no"), 1).look;
+const look = (code: KubeErrorCode) => retryPolicy(new KubeError(code, "no"), 1).look;
 
 test("what may have been carried out all the same is looked at first, what was turned away is not", () => {
   expect((["Unreachable", "Timeout", "ServerError", "Malformed"] as const).map(look)).toEqual([true, true, true, true]);
@@ -62,9 +62,9 @@ test("what may have been carried out all the same is looked at first, what was t
 test("a server that says when to come back is not asked earlier, nor by all at that moment", () => {
   vi.spyOn(Math, "random").mockReturnValueOnce(0).mockReturnValueOnce(0).mockReturnValueOnce(1);
   const busy = new KubeError("TooManyRequests", "no", { retryAfterMs: 7000 });
-  expect([after("TooManyRequests", 1), total(recovery(busy, 1)), total(recovery(busy, 1))]).toEqual([100, 7100, 7200]);
+  expect([after("TooManyRequests", 1), total(retryPolicy(busy, 1)), total(retryPolicy(busy, 1))]).toEqual([100, 7100, 7200]);
 });
 
 test("an error that is none of the server's is as hopeless as a refusal", () => {
-  expect(recovery(new TypeError("a picture that throws"), 1)).toMatchObject({ code: "Internal", severity: "hopeless" });
+  expect(retryPolicy(new TypeError("a picture that throws"), 1)).toMatchObject({ code: "Internal", severity: "hopeless" });
 });

@@ -2,16 +2,16 @@ import { backoffMs } from "../../util/backoff.ts";
 import { isKubeError } from "../client/error.ts";
 
 /** What ends a pause early: another picture, or the API server being heard again. */
-export type Waker = "picture" | "connection" | "nothing";
+export type WakeReason = "picture" | "connection" | "nothing";
 
 /** What to do about a request that failed. */
-export interface Recovery {
+export interface RetryDecision {
   code: string;
   /** The object is not as we thought, or the request may have been carried out all the same: read it first. */
   look: boolean;
   /** contended: others write too, which is no fault. hopeless: only another picture or another configuration of the cluster helps. */
   severity: "contended" | "passing" | "hopeless";
-  pauses: readonly { ms: number; waker: Waker }[];
+  pauses: readonly { ms: number; waker: WakeReason }[];
 }
 
 /** The server took a status but did not keep it as it was sent, and would not the next time either. */
@@ -20,7 +20,7 @@ export class StatusAltered extends Error {
   readonly code = "Altered";
 
   static unless(kept: boolean, key: string): void {
-    if (!kept) throw new StatusAltered(`The server keeps the status of ${key} otherwise than it was sent: its CRD is of another version`);
+    if (!kept) throw new StatusAltered(`The server altered the status of ${key}: the installed CRD has another version`);
   }
 }
 
@@ -38,7 +38,7 @@ const UNANSWERED = new Set(["Unreachable", "Timeout", "ServerError", "Malformed"
 const HOPELESS = new Set(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowed", "UnsupportedMediaType", "Altered", "Internal"]);
 
 /** `failures` is how many requests for this object have failed in a row, this one included. */
-export function recovery(error: unknown, failures: number): Recovery {
+export function retryPolicy(error: unknown, failures: number): RetryDecision {
   const code = codeOf(error);
   if (MOVED.has(code)) {
     const ms = failures <= AT_ONCE ? 0 : backoffMs(failures - AT_ONCE, code === "Conflict" ? CONTENDED : RETRY);

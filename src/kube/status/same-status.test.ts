@@ -62,9 +62,9 @@ test.each<[string, unknown, unknown]>([
     { conditions: [condition("B", late), condition("A", late)] },
   ],
   ["free form, equal", { free_form: { x: [1, { y: 2 }] } }, { free_form: { x: [1, { y: 2 }] } }],
-])("the same: %s", (_title, held, next) => {
-  expect(sameStatus(held, next, schema)).toBe(true);
-  expect(sameStatus(next, held, schema)).toBe(true);
+])("the same: %s", (_title, stored, next) => {
+  expect(sameStatus(stored, next, schema)).toBe(true);
+  expect(sameStatus(next, stored, schema)).toBe(true);
 });
 
 test.each<[string, unknown, unknown]>([
@@ -102,9 +102,9 @@ test.each<[string, unknown, unknown]>([
   ],
   ["a list where an object was", { byNode: {} }, { byNode: [] }],
   ["free form, different", { free_form: { x: 1 } }, { free_form: { x: 2 } }],
-])("not the same: %s", (_title, held, next) => {
-  expect(sameStatus(held, next, schema)).toBe(false);
-  expect(sameStatus(next, held, schema)).toBe(false);
+])("not the same: %s", (_title, stored, next) => {
+  expect(sameStatus(stored, next, schema)).toBe(false);
+  expect(sameStatus(next, stored, schema)).toBe(false);
 });
 
 test("without a schema only fields that are named and look like times are aside", () => {

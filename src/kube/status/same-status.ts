@@ -1,30 +1,30 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../api/admission/value.ts";
 import type { ListSchema, Schema } from "../../api/schema.ts";
-import type { JsonObject } from "./merge-patch.ts";
+import type { PatchableObject } from "./merge-patch.ts";
 
 /**
  * Whether `held` already says what `next` says. Aside are the values of time stamps, traffic counters altogether, and the order of lists that
  * the schema calls a set or a map. Null and absent are the same. Without a schema, fields named `...Time` are time stamps and every list
  * has an order.
  */
-export function sameStatus(held: unknown, next: unknown, schema?: Schema): boolean {
-  if (schema?.rides) return ridesAlong(held, next, schema);
-  if (Array.isArray(held) && Array.isArray(next)) return sameList(held, next, schema?.type === "list" ? schema : undefined);
-  if (isObject(held) && isObject(next)) return sameObject(held, next, schema);
-  return isDeepStrictEqual(held ?? undefined, next ?? undefined);
+export function sameStatus(stored: unknown, next: unknown, schema?: Schema): boolean {
+  if (schema?.rides) return ridesAlong(stored, next, schema);
+  if (Array.isArray(stored) && Array.isArray(next)) return sameList(stored, next, schema?.type === "list" ? schema : undefined);
+  if (isObject(stored) && isObject(next)) return sameObject(stored, next, schema);
+  return isDeepStrictEqual(stored ?? undefined, next ?? undefined);
 }
 
 /** When something happened is aside; that it has happened at all is not. */
-function ridesAlong(held: unknown, next: unknown, schema: Schema): boolean {
-  return schema.type !== "string" || ((held ?? undefined) === undefined) === ((next ?? undefined) === undefined);
+function ridesAlong(stored: unknown, next: unknown, schema: Schema): boolean {
+  return schema.type !== "string" || ((stored ?? undefined) === undefined) === ((next ?? undefined) === undefined);
 }
 
-function sameObject(held: JsonObject, next: JsonObject, schema: Schema | undefined): boolean {
-  const fields = new Set([...Object.keys(held), ...Object.keys(next)]);
+function sameObject(stored: PatchableObject, next: PatchableObject, schema: Schema | undefined): boolean {
+  const fields = new Set([...Object.keys(stored), ...Object.keys(next)]);
   for (const field of fields) {
-    if (!schema && isTimeStamp(field, held[field]) && isTimeStamp(field, next[field])) continue;
-    if (!sameStatus(held[field], next[field], schemaOf(field, schema))) return false;
+    if (!schema && isTimeStamp(field, stored[field]) && isTimeStamp(field, next[field])) continue;
+    if (!sameStatus(stored[field], next[field], schemaOf(field, schema))) return false;
   }
   return true;
 }
@@ -38,14 +38,14 @@ function isTimeStamp(field: string, value: unknown): boolean {
   return field.endsWith("Time") && typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value);
 }
 
-function sameList(held: readonly unknown[], next: readonly unknown[], schema: ListSchema | undefined): boolean {
-  if (held.length !== next.length) return false;
-  if (next.every((item, index) => sameStatus(held[index], item, schema?.items))) return true;
-  return schema !== undefined && schema.listType !== "atomic" && sameMembers(held, next, schema);
+function sameList(stored: readonly unknown[], next: readonly unknown[], schema: ListSchema | undefined): boolean {
+  if (stored.length !== next.length) return false;
+  if (next.every((item, index) => sameStatus(stored[index], item, schema?.items))) return true;
+  return schema !== undefined && schema.listType !== "atomic" && sameMembers(stored, next, schema);
 }
 
-function sameMembers(held: readonly unknown[], next: readonly unknown[], schema: ListSchema): boolean {
-  const unmatched = Map.groupBy(held, (item) => identity(item, schema));
+function sameMembers(stored: readonly unknown[], next: readonly unknown[], schema: ListSchema): boolean {
+  const unmatched = Map.groupBy(stored, (item) => identity(item, schema));
   return next.every((item) => {
     const candidates = unmatched.get(identity(item, schema)) ?? [];
     const at = candidates.findIndex((candidate) => sameStatus(candidate, item, schema.items));

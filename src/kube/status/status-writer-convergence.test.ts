@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import type { ConditionStatus } from "../../api/kind.ts";
-import type { Fault } from "../testing/api-model.ts";
-import { pass, ready, Stage, type Report } from "../testing/writer-harness.ts";
+import type { ModelFault } from "../testing/api-model.ts";
+import { pass, ready, WriterHarness, type Report } from "../testing/writer-harness.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -19,7 +19,7 @@ type Key = (typeof KEYS)[number];
 type Event =
   | { do: "set"; key: Key; status: ConditionStatus; message: string; times: number }
   | { do: "forget" | "delete" | "foreign-edit" | "foreign-label" | "foreign-delete" | "foreign-create"; key: Key }
-  | { do: "fault"; fault: Fault }
+  | { do: "fault"; fault: ModelFault }
   | { do: "watch"; lagMs: number }
   | { do: "latency"; ms: number }
   | { do: "cut" | "relist" }
@@ -46,7 +46,10 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant("fault" as const), fault: fc.constantFrom<Fault>("lost", "answer-lost", "busy", "refused") }),
+    arbitrary: fc.record({
+      do: fc.constant("fault" as const),
+      fault: fc.constantFrom<ModelFault>("lost", "answer-lost", "busy", "refused"),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("watch" as const), lagMs: fc.constantFrom(0, 1, 5, 200, 5000) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("latency" as const), ms: fc.constantFrom(0, 1, 3, 50) }) },
@@ -57,7 +60,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 /** What the writer was last told of an object: to report this, to take it away, or nothing. */
 type Wish = Report | "gone" | undefined;
 
-async function play(stage: Stage, course: readonly Event[]): Promise<Map<Key, Wish>> {
+async function play(stage: WriterHarness, course: readonly Event[]): Promise<Map<Key, Wish>> {
   const { api } = stage;
   const wishes = new Map<Key, Wish>();
   const writer = stage.start();
@@ -113,7 +116,7 @@ const said = ({ status }: Report) =>
   typeof status === "function" ? undefined : status.conditions?.map(({ status, message }) => ({ status, message }));
 
 /** What the cluster shows of the objects that the writer was told about. A deleted object may have been made anew by others since. */
-function shown(stage: Stage, wishes: Map<Key, Wish>) {
+function shown(stage: WriterHarness, wishes: Map<Key, Wish>) {
   return [...wishes].map(([key, wish]) => {
     const object = stage.api.object(key);
     if (wish === "gone") return { key };
@@ -138,7 +141,7 @@ test(
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
         vi.useFakeTimers();
-        const stage = new Stage();
+        const stage = new WriterHarness();
         const wishes = await play(stage, course);
         stage.api.faults.splice(0);
         stage.api.latencyMs = 1;
@@ -169,7 +172,7 @@ test("wherever it is told to stop, the final pictures are written before it ends
   await fc.assert(
     fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
       vi.useFakeTimers();
-      const stage = new Stage();
+      const stage = new WriterHarness();
       // What a foreign hand did a moment ago cannot be known yet, and what is refused now is not tried again.
       const wishes = await play(
         stage,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { create, pass, ready, useStage } from "../testing/writer-harness.ts";
+import { create, pass, ready, useWriterHarness } from "../testing/writer-harness.ts";
 
-const stage = useStage();
+const stage = useWriterHarness();
 
 test("a conflict is answered by reading the object and trying again at once", async () => {
   const reports = stage().start();
@@ -119,7 +119,7 @@ test("a picture that the server refuses is logged and tried rarely; another one 
     stage()
       .logged.filter(({ level }) => level === "error")
       .map(({ msg }) => msg),
-  ).toEqual(["status refused"]);
+  ).toEqual(["status rejected"]);
   await pass(30_000);
   expect(stage().api.take()).toEqual(["patchStatus n1"]);
   reports.set("n1", ready("True", "better"));
@@ -181,7 +181,7 @@ test("a status that the server does not keep as sent is not sent again and again
     .set("n1", ready("True", "ours", { vnis: [] }));
   await pass(10_000);
   expect(stage().api.take()).toEqual(["create n1", "patchStatus n1"]);
-  expect(stage().messages).toContain("status refused");
+  expect(stage().messages).toContain("status rejected");
 });
 
 test("a picture that cannot be made is reported, and the others are written", async () => {
@@ -195,7 +195,7 @@ test("a picture that cannot be made is reported, and the others are written", as
   reports.set("n2", ready("True", "fine"));
   await pass();
   expect(stage().message("n2")).toBe("fine");
-  expect(stage().messages).toEqual(["status refused"]);
+  expect(stage().messages).toEqual(["status rejected"]);
 });
 
 test("whoever keeps changing our status is answered ever more slowly, and is named in the log", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { create, pass, ready, useStage } from "../testing/writer-harness.ts";
+import { create, pass, ready, useWriterHarness } from "../testing/writer-harness.ts";
 
-const stage = useStage();
+const stage = useWriterHarness();
 
 test("of many pictures given at once only the newest is written", async () => {
   const reports = stage().start();

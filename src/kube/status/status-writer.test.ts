@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { create, owner, pass, ready, type Report, useStage } from "../testing/writer-harness.ts";
+import { create, owner, pass, ready, type Report, useWriterHarness } from "../testing/writer-harness.ts";
 
-const stage = useStage();
+const stage = useWriterHarness();
 
 test("an object of ours is created with its labels, annotations and owner, then gets its status", async () => {
   stage().start().set("n1", ready("True", "fine"));
@@ -104,9 +104,9 @@ test("a transition time moves only when the status value flips", async () => {
 
 test("a stamp adds its own time, by what the cluster holds", async () => {
   const reports = stage().start({
-    stamp: (next, held, now) => {
-      const same = JSON.stringify(next.resources) === JSON.stringify(held?.resources);
-      return { ...next, lastUpdateTime: same && held?.lastUpdateTime ? held.lastUpdateTime : now };
+    stamp: (next, stored, now) => {
+      const same = JSON.stringify(next.resources) === JSON.stringify(stored?.resources);
+      return { ...next, lastUpdateTime: same && stored?.lastUpdateTime ? stored.lastUpdateTime : now };
     },
   });
   reports.set("n1", ready("True", "one"));
@@ -127,7 +127,7 @@ test("a status that others write into is made from the one that is held", async 
   stage().api.add({ metadata: { name: "n1" }, status: { failedResources: [], conditions: [] } });
   await pass();
   const reports = stage().start();
-  reports.set("n1", { status: (held) => ({ ...held, conditions: [{ type: "Ours", status: "True", reason: "R", message: "" }] }) });
+  reports.set("n1", { status: (stored) => ({ ...stored, conditions: [{ type: "Ours", status: "True", reason: "R", message: "" }] }) });
   await pass();
   expect(stage().status()).toMatchObject({ failedResources: [], conditions: [{ type: "Ours" }] });
   stage().api.edit("n1", (object) => ({ status: { ...object.status, vnis: [] } }));

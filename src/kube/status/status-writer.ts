@@ -4,14 +4,24 @@ import type { Cache, Change } from "../cache/cache.ts";
 import { isKubeError } from "../client/error.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, endsWithin } from "../controller/ending.ts";
+import { aborted, settlesWithin } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { statusConflicts, statusErrors, statusPending, statusSuppressed, statusWrites } from "../metrics.ts";
-import type { Leave, WriteBudget, WriteClass } from "./budget.ts";
-import { Entry, isDamped } from "./entry.ts";
+import type { WritePermit, WriteBudget, WriteClass } from "./budget.ts";
+import { StatusEntry, isDamped } from "./entry.ts";
 import { withoutNulls } from "./merge-patch.ts";
-import { carries, plan, planDeletion, sameOfKind, statusOf, type Picture, type StatusOf, type StatusRules, type Step } from "./plan.ts";
-import { recovery, StatusAltered } from "./retry-policy.ts";
+import {
+  hasMetadata,
+  plan,
+  planDeletion,
+  sameOfKind,
+  statusOf,
+  type DesiredStatus,
+  type StatusOf,
+  type StatusRules,
+  type StatusRequest,
+} from "./plan.ts";
+import { retryPolicy, StatusAltered } from "./retry-policy.ts";
 
 type Requests<T extends KubeObject> = Pick<ResourceClient<T>, "get" | "create" | "patch" | "patchStatus" | "delete">;
 
@@ -37,8 +47,8 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   readonly name: string;
   readonly #options: StatusWriterOptions<T>;
   readonly #resource: Requests<T>;
-  readonly #same: (held: StatusOf<T> | undefined, next: StatusOf<T>) => boolean;
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #same: (stored: StatusOf<T> | undefined, next: StatusOf<T>) => boolean;
+  readonly #entries = new Map<string, StatusEntry<T>>();
   readonly #drives = new Set<Promise<void>>();
   #over = new AbortController();
   #phase: "waiting" | "writing" | "flushing" = "waiting";
@@ -51,15 +61,15 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   }
 
   /** What the object should say from now on. */
-  set(key: string, picture: Picture<T>): void {
+  set(key: string, desired: DesiredStatus<T>): void {
     const entry = this.#entry(key);
-    const { status } = picture;
-    const copy: Picture<T> = { ...picture, status: typeof status === "function" ? status : withoutNulls(status) };
+    const { status } = desired;
+    const copy: DesiredStatus<T> = { ...desired, status: typeof status === "function" ? status : withoutNulls(status) };
     const news = !isDeepStrictEqual(copy, entry.picture);
     entry.picture = copy;
     entry.mine = undefined;
     entry.told = true;
-    this.#stir(entry, { news });
+    this.#wake(entry, { news });
   }
 
   /** We no longer report the object. It stays as it is. */
@@ -67,23 +77,23 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     const entry = this.#entry(key);
     entry.picture = undefined;
     entry.mine = undefined;
-    this.#stir(entry, { news: true });
+    this.#wake(entry, { news: true });
   }
 
   /** The object goes, unless it is somebody else's by now: by default, unless it lost the labels and annotations that we gave it. */
   delete(key: string, mine?: (object: T) => boolean): void {
     const entry = this.#entry(key);
     const given = entry.picture?.create?.metadata ?? {};
-    entry.mine = mine ?? ((object) => carries(object.metadata, given));
+    entry.mine = mine ?? ((object) => hasMetadata(object.metadata, given));
     entry.picture = undefined;
-    this.#stir(entry, { news: true });
+    this.#wake(entry, { news: true });
   }
 
   /** Until the signal aborts; then the final pictures are still written, within a few seconds. May run again, with nothing to report. */
   async run(signal: AbortSignal): Promise<void> {
     const { cache } = this.#options;
     this.#over = new AbortController();
-    const unsubscribe = cache.subscribe((change) => this.#hear(change));
+    const unsubscribe = cache.subscribe((change) => this.#onChange(change));
     const disconnect = cache.onConnection((state) => {
       if (state === "connected") this.#reconnect();
     });
@@ -104,7 +114,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
 
   async #flush(): Promise<void> {
     this.#enter("flushing");
-    await endsWithin(FLUSH_MS, this.#idle());
+    await settlesWithin(FLUSH_MS, this.#idle());
     this.#over.abort();
     for (const entry of this.#entries.values()) {
       entry.wake("end");
@@ -127,33 +137,33 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
       // The last seconds are short, so what has long failed is tried as often as what fails for the first time.
       entry.failures = 0;
       entry.wake("end");
-      this.#stir(entry, { news: true });
+      this.#wake(entry, { news: true });
     }
   }
 
-  #entry(key: string): Entry<T> {
-    const entry = this.#entries.get(key) ?? new Entry<T>(key, this.#same);
+  #entry(key: string): StatusEntry<T> {
+    const entry = this.#entries.get(key) ?? new StatusEntry<T>(key, this.#same);
     this.#entries.set(key, entry);
     return entry;
   }
 
-  #hear(change: Change<T>): void {
+  #onChange(change: Change<T>): void {
     const entry = this.#entries.get(keyOf(change.object));
     if (!entry) return;
     entry.hear(change, this.#options.cache.get(entry.key));
-    this.#stir(entry, { news: false });
+    this.#wake(entry, { news: false });
   }
 
   #reconnect(): void {
     for (const entry of this.#entries.values()) {
       entry.hearAll(this.#options.cache.get(entry.key));
       entry.wake("connection");
-      if (entry.doubt || entry.spent) this.#stir(entry, { news: false });
+      if (entry.doubt || entry.spent) this.#wake(entry, { news: false });
     }
   }
 
   /** Has the entry looked at by its driver, of which there is never more than one. */
-  #stir(entry: Entry<T>, { news }: { news: boolean }): void {
+  #wake(entry: StatusEntry<T>, { news }: { news: boolean }): void {
     entry.stirred = true;
     if (news) entry.wake("picture");
     if (entry.turn?.writeClass === "refresh" && this.#isTransition(entry)) entry.turn.giveUp.abort();
@@ -165,7 +175,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     this.#drives.add(drive);
   }
 
-  async #drive(entry: Entry<T>): Promise<void> {
+  async #drive(entry: StatusEntry<T>): Promise<void> {
     while (entry.stirred && !this.#over.signal.aborted) {
       entry.setOut();
       try {
@@ -181,10 +191,10 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   }
 
   /** Step by step, until the cluster shows the picture. */
-  async #settle(entry: Entry<T>): Promise<void> {
+  async #settle(entry: StatusEntry<T>): Promise<void> {
     for (;;) {
       this.#over.signal.throwIfAborted();
-      while (entry.doubt) await this.#look(entry);
+      while (entry.doubt) await this.#observe(entry);
       const step = this.#next(entry);
       if (!step) break;
 
@@ -207,13 +217,13 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     entry.told = false;
   }
 
-  #next(entry: Entry<T>): Step<T> | undefined {
-    const held = entry.held(this.#options.cache.get(entry.key));
-    if (entry.picture) return plan(entry.key, entry.picture, held, this.#options, new Date());
-    return entry.mine && planDeletion(held, entry.mine);
+  #next(entry: StatusEntry<T>): StatusRequest<T> | undefined {
+    const stored = entry.held(this.#options.cache.get(entry.key));
+    if (entry.picture) return plan(entry.key, entry.picture, stored, this.#options, new Date());
+    return entry.mine && planDeletion(stored, entry.mine);
   }
 
-  #isTransition(entry: Entry<T>): boolean {
+  #isTransition(entry: StatusEntry<T>): boolean {
     try {
       const step = this.#next(entry);
       return step !== undefined && this.#classOf(step) === "transition";
@@ -224,11 +234,11 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   }
 
   /** The last word does not wait behind the refreshes of quieter times. */
-  #classOf({ news }: Step<T>): WriteClass {
+  #classOf({ news }: StatusRequest<T>): WriteClass {
     return news === "refresh" && this.#phase !== "flushing" ? "refresh" : "transition";
   }
 
-  async #turn(entry: Entry<T>, writeClass: WriteClass): Promise<Leave | undefined> {
+  async #turn(entry: StatusEntry<T>, writeClass: WriteClass): Promise<WritePermit | undefined> {
     const giveUp = new AbortController();
     entry.turn = { writeClass, giveUp };
     try {
@@ -240,7 +250,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     }
   }
 
-  async #look(entry: Entry<T>): Promise<void> {
+  async #observe(entry: StatusEntry<T>): Promise<void> {
     const { name, ...namespace } = parseKey(entry.key);
     entry.doubt = false;
     entry.ask();
@@ -253,7 +263,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     }
   }
 
-  async #send(entry: Entry<T>, step: Step<T>): Promise<void> {
+  async #send(entry: StatusEntry<T>, step: StatusRequest<T>): Promise<void> {
     const { kind, log } = this.#options;
     await this.#request(entry, step);
     const repairs = entry.succeed(step);
@@ -261,7 +271,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     if (repairs === FIGHT) log.warn({ kind: kind.kind, key: entry.key }, "another writer keeps changing this object");
   }
 
-  async #request(entry: Entry<T>, step: Step<T>): Promise<void> {
+  async #request(entry: StatusEntry<T>, step: StatusRequest<T>): Promise<void> {
     const ref = parseKey(entry.key);
     const { signal } = this.#over;
     entry.ask();
@@ -283,16 +293,16 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   }
 
   /** Waits as long as the failure deserves. False: there is no point in trying again. */
-  async #recover(entry: Entry<T>, error: unknown): Promise<boolean> {
+  async #recover(entry: StatusEntry<T>, error: unknown): Promise<boolean> {
     const { kind, log } = this.#options;
     entry.failures += 1;
-    const { code, look, severity, pauses } = recovery(error, entry.failures);
+    const { code, look, severity, pauses } = retryPolicy(error, entry.failures);
     entry.doubt ||= look;
     if (code === "Conflict") statusConflicts.inc({ kind: kind.kind });
     else statusErrors.inc({ kind: kind.kind, code });
     const fields = { kind: kind.kind, key: entry.key, error };
-    if (severity === "hopeless") log.error(fields, "status refused");
-    else if (severity === "passing" && entry.failures === 1) log.warn(fields, "status not written, trying again");
+    if (severity === "hopeless") log.error(fields, "status rejected");
+    else if (severity === "passing" && entry.failures === 1) log.warn(fields, "status not written, retrying");
 
     if (severity === "hopeless" && this.#phase === "flushing") return false;
     for (const { ms, waker } of pauses) {
@@ -302,7 +312,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     return true;
   }
 
-  #markPending(entry: Entry<T>, pending: boolean): void {
+  #markPending(entry: StatusEntry<T>, pending: boolean): void {
     if (entry.pending === pending) return;
     entry.pending = pending;
     statusPending.inc({ kind: this.#options.kind.kind }, pending ? 1 : -1);

@@ -4,7 +4,7 @@ import type { KubeClient } from "../client/client.ts";
 import type { Log } from "../log.ts";
 import { claimRecords } from "../metrics.ts";
 import type { WriteBudget } from "./budget.ts";
-import { writeInTurn } from "./write-in-turn.ts";
+import { writeWithBudget } from "./write-in-turn.ts";
 
 interface Recorded {
   readonly claim: string;
@@ -33,7 +33,7 @@ export async function writeClaims(
   if (resourceVersion === undefined || deletionTimestamp !== undefined) return;
   if (isDeepStrictEqual(claims, object.status?.claims ?? [])) return;
 
-  await writeInTurn(budget, "claim", signal, async () => {
+  await writeWithBudget(budget, "claim", signal, async () => {
     await client.resource(kind).patchStatus(object.metadata, { status: { claims } }, { resourceVersion, signal });
     claimRecords.inc({ kind: kind.kind, action: release ? "released" : "recorded" });
     log.info({ kind: kind.kind, key: keyOf(object), claims: claims.length, release }, "claims recorded");

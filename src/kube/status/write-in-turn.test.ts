@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KubeError } from "../client/error.ts";
 import { WriteBudget } from "./budget.ts";
-import { writeInTurn } from "./write-in-turn.ts";
+import { writeWithBudget } from "./write-in-turn.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -15,8 +15,8 @@ const budget = () => {
 
 test("who finds nothing to write any more leaves the turn to the next", async () => {
   const shared = budget();
-  expect(await writeInTurn(shared, "transition", signal, () => Promise.resolve(false))).toBe(false);
-  expect(await writeInTurn(shared, "transition", signal, () => Promise.resolve(true))).toBe(true);
+  expect(await writeWithBudget(shared, "transition", signal, () => Promise.resolve(false))).toBe(false);
+  expect(await writeWithBudget(shared, "transition", signal, () => Promise.resolve(true))).toBe(true);
 });
 
 test("what was sent counts, and makes room for the next, whatever came of it", async () => {
@@ -24,7 +24,7 @@ test("what was sent counts, and makes room for the next, whatever came of it", a
   const broken = new KubeError("Unreachable", "connection refused");
   const sent: number[] = [];
   const send = (error: KubeError) =>
-    writeInTurn(shared, "transition", signal, () => {
+    writeWithBudget(shared, "transition", signal, () => {
       sent.push(performance.now());
       return Promise.reject(error);
     });

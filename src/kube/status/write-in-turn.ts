@@ -5,7 +5,7 @@ import type { WriteBudget, WriteClass } from "./budget.ts";
  * Writes when the budget allows. By then what was to be written may be wrong, so `write` looks again, and gives back whether it wrote. False also
  * where someone was faster; the cache will say what happened.
  */
-export async function writeInTurn(
+export async function writeWithBudget(
   budget: WriteBudget,
   writeClass: WriteClass,
   signal: AbortSignal,

@@ -2,12 +2,12 @@ import { isObject } from "../../api/admission/value.ts";
 import { keyOf, type KubeObject, type ObjectMeta } from "../../api/kind.ts";
 import type { Change } from "../cache/cache.ts";
 import { KubeError, type KubeErrorCode } from "../client/error.ts";
-import type { Manifest, ObjectRef } from "../client/resource-client.ts";
+import type { ObjectManifest, ObjectRef } from "../client/resource-client.ts";
 
 /** What befalls a request: it does not arrive, its answer is lost after it was carried out, or the server says no. */
-export type Fault = "lost" | "answer-lost" | "busy" | "refused" | "not-found" | "fenced";
+export type ModelFault = "lost" | "answer-lost" | "busy" | "refused" | "not-found" | "fenced";
 
-const ERRORS: Record<Fault, KubeErrorCode> = {
+const ERRORS: Record<ModelFault, KubeErrorCode> = {
   lost: "Unreachable",
   "answer-lost": "Timeout",
   busy: "TooManyRequests",
@@ -19,7 +19,7 @@ const ERRORS: Record<Fault, KubeErrorCode> = {
 /** An API server in memory, for tests: one kind, resourceVersions, conflicts, slow requests, and a watch that lags or breaks. */
 export class ApiModel<T extends KubeObject> {
   readonly requests: string[] = [];
-  readonly faults: Fault[] = [];
+  readonly faults: ModelFault[] = [];
   latencyMs = 1;
   watchLagMs = 1;
   /** What the server makes of a status before it keeps it. */
@@ -48,7 +48,7 @@ export class ApiModel<T extends KubeObject> {
     return {
       get: (name: string, { namespace, signal }: { namespace?: string; signal: AbortSignal }) =>
         this.#call("get", name, namespace, signal, (key) => this.#existing(key)),
-      create: (object: Manifest<T>, { signal }: { signal: AbortSignal }) =>
+      create: (object: ObjectManifest<T>, { signal }: { signal: AbortSignal }) =>
         this.#call("create", object.metadata.name ?? "", object.metadata.namespace, signal, (key) => this.#create(key, object)),
       patch: (ref: ObjectRef, patch: object, options: { resourceVersion?: string; signal: AbortSignal }) =>
         this.#call("patch", ref.name, ref.namespace, options.signal, (key) => {
@@ -86,7 +86,7 @@ export class ApiModel<T extends KubeObject> {
   }
 
   add(object: { metadata: ObjectMeta } & Record<string, unknown>): void {
-    this.#create(keyOf(object), object as unknown as Manifest<T>);
+    this.#create(keyOf(object), object as unknown as ObjectManifest<T>);
   }
 
   remove(key: string): T | undefined {
@@ -147,7 +147,7 @@ export class ApiModel<T extends KubeObject> {
     return object;
   }
 
-  #create(key: string, object: Manifest<T>): T {
+  #create(key: string, object: ObjectManifest<T>): T {
     if (this.#objects.has(key)) throw new KubeError("AlreadyExists", `${key} already exists`);
     return this.#put({ ...object, metadata: { ...object.metadata, uid: `uid-${this.#revision}` } } as unknown as T);
   }

@@ -62,11 +62,11 @@ class ManagerStage {
     };
   }
 
-  /** Where the health server listens, once it does. */
+  /** Where the health server listening, once it does. */
   healthAddress(): Promise<string> {
     return vi.waitFor(
       () => {
-        const line = this.lines.find(({ msg }) => msg === "health server listens");
+        const line = this.lines.find(({ msg }) => msg === "health server listening");
         if (!line) throw new Error("it does not listen yet");
         return line["address"] as string;
       },
@@ -76,22 +76,22 @@ class ManagerStage {
 }
 
 /** Gives each test a stage of its own. */
-export function useManagerStage(): () => ManagerStage {
-  let stage: ManagerStage;
+export function useManagerHarness(): () => ManagerStage {
+  let harness: ManagerStage;
   beforeEach(() => {
     vi.useFakeTimers();
-    stage = new ManagerStage();
+    harness = new ManagerStage();
   });
   afterEach(() => {
     vi.useRealTimers();
     vi.restoreAllMocks();
   });
-  return () => stage;
+  return () => harness;
 }
 
 export const soon = () => vi.advanceTimersByTimeAsync(0);
 
-export const settled = (promise: Promise<void>) =>
+export const flushMicrotasks = (promise: Promise<void>) =>
   promise.then(
     () => "fine",
     (error: unknown) => error,

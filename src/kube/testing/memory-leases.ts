@@ -5,7 +5,7 @@ import { KubeError } from "../client/error.ts";
 type Verb = "get" | "create" | "replace";
 
 /** For tests with fake time: the Leases of a server, with its answers, delays and faults. */
-export class LeasesInMemory {
+export class MemoryLeases {
   readonly held = new Map<string, Lease>();
   readonly writes: Lease[] = [];
   /** Before the request is sent. */

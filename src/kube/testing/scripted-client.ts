@@ -1,7 +1,7 @@
 import { afterEach, vi } from "vitest";
-import { fixedAccess, type Identity } from "../client/access.ts";
+import { fixedAccess, type Credential } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
-import { ScriptedServer, type Step } from "./scripted-server.ts";
+import { ScriptedServer, type ScriptedStep } from "./scripted-server.ts";
 import type { ClientOptions } from "../client/transport.ts";
 
 /** For tests: servers that answer by a script, and their clients. After each test they are gone. */
@@ -18,7 +18,7 @@ export function useScripted() {
     servers = [];
   });
 
-  const scripted = async (...steps: Step[]): Promise<ScriptedServer> => {
+  const scripted = async (...steps: ScriptedStep[]): Promise<ScriptedServer> => {
     const server = await ScriptedServer.start(steps);
     servers.push(server);
     return server;
@@ -27,7 +27,7 @@ export function useScripted() {
   const clientOf = (
     server: { url: string },
     options: ClientOptions = {},
-    identity?: (refused?: Identity) => Promise<Identity>,
+    identity?: (refused?: Credential) => Promise<Credential>,
   ): KubeClient => {
     const access = fixedAccess(server.url, {}, { describe: "context test" });
     const client = new KubeClient(identity ? { ...access, identity } : access, options);

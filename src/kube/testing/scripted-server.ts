@@ -6,7 +6,7 @@ import { createServer as createSecureServer, type ServerOptions } from "node:htt
 import type { AddressInfo, Socket } from "node:net";
 import { vi } from "vitest";
 
-export interface Received {
+export interface ReceivedRequest {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -14,21 +14,21 @@ export interface Received {
   body: unknown;
 }
 
-export type Step = (response: ServerResponse, received: Received) => unknown;
+export type ScriptedStep = (response: ServerResponse, received: ReceivedRequest) => unknown;
 
 /** Answers each request with the next step of its script, and with the last step for ever after. */
 export class ScriptedServer {
-  readonly received: Received[] = [];
+  readonly received: ReceivedRequest[] = [];
   /** Connections open now. */
   readonly connections = new Set<Socket>();
   /** Connections ever opened. */
   opened = 0;
   readonly #server: Server;
   readonly #secure: boolean;
-  #steps: Step[];
+  #steps: ScriptedStep[];
   #listenOn: string | undefined;
 
-  private constructor(steps: Step[], tls: ServerOptions | undefined) {
+  private constructor(steps: ScriptedStep[], tls: ServerOptions | undefined) {
     this.#steps = steps;
     this.#secure = tls !== undefined;
     const handle = (request: IncomingMessage, response: ServerResponse): void => void this.#handle(request, response);
@@ -42,7 +42,7 @@ export class ScriptedServer {
     });
   }
 
-  static async start(steps: Step[], options: { tls?: ServerOptions; socket?: string } = {}): Promise<ScriptedServer> {
+  static async start(steps: ScriptedStep[], options: { tls?: ServerOptions; socket?: string } = {}): Promise<ScriptedServer> {
     const server = new ScriptedServer(steps, options.tls);
     server.#listenOn = options.socket;
     server.#server.listen(options.socket ?? { host: "127.0.0.1", port: 0 });
@@ -55,7 +55,7 @@ export class ScriptedServer {
     return `${this.#secure ? "https" : "http"}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  follow(...steps: Step[]): void {
+  follow(...steps: ScriptedStep[]): void {
     this.#steps = steps;
   }
 
@@ -70,7 +70,7 @@ export class ScriptedServer {
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
     const url = new URL(request.url ?? "", "http://server");
-    const received: Received = {
+    const received: ReceivedRequest = {
       method: request.method ?? "",
       path: url.pathname,
       query: url.searchParams,
@@ -83,17 +83,17 @@ export class ScriptedServer {
   }
 }
 
-export function answer(status: number, body: unknown, headers: Record<string, string> = {}): Step {
+export function answer(status: number, body: unknown, headers: Record<string, string> = {}): ScriptedStep {
   return (response) => response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-export function says(code: number, reason: string, message = reason, headers: Record<string, string> = {}): Step {
+export function statusError(code: number, reason: string, message = reason, headers: Record<string, string> = {}): ScriptedStep {
   return answer(code, { kind: "Status", status: "Failure", code, reason, message }, headers);
 }
 
-export const reset: Step = (response) => response.socket?.resetAndDestroy();
+export const reset: ScriptedStep = (response) => response.socket?.resetAndDestroy();
 
-export const hang: Step = () => undefined;
+export const hang: ScriptedStep = () => undefined;
 
 /** Waits for what sockets do, also while time is held. */
 export async function until(condition: () => boolean): Promise<void> {
@@ -104,6 +104,6 @@ export async function until(condition: () => boolean): Promise<void> {
 }
 
 /** Timers stand still until the test advances them; sockets go on. */
-export function holdTime(): void {
+export function useFakeTime(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
 }

@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { ConfigMap } from "../../api/core/config-map.ts";
-import { answer, type Received, ScriptedServer, type Step } from "./scripted-server.ts";
+import { answer, type ReceivedRequest, ScriptedServer, type ScriptedStep } from "./scripted-server.ts";
 
 export function map(name: string, resourceVersion: number, data: Record<string, string> = {}, uid = `uid-${name}`): ConfigMap {
   return {
@@ -14,11 +14,11 @@ export function map(name: string, resourceVersion: number, data: Record<string, 
 }
 
 /** One watch, as the server sees it. */
-export class Watch {
-  readonly received: Received;
+export class ScriptedWatch {
+  readonly received: ReceivedRequest;
   readonly #response: ServerResponse;
 
-  constructor(response: ServerResponse, received: Received) {
+  constructor(response: ServerResponse, received: ReceivedRequest) {
     this.#response = response;
     this.received = received;
     response.flushHeaders();
@@ -72,11 +72,11 @@ export class Watch {
 }
 
 export class WatchedServer {
-  readonly watches: Watch[] = [];
+  readonly watches: ScriptedWatch[] = [];
   /** Answers lists; by default there is nothing. */
-  onList: Step = listOf(1);
+  onList: ScriptedStep = listOf(1);
   /** Refuses watches while set. */
-  refuseWatch: ((received: Received) => Step | undefined) | undefined;
+  refuseWatch: ((received: ReceivedRequest) => ScriptedStep | undefined) | undefined;
   readonly server: ScriptedServer;
 
   private constructor(server: ScriptedServer) {
@@ -90,7 +90,7 @@ export class WatchedServer {
           if (received.query.get("watch") !== "true") return watched.onList(response, received);
           const refusal = watched.refuseWatch?.(received);
           if (refusal) return refusal(response, received);
-          return watched.watches.push(new Watch(response, received));
+          return watched.watches.push(new ScriptedWatch(response, received));
         },
       ]),
     );
@@ -98,7 +98,7 @@ export class WatchedServer {
   }
 
   /** The newest watch. */
-  get watch(): Watch {
+  get watch(): ScriptedWatch {
     const newest = this.watches.at(-1);
     if (!newest) throw new Error("there is no watch yet");
     return newest;
@@ -109,11 +109,11 @@ export class WatchedServer {
   }
 }
 
-export function listOf(resourceVersion: number, ...items: ConfigMap[]): Step {
+export function listOf(resourceVersion: number, ...items: ConfigMap[]): ScriptedStep {
   return answer(200, { metadata: { resourceVersion: String(resourceVersion) }, items });
 }
 
 /** A page with more to follow. */
-export function pageOf(resourceVersion: number, ...items: ConfigMap[]): Step {
+export function pageOf(resourceVersion: number, ...items: ConfigMap[]): ScriptedStep {
   return answer(200, { metadata: { resourceVersion: String(resourceVersion), continue: "more" }, items });
 }

@@ -4,10 +4,10 @@ import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-conf
 import { createLog } from "../log.ts";
 import { ApiModel } from "./api-model.ts";
 import { WriteBudget } from "../status/budget.ts";
-import type { Picture } from "../status/plan.ts";
+import type { DesiredStatus } from "../status/plan.ts";
 import { StatusWriter, type StatusWriterOptions } from "../status/status-writer.ts";
 
-export type Report = Picture<RouterNodeConfigurationStatus>;
+export type Report = DesiredStatus<RouterNodeConfigurationStatus>;
 type Options = StatusWriterOptions<RouterNodeConfigurationStatus>;
 
 export const owner = { apiVersion: "v1", kind: "Node", name: "n1", uid: "node-uid" };
@@ -20,7 +20,7 @@ export const ready = (status: ConditionStatus, message = "", more: object = {}):
 });
 
 /** A writer on a model of an API server, in fake time from 2026-11-15T08:00:00 on. */
-export class Stage {
+export class WriterHarness {
   readonly api = new ApiModel<RouterNodeConfigurationStatus>();
   readonly logged: { level: string; msg: string }[] = [];
   stop = new AbortController();
@@ -62,19 +62,19 @@ export class Stage {
 export const pass = (ms = 50) => vi.advanceTimersByTimeAsync(ms);
 
 /** Gives each test a fresh stage. */
-export function useStage(): () => Stage {
-  let stage: Stage;
+export function useWriterHarness(): () => WriterHarness {
+  let harness: WriterHarness;
   beforeEach(() => {
     vi.useFakeTimers({ now: new Date("2026-11-15T08:00:00.500Z") });
-    stage = new Stage();
+    harness = new WriterHarness();
   });
   afterEach(async () => {
-    stage.stop.abort();
+    harness.stop.abort();
     await pass(70_000);
-    await stage.ended;
+    await harness.ended;
     const timers = vi.getTimerCount();
     vi.useRealTimers();
     if (timers > 0) throw new Error(`${timers} timers are left behind`);
   });
-  return () => stage;
+  return () => harness;
 }

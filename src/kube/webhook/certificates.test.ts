@@ -5,7 +5,7 @@ import type { Cache, Change } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/error.ts";
 import { createLog } from "../log.ts";
-import type { Identity } from "../x509.ts";
+import type { CertificatePair } from "../x509.ts";
 import { WebhookCertificates } from "./certificates.ts";
 import { type ValidatingWebhookConfiguration, webhookConfiguration } from "./configuration.ts";
 import { LIFETIMES, renew, toSecretData } from "./credentials.ts";
@@ -36,7 +36,7 @@ let configurations: Shown<ValidatingWebhookConfiguration>;
 let requests: { verb: string; body: object }[];
 /** What the next writes are answered with. */
 let refusals: (KubeError | undefined)[];
-let served: Identity[];
+let served: CertificatePair[];
 let logged: string[];
 let stop: AbortController;
 let ended: Promise<void>;

@@ -5,10 +5,10 @@ import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../client/error.ts";
 import { controller, type Controller, type Result, type Runnable } from "../controller/controller.ts";
-import { Bell, changesOf } from "../controller/source.ts";
+import { ChannelSource, changesOf } from "../controller/source.ts";
 import type { Log } from "../log.ts";
 import { webhookCertificateExpiry } from "../metrics.ts";
-import type { Identity } from "../x509.ts";
+import type { CertificatePair } from "../x509.ts";
 import { ValidatingWebhookConfiguration } from "./configuration.ts";
 import { bundleOf, fromSecret, LIFETIMES, nextRenewal, renew, toSecretData, type Credentials, type Lifetimes } from "./credentials.ts";
 
@@ -33,13 +33,13 @@ export class WebhookCertificates implements Runnable {
   readonly name = "webhook certificates";
   readonly #options: WebhookCertificatesOptions;
   readonly #controller: Controller;
-  readonly #listeners = new Set<(serving: Identity) => void>();
-  #serving: Identity | undefined;
+  readonly #listeners = new Set<(serving: CertificatePair) => void>();
+  #serving: CertificatePair | undefined;
 
   constructor(options: WebhookCertificatesOptions) {
     this.#options = options;
     const { secrets, configurations, log } = options;
-    const start = new Bell();
+    const start = new ChannelSource();
     start.ring("certificates");
     this.#controller = controller("webhook-certificates", {
       watches: [
@@ -57,7 +57,7 @@ export class WebhookCertificates implements Runnable {
   }
 
   /** Tells what to serve with: now, if that is known, and whenever it changes. */
-  subscribe(listener: (serving: Identity) => void): () => void {
+  subscribe(listener: (serving: CertificatePair) => void): () => void {
     this.#listeners.add(listener);
     if (this.#serving) listener(this.#serving);
     return () => this.#listeners.delete(listener);
@@ -96,7 +96,7 @@ export class WebhookCertificates implements Runnable {
     }
   }
 
-  #serve(serving: Identity): void {
+  #serve(serving: CertificatePair): void {
     if (isDeepStrictEqual(serving, this.#serving)) return;
     this.#serving = serving;
     if (this.#options.configurations) webhookCertificateExpiry.set(new X509Certificate(serving.certificate).validToDate.getTime() / 1000);

@@ -33,13 +33,13 @@ export const ValidatingWebhookConfiguration = builtinKind<ValidatingWebhookConfi
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
 
 /** What is asked about: a kind, and on which writes. */
-export interface Watched {
+export interface WebhookRule {
   kind: Kind;
   operations: readonly Operation[];
 }
 
 /** Where API servers reach us: through the Service in a cluster, by URL elsewhere. */
-export type Reach = { service: { namespace: string; name: string; port?: number } } | { url: string };
+export type WebhookEndpoint = { service: { namespace: string; name: string; port?: number } } | { url: string };
 
 /** After this an API server goes on without an answer. Ours comes sooner, or says that it could not be had. */
 export const TIMEOUT_SECONDS = 5;
@@ -57,7 +57,11 @@ export function pathOf(kind: Kind): string {
  * The object that makes API servers ask. It never blocks what works: without an answer the write goes through, and the node checks everything
  * again. The caBundle is left to the certificates, which renew it.
  */
-export function webhookConfiguration(name: string, watched: readonly Watched[], reach: Reach): ValidatingWebhookConfiguration {
+export function webhookConfiguration(
+  name: string,
+  watched: readonly WebhookRule[],
+  reach: WebhookEndpoint,
+): ValidatingWebhookConfiguration {
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingWebhookConfiguration",

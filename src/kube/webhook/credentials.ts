@@ -1,12 +1,12 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import type { Secret } from "../../api/core/secret.ts";
-import { createAuthority, issue, type Identity } from "../x509.ts";
+import { createAuthority, issue, type CertificatePair } from "../x509.ts";
 
 /** What the replicas of the webhook share: authorities, newest first, and the certificate that they serve with. */
 export interface Credentials {
-  authorities: readonly Identity[];
-  serving: Identity;
+  authorities: readonly CertificatePair[];
+  serving: CertificatePair;
 }
 
 export interface Lifetimes {
@@ -70,11 +70,11 @@ function pemBlocks(text: string): string[] {
   return text.match(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----\n?/g) ?? [];
 }
 
-function newAuthority({ authorityMs }: Lifetimes, now: Date): Identity {
+function newAuthority({ authorityMs }: Lifetimes, now: Date): CertificatePair {
   return createAuthority({ commonName: "plumbline webhook CA", ...lifeFrom(now, authorityMs) });
 }
 
-function newServing(authorities: readonly Identity[], names: readonly string[], lifetimes: Lifetimes, now: Date): Identity {
+function newServing(authorities: readonly CertificatePair[], names: readonly string[], lifetimes: Lifetimes, now: Date): CertificatePair {
   const signer = signerOf(authorities, lifetimes, now);
   const { notBefore, notAfter } = lifeFrom(now, lifetimes.servingMs);
   const end = new Date(Math.min(notAfter.getTime(), endOf(signer)));
@@ -82,22 +82,22 @@ function newServing(authorities: readonly Identity[], names: readonly string[], 
 }
 
 /** The newest authority that everybody trusts by now, or failing that the oldest. One that is about to end would sign certificates that are due at once. */
-function signerOf(authorities: readonly Identity[], { servingMs, settleMs }: Lifetimes, now: Date): Identity {
+function signerOf(authorities: readonly CertificatePair[], { servingMs, settleMs }: Lifetimes, now: Date): CertificatePair {
   const lasting = authorities.filter((authority) => endOf(authority) - now.getTime() >= servingMs / 2);
   const signer = lasting.find((authority) => madeAt(authority) + settleMs <= now.getTime()) ?? lasting.at(-1) ?? authorities[0];
-  if (!signer) throw new TypeError("a serving certificate needs an authority");
+  if (!signer) throw new TypeError("a serving certificate requires a CA");
   return signer;
 }
 
 /** Whether it can be served with: whole, known under every name, signed by an authority of ours, and young enough. */
-function serves(serving: Identity, authorities: readonly Identity[], names: readonly string[], now: Date): boolean {
+function serves(serving: CertificatePair, authorities: readonly CertificatePair[], names: readonly string[], now: Date): boolean {
   if (!isWhole(serving) || renewalOf(serving) <= now.getTime()) return false;
   const certificate = new X509Certificate(serving.certificate);
   const known = names.every((name) => (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name)) !== undefined);
   return known && authorities.some((authority) => certificate.checkIssued(new X509Certificate(authority.certificate)));
 }
 
-function isWhole({ certificate, privateKey }: Identity): boolean {
+function isWhole({ certificate, privateKey }: CertificatePair): boolean {
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey));
   } catch {
@@ -115,21 +115,21 @@ function backdatedMs(lifeMs: number): number {
   return Math.min(HOUR, lifeMs / 20);
 }
 
-function madeAt(identity: Identity): number {
+function madeAt(identity: CertificatePair): number {
   const { from, to } = lifeOf(identity);
   return from + backdatedMs(to - from);
 }
 
-function renewalOf(identity: Identity): number {
+function renewalOf(identity: CertificatePair): number {
   const { from, to } = lifeOf(identity);
   return from + ((to - from) * 2) / 3;
 }
 
-function endOf(identity: Identity): number {
+function endOf(identity: CertificatePair): number {
   return lifeOf(identity).to;
 }
 
-function lifeOf({ certificate }: Identity): { from: number; to: number } {
+function lifeOf({ certificate }: CertificatePair): { from: number; to: number } {
   const { validFromDate, validToDate } = new X509Certificate(certificate);
   return { from: validFromDate.getTime(), to: validToDate.getTime() };
 }

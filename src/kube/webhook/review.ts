@@ -8,7 +8,7 @@ export type Review<T extends KubeObject> =
   | { operation: "UPDATE"; object: T; old: T }
   | { operation: "DELETE"; old: T };
 
-export interface Judgement {
+export interface ReviewResult {
   /** Any of them refuses the write. */
   errors?: readonly FieldError[];
   /** Shown to whoever writes; the write goes through. */
@@ -74,7 +74,7 @@ export function reviewOf({ operation, object, oldObject }: AdmissionRequest): Re
 }
 
 /** The answer. All errors at once, sorted by field, worded as the API server words its own. */
-export function answer(kind: Kind, { uid, name = "" }: AdmissionRequest, { errors = [], warnings = [] }: Judgement): AdmissionReview {
+export function answer(kind: Kind, { uid, name = "" }: AdmissionRequest, { errors = [], warnings = [] }: ReviewResult): AdmissionReview {
   const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as const;
   const notes = warnings.length > 0 ? { warnings: warnings.map(headerSafe) } : {};
   if (errors.length === 0) return { ...review, response: { uid, allowed: true, ...notes } };

@@ -8,7 +8,7 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { createLog } from "../log.ts";
 import { webhookRequests } from "../metrics.ts";
-import { createAuthority, issue, type Identity } from "../x509.ts";
+import { createAuthority, issue, type CertificatePair } from "../x509.ts";
 import { WebhookServer } from "./server.ts";
 
 const dates = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
@@ -17,12 +17,12 @@ const serving = (commonName: string) => issue(authority, { commonName, names: ["
 
 /** Hands out the first certificate when told to, as the real thing does once it has one. */
 class Certificates {
-  readonly #listeners = new Set<(serving: Identity) => void>();
-  subscribe(listener: (serving: Identity) => void): () => void {
+  readonly #listeners = new Set<(serving: CertificatePair) => void>();
+  subscribe(listener: (serving: CertificatePair) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
-  give(identity: Identity): void {
+  give(identity: CertificatePair): void {
     for (const listener of this.#listeners) listener(identity);
   }
 }
@@ -131,7 +131,7 @@ test("a validator that throws lets the write through with a warning, a line in t
   });
   await listening();
   expect((await call(path, review())).body.response).toEqual({ uid: "1", allowed: true, warnings: ["Not checked by Plumbline: bug"] });
-  expect(logged).toContain("webhook could not judge a write");
+  expect(logged).toContain("webhook could not validate a write");
   expect(await outcomes()).toEqual(["unchecked 1"]);
 });
 
@@ -148,7 +148,7 @@ test("a validator that takes too long lets the write through before the API serv
   const answer = call(path, review());
   await asked.promise;
   await vi.advanceTimersByTimeAsync(4000);
-  expect((await answer).body.response).toMatchObject({ allowed: true, warnings: ["Not checked by Plumbline: no judgement within 4 s"] });
+  expect((await answer).body.response).toMatchObject({ allowed: true, warnings: ["Not checked by Plumbline: no result within 4 s"] });
   expect(told).toBeInstanceOf(Error);
 });
 
@@ -193,22 +193,22 @@ test("a body that says that it is too large is refused before it is sent, one th
 });
 
 test("bodies beyond what four large ones have are refused with 429 until others are judged", async () => {
-  const judge = Promise.withResolvers<void>();
+  const validate = Promise.withResolvers<void>();
   let asked = 0;
   server.register(L3VNI, async () => {
     asked += 1;
-    await judge.promise;
+    await validate.promise;
     return {};
   });
   await listening();
   const large = Buffer.from(review().padEnd(3 * MIB));
   const judged = Array.from({ length: 4 }, () => call(path, large, { agent: new Agent({ ca: authority.certificate }) }));
-  await vi.waitFor(() => expect(asked).toBe(4));
+  await vi.waitFor(() => expect(asked).toBe(4), 30_000);
   expect(await call(path, review(), { agent: new Agent({ ca: authority.certificate }) })).toMatchObject({
     status: 429,
-    body: { message: "Too many writes are being judged" },
+    body: { message: "Too many reviews in progress" },
   });
-  judge.resolve();
+  validate.resolve();
   for (const one of judged) expect(await one).toMatchObject({ status: 200 });
   expect(await call(path, review())).toMatchObject({ status: 200 });
 });
@@ -218,7 +218,7 @@ test("an unknown path is answered with 404 and those that there are, another met
   await listening();
   expect(await call("/validate/l4vnis", review())).toMatchObject({
     status: 404,
-    body: { message: `There is no /validate/l4vnis, only ${path}` },
+    body: { message: `Not found: /validate/l4vnis; use ${path}` },
   });
   expect(await call(path)).toMatchObject({ status: 405 });
 });
@@ -243,11 +243,11 @@ test("a new certificate serves new connections, while old ones go on", async () 
 });
 
 test("told to end it answers what was asked, takes nothing new, and closes idle connections", async () => {
-  const judge = Promise.withResolvers<void>();
+  const validate = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   server.register(L3VNI, async () => {
     asked.resolve();
-    await judge.promise;
+    await validate.promise;
     return {};
   });
   server.register(ConfigMap, () => ({}));
@@ -257,7 +257,7 @@ test("told to end it answers what was asked, takes nothing new, and closes idle 
   await asked.promise;
   stop.abort();
   await expect(call("/validate/configmaps", review(), { agent: new Agent({ ca: authority.certificate }) })).rejects.toThrow("ECONNREFUSED");
-  judge.resolve();
+  validate.resolve();
   expect(await pending).toMatchObject({ status: 200, connection: "close" });
   await ended;
 });

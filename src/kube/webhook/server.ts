@@ -3,27 +3,27 @@ import type { Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, endsWithin, notLater } from "../controller/ending.ts";
+import { aborted, settlesWithin, earliest } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { webhookRequests, webhookSeconds } from "../metrics.ts";
-import { guard, listen, secureContext, TIMERS } from "../serving.ts";
-import type { Identity } from "../x509.ts";
-import { pathOf, TIMEOUT_SECONDS, type Operation, type Watched } from "./configuration.ts";
-import { answer, MalformedReview, parseReview, reviewOf, type AdmissionRequest, type Judgement, type Review } from "./review.ts";
+import { limitConnections, listen, secureContext, TIMERS } from "../serving.ts";
+import type { CertificatePair } from "../x509.ts";
+import { pathOf, TIMEOUT_SECONDS, type Operation, type WebhookRule } from "./configuration.ts";
+import { answer, MalformedReview, parseReview, reviewOf, type AdmissionRequest, type ReviewResult, type Review } from "./review.ts";
 
 /** Judges a write. When the signal aborts it is too late, and the write goes through unchecked. */
-export type Validator<T extends KubeObject> = (review: Review<T>, signal: AbortSignal) => Judgement | Promise<Judgement>;
+export type Validator<T extends KubeObject> = (review: Review<T>, signal: AbortSignal) => ReviewResult | Promise<ReviewResult>;
 
 export interface WebhookServerOptions {
   port: number;
   /** All addresses by default. */
   host?: string;
   /** Tells what to serve with, and whatever takes its place. */
-  certificates: { subscribe(listener: (serving: Identity) => void): () => void };
+  certificates: { subscribe(listener: (serving: CertificatePair) => void): () => void };
   log: Log;
 }
 
-interface Registered extends Watched {
+interface Registered extends WebhookRule {
   validator: Validator<KubeObject>;
 }
 
@@ -33,7 +33,7 @@ const BODY_BYTES = 3 * 1024 * 1024;
 const MOST_BYTES = 4 * BODY_BYTES;
 const MAX_CONNECTIONS = 256;
 /** Before the API server gives up, so that whoever writes hears that nothing was checked. */
-const JUDGE_MS = (TIMEOUT_SECONDS - 1) * 1000;
+const VALIDATE_MS = (TIMEOUT_SECONDS - 1) * 1000;
 /** How long answers on their way may take once we are told to end. */
 const GRACE_MS = 5_000;
 /** API servers keep idle connections for 90 s; were we to close one first, the next question could be lost on it. */
@@ -57,7 +57,7 @@ export class WebhookServer implements Runnable {
   }
 
   /** What there is a validator for. */
-  get watched(): Watched[] {
+  get watched(): WebhookRule[] {
     return [...this.#registered.values()];
   }
 
@@ -74,7 +74,7 @@ export class WebhookServer implements Runnable {
   async run(signal: AbortSignal): Promise<void> {
     const { port, host, certificates, log } = this.#options;
     const ended = aborted(signal);
-    const first = Promise.withResolvers<Identity>();
+    const first = Promise.withResolvers<CertificatePair>();
     let server: Server | undefined;
     const unsubscribe = certificates.subscribe((serving) => {
       first.resolve(serving);
@@ -86,7 +86,7 @@ export class WebhookServer implements Runnable {
       server = this.#createServer(serving);
       this.#listening.resolve(await listen(server, { port, ...(host !== undefined && { host }) }));
       this.#state = "listening";
-      log.info({ port: (await this.address).port }, "webhook listens");
+      log.info({ port: (await this.address).port }, "webhook listening");
       await ended;
       this.#state = "ending";
       await close(server);
@@ -95,17 +95,17 @@ export class WebhookServer implements Runnable {
     }
   }
 
-  #createServer(serving: Identity): Server {
+  #createServer(serving: CertificatePair): Server {
     const { createServer } = process.getBuiltinModule("node:https");
     const limits = { ...TIMERS, keepAliveTimeout: KEEP_ALIVE_MS };
     const server = createServer({ ...secureContext(serving), ...limits }, (request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
         // The API server has hung up.
-        this.#options.log.debug({ error }, "webhook question not answered");
+        this.#options.log.debug({ error }, "webhook request failed");
         response.destroy();
       });
     });
-    guard(server, { name: "webhook", log: this.#options.log, maxConnections: MAX_CONNECTIONS });
+    limitConnections(server, { name: "webhook", log: this.#options.log, maxConnections: MAX_CONNECTIONS });
     server.on("tlsClientError", (error) => this.#options.log.debug({ error }, "webhook handshake failed"));
     return server;
   }
@@ -113,8 +113,8 @@ export class WebhookServer implements Runnable {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const registered = this.#registered.get((request.url ?? "").split("?", 1)[0] ?? "");
     if (!registered)
-      return this.#send(response, 404, { message: `There is no ${request.url}, only ${[...this.#registered.keys()].join(", ")}` });
-    if (request.method !== "POST") return this.#send(response.setHeader("Allow", "POST"), 405, { message: "Only POST is answered" });
+      return this.#send(response, 404, { message: `Not found: ${request.url}; use ${[...this.#registered.keys()].join(", ")}` });
+    if (request.method !== "POST") return this.#send(response.setHeader("Allow", "POST"), 405, { message: "Use POST" });
 
     const kind = registered.kind.kind;
     const stop = webhookSeconds.startTimer({ kind });
@@ -122,7 +122,7 @@ export class WebhookServer implements Runnable {
     const hold = (bytes: number) => {
       held += bytes;
       this.#bytesHeld += bytes;
-      if (this.#bytesHeld > MOST_BYTES) throw new MalformedReview("Too many writes are being judged", { status: 429 });
+      if (this.#bytesHeld > MOST_BYTES) throw new MalformedReview("Too many reviews in progress", { status: 429 });
     };
     try {
       const { outcome, review } = await this.#review(registered, parseReview(await bodyOf(request, hold)));
@@ -147,12 +147,12 @@ export class WebhookServer implements Runnable {
   async #review({ kind, validator }: Registered, request: AdmissionRequest): Promise<{ outcome: string; review: object }> {
     const review = reviewOf(request);
     try {
-      const judgement = await notLater(JUDGE_MS, `no judgement within ${JUDGE_MS / 1000} s`, (signal) => validator(review, signal));
+      const judgement = await earliest(VALIDATE_MS, `no result within ${VALIDATE_MS / 1000} s`, (signal) => validator(review, signal));
       return { outcome: judgement.errors?.length ? "denied" : "allowed", review: answer(kind, request, judgement) };
     } catch (error) {
       // A fault of ours must not stop what works: the write goes through, and the node checks everything again.
       const { name, namespace } = request;
-      this.#options.log.error({ kind: kind.kind, name, namespace, error }, "webhook could not judge a write");
+      this.#options.log.error({ kind: kind.kind, name, namespace, error }, "webhook could not validate a write");
       const why = error instanceof Error ? error.message : String(error);
       return { outcome: "unchecked", review: answer(kind, request, { warnings: [`Not checked by Plumbline: ${why}`] }) };
     }
@@ -163,7 +163,7 @@ async function close(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  await endsWithin(GRACE_MS, closed);
+  await settlesWithin(GRACE_MS, closed);
   server.closeAllConnections();
   await closed;
 }

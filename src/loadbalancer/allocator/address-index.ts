@@ -1,14 +1,14 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
-import { byFirst, locate, sizeOf, type Segment } from "./segment.ts";
+import { byFirst, locate, sizeOf, type AddressSegment } from "./segment.ts";
 
-type Piece = Omit<Segment, "offset"> & { readonly place: number };
+type Piece = Omit<AddressSegment, "offset"> & { readonly place: number };
 
 /** Which pool an address is in. No address is in two: where ranges overlap, which the configuration does not let through, the lower one has it. */
-export class Territory {
+export class AddressIndex {
   /** By their first address. */
-  readonly #segments: Readonly<Record<Family, readonly Segment[]>>;
-  readonly #ofPool: ReadonlyMap<string, readonly Segment[]>;
+  readonly #segments: Readonly<Record<Family, readonly AddressSegment[]>>;
+  readonly #ofPool: ReadonlyMap<string, readonly AddressSegment[]>;
 
   constructor(pools: Iterable<Pool>) {
     const pieces = [...pools].flatMap(({ name, ranges, avoidBuggyIPs }) =>
@@ -22,12 +22,12 @@ export class Territory {
     this.#segments = { 4: ascending(4), 6: ascending(6) };
   }
 
-  locate({ family, value }: Address): Segment | undefined {
+  locate({ family, value }: Address): AddressSegment | undefined {
     return locate(this.#segments[family], value);
   }
 
   /** In the order of its spec. */
-  ofPool(name: string): readonly Segment[] {
+  ofPool(name: string): readonly AddressSegment[] {
     return this.#ofPool.get(name) ?? [];
   }
 }
@@ -43,8 +43,8 @@ function disjoint(pieces: readonly Piece[]): Piece[] {
 }
 
 /** By pool, in the order of the spec. */
-function numbered(pieces: readonly Piece[]): Map<string, Segment[]> {
-  const ofPool = new Map<string, Segment[]>();
+function numbered(pieces: readonly Piece[]): Map<string, AddressSegment[]> {
+  const ofPool = new Map<string, AddressSegment[]>();
   const given = new Map<string, bigint>();
   for (const piece of pieces.toSorted((a, b) => a.place - b.place)) {
     const counter = `${piece.family} ${piece.pool}`;

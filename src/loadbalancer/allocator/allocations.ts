@@ -1,25 +1,25 @@
 import type { Address } from "../../ip/address.ts";
-import type { Wish } from "../services/address-request.ts";
-import type { Stock } from "./pool-state.ts";
-import { groupOf, Tenancy } from "./sharing.ts";
+import type { AddressRequest } from "../services/address-request.ts";
+import type { PoolState } from "./pool-state.ts";
+import { groupOf, AddressSharing } from "./sharing.ts";
 
-export interface Held {
+export interface Allocation {
   readonly pool: string;
   /** In the order in which the Service shows them. */
   readonly addresses: readonly Address[];
-  /** What it had before it lost some of that; what becomes of it is yet to be decided. */
+  /** Its addresses before it lost some; not decided yet. */
   readonly before?: readonly Address[];
 }
 
-export interface Holder {
-  readonly wish: Wish;
-  readonly held: Held;
-  readonly stock: Stock;
+export interface AllocationEntry {
+  readonly wish: AddressRequest;
+  readonly held: Allocation;
+  readonly stock: PoolState;
 }
 
-/** Something that more Services may have than before. */
-export interface Opening {
-  readonly stock: Stock;
+/** A freed address, or one that more Services can now share. */
+export interface FreedAddress {
+  readonly stock: PoolState;
   readonly address: Address;
   /** Only for those of this sharing group; undefined: for everyone. */
   readonly group?: string;
@@ -27,54 +27,54 @@ export interface Opening {
   readonly ports?: readonly string[];
 }
 
-/** Who has what, in which pool, kept in step. It asks nobody whether that is right. */
-export class Register {
-  readonly #holders = new Map<string, Holder>();
-  readonly #tenancies = new Map<number | string, Tenancy>();
-  #openings: Opening[] = [];
+/** Which Service has which address in which pool. It does not validate. */
+export class Allocations {
+  readonly #holders = new Map<string, AllocationEntry>();
+  readonly #tenancies = new Map<number | string, AddressSharing>();
+  #openings: FreedAddress[] = [];
 
-  holder(key: string): Holder | undefined {
+  holder(key: string): AllocationEntry | undefined {
     return this.#holders.get(key);
   }
 
-  holders(): Iterable<Holder> {
+  holders(): Iterable<AllocationEntry> {
     return this.#holders.values();
   }
 
-  tenancy(address: Address): Tenancy | undefined {
+  tenancy(address: Address): AddressSharing | undefined {
     return this.#tenancies.get(indexOf(address));
   }
 
-  /** What has opened since this was last asked. */
-  takeOpenings(): readonly Opening[] {
+  /** The addresses freed since the last call. */
+  takeOpenings(): readonly FreedAddress[] {
     const openings = this.#openings;
     this.#openings = [];
     return openings;
   }
 
-  hold(wish: Wish, stock: Stock, addresses: readonly Address[], before?: readonly Address[]): Held {
-    this.drop(wish.key);
-    const held = { pool: stock.name, addresses, ...(before && { before }) };
-    this.#holders.set(wish.key, { wish, held, stock });
-    stock.services += 1;
-    for (const address of addresses) this.#enter(wish, stock, address);
-    return held;
+  hold(request: AddressRequest, poolState: PoolState, addresses: readonly Address[], before?: readonly Address[]): Allocation {
+    this.drop(request.key);
+    const allocation = { pool: poolState.name, addresses, ...(before && { before }) };
+    this.#holders.set(request.key, { wish: request, held: allocation, stock: poolState });
+    poolState.services += 1;
+    for (const address of addresses) this.#enter(request, poolState, address);
+    return allocation;
   }
 
   /** The addresses that it has, on other terms or in another order. */
-  change({ stock, wish: old }: Holder, wish: Wish, addresses: readonly Address[]): Held {
-    const held = { pool: stock.name, addresses };
-    const [before, after] = [groupOf(old.sharing), groupOf(wish.sharing)];
-    const left = old.sharing.ports.filter((port) => !wish.sharing.ports.includes(port));
-    this.#holders.set(wish.key, { wish, held, stock });
+  change({ stock, wish: old }: AllocationEntry, request: AddressRequest, addresses: readonly Address[]): Allocation {
+    const allocation = { pool: stock.name, addresses };
+    const [before, after] = [groupOf(old.sharing), groupOf(request.sharing)];
+    const left = old.sharing.ports.filter((port) => !request.sharing.ports.includes(port));
+    this.#holders.set(request.key, { wish: request, held: allocation, stock });
     for (const address of addresses) {
       this.#leave(old, stock, address);
-      this.#enter(wish, stock, address);
+      this.#enter(request, stock, address);
       if (after === undefined) continue;
       if (before !== after) this.#openings.push({ stock, address, group: after });
       else if (left.length > 0) this.#openings.push({ stock, address, group: after, ports: left });
     }
-    return held;
+    return allocation;
   }
 
   drop(key: string): void {
@@ -91,27 +91,27 @@ export class Register {
     }
   }
 
-  #enter(wish: Wish, stock: Stock, address: Address): void {
-    const tenancy = this.tenancy(address) ?? new Tenancy(address);
-    const first = tenancy.isEmpty;
-    tenancy.join(wish);
+  #enter(request: AddressRequest, poolState: PoolState, address: Address): void {
+    const sharing = this.tenancy(address) ?? new AddressSharing(address);
+    const first = sharing.isEmpty;
+    sharing.join(request);
     if (first) {
-      this.#tenancies.set(indexOf(address), tenancy);
-      stock.assigned[address.family] += 1;
+      this.#tenancies.set(indexOf(address), sharing);
+      poolState.assigned[address.family] += 1;
     }
-    stock.spaces[address.family].enter(address, wish.sharing, first);
+    poolState.spaces[address.family].enter(address, request.sharing, first);
   }
 
-  #leave(wish: Wish, stock: Stock, address: Address): boolean {
-    const tenancy = this.tenancy(address);
-    if (!tenancy?.has(wish.key)) return false;
-    tenancy.leave(wish.key);
-    const last = tenancy.isEmpty;
+  #leave(request: AddressRequest, poolState: PoolState, address: Address): boolean {
+    const sharing = this.tenancy(address);
+    if (!sharing?.has(request.key)) return false;
+    sharing.leave(request.key);
+    const last = sharing.isEmpty;
     if (last) {
       this.#tenancies.delete(indexOf(address));
-      stock.assigned[address.family] -= 1;
+      poolState.assigned[address.family] -= 1;
     }
-    stock.spaces[address.family].leave(address, wish.sharing, last);
+    poolState.spaces[address.family].leave(address, request.sharing, last);
     return last;
   }
 }

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { addresses, allocatorWith, dual, pool, preferDual, told, wish, type WishTerms } from "../testing/allocator-fixtures.ts";
+import {
+  addresses,
+  allocatorWith,
+  dual,
+  pool,
+  preferDual,
+  wokenServices,
+  addressRequest,
+  type RequestTerms,
+} from "../testing/allocator-fixtures.ts";
 
 const v6 = { families: [6] } as const;
 const key = (sharing: string, ports = ["TCP/80"], backend = "") => ({ sharing: { key: sharing, backend, ports } });
@@ -7,7 +16,7 @@ const key = (sharing: string, ports = ["TCP/80"], backend = "") => ({ sharing: {
 describe("addresses of a pool", () => {
   test("are given lowest first, in the order of its ranges", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.8/31", "10.0.0.0-10.0.0.1", "fc00::4/127"]));
-    const given = ["s", "t", "u", "v", "w"].map((name) => told(allocator.allocate(wish(name))));
+    const given = ["s", "t", "u", "v", "w"].map((name) => wokenServices(allocator.allocate(addressRequest(name))));
     expect(given).toEqual([
       "a: 10.0.0.8",
       "a: 10.0.0.9",
@@ -15,14 +24,14 @@ describe("addresses of a pool", () => {
       "a: 10.0.0.1",
       "no available IPs: pool a: all 4 IPv4 addresses are in use",
     ]);
-    expect(told(allocator.allocate(wish("x", v6)))).toBe("a: fc00::4");
+    expect(wokenServices(allocator.allocate(addressRequest("x", v6)))).toBe("a: fc00::4");
   });
 
   test("come back when they are released, the lowest first", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    for (let index = 0; index < 9; index++) allocator.allocate(wish(`s${index}`));
+    for (let index = 0; index < 9; index++) allocator.allocate(addressRequest(`s${index}`));
     for (const index of [7, 2, 5]) allocator.release(`default/s${index}`);
-    expect(["t", "u", "v", "w"].map((name) => told(allocator.allocate(wish(name))))).toEqual([
+    expect(["t", "u", "v", "w"].map((name) => wokenServices(allocator.allocate(addressRequest(name))))).toEqual([
       "a: 10.0.0.2",
       "a: 10.0.0.5",
       "a: 10.0.0.7",
@@ -32,26 +41,28 @@ describe("addresses of a pool", () => {
 
   test("are asked for twice and given once", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    expect(told(allocator.allocate(wish("s")))).toBe("a: 10.0.0.0");
-    expect(told(allocator.allocate(wish("s")))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
     expect(allocator.usage("a")?.services).toBe(1);
   });
 
   test("are those of a pool as large as there is, at both of its ends", () => {
     const { allocator } = allocatorWith(pool("all4", ["0.0.0.0/0"]), pool("all6", ["::/0"]));
-    expect(told(allocator.allocate(wish("s", { addresses: addresses("255.255.255.255") })))).toBe("all4: 255.255.255.255");
+    expect(wokenServices(allocator.allocate(addressRequest("s", { addresses: addresses("255.255.255.255") })))).toBe(
+      "all4: 255.255.255.255",
+    );
     const highest = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
     const shared = { ...v6, ...key("k", ["TCP/1"]) };
-    expect(told(allocator.allocate(wish("t", { ...shared, addresses: addresses(highest) })))).toBe(`all6: ${highest}`);
-    expect(told(allocator.allocate(wish("u", v6)))).toBe("all6: ::");
-    expect(told(allocator.allocate(wish("v", { ...v6, ...key("k", ["TCP/2"]) })))).toBe("all6: ::1");
+    expect(wokenServices(allocator.allocate(addressRequest("t", { ...shared, addresses: addresses(highest) })))).toBe(`all6: ${highest}`);
+    expect(wokenServices(allocator.allocate(addressRequest("u", v6)))).toBe("all6: ::");
+    expect(wokenServices(allocator.allocate(addressRequest("v", { ...v6, ...key("k", ["TCP/2"]) })))).toBe("all6: ::1");
     allocator.release("default/t");
     expect(allocator.usage("all6")).toMatchObject({ assignedIPv6: 2n, availableIPv6: (1n << 128n) - 2n });
   });
 
   test("of ranges that overlap are given to one Service only", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/30", "10.0.0.2-10.0.0.4"]), pool("b", ["10.0.0.3-10.0.0.5"]));
-    const given = Array.from({ length: 7 }, (_, index) => told(allocator.allocate(wish(`s${index}`))));
+    const given = Array.from({ length: 7 }, (_, index) => wokenServices(allocator.allocate(addressRequest(`s${index}`))));
     expect(given.slice(0, 6)).toEqual([0, 1, 2, 3, 4].map((last) => `a: 10.0.0.${last}`).concat("b: 10.0.0.5"));
     expect(given[6]).toMatch(/^no available IPs: pool a: all 5 .*; pool b: all 1 /);
   });
@@ -74,15 +85,15 @@ describe("addresses of a pool", () => {
 
   test("leave out buggy ones of IPv4 alone", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.254-10.0.1.2", "fc00::ff-fc00::100"], { avoidBuggyIPs: true }));
-    const given = ["s", "t", "u", "v"].map((name) => told(allocator.allocate(wish(name))));
+    const given = ["s", "t", "u", "v"].map((name) => wokenServices(allocator.allocate(addressRequest(name))));
     expect(given.slice(0, 3)).toEqual(["a: 10.0.0.254", "a: 10.0.1.1", "a: 10.0.1.2"]);
     expect(given[3]).toBe("no available IPs: pool a: all 3 IPv4 addresses are in use");
-    expect(told(allocator.allocate(wish("w", v6)))).toBe("a: fc00::ff");
+    expect(wokenServices(allocator.allocate(addressRequest("w", v6)))).toBe("a: fc00::ff");
   });
 });
 
 describe("pools are tried", () => {
-  test.each<[string, WishTerms, string]>([
+  test.each<[string, RequestTerms, string]>([
     ["by priority where they are pinned", { namespace: "red" }, "z-first: 10.0.1.0"],
     ["by name where the priority is the same", { namespace: "blue" }, "b-blue: 10.0.3.0"],
     ["in the order of their names where they are for everyone", { namespace: "green" }, "a-any: 10.0.5.0"],
@@ -100,7 +111,7 @@ describe("pools are tried", () => {
       pool("d-grey-web", ["10.0.7.0/24"], { namespaces: ["grey"], serviceSelectors: [{ matchLabels: { tier: "web" } }] }),
       pool("e-x-or-y", ["10.0.8.0/24"], { serviceSelectors: [{ matchLabels: { app: "y" } }, { matchLabels: { app: "x" } }] }),
     );
-    expect(told(allocator.allocate(wish("s", terms)))).toBe(expected);
+    expect(wokenServices(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
   test("further when the first ones are full, pinned ones before those for everyone", () => {
@@ -110,8 +121,8 @@ describe("pools are tried", () => {
       pool("last", ["10.0.0.2/32"], { namespaces: ["default"] }),
       pool("first", ["10.0.0.3/32"], { priority: 1, namespaces: ["default"] }),
     );
-    const given = ["s", "t", "u", "v", "w"].map((name) => allocator.allocate(wish(name)));
-    expect(given.slice(0, 4).map(told)).toEqual(["first: 10.0.0.3", "second: 10.0.0.1", "last: 10.0.0.2", "any: 10.0.0.0"]);
+    const given = ["s", "t", "u", "v", "w"].map((name) => allocator.allocate(addressRequest(name)));
+    expect(given.slice(0, 4).map(wokenServices)).toEqual(["first: 10.0.0.3", "second: 10.0.0.1", "last: 10.0.0.2", "any: 10.0.0.0"]);
     const why = "all 1 IPv4 addresses are in use";
     expect(given[4]).toHaveProperty(
       "tried",
@@ -129,18 +140,18 @@ describe("pools are tried", () => {
       pool("tiny", ["10.0.3.0/32"]),
     ];
     allocator.setPools(pools, new Set(["wrong"]));
-    allocator.allocate(wish("s"));
-    expect(allocator.allocate(wish("t"))).toEqual({
+    allocator.allocate(addressRequest("s"));
+    expect(allocator.allocate(addressRequest("t"))).toEqual({
       refused:
         "no available IPs: pool six: it has no IPv4 addresses; pool tiny: all 1 IPv4 addresses are in use; " +
         "pool red: it is not for namespace default; pool web: its serviceSelectors do not select the Service; " +
-        "pool asked: it is given only to those who name it (autoAssign: false); pool wrong: its configuration is invalid",
+        "pool asked: it is assigned only on request (autoAssign: false); pool wrong: its configuration is invalid",
       tried: [
         { pool: "six", why: "it has no IPv4 addresses" },
         { pool: "tiny", why: "all 1 IPv4 addresses are in use" },
         { pool: "red", why: "it is not for namespace default" },
         { pool: "web", why: "its serviceSelectors do not select the Service" },
-        { pool: "asked", why: "it is given only to those who name it (autoAssign: false)" },
+        { pool: "asked", why: "it is assigned only on request (autoAssign: false)" },
         { pool: "wrong", why: "its configuration is invalid" },
       ],
     });
@@ -150,14 +161,14 @@ describe("pools are tried", () => {
     const { allocator } = allocatorWith(
       ...Array.from({ length: 10_000 }, (_, index) => pool(`p${index}`, [`fc00::${index.toString(16)}/128`])),
     );
-    const refused = allocator.allocate(wish("s"));
-    expect(told(refused)).toMatch(/^no available IPs: pool p0: it has no IPv4 addresses; .*; and 9992 more$/);
-    expect(told(refused).length).toBeLessThan(1024);
+    const refused = allocator.allocate(addressRequest("s"));
+    expect(wokenServices(refused)).toMatch(/^no available IPs: pool p0: it has no IPv4 addresses; .*; and 9992 more$/);
+    expect(wokenServices(refused).length).toBeLessThan(1024);
     expect("tried" in refused && refused.tried.length).toBe(100);
   });
 
   test("or there are none", () => {
-    expect(told(allocatorWith().allocator.allocate(wish("s")))).toBe("no available IPs: there are no pools");
+    expect(wokenServices(allocatorWith().allocator.allocate(addressRequest("s")))).toBe("no available IPs: no pools are configured");
   });
 });
 
@@ -168,7 +179,7 @@ describe("a Service that names its pool", () => {
     pool("six", ["fc00::/64"]),
   ];
 
-  test.each<[string, WishTerms, string]>([
+  test.each<[string, RequestTerms, string]>([
     ["gets an address of it although others do not", { pool: "asked" }, "asked: 10.0.0.0"],
     [
       "is refused where the pool is not for it",
@@ -187,21 +198,21 @@ describe("a Service that names its pool", () => {
       "no available IPs in pool six for dual IPFamily: pool six: it has no IPv4 addresses",
     ],
   ])("%s", (_title, terms, expected) => {
-    expect(told(allocatorWith(...pools).allocator.allocate(wish("s", terms)))).toBe(expected);
+    expect(wokenServices(allocatorWith(...pools).allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
   test("is told when it is full", () => {
     const { allocator } = allocatorWith(...pools);
-    allocator.allocate(wish("s", { pool: "asked" }));
-    expect(told(allocator.allocate(wish("t", { pool: "asked" })))).toBe(
+    allocator.allocate(addressRequest("s", { pool: "asked" }));
+    expect(wokenServices(allocator.allocate(addressRequest("t", { pool: "asked" })))).toBe(
       "no available IPs in pool asked for ipv4 IPFamily: pool asked: all 1 IPv4 addresses are in use",
     );
   });
 
   test("lets go of what it has in another", () => {
     const { allocator } = allocatorWith(...pools, pool("any", ["10.0.2.0/24"]));
-    expect(told(allocator.allocate(wish("s")))).toBe("any: 10.0.2.0");
-    expect(told(allocator.allocate(wish("s", { pool: "asked" })))).toBe("asked: 10.0.0.0");
+    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("any: 10.0.2.0");
+    expect(wokenServices(allocator.allocate(addressRequest("s", { pool: "asked" })))).toBe("asked: 10.0.0.0");
     expect(allocator.usage("any")?.assignedIPv4).toBe(0n);
   });
 });
@@ -213,15 +224,15 @@ describe("a Service that asks for addresses", () => {
     pool("six", ["fc01::/64"]),
   ];
 
-  test.each<[string, string[], WishTerms, string]>([
+  test.each<[string, string[], RequestTerms, string]>([
     ["gets them, also of a pool that is not automatic", ["10.0.0.9"], {}, "both: 10.0.0.9"],
     ["gets them in its own order", ["fc00::9", "10.0.0.9"], dual, "both: fc00::9 10.0.0.9"],
-    ["is refused where no pool has it", ["192.0.2.1"], {}, '["192.0.2.1"] is not allowed in config: no pool has it'],
+    ["is refused where no pool has it", ["192.0.2.1"], {}, '["192.0.2.1"] is not allowed in config: no pool contains it'],
     [
       "is refused where they are in two pools",
       ["10.0.0.9", "fc01::1"],
       dual,
-      '["10.0.0.9" "fc01::1"] is not allowed in config: no pool has all of them',
+      '["10.0.0.9" "fc01::1"] is not allowed in config: no pool contains all of them',
     ],
     [
       "is refused a buggy one",
@@ -239,16 +250,18 @@ describe("a Service that asks for addresses", () => {
       "is refused where it names another pool",
       ["10.0.0.9"],
       { pool: "six" },
-      'requested loadBalancer IP(s) ["10.0.0.9"] is not compatible with requested address pool six: pool both: it is the one that has ["10.0.0.9"]',
+      'requested loadBalancer IP(s) ["10.0.0.9"] is not compatible with requested address pool six: pool both: it contains ["10.0.0.9"]',
     ],
   ])("%s", (_title, asked, terms, expected) => {
-    expect(told(allocatorWith(...pools).allocator.allocate(wish("s", { ...terms, addresses: addresses(...asked) })))).toBe(expected);
+    expect(
+      wokenServices(allocatorWith(...pools).allocator.allocate(addressRequest("s", { ...terms, addresses: addresses(...asked) }))),
+    ).toBe(expected);
   });
 
   test("is refused one that another has", () => {
     const { allocator } = allocatorWith(...pools);
-    allocator.allocate(wish("s", { addresses: addresses("10.0.0.9") }));
-    const refused = allocator.allocate(wish("t", { addresses: addresses("10.0.0.9") }));
+    allocator.allocate(addressRequest("s", { addresses: addresses("10.0.0.9") }));
+    const refused = allocator.allocate(addressRequest("t", { addresses: addresses("10.0.0.9") }));
     expect(refused).toEqual({
       refused: `can't change sharing key for "default/t", address also in use by default/s`,
       tried: [{ pool: "both", why: `can't change sharing key for "default/t", address also in use by default/s` }],
@@ -266,7 +279,7 @@ describe("dual stack", () => {
 
   test("takes both addresses from one pool, IPv4 first", () => {
     const { allocator } = allocatorWith(...pools);
-    const given = ["s", "t", "u"].map((name) => told(allocator.allocate(wish(name, { ...dual, families: [6, 4] }))));
+    const given = ["s", "t", "u"].map((name) => wokenServices(allocator.allocate(addressRequest(name, { ...dual, families: [6, 4] }))));
     expect(given.slice(0, 2)).toEqual(["c-both: 10.0.1.0 fc01::", "d-both: 10.0.2.0 fc02::"]);
     expect(given[2]).toBe(
       "no available IPs: pool a-four: it has no IPv6 addresses; pool b-six: it has no IPv4 addresses; " +
@@ -274,46 +287,46 @@ describe("dual stack", () => {
     );
   });
 
-  test.each<[string, WishTerms, string]>([
+  test.each<[string, RequestTerms, string]>([
     ["IPv4 where that is the primary family", preferDual, "a-four: 10.0.0.0"],
     ["IPv6 where that is the primary family", { ...preferDual, families: [6, 4] }, "b-six: fc00::"],
   ])("that is preferred takes one address where no pool has both: %s", (_title, terms, expected) => {
     const { allocator } = allocatorWith(...pools.slice(0, 2));
-    expect(told(allocator.allocate(wish("s", terms)))).toBe(expected);
+    expect(wokenServices(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
   test("that is preferred takes the secondary family where the primary is used up", () => {
     const { allocator } = allocatorWith(pool("b-six", ["fc00::/64"]));
-    expect(told(allocator.allocate(wish("s", preferDual)))).toBe("b-six: fc00::");
+    expect(wokenServices(allocator.allocate(addressRequest("s", preferDual)))).toBe("b-six: fc00::");
   });
 
   test("of a cluster address of one family is one address", () => {
     const { allocator } = allocatorWith(...pools);
-    expect(told(allocator.allocate(wish("s", { policy: "PreferDualStack", families: [6] })))).toBe("b-six: fc00::");
+    expect(wokenServices(allocator.allocate(addressRequest("s", { policy: "PreferDualStack", families: [6] })))).toBe("b-six: fc00::");
   });
 
   test("is completed from the same pool when that gains the other family, and the first address stays", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("six", ["fc01::/64"]));
-    const prefers = wish("s", preferDual);
-    expect(told(allocator.allocate(prefers))).toBe("a: 10.0.0.0");
-    expect(told(allocator.extend(prefers))).toBe("no available IPs in pool a for ipv6 IPFamily: pool a: it has no IPv6 addresses");
-    expect(told(allocator.held("default/s"))).toBe("a: 10.0.0.0");
+    const prefers = addressRequest("s", preferDual);
+    expect(wokenServices(allocator.allocate(prefers))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.extend(prefers))).toBe("no available IPs in pool a for ipv6 IPFamily: pool a: it has no IPv6 addresses");
+    expect(wokenServices(allocator.held("default/s"))).toBe("a: 10.0.0.0");
     expect(woken()).toEqual([]);
 
     const change = allocator.setPools([pool("a", ["10.0.0.0/24", "fc00::/64"]), pool("six", ["fc01::/64"])], new Set());
     expect(change).toMatchObject({ lost: [], moved: [] });
     expect(woken()).toEqual(["default/s"]);
-    expect(told(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
-    expect(told(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
+    expect(wokenServices(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
+    expect(wokenServices(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
   });
 
   test("has what is left of it when the pool loses a family, and can be exchanged for a whole", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/64"]));
-    allocator.allocate(wish("s", dual));
+    allocator.allocate(addressRequest("s", dual));
     const fewer = [pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.9.0/24", "fc09::/64"])];
     expect(allocator.setPools(fewer, new Set())).toMatchObject({ lost: ["default/s"], moved: [] });
     expect(allocator.held("default/s")).toEqual({ pool: "a", addresses: addresses("10.0.0.0"), before: addresses("10.0.0.0", "fc00::") });
-    expect(told(allocator.exchange(wish("s", dual)))).toBe("b: 10.0.9.0 fc09::");
+    expect(wokenServices(allocator.exchange(addressRequest("s", dual)))).toBe("b: 10.0.9.0 fc09::");
   });
 });
 
@@ -323,8 +336,8 @@ describe("a shared address", () => {
 
   test("is taken before a free one that is higher", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    expect(told(allocator.allocate(wish("s", web)))).toBe("a: 10.0.0.0");
-    expect(told(allocator.allocate(wish("t", dns)))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.allocate(addressRequest("s", web)))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.allocate(addressRequest("t", dns)))).toBe("a: 10.0.0.0");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, availableIPv4: 255n, services: 2 });
     allocator.release("default/s");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, services: 1 });
@@ -332,13 +345,13 @@ describe("a shared address", () => {
 
   test("is not taken where a lower one is free", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    allocator.allocate(wish("r"));
-    allocator.allocate(wish("s", web));
+    allocator.allocate(addressRequest("r"));
+    allocator.allocate(addressRequest("s", web));
     allocator.release("default/r");
-    expect(told(allocator.allocate(wish("t", dns)))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.allocate(addressRequest("t", dns)))).toBe("a: 10.0.0.0");
   });
 
-  test.each<[string, WishTerms]>([
+  test.each<[string, RequestTerms]>([
     ["the same port", web],
     ["one port of several in common", key("k", ["TCP/443", "TCP/80"])],
     ["another key", key("other", ["UDP/53"])],
@@ -346,41 +359,45 @@ describe("a shared address", () => {
     ["another backend, with externalTrafficPolicy Local", key("k", ["UDP/53"], "app=x")],
   ])("is not for a Service with %s", (_title, terms) => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    allocator.allocate(wish("s", web));
-    expect(told(allocator.allocate(wish("t", terms)))).toBe("a: 10.0.0.1");
+    allocator.allocate(addressRequest("s", web));
+    expect(wokenServices(allocator.allocate(addressRequest("t", terms)))).toBe("a: 10.0.0.1");
   });
 
   test("is for Services of any namespace, and of one backend where the policy is Local", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    allocator.allocate(wish("s", key("k", ["TCP/80"], "app=x")));
-    expect(told(allocator.allocate(wish("t", { namespace: "other", ...key("k", ["UDP/53"], "app=x") })))).toBe("a: 10.0.0.0");
+    allocator.allocate(addressRequest("s", key("k", ["TCP/80"], "app=x")));
+    expect(wokenServices(allocator.allocate(addressRequest("t", { namespace: "other", ...key("k", ["UDP/53"], "app=x") })))).toBe(
+      "a: 10.0.0.0",
+    );
   });
 
   test("is found among many where all the lower ones lack one of its ports", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/16"]));
-    for (let index = 0; index < 300; index++) allocator.allocate(wish(`s${index}`, web));
-    for (let index = 0; index < 299; index++) allocator.allocate(wish(`t${index}`, key("k", [index % 2 ? "UDP/53" : "UDP/54"])));
-    expect(told(allocator.held("default/t298"))).toBe("a: 10.0.0.149");
-    expect(told(allocator.allocate(wish("u", key("k", ["UDP/53", "UDP/54"]))))).toBe("a: 10.0.0.150");
+    for (let index = 0; index < 300; index++) allocator.allocate(addressRequest(`s${index}`, web));
+    for (let index = 0; index < 299; index++) allocator.allocate(addressRequest(`t${index}`, key("k", [index % 2 ? "UDP/53" : "UDP/54"])));
+    expect(wokenServices(allocator.held("default/t298"))).toBe("a: 10.0.0.149");
+    expect(wokenServices(allocator.allocate(addressRequest("u", key("k", ["UDP/53", "UDP/54"]))))).toBe("a: 10.0.0.150");
   });
 
   test("says which port is taken, and who has it under another key", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     const asked = { addresses: addresses("10.0.0.7") };
-    allocator.allocate(wish("s", { ...web, ...asked }));
-    allocator.allocate(wish("t", { ...dns, ...asked }));
-    expect(told(allocator.allocate(wish("u", { ...web, ...asked })))).toBe('port TCP/80 is already in use on "10.0.0.7"');
-    expect(told(allocator.allocate(wish("u", { ...key("other"), ...asked })))).toBe(
+    allocator.allocate(addressRequest("s", { ...web, ...asked }));
+    allocator.allocate(addressRequest("t", { ...dns, ...asked }));
+    expect(wokenServices(allocator.allocate(addressRequest("u", { ...web, ...asked })))).toBe(
+      'port TCP/80 is already in use on "10.0.0.7"',
+    );
+    expect(wokenServices(allocator.allocate(addressRequest("u", { ...key("other"), ...asked })))).toBe(
       `can't change sharing key for "default/u", address also in use by default/s,default/t`,
     );
   });
 
   test("stays with one who changes the key alone, and is lost to one who changes it among others", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    allocator.allocate(wish("s", web));
-    expect(told(allocator.claim(wish("s", key("other")), addresses("10.0.0.0")))).toBe("a: 10.0.0.0");
-    expect(told(allocator.allocate(wish("t", key("other", ["UDP/53"]))))).toBe("a: 10.0.0.0");
-    expect(told(allocator.claim(wish("s", web), addresses("10.0.0.0")))).toBe(
+    allocator.allocate(addressRequest("s", web));
+    expect(wokenServices(allocator.claim(addressRequest("s", key("other")), addresses("10.0.0.0")))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.allocate(addressRequest("t", key("other", ["UDP/53"]))))).toBe("a: 10.0.0.0");
+    expect(wokenServices(allocator.claim(addressRequest("s", web), addresses("10.0.0.0")))).toBe(
       `can't change sharing key for "default/s", address also in use by default/t`,
     );
     expect(allocator.held("default/s")).toBeUndefined();

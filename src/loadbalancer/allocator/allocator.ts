@@ -1,16 +1,16 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
-import type { Wish } from "../services/address-request.ts";
+import type { AddressRequest } from "../services/address-request.ts";
 import { byAge } from "./age.ts";
-import { asOccupant, Occupants } from "./occupants.ts";
-import { alternatives, nothingIn, Pools } from "./pools.ts";
-import { isSameSet, Prospects } from "./prospects.ts";
-import type { Refusal } from "./no-address.ts";
-import { Register, type Held } from "./allocations.ts";
-import type { Stock, Usage } from "./pool-state.ts";
-import { Waiting, type Place, type Waiter } from "./waiters.ts";
+import { asForeignService, ForeignServices } from "./foreign-services.ts";
+import { alternatives, poolExhausted, Pools } from "./pools.ts";
+import { isSameSet, CandidateFinder } from "./candidates.ts";
+import type { NoAddress } from "./no-address.ts";
+import { Allocations, type Allocation } from "./allocations.ts";
+import type { PoolState, Usage } from "./pool-state.ts";
+import { Waiters, type WaitKey, type Waiter } from "./waiters.ts";
 
-export type { Held, Refusal, Usage };
+export type { Allocation, NoAddress, Usage };
 
 interface PoolChange {
   readonly lost: readonly string[];
@@ -24,13 +24,13 @@ interface PoolChange {
  */
 export class Allocator {
   readonly #onWake: (key: string) => void;
-  readonly #register = new Register();
-  readonly #occupants = new Occupants(this.#register);
-  readonly #waiting = new Waiting();
+  readonly #allocations = new Allocations();
+  readonly #foreignServices = new ForeignServices(this.#allocations);
+  readonly #waiting = new Waiters();
   #pools = new Pools([], []);
-  #prospects = new Prospects(this.#pools, this.#register);
-  /** Those to be told at the end of the operation. */
-  #woken: Wish[] = [];
+  #candidates = new CandidateFinder(this.#pools, this.#allocations);
+  /** The waiters to wake at the end of the operation. */
+  #woken: AddressRequest[] = [];
 
   /**
    * `onWake` is called with a Service that was refused and could be served now, once until it is refused again; and with one that has lost its
@@ -53,29 +53,29 @@ export class Allocator {
     const isSame = different.length === 0 && now.size === this.#pools.size;
     // It is the new order of pools that is told which of them are full, also where nothing is different.
     this.#pools = now;
-    this.#prospects = new Prospects(now, this.#register);
+    this.#candidates = new CandidateFinder(now, this.#allocations);
     if (isSame) return { lost, moved };
 
-    this.#occupants.standAll();
-    const affected = [...this.#register.holders()].filter(({ stock }) => !stock.pool || now.get(stock.name) !== stock);
+    this.#foreignServices.standAll();
+    const affected = [...this.#allocations.holders()].filter(({ stock }) => !stock.pool || now.get(stock.name) !== stock);
     affected.sort((a, b) => byAge(a.wish, b.wish));
-    for (const { wish } of affected) this.#register.drop(wish.key);
+    for (const { wish } of affected) this.#allocations.drop(wish.key);
     for (const { wish, held } of affected) {
-      const home = this.#prospects.homeOf(wish, held.addresses, held.pool);
+      const home = this.#candidates.homeOf(wish, held.addresses, held.pool);
       if ("refused" in home) {
         lost.push(wish.key);
         this.#holdRest(wish, held);
       } else {
-        this.#register.hold(wish, home, held.addresses, held.before);
+        this.#allocations.hold(wish, home, held.addresses, held.before);
         if (home.name !== held.pool) moved.push(wish.key);
       }
     }
-    this.#occupants.sitAll(now);
+    this.#foreignServices.sitAll(now);
     for (const key of [...lost, ...moved]) this.#waiting.delete(key);
-    // Everyone is looked at, since the places where one waits have changed.
-    this.#register.takeOpenings();
+    // All waiters are checked, since what they wait for has changed.
+    this.#allocations.takeOpenings();
     for (const waiter of this.#waiting.all()) this.#retry(waiter);
-    this.#tell();
+    this.#report();
     return { lost, moved, different };
   }
 
@@ -83,8 +83,8 @@ export class Allocator {
    * What the Service has already, by its status: asserted again as often as one likes, also when the wish has changed. If it cannot keep it, it
    * holds nothing afterwards. Of two Services that turn out to have one address and may not share it, the older keeps it.
    */
-  claim(wish: Wish, addresses: readonly Address[]): Held | Refusal {
-    const outcome = this.#claim(wish, addresses);
+  claim(request: AddressRequest, addresses: readonly Address[]): Allocation | NoAddress {
+    const outcome = this.#claim(request, addresses);
     this.#wake();
     return outcome;
   }
@@ -93,11 +93,11 @@ export class Allocator {
    * What the Service has by its status, before it is decided what becomes of it: where it cannot keep two addresses it holds the one that it may keep,
    * so that nobody else gets it meanwhile.
    */
-  reclaim(wish: Wish, addresses: readonly Address[]): void {
-    if ("refused" in this.#claim(wish, addresses) && addresses.length > 1) {
-      const kept = addresses.find((address) => !("refused" in this.#claim(wish, [address])));
-      const holder = kept && this.#register.holder(wish.key);
-      if (holder) this.#register.hold(wish, holder.stock, [kept], addresses);
+  reclaim(request: AddressRequest, addresses: readonly Address[]): void {
+    if ("refused" in this.#claim(request, addresses) && addresses.length > 1) {
+      const kept = addresses.find((address) => !("refused" in this.#claim(request, [address])));
+      const holder = kept && this.#allocations.holder(request.key);
+      if (holder) this.#allocations.hold(request, holder.stock, [kept], addresses);
     }
     this.#wake();
   }
@@ -106,52 +106,52 @@ export class Allocator {
    * What a Service has that someone else serves: nobody else gets it, and it is not for us to take it away. Where one of ours has it too, and shows it,
    * the older keeps it.
    */
-  occupy(wish: Wish, addresses: readonly Address[], isShown: (key: string, address: Address) => boolean): void {
-    this.#occupants.unseat(wish.key);
+  occupy(request: AddressRequest, addresses: readonly Address[], isShown: (key: string, address: Address) => boolean): void {
+    this.#foreignServices.unseat(request.key);
     for (const address of addresses) {
-      const others = this.#register.tenancy(address)?.opponentsOf(asOccupant(wish)) ?? [];
-      if (others.some((other) => byAge(other, wish) < 0 && isShown(other.key, address))) continue;
+      const others = this.#allocations.tenancy(address)?.opponentsOf(asForeignService(request)) ?? [];
+      if (others.some((other) => byAge(other, request) < 0 && isShown(other.key, address))) continue;
       for (const other of others) this.#evict(other);
     }
-    this.#occupants.seat(wish, addresses, this.#pools);
+    this.#foreignServices.seat(request, addresses, this.#pools);
     this.#wake();
   }
 
-  /** What it holds if it still may, else new addresses. A Service that is refused waits until it is served or released. */
-  allocate(wish: Wish): Held | Refusal {
-    const outcome = this.#keep(wish) ?? this.#allocate(wish);
+  /** Its current addresses if still allowed, else new ones. A Service without an address waits until it is served or released. */
+  allocate(request: AddressRequest): Allocation | NoAddress {
+    const outcome = this.#keep(request) ?? this.#allocate(request);
     this.#wake();
     return outcome;
   }
 
   /** The second address of a Service that prefers two and has one, from the same pool. If it is refused it keeps the one, and waits. */
-  extend(wish: Wish): Held | Refusal {
-    const outcome = this.#keep(wish) ? this.#extend(wish) : this.#allocate(wish);
+  extend(request: AddressRequest): Allocation | NoAddress {
+    const outcome = this.#keep(request) ? this.#extend(request) : this.#allocate(request);
     this.#wake();
     return outcome;
   }
 
-  /** What the Service asks for in place of what it has. If that is not to be had, it keeps what it has, whatever that is, and waits. */
-  exchange(wish: Wish): Held | Refusal {
-    const outcome = this.#allocate(wish);
+  /** Replaces the addresses of the Service with what it requests. If that is not available, it keeps its addresses and waits. */
+  exchange(request: AddressRequest): Allocation | NoAddress {
+    const outcome = this.#allocate(request);
     this.#wake();
     return outcome;
   }
 
-  /** The Service is gone, or wants nothing any more. */
+  /** The Service is deleted, or no longer requests an address. */
   release(key: string): void {
-    this.#letGo(key);
+    this.#release(key);
     this.#wake();
   }
 
-  held(key: string): Held | undefined {
-    return this.#occupants.has(key) ? undefined : this.#register.holder(key)?.held;
+  held(key: string): Allocation | undefined {
+    return this.#foreignServices.has(key) ? undefined : this.#allocations.holder(key)?.held;
   }
 
-  /** What is in use because of the Service, ours or not, by pool. */
-  inUse(key: string): readonly Held[] {
-    const keys = this.#occupants.has(key) ? this.#occupants.seats(key) : [key];
-    return keys.flatMap((one) => this.#register.holder(one)?.held ?? []);
+  /** The addresses in use by the Service, ours or not, by pool. */
+  inUse(key: string): readonly Allocation[] {
+    const keys = this.#foreignServices.has(key) ? this.#foreignServices.seats(key) : [key];
+    return keys.flatMap((one) => this.#allocations.holder(one)?.held ?? []);
   }
 
   /** undefined: there is no such pool. */
@@ -159,97 +159,97 @@ export class Allocator {
     return this.#pools.get(pool)?.usage;
   }
 
-  #claim(wish: Wish, addresses: readonly Address[]): Held | Refusal {
-    this.#occupants.unseat(wish.key);
-    const holder = this.#register.holder(wish.key);
+  #claim(request: AddressRequest, addresses: readonly Address[]): Allocation | NoAddress {
+    this.#foreignServices.unseat(request.key);
+    const holder = this.#allocations.holder(request.key);
     const isHeld = holder !== undefined && isSameSet(holder.held.addresses, addresses);
-    const home = this.#prospects.homeOf(wish, addresses, isHeld ? holder.held.pool : wish.allocatedFrom);
+    const home = this.#candidates.homeOf(request, addresses, isHeld ? holder.held.pool : request.allocatedFrom);
     if ("refused" in home) {
-      this.#letGo(wish.key);
+      this.#release(request.key);
       return home;
     }
-    const opponents = this.#prospects.opponents(wish, addresses);
-    // Who has moved on in the meantime has no older right to where it was.
-    if (opponents.length > 0 && (holder || opponents.some((opponent) => byAge(opponent, wish) < 0))) {
-      this.#letGo(wish.key);
-      return this.#prospects.taken(wish, home, addresses);
+    const opponents = this.#candidates.opponents(request, addresses);
+    // A Service that moved meanwhile has lost its claim on the old address.
+    if (opponents.length > 0 && (holder || opponents.some((opponent) => byAge(opponent, request) < 0))) {
+      this.#release(request.key);
+      return this.#candidates.taken(request, home, addresses);
     }
     for (const opponent of opponents) this.#evict(opponent);
     const isChange = isHeld && holder.stock === home;
-    const held = isChange ? this.#register.change(holder, wish, addresses) : this.#register.hold(wish, home, addresses);
-    this.#waitForSecond(wish);
-    return held;
+    const allocation = isChange ? this.#allocations.change(holder, request, addresses) : this.#allocations.hold(request, home, addresses);
+    this.#waitForSecond(request);
+    return allocation;
   }
 
-  #keep(wish: Wish): Held | undefined {
-    const held = this.held(wish.key);
-    const kept = held && this.#claim(wish, held.addresses);
+  #keep(request: AddressRequest): Allocation | undefined {
+    const allocation = this.held(request.key);
+    const kept = allocation && this.#claim(request, allocation.addresses);
     return kept && "refused" in kept ? undefined : kept;
   }
 
-  #allocate(wish: Wish): Held | Refusal {
-    this.#occupants.unseat(wish.key);
-    const found = this.#prospects.find(wish);
+  #allocate(request: AddressRequest): Allocation | NoAddress {
+    this.#foreignServices.unseat(request.key);
+    const found = this.#candidates.find(request);
     if ("refused" in found) {
-      this.#wait({ wish });
+      this.#wait({ wish: request });
       return found;
     }
-    const held = this.#register.hold(wish, found.stock, found.addresses);
-    this.#waitForSecond(wish);
-    return held;
+    const allocation = this.#allocations.hold(request, found.stock, found.addresses);
+    this.#waitForSecond(request);
+    return allocation;
   }
 
-  #extend(wish: Wish): Held | Refusal {
-    const holder = this.#register.holder(wish.key);
-    const missing = this.#missing(wish);
-    if (!holder || missing === undefined) return holder?.held ?? this.#allocate(wish);
+  #extend(request: AddressRequest): Allocation | NoAddress {
+    const holder = this.#allocations.holder(request.key);
+    const missing = this.#missing(request);
+    if (!holder || missing === undefined) return holder?.held ?? this.#allocate(request);
     const { stock, held } = holder;
-    const more = stock.offer([missing], wish.sharing);
-    if (!more) return nothingIn(stock, [missing], wish);
+    const more = stock.offer([missing], request.sharing);
+    if (!more) return poolExhausted(stock, [missing], request);
     const addresses = [...held.addresses, ...more].sort((a, b) => a.compare(b));
-    this.#waiting.delete(wish.key);
-    return this.#register.hold(wish, stock, addresses);
+    this.#waiting.delete(request.key);
+    return this.#allocations.hold(request, stock, addresses);
   }
 
   /** What the Service asks for by name may be elsewhere, and one of its families nowhere; what is good is still its own until it has been looked at. */
-  #holdRest({ pool: _pool, addresses: _addresses, ...wish }: Wish, { pool, addresses, before = addresses }: Held): void {
+  #holdRest({ pool: _pool, addresses: _addresses, ...wish }: AddressRequest, { pool, addresses, before = addresses }: Allocation): void {
     for (const rest of [addresses, ...addresses.map((address) => [address])]) {
       const home = this.#pools.homeOf(wish, rest, pool);
       if ("refused" in home) continue;
-      this.#register.hold(wish, home, rest, before);
+      this.#allocations.hold(wish, home, rest, before);
       return;
     }
   }
 
-  #evict(opponent: Wish): void {
-    this.#letGo(opponent.key);
+  #evict(opponent: AddressRequest): void {
+    this.#release(opponent.key);
     this.#woken.push(opponent);
   }
 
-  #letGo(key: string): void {
+  #release(key: string): void {
     this.#waiting.delete(key);
-    this.#occupants.unseat(key);
-    this.#register.drop(key);
+    this.#foreignServices.unseat(key);
+    this.#allocations.drop(key);
   }
 
   /** The family that it would like an address of besides the one that it has. */
-  #missing({ key, families }: Wish): Family | undefined {
+  #missing({ key, families }: AddressRequest): Family | undefined {
     const { addresses } = this.held(key) ?? { addresses: [] };
     return families.find((family) => addresses.every((address) => address.family !== family));
   }
 
-  #waitForSecond(wish: Wish): void {
-    const missing = this.#missing(wish);
-    const waiter = missing === undefined ? undefined : { wish, missing };
+  #waitForSecond(request: AddressRequest): void {
+    const missing = this.#missing(request);
+    const waiter = missing === undefined ? undefined : { wish: request, missing };
     if (waiter && !this.#isServable(waiter)) this.#wait(waiter);
-    else this.#waiting.delete(wish.key);
+    else this.#waiting.delete(request.key);
   }
 
   #wait(waiter: Waiter): void {
     this.#waiting.add(waiter, this.#placesOf(waiter));
   }
 
-  #placesOf({ wish, missing }: Waiter): Place[] {
+  #placesOf({ wish, missing }: Waiter): WaitKey[] {
     const pool = missing === undefined ? wish.pool : this.held(wish.key)?.pool;
     if (missing === undefined && wish.addresses) return wish.addresses.map((address) => ({ address }));
     if (pool !== undefined) return [{ pool }];
@@ -262,24 +262,24 @@ export class Allocator {
   }
 
   #isServable({ wish, missing }: Waiter): boolean {
-    if (missing === undefined) return !("refused" in this.#prospects.find(wish));
-    return this.#register.holder(wish.key)?.stock.offer([missing], wish.sharing) !== undefined;
+    if (missing === undefined) return !("refused" in this.#candidates.find(wish));
+    return this.#allocations.holder(wish.key)?.stock.offer([missing], wish.sharing) !== undefined;
   }
 
-  /** Whether the pool, which has an opening, has what the waiter lacks. */
-  #isServableBy(stock: Stock, waiter: Waiter): boolean {
+  /** Whether the pool with the freed address has what the waiter lacks. */
+  #isServableBy(poolState: PoolState, waiter: Waiter): boolean {
     const { wish, missing } = waiter;
     if (missing !== undefined || wish.addresses) return this.#isServable(waiter);
-    return stock.objectionTo(wish) === undefined && alternatives(wish).some((families) => stock.offer(families, wish.sharing));
+    return poolState.objectionTo(wish) === undefined && alternatives(wish).some((families) => poolState.offer(families, wish.sharing));
   }
 
   #wake(): void {
-    for (const opening of this.#register.takeOpenings()) {
+    for (const opening of this.#allocations.takeOpenings()) {
       for (const waiter of this.#waiting.near(opening)) {
         if (this.#isServableBy(opening.stock, waiter)) this.#rouse(waiter);
       }
     }
-    this.#tell();
+    this.#report();
   }
 
   #rouse({ wish }: Waiter): void {
@@ -287,7 +287,7 @@ export class Allocator {
     this.#woken.push(wish);
   }
 
-  #tell(): void {
+  #report(): void {
     const woken = this.#woken.sort(byAge);
     this.#woken = [];
     for (const { key } of woken) this.#onWake(key);

@@ -1,7 +1,7 @@
 import { Address, type Family } from "../../ip/address.ts";
 import type { Sharing } from "../services/address-request.ts";
 import { FreeNumbers } from "./free-numbers.ts";
-import { byFirst, locate, numberOf, sizeOf, valueAt, type Segment } from "./segment.ts";
+import { byFirst, locate, numberOf, sizeOf, valueAt, type AddressSegment } from "./segment.ts";
 import { SharingGroup } from "./sharing-group.ts";
 import { groupOf } from "./sharing.ts";
 
@@ -9,17 +9,17 @@ import { groupOf } from "./sharing.ts";
 const COUNTED = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The addresses of one family that a pool has to give, numbered in the order of its ranges, and which of them are free or may be shared. */
-export class Space {
+export class FreeAddresses {
   /** How many addresses there are, in use or not. */
   readonly capacity: bigint;
   readonly #family: Family;
-  readonly #segments: readonly Segment[];
-  readonly #ascending: readonly Segment[];
+  readonly #segments: readonly AddressSegment[];
+  readonly #ascending: readonly AddressSegment[];
   readonly #free: FreeNumbers;
   readonly #groups = new Map<string, SharingGroup>();
   #watcher: ((isFull: boolean) => void) | undefined;
 
-  constructor(family: Family, segments: readonly Segment[]) {
+  constructor(family: Family, segments: readonly AddressSegment[]) {
     this.#family = family;
     this.#segments = segments.filter((segment) => segment.family === family);
     this.#ascending = this.#segments.toSorted(byFirst);
@@ -31,7 +31,7 @@ export class Space {
     return this.#free.lowest() !== undefined;
   }
 
-  /** Tells the one who watches whether it is full, now and whenever that changes. */
+  /** Calls the observer with whether it is full, now and on every change. */
   watch(watcher: (isFull: boolean) => void): void {
     this.#watcher = watcher;
     watcher(!this.hasFree);
@@ -49,7 +49,7 @@ export class Space {
     return number === Infinity ? undefined : this.#addressAt(number);
   }
 
-  /** A Service has the address now; `first`: nobody had it before. */
+  /** A Service now has the address; `first`: it was free before. */
   enter(address: Address, sharing: Sharing, first: boolean): void {
     const number = this.#numberOf(address);
     if (number === undefined) return;
@@ -62,7 +62,7 @@ export class Space {
     group.take(number, sharing.ports);
   }
 
-  /** A Service no longer has the address; `last`: nobody has it. */
+  /** A Service no longer has the address; `last`: it is free now. */
   leave(address: Address, sharing: Sharing, last: boolean): void {
     const number = this.#numberOf(address);
     if (number === undefined) return;
@@ -101,7 +101,7 @@ export class Space {
       else high = middle - 1;
     }
     const segment = this.#segments[low];
-    if (!segment) throw new RangeError(`There is no address number ${number}.`);
+    if (!segment) throw new RangeError(`no address number ${number}`);
     return new Address(this.#family, valueAt(segment, wanted));
   }
 }

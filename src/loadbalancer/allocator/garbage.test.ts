@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Service } from "../../api/core/service.ts";
 import { parseAddress } from "../../ip/address.ts";
-import { readWish } from "../services/address-request.ts";
-import { addresses, allocatorWith, pool, told, wish } from "../testing/allocator-fixtures.ts";
+import { addressRequestOf } from "../services/address-request.ts";
+import { addresses, allocatorWith, pool, wokenServices, addressRequest } from "../testing/allocator-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const RUNS = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 1_000_000 } : { seed: 6, numRuns: 20_000 };
@@ -74,8 +74,8 @@ test(
       pool("a", ["10.0.0.0/28", "fc00::/126"], { avoidBuggyIPs: true }),
       pool("b", ["10.0.1.0/24"], { serviceSelectors: [{ matchLabels: { a: "b" } }] }),
     );
-    const healthy = wish("healthy", { families: [4, 6], policy: "RequireDualStack", created: new Date(-8.64e15) });
-    const given = told(allocator.allocate(healthy));
+    const healthy = addressRequest("healthy", { families: [4, 6], policy: "RequireDualStack", created: new Date(-8.64e15) });
+    const given = wokenServices(allocator.allocate(healthy));
     expect(given).toBe("a: 10.0.0.1 fc00::");
 
     let [served, refused, unreadable] = [0, 0, 0];
@@ -100,7 +100,7 @@ test(
         },
       } as unknown as Service;
       if (isGone) allocator.release(`default/${name}`);
-      const read = readWish(service);
+      const read = addressRequestOf(service);
       if ("refused" in read) {
         unreadable += 1;
         return /^(.|\n){1,600}$/.test(read.refused.message) && read.refused.reason !== "";
@@ -114,7 +114,7 @@ test(
         : outcome.addresses.every((address) => parseAddress(address.toString()));
     });
     expect(() => fc.assert(property, RUNS)).not.toThrow();
-    expect(told(allocator.held(healthy.key))).toBe(given);
+    expect(wokenServices(allocator.held(healthy.key))).toBe(given);
     // Each of the three ways was gone.
     expect(Math.min(served, refused, unreadable)).toBeGreaterThan(RUNS.numRuns / 100);
   },

@@ -4,7 +4,7 @@ import { parseAddress, type Family } from "../../ip/address.ts";
 import { Range } from "../../ip/range.ts";
 import type { Pool } from "../config/config.ts";
 import { SimulatedCluster } from "../testing/allocator-model/simulated-cluster.ts";
-import { pool, type WishTerms } from "../testing/allocator-fixtures.ts";
+import { pool, type RequestTerms } from "../testing/allocator-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const RUNS = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 20_000 } : { seed: 6, numRuns: 200 };
@@ -59,7 +59,7 @@ const configuration = fc
 
 const requested = fc.constantFrom(...UNIVERSE);
 
-const terms: fc.Arbitrary<WishTerms> = fc
+const terms: fc.Arbitrary<RequestTerms> = fc
   .record({
     families: fc.constantFrom<Family[]>([4], [4], [6], [4, 6], [6, 4]),
     prefers: fc.boolean(),
@@ -72,7 +72,7 @@ const terms: fc.Arbitrary<WishTerms> = fc
       ports: fc.subarray(["TCP/80", "TCP/443", "UDP/53"]),
     }),
   })
-  .map(({ families, prefers, asked, pool, labels, sharing }): WishTerms => {
+  .map(({ families, prefers, asked, pool, labels, sharing }): RequestTerms => {
     const wanted = families.flatMap((family) => asked?.find((address) => address.family === family) ?? []);
     return {
       families,

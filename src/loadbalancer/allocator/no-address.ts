@@ -1,27 +1,27 @@
 import type { Family } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 
-export interface Tried {
+export interface TriedPool {
   readonly pool: string;
   readonly why: string;
 }
 
-export interface Refusal {
+export interface NoAddress {
   /** The whole text, with the first of the pools that were tried. */
   readonly refused: string;
   /** In the order in which they were tried, then those that are not for the Service; the first hundred. */
-  readonly tried: readonly Tried[];
+  readonly tried: readonly TriedPool[];
 }
 
 /** An event has room for 1024 characters. */
 const TOLD = 8;
-export const MOST_TRIED = 100;
+export const MAX_TRIED_POOLS = 100;
 
-/** `total`: how many pools there are, told or not. */
-export function refusal(lead: string, tried: readonly Tried[] = [], total = tried.length): Refusal {
+/** `total`: the number of pools, listed or not. */
+export function noAddress(lead: string, tried: readonly TriedPool[] = [], total = tried.length): NoAddress {
   const told = tried.slice(0, TOLD).map(({ pool, why }) => `pool ${pool}: ${why}`);
   if (total > told.length) told.push(`and ${total - told.length} more`);
-  return { refused: told.length > 0 ? `${lead}: ${told.join("; ")}` : lead, tried: tried.slice(0, MOST_TRIED) };
+  return { refused: told.length > 0 ? `${lead}: ${told.join("; ")}` : lead, tried: tried.slice(0, MAX_TRIED_POOLS) };
 }
 
 /** MetalLB's words for the families of a Service. */
@@ -29,7 +29,7 @@ export function familyName(families: readonly Family[]): string {
   return families.length > 1 ? "dual" : `ipv${families[0] ?? 4}`;
 }
 
-/** A pool's name as someone wrote it, who may have written anything. */
+/** A pool name from user input, which may be anything. */
 export function poolName(text: string): string {
   return /^[a-z0-9.-]{1,253}$/.test(text) ? text : quote(text);
 }

@@ -1,19 +1,19 @@
 import type { Family } from "../../ip/address.ts";
-import type { Wish } from "../services/address-request.ts";
+import type { AddressRequest } from "../services/address-request.ts";
 import { FreeNumbers } from "./free-numbers.ts";
-import type { Stock } from "./pool-state.ts";
+import type { PoolState } from "./pool-state.ts";
 
-/** In which order pools are tried: those that say whom they are for by priority, then those for everyone, and by name among equals. */
+/** The order in which pools are tried: pools with serviceAllocation by priority, then pools for all Services, and by name among equals. */
 export class PoolOrder {
-  readonly all: readonly Stock[];
-  readonly #places = new Map<Stock, number>();
-  readonly #pinnedTo = new Map<string, Stock[]>();
-  readonly #pinned: Stock[] = [];
-  readonly #generic: Stock[] = [];
+  readonly all: readonly PoolState[];
+  readonly #places = new Map<PoolState, number>();
+  readonly #pinnedTo = new Map<string, PoolState[]>();
+  readonly #pinned: PoolState[] = [];
+  readonly #generic: PoolState[] = [];
   /** The places among those for everyone that are not full. */
   readonly #open: Readonly<Record<Family, FreeNumbers>>;
 
-  constructor(stocks: Iterable<Stock>) {
+  constructor(stocks: Iterable<PoolState>) {
     this.all = [...stocks].sort((a, b) => compare(priorityOf(a), priorityOf(b)) || compare(a.name, b.name));
     for (const [place, stock] of this.all.entries()) {
       this.#places.set(stock, place);
@@ -27,51 +27,51 @@ export class PoolOrder {
   }
 
   /** Those that a Service which asks for none by name can have an address from. */
-  *for(wish: Wish): Generator<Stock, void> {
-    yield* this.#pinnedFor(wish);
+  *for(request: AddressRequest): Generator<PoolState, void> {
+    yield* this.#pinnedFor(request);
     yield* this.#generic;
   }
 
   /** The same without those for everyone that come first and are full. */
-  *openFor(wish: Wish, families: readonly Family[]): Generator<Stock, void> {
-    yield* this.#pinnedFor(wish);
+  *openFor(request: AddressRequest, families: readonly Family[]): Generator<PoolState, void> {
+    yield* this.#pinnedFor(request);
     // A full pool may still have an address to share.
-    const first = wish.sharing.key === "" ? Math.max(...families.map((family) => this.#open[family].lowest() ?? Infinity)) : 0;
+    const first = request.sharing.key === "" ? Math.max(...families.map((family) => this.#open[family].lowest() ?? Infinity)) : 0;
     for (let place = first; place < this.#generic.length; place++) {
-      const stock = this.#generic[place];
-      if (stock) yield stock;
+      const poolState = this.#generic[place];
+      if (poolState) yield poolState;
     }
   }
 
   /** The audiences of all of them. */
-  audiences(wish: Wish): Set<string> {
-    return new Set([...this.#pinnedFor(wish), ...this.#generic.slice(0, 1)].map(({ audience }) => audience));
+  audiences(request: AddressRequest): Set<string> {
+    return new Set([...this.#pinnedFor(request), ...this.#generic.slice(0, 1)].map(({ audience }) => audience));
   }
 
-  #pinnedFor(wish: Wish): readonly Stock[] {
-    const pinned = [...(this.#pinnedTo.get(wish.namespace) ?? []), ...this.#pinned];
-    return pinned.filter((stock) => stock.objectionTo(wish) === undefined).sort((a, b) => this.#place(a) - this.#place(b));
+  #pinnedFor(request: AddressRequest): readonly PoolState[] {
+    const pinned = [...(this.#pinnedTo.get(request.namespace) ?? []), ...this.#pinned];
+    return pinned.filter((poolState) => poolState.objectionTo(request) === undefined).sort((a, b) => this.#place(a) - this.#place(b));
   }
 
-  #file(stock: Stock, allocation: NonNullable<Stock["pool"]>["allocation"]): void {
-    if (!allocation) this.#generic.push(stock);
-    else if (!allocation.namespaces) this.#pinned.push(stock);
+  #file(poolState: PoolState, allocation: NonNullable<PoolState["pool"]>["allocation"]): void {
+    if (!allocation) this.#generic.push(poolState);
+    else if (!allocation.namespaces) this.#pinned.push(poolState);
     else {
       for (const namespace of allocation.namespaces) {
         const filed = this.#pinnedTo.get(namespace);
-        if (filed) filed.push(stock);
-        else this.#pinnedTo.set(namespace, [stock]);
+        if (filed) filed.push(poolState);
+        else this.#pinnedTo.set(namespace, [poolState]);
       }
     }
   }
 
-  #place(stock: Stock): number {
-    return this.#places.get(stock) ?? Infinity;
+  #place(poolState: PoolState): number {
+    return this.#places.get(poolState) ?? Infinity;
   }
 }
 
 /** Pools for everyone come after all others, whatever their priority. */
-function priorityOf({ pool }: Stock): number {
+function priorityOf({ pool }: PoolState): number {
   return pool?.allocation ? Math.min(pool.allocation.priority, Number.MAX_VALUE) : Infinity;
 }
 

@@ -1,9 +1,9 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
-import type { Sharing, Wish } from "../services/address-request.ts";
-import type { Segment } from "./segment.ts";
-import { Space } from "./free-addresses.ts";
+import type { Sharing, AddressRequest } from "../services/address-request.ts";
+import type { AddressSegment } from "./segment.ts";
+import { FreeAddresses } from "./free-addresses.ts";
 import { groupOf } from "./sharing.ts";
 
 export interface Usage {
@@ -15,26 +15,26 @@ export interface Usage {
   readonly services: number;
 }
 
-/** What a pool has, and how much of it is given. */
-export class Stock {
+/** The addresses of a pool and how many are allocated. */
+export class PoolState {
   readonly name: string;
-  /** undefined: it has no usable form. It keeps what it gave and gives nothing. */
+  /** undefined: it has no valid version. It keeps its allocations and allocates nothing. */
   readonly pool: Pool | undefined;
-  readonly segments: readonly Segment[];
+  readonly segments: readonly AddressSegment[];
   /** Equal for pools that are for the same Services; "" is everyone. */
   readonly audience: string;
-  readonly spaces: Readonly<Record<Family, Space>>;
+  readonly spaces: Readonly<Record<Family, FreeAddresses>>;
   /** Distinct addresses in use. */
   readonly assigned: Record<Family, number> = { 4: 0, 6: 0 };
   /** How many Services have an address from it. */
   services = 0;
 
-  constructor(name: string, pool: Pool | undefined, segments: readonly Segment[]) {
+  constructor(name: string, pool: Pool | undefined, segments: readonly AddressSegment[]) {
     this.name = name;
     this.pool = pool;
     this.segments = segments;
     this.audience = audienceOf(pool?.allocation);
-    this.spaces = { 4: new Space(4, segments), 6: new Space(6, segments) };
+    this.spaces = { 4: new FreeAddresses(4, segments), 6: new FreeAddresses(6, segments) };
   }
 
   get usage(): Usage {
@@ -49,7 +49,7 @@ export class Stock {
   }
 
   /** Whether a stock made of these would be the same one. */
-  isOf(pool: Pool, segments: readonly Segment[]): boolean {
+  isOf(pool: Pool, segments: readonly AddressSegment[]): boolean {
     return (
       this.pool !== undefined &&
       termsOf(this.pool) === termsOf(pool) &&
@@ -59,7 +59,7 @@ export class Stock {
   }
 
   /** Why it is not for the Service, if it is not. */
-  objectionTo({ namespace, labels }: Wish): string | undefined {
+  objectionTo({ namespace, labels }: AddressRequest): string | undefined {
     if (!this.pool) return "its configuration is invalid";
     const { namespaces, serviceSelectors = [] } = this.pool.allocation ?? {};
     if (namespaces && !namespaces.has(namespace)) return `it is not for namespace ${namespace}`;
@@ -78,7 +78,7 @@ export class Stock {
     return offered.sort((a, b) => a.family - b.family);
   }
 
-  /** What is missing where there is no offer. */
+  /** Why the pool has no address to offer. */
   lack(families: readonly Family[], sharing: Sharing): string {
     if (!this.pool) return "its configuration is invalid";
     const missing = families.filter((family) => !this.spaces[family].first(sharing)).toSorted((a, b) => a - b);
@@ -101,6 +101,6 @@ function termsOf({ autoAssign, allocation }: Pool): string {
   return JSON.stringify([autoAssign, allocation && String(allocation.priority), audienceOf(allocation)]);
 }
 
-function isSame(a: Segment, b: Segment | undefined): boolean {
+function isSame(a: AddressSegment, b: AddressSegment | undefined): boolean {
   return a.family === b?.family && a.first === b.first && a.last === b.last && a.avoidBuggy === b.avoidBuggy;
 }

@@ -1,7 +1,7 @@
 import type { Family } from "../../ip/address.ts";
 
 /** Consecutive addresses of a pool. Those that may be given are numbered from `offset` on. */
-export interface Segment {
+export interface AddressSegment {
   readonly pool: string;
   readonly family: Family;
   readonly first: bigint;
@@ -12,7 +12,7 @@ export interface Segment {
   readonly avoidBuggy: boolean;
 }
 
-type Extent = Omit<Segment, "offset">;
+type Extent = Omit<AddressSegment, "offset">;
 
 /** How many of its addresses may be given. */
 export function sizeOf(segment: Extent): bigint {
@@ -20,11 +20,11 @@ export function sizeOf(segment: Extent): bigint {
 }
 
 /** undefined: it may not be given. */
-export function numberOf(segment: Segment, value: bigint): bigint | undefined {
+export function numberOf(segment: AddressSegment, value: bigint): bigint | undefined {
   return isBuggy(segment, value) ? undefined : segment.offset + rank(segment, value) - rank(segment, segment.first);
 }
 
-export function valueAt(segment: Segment, number: bigint): bigint {
+export function valueAt(segment: AddressSegment, number: bigint): bigint {
   const wanted = rank(segment, segment.first) + number - segment.offset;
   return leavesOut(segment) ? (wanted / 254n) * 256n + (wanted % 254n) + 1n : wanted;
 }
@@ -50,7 +50,7 @@ export function byFirst(a: Extent, b: Extent): number {
 }
 
 /** Of segments in ascending order, the one that the address is in. */
-export function locate(ascending: readonly Segment[], value: bigint): Segment | undefined {
+export function locate(ascending: readonly AddressSegment[], value: bigint): AddressSegment | undefined {
   let [low, high] = [0, ascending.length];
   while (low < high) {
     const middle = (low + high) >> 1;

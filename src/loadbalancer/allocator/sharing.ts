@@ -1,11 +1,11 @@
 import type { Address } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
-import type { Sharing, Wish } from "../services/address-request.ts";
+import type { Sharing, AddressRequest } from "../services/address-request.ts";
 
-/** Who has one address. All of them agree to share it, unless there is only one. */
-export class Tenancy {
+/** The Services that share one address. */
+export class AddressSharing {
   readonly address: Address;
-  readonly #tenants = new Map<string, Wish>();
+  readonly #tenants = new Map<string, AddressRequest>();
   /** Port to tenant. */
   readonly #ports = new Map<string, string>();
 
@@ -21,15 +21,15 @@ export class Tenancy {
     return this.#tenants.has(key);
   }
 
-  /** What all tenants agree on; undefined where the address is not to be shared. */
+  /** The common sharing group; undefined if the address is not shared. */
   get group(): string | undefined {
     const [any] = this.#tenants.values();
     return any && groupOf(any.sharing);
   }
 
-  join(wish: Wish): void {
-    this.#tenants.set(wish.key, wish);
-    for (const port of wish.sharing.ports) this.#ports.set(port, wish.key);
+  join(request: AddressRequest): void {
+    this.#tenants.set(request.key, request);
+    for (const port of request.sharing.ports) this.#ports.set(port, request.key);
   }
 
   leave(key: string): void {
@@ -37,16 +37,16 @@ export class Tenancy {
     this.#tenants.delete(key);
   }
 
-  /** Those with whom it cannot be here. */
-  opponentsOf({ key, sharing }: Wish): readonly Wish[] {
+  /** The Services that it conflicts with. */
+  opponentsOf({ key, sharing }: AddressRequest): readonly AddressRequest[] {
     const others = this.#tenants.size - (this.#tenants.has(key) ? 1 : 0);
     if (others === 0) return [];
     const keys = this.#agreesWith(key, sharing) ? sharing.ports.map((port) => this.#ports.get(port)) : this.#tenants.keys();
     return [...new Set(keys)].flatMap((other) => (other === undefined || other === key ? [] : (this.#tenants.get(other) ?? [])));
   }
 
-  /** Why it cannot be here, in MetalLB's words. */
-  objectionTo({ key, sharing }: Wish): string {
+  /** Why it cannot share the address, in MetalLB's words. */
+  objectionTo({ key, sharing }: AddressRequest): string {
     if (!this.#agreesWith(key, sharing)) {
       const others = [...this.#tenants.keys()].filter((other) => other !== key);
       const named = others.slice(0, MOST_NAMED).join(",") + (others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : "");
@@ -65,7 +65,7 @@ export class Tenancy {
 
 const MOST_NAMED = 10;
 
-/** Equal for Services that may share an address; undefined for one that shares with nobody. */
+/** Equal for Services that may share an address; undefined if it does not share. */
 export function groupOf({ key, backend }: Sharing): string | undefined {
   return key === "" ? undefined : JSON.stringify([key, backend]);
 }

@@ -1,24 +1,24 @@
 import type { Address, Family } from "../../ip/address.ts";
-import type { Wish } from "../services/address-request.ts";
-import type { Opening } from "./allocations.ts";
-import type { Stock } from "./pool-state.ts";
+import type { AddressRequest } from "../services/address-request.ts";
+import type { FreedAddress } from "./allocations.ts";
+import type { PoolState } from "./pool-state.ts";
 import { groupOf } from "./sharing.ts";
 
 export interface Waiter {
-  readonly wish: Wish;
+  readonly wish: AddressRequest;
   /** It has an address and wants one of this family too. */
   readonly missing?: Family;
 }
 
 /** Where something has to open for a waiter: at an address, in a pool, or in any pool for the same Services. */
-export type Place = { readonly address: Address } | { readonly pool: string } | { readonly audience: string };
+export type WaitKey = { readonly address: Address } | { readonly pool: string } | { readonly audience: string };
 
-/** Those who were refused, found by what they wait for. */
-export class Waiting {
+/** Services without an address, indexed by what they wait for. */
+export class Waiters {
   readonly #waiters = new Map<string, { waiter: Waiter; queues: readonly string[] }>();
   readonly #queues = new Map<string, Queue>();
 
-  add(waiter: Waiter, places: readonly Place[]): void {
+  add(waiter: Waiter, places: readonly WaitKey[]): void {
     const { key } = waiter.wish;
     this.delete(key);
     const queues = places.map((place) => nameOf(place, needOf(waiter)));
@@ -45,10 +45,10 @@ export class Waiting {
     return [...this.#waiters.values()].map(({ waiter }) => waiter);
   }
 
-  /** Those for whom the opening may be enough. Who is not among them cannot use it. */
-  near(opening: Opening): Set<Waiter> {
+  /** The waiters that may be able to use the freed address; the others cannot. */
+  near(opening: FreedAddress): Set<Waiter> {
     const { stock, address, group } = opening;
-    const places: Place[] = [{ address }, { pool: stock.name }];
+    const places: WaitKey[] = [{ address }, { pool: stock.name }];
     if (stock.pool?.autoAssign) places.push({ audience: stock.audience });
     const near = new Set<Waiter>();
     for (const place of places) {
@@ -70,13 +70,13 @@ type Need = Family | "both" | "either";
 function needOf({ wish, missing }: Waiter): Need {
   if (missing) return missing;
   const [first = 4, second] = wish.families;
-  // Who asks for certain addresses has to look at them anyway.
+  // Requests for explicit addresses check them anyway.
   if (wish.addresses) return "either";
   if (second === undefined) return first;
   return wish.policy === "PreferDualStack" ? "either" : "both";
 }
 
-function nameOf(place: Place, need: Need): string {
+function nameOf(place: WaitKey, need: Need): string {
   if ("address" in place) return `${need} address ${place.address.toString()}`;
   return "pool" in place ? `${need} pool ${place.pool}` : `${need} audience ${place.audience}`;
 }
@@ -116,8 +116,8 @@ class Queue {
   }
 
   /** For those who need a second address as well: everyone if one is free, else those who may find one to share. */
-  collectForSecond(into: Set<Waiter>, stock: Stock, second: Family): void {
-    const space = stock.spaces[second];
+  collectForSecond(into: Set<Waiter>, poolState: PoolState, second: Family): void {
+    const space = poolState.spaces[second];
     if (space.hasFree) return this.collect(into);
     for (const group of this.#ofGroup.keys()) if (space.hasGroup(group)) this.collectSharing(into, group, undefined);
   }

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { addresses, allocatorWith, dual, pool, preferDual, told, wish, type WishTerms } from "../testing/allocator-fixtures.ts";
+import {
+  addresses,
+  allocatorWith,
+  dual,
+  pool,
+  preferDual,
+  wokenServices,
+  addressRequest,
+  type RequestTerms,
+} from "../testing/allocator-fixtures.ts";
 
 const shares = (ports: string[], key = "k") => ({ sharing: { key, ports } });
 
@@ -20,9 +29,9 @@ describe("an address that becomes free wakes", () => {
     const { allocator, woken } = allocatorWith(...pools);
     for (const { name } of pools) {
       const namespace = name === "red" ? "red" : "default";
-      allocator.allocate(wish(`has-${name}`, { pool: name, namespace, families: [name === "six" ? 6 : 4] }));
+      allocator.allocate(addressRequest(`has-${name}`, { pool: name, namespace, families: [name === "six" ? 6 : 4] }));
     }
-    const waiting: [string, WishTerms][] = [
+    const waiting: [string, RequestTerms][] = [
       ["any", {}],
       ["red", { namespace: "red" }],
       ["asked", { pool: "asked" }],
@@ -33,29 +42,31 @@ describe("an address that becomes free wakes", () => {
       ["nowhere", { pool: "blue" }],
       ["beyond", { addresses: addresses("192.0.2.1") }],
     ];
-    for (const [name, terms] of waiting) expect(allocator.allocate(wish(name, terms))).toHaveProperty("refused");
+    for (const [name, terms] of waiting) expect(allocator.allocate(addressRequest(name, terms))).toHaveProperty("refused");
 
     const key = `${freed === "red" ? "red" : "default"}/has-${freed}`;
     allocator.release(key);
     expect(woken().toSorted()).toEqual(expected);
-    allocator.allocate(wish(`has-${freed}`, { pool: freed, namespace: key.split("/")[0] ?? "", families: [freed === "six" ? 6 : 4] }));
+    allocator.allocate(
+      addressRequest(`has-${freed}`, { pool: freed, namespace: key.split("/")[0] ?? "", families: [freed === "six" ? 6 : 4] }),
+    );
     allocator.release(key);
     expect(woken()).toEqual([]);
   });
 
   test("the older ones first", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
-    allocator.allocate(wish("s"));
-    for (const [index, name] of ["t", "u", "v"].entries()) allocator.allocate(wish(name, { second: 9 - index }));
+    allocator.allocate(addressRequest("s"));
+    for (const [index, name] of ["t", "u", "v"].entries()) allocator.allocate(addressRequest(name, { second: 9 - index }));
     allocator.release("default/s");
     expect(woken()).toEqual(["default/v", "default/u", "default/t"]);
   });
 
   test("nobody who has gone, has been served, or wants something else now", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/31"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
-    for (const name of ["s", "t", "u", "v", "w"]) allocator.allocate(wish(name));
+    for (const name of ["s", "t", "u", "v", "w"]) allocator.allocate(addressRequest(name));
     allocator.release("default/u");
-    allocator.allocate(wish("v", { pool: "b" }));
+    allocator.allocate(addressRequest("v", { pool: "b" }));
     expect(woken()).toEqual([]);
     allocator.release("default/s");
     expect(woken()).toEqual(["default/w"]);
@@ -63,9 +74,9 @@ describe("an address that becomes free wakes", () => {
 
   test("one who needs an address of each family only when there is one of each", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32", "fc00::/128"]));
-    allocator.allocate(wish("four"));
-    allocator.allocate(wish("six", { families: [6] }));
-    allocator.allocate(wish("both", dual));
+    allocator.allocate(addressRequest("four"));
+    allocator.allocate(addressRequest("six", { families: [6] }));
+    allocator.allocate(addressRequest("both", dual));
     allocator.release("default/four");
     expect(woken()).toEqual([]);
     allocator.release("default/six");
@@ -74,20 +85,20 @@ describe("an address that becomes free wakes", () => {
 
   test("one who needs an address of each family and can share the other", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32", "fc00::/128"]));
-    allocator.allocate(wish("four"));
-    allocator.allocate(wish("six", { families: [6], ...shares(["TCP/80"]) }));
-    allocator.allocate(wish("fits", { ...dual, ...shares(["TCP/443"]) }));
-    allocator.allocate(wish("clashes", { ...dual, ...shares(["TCP/80"]) }));
-    allocator.allocate(wish("differs", { ...dual, ...shares(["TCP/443"], "other") }));
+    allocator.allocate(addressRequest("four"));
+    allocator.allocate(addressRequest("six", { families: [6], ...shares(["TCP/80"]) }));
+    allocator.allocate(addressRequest("fits", { ...dual, ...shares(["TCP/443"]) }));
+    allocator.allocate(addressRequest("clashes", { ...dual, ...shares(["TCP/80"]) }));
+    allocator.allocate(addressRequest("differs", { ...dual, ...shares(["TCP/443"], "other") }));
     allocator.release("default/four");
     expect(woken()).toEqual(["default/fits"]);
   });
 
   test("one who has an address of that pool and would like a second", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/128"]), pool("b", ["10.0.1.0/24", "fc01::/128"]));
-    allocator.allocate(wish("six-a", { families: [6], pool: "a" }));
-    allocator.allocate(wish("six-b", { families: [6], pool: "b" }));
-    allocator.allocate(wish("prefers", preferDual));
+    allocator.allocate(addressRequest("six-a", { families: [6], pool: "a" }));
+    allocator.allocate(addressRequest("six-b", { families: [6], pool: "b" }));
+    allocator.allocate(addressRequest("prefers", preferDual));
     allocator.release("default/six-b");
     expect(woken()).toEqual([]);
     allocator.release("default/six-a");
@@ -96,7 +107,7 @@ describe("an address that becomes free wakes", () => {
 });
 
 describe("a shared address wakes", () => {
-  const waiting: [string, WishTerms][] = [
+  const waiting: [string, RequestTerms][] = [
     ["web", shares(["TCP/80"])],
     ["dns", shares(["UDP/53"])],
     ["both", shares(["TCP/80", "UDP/53"])],
@@ -108,28 +119,28 @@ describe("a shared address wakes", () => {
     ["those who fit when a partner leaves", (allocator) => allocator.release("default/has-web"), ["default/web"]],
     [
       "those who fit when a partner gives up a port",
-      (allocator) => allocator.claim(wish("has-dns", shares(["TCP/9"])), addresses("10.0.0.0")),
+      (allocator) => allocator.claim(addressRequest("has-dns", shares(["TCP/9"])), addresses("10.0.0.0")),
       ["default/dns"],
     ],
     [
       "nobody when a partner takes another port besides",
-      (allocator) => allocator.claim(wish("has-dns", shares(["TCP/9", "UDP/53"])), addresses("10.0.0.0")),
+      (allocator) => allocator.claim(addressRequest("has-dns", shares(["TCP/9", "UDP/53"])), addresses("10.0.0.0")),
       [],
     ],
   ])("%s", (_title, happen, expected) => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
-    allocator.allocate(wish("has-web", shares(["TCP/80"])));
-    allocator.allocate(wish("has-dns", shares(["UDP/53"])));
-    for (const [name, terms] of waiting) expect(allocator.allocate(wish(name, terms))).toHaveProperty("refused");
+    allocator.allocate(addressRequest("has-web", shares(["TCP/80"])));
+    allocator.allocate(addressRequest("has-dns", shares(["UDP/53"])));
+    for (const [name, terms] of waiting) expect(allocator.allocate(addressRequest(name, terms))).toHaveProperty("refused");
     happen(allocator);
     expect(woken().toSorted()).toEqual(expected);
   });
 
   test("those of the key that its only holder has now", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
-    allocator.allocate(wish("has", { sharing: { ports: ["TCP/9"] } }));
-    for (const [name, terms] of waiting) allocator.allocate(wish(name, terms));
-    allocator.claim(wish("has", shares(["TCP/9"])), addresses("10.0.0.0"));
+    allocator.allocate(addressRequest("has", { sharing: { ports: ["TCP/9"] } }));
+    for (const [name, terms] of waiting) allocator.allocate(addressRequest(name, terms));
+    allocator.claim(addressRequest("has", shares(["TCP/9"])), addresses("10.0.0.0"));
     expect(woken().toSorted()).toEqual(["default/both", "default/dns", "default/web"]);
   });
 });
@@ -147,41 +158,41 @@ describe("a change of pools wakes", () => {
     ["nobody when it is of no use to them", [full, pool("b", ["10.0.5.0/24"], { namespaces: ["green"] })], []],
   ])("%s", (_title, pools, expected) => {
     const { allocator, woken } = allocatorWith(full);
-    allocator.allocate(wish("s"));
-    allocator.allocate(wish("any"));
-    allocator.allocate(wish("six", { families: [6] }));
-    allocator.allocate(wish("prefers", preferDual));
-    allocator.allocate(wish("blue", { pool: "blue" }));
-    allocator.allocate(wish("exactly", { addresses: addresses("10.0.9.9") }));
-    allocator.allocate(wish("red", { namespace: "red" }));
+    allocator.allocate(addressRequest("s"));
+    allocator.allocate(addressRequest("any"));
+    allocator.allocate(addressRequest("six", { families: [6] }));
+    allocator.allocate(addressRequest("prefers", preferDual));
+    allocator.allocate(addressRequest("blue", { pool: "blue" }));
+    allocator.allocate(addressRequest("exactly", { addresses: addresses("10.0.9.9") }));
+    allocator.allocate(addressRequest("red", { namespace: "red" }));
     allocator.setPools(pools, new Set());
     expect(woken().toSorted()).toEqual(expected);
   });
 });
 
 describe("a Service that would rather have something else", () => {
-  test.each<[string, WishTerms, string]>([
+  test.each<[string, RequestTerms, string]>([
     ["of another pool", { pool: "b" }, "no available IPs in pool b for ipv4 IPFamily: pool b: all 1 IPv4 addresses are in use"],
     ["by its address", { addresses: addresses("10.0.1.0") }, `can't change sharing key for "default/s", address also in use by default/t`],
   ])("%s keeps what it has until it is there", (_title, terms, refused) => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
-    allocator.allocate(wish("s"));
-    allocator.allocate(wish("t", { pool: "b" }));
-    expect(told(allocator.exchange(wish("s", terms)))).toBe(refused);
-    expect(told(allocator.held("default/s"))).toBe("a: 10.0.0.0");
+    allocator.allocate(addressRequest("s"));
+    allocator.allocate(addressRequest("t", { pool: "b" }));
+    expect(wokenServices(allocator.exchange(addressRequest("s", terms)))).toBe(refused);
+    expect(wokenServices(allocator.held("default/s"))).toBe("a: 10.0.0.0");
 
     allocator.release("default/t");
     expect(woken()).toEqual(["default/s"]);
-    expect(told(allocator.exchange(wish("s", terms)))).toBe("b: 10.0.1.0");
+    expect(wokenServices(allocator.exchange(addressRequest("s", terms)))).toBe("b: 10.0.1.0");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 0n, services: 0 });
   });
 
   test("and has changed its mind waits no longer", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
-    allocator.allocate(wish("s"));
-    allocator.allocate(wish("t", { pool: "b" }));
-    allocator.exchange(wish("s", { pool: "b" }));
-    allocator.claim(wish("s"), addresses("10.0.0.0"));
+    allocator.allocate(addressRequest("s"));
+    allocator.allocate(addressRequest("t", { pool: "b" }));
+    allocator.exchange(addressRequest("s", { pool: "b" }));
+    allocator.claim(addressRequest("s"), addresses("10.0.0.0"));
     allocator.release("default/t");
     expect(woken()).toEqual([]);
   });

@@ -9,7 +9,7 @@ import { PoolIndex } from "./pool-index.ts";
 import { bgpAd, config, node, pool, service } from "../testing/announcement-fixtures.ts";
 
 const POOLS = [pool("pool", ["10.0.0.0/24", "fd00::/64"]), pool("other", ["10.0.1.0/24"])];
-const labelled = (key: string, value: string): LabelSelector => ({ matchLabels: { [key]: value } });
+const labeled = (key: string, value: string): LabelSelector => ({ matchLabels: { [key]: value } });
 
 interface Case {
   readonly service?: ServiceView;
@@ -39,8 +39,8 @@ const reasons: [NotAnnounced, string, Case][] = [
   ["ipNotAllowed", "addresses of two pools", { service: service(["10.0.1.1", "fd00::1"]) }],
   ["notOwner", "no advertisement at all", { ads: [] }],
   ["notOwner", "advertisements of other pools alone", { ads: [bgpAd("ad", { pools: new Set(["other"]) })] }],
-  ["notOwner", "an advertisement for other nodes", { ads: [bgpAd("ad", { nodeSelectors: [labelled("rack", "2")] })] }],
-  ["noMatchingAdvertisement", "an advertisement for other Services", { ads: [bgpAd("ad", { serviceSelectors: [labelled("app", "x")] })] }],
+  ["notOwner", "an advertisement for other nodes", { ads: [bgpAd("ad", { nodeSelectors: [labeled("rack", "2")] })] }],
+  ["noMatchingAdvertisement", "an advertisement for other Services", { ads: [bgpAd("ad", { serviceSelectors: [labeled("app", "x")] })] }],
   ["conflictingAdvertisements", "two local preferences", { ads: [bgpAd("a", { localPref: 100 }), bgpAd("b", { localPref: 200 })] }],
   ["conflictingAdvertisements", "a local preference and none", { ads: [bgpAd("a", { localPref: 100 }), bgpAd("b")] }],
   [
@@ -62,7 +62,7 @@ test.each(reasons)("%s: %s", (reason, _, wanted) => {
   expect(told(wanted)).toBe(reason);
 });
 
-test("the first reason in their order is told when all hold", () => {
+test("when all reasons apply, the first in order is reported", () => {
   const worst: Case = {
     service: service(["10.0.0.1"], { local: true, endpoints: { any: false, nodes: new Set() } }),
     node: node("node-a", { networkUnavailable: true, excluded: true }),
@@ -103,8 +103,8 @@ describe("what is announced", () => {
   test("is what one of several selectors selects", () => {
     const ads = [
       bgpAd("ad", {
-        nodeSelectors: [labelled("rack", "9"), labelled("rack", "1")],
-        serviceSelectors: [labelled("a", "1"), labelled("b", "1")],
+        nodeSelectors: [labeled("rack", "9"), labeled("rack", "1")],
+        serviceSelectors: [labeled("a", "1"), labeled("b", "1")],
       }),
     ];
     expect(told({ ads, service: service(["10.0.0.1"], { labels: { b: "1" } }) })).toEqual(["10.0.0.1/32 ad all"]);
@@ -131,7 +131,7 @@ test("neither a second look nor the order of pools and advertisements changes th
         pools: new Set([of]),
         ...(localPref !== undefined && { localPref }),
         ...(peers && { peers: new Set(peers) }),
-        ...(rack && { nodeSelectors: [labelled("rack", rack)] }),
+        ...(rack && { nodeSelectors: [labeled("rack", rack)] }),
       }),
     ),
   );

@@ -6,7 +6,7 @@ import type { Advertised, BgpDecision } from "./decision.ts";
 import type { PoolIndex } from "./pool-index.ts";
 import { adsOf, isForNode, isForService } from "./selection.ts";
 
-/** Whether the node announces the Service over BGP, and what it then tells whom; otherwise the first reason not to. */
+/** Whether the node announces the Service over BGP, with what and to which peers; otherwise the first reason not to. */
 export function decideBgp(service: ServiceView, node: NodeView, config: Config, pools: PoolIndex): BgpDecision {
   if (service.addresses.length === 0) return { not: "noIPAllocated" };
   const pool = pools.poolOfAll(service.addresses);

@@ -28,7 +28,7 @@ export interface Advertised {
 
 export type BgpDecision = { readonly announce: readonly Advertised[] } | { readonly not: NotAnnounced };
 
-/** Who answers for the addresses of a Service over L2. */
+/** The node that announces the addresses of a Service over L2. */
 export interface Elected {
   readonly node: string;
   readonly addresses: readonly Address[];

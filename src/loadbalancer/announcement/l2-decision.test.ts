@@ -4,7 +4,7 @@ import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { NotAnnounced } from "./decision.ts";
-import { Elections } from "./l2-election.ts";
+import { L2Elections } from "./l2-election.ts";
 import { interfacesOn } from "./l2-decision.ts";
 import { PoolIndex } from "./pool-index.ts";
 import { config, l2Ad, node, pool, service } from "../testing/announcement-fixtures.ts";
@@ -32,7 +32,12 @@ const AD = l2Ad("ad");
 
 function decide({ service: of = service(["10.0.0.1"]), nodes = NODES, ads = [AD], dead = [] }: Case) {
   const isAlive = (name: string) => !dead.includes(name);
-  const election = new Elections().hold(of, { nodes, config: config({ pools: POOLS, l2Ads: ads }), pools: new PoolIndex(POOLS), isAlive });
+  const election = new L2Elections().hold(of, {
+    nodes,
+    config: config({ pools: POOLS, l2Ads: ads }),
+    pools: new PoolIndex(POOLS),
+    isAlive,
+  });
   if ("not" in election) return election;
   const winner = nodes.find(({ name }) => name === election.order[0]);
   return { order: election.order, interfaces: winner && interfacesOn(winner, election.ads) };

@@ -18,13 +18,13 @@ export function l2AdsOf(service: ServiceView, config: Config, pools: PoolIndex):
   if (!pool) return { not: "ipNotAllowed" };
   const ads = adsOf(config.l2Ads, pool.name).filter((ad) => isForService(ad, service));
   if (ads.length === 0) return { not: "noMatchingAdvertisement" };
-  // Who else has the address may be selected by other advertisements, and the two would elect different nodes.
+  // Another Service with the address may be selected by other advertisements, and the two would elect different nodes.
   if (service.sharingKey && ads.some(({ serviceSelectors }) => serviceSelectors.length > 0)) return { not: "sharedIPWithServiceSelector" };
   return ads;
 }
 
-/** Who may answer for Services of these advertisements. */
-export function electorateOf(ads: readonly L2Ad[], nodes: Iterable<NodeView>, isAlive: (node: string) => boolean): Candidates | Not {
+/** The candidates for Services of these advertisements. */
+export function usableNodes(ads: readonly L2Ad[], nodes: Iterable<NodeView>, isAlive: (node: string) => boolean): Candidates | Not {
   const conditions: [reason: NotAnnounced, holds: (node: NodeView) => boolean][] = [
     ["noMatchingAdvertisement", (node) => ads.some((ad) => isForNode(ad, node))],
     ["notOwner", ({ name }) => isAlive(name)],
@@ -39,22 +39,22 @@ export function electorateOf(ads: readonly L2Ad[], nodes: Iterable<NodeView>, is
   return new Map(able.map((node) => [node.name, preferenceFor(node, ads)]));
 }
 
-/** Who of them may answer for this Service. */
-export function candidatesOf({ local, endpoints }: ServiceView, electorate: Candidates): Candidates | Not {
-  const candidates = local ? among(endpoints.nodes, electorate) : electorate;
+/** The candidates for this Service. */
+export function candidatesOf({ local, endpoints }: ServiceView, usable: Candidates): Candidates | Not {
+  const candidates = local ? among(endpoints.nodes, usable) : usable;
   if (candidates.size === 0) return { not: "noLocalEndpoints" };
   return endpoints.any ? candidates : { not: "noEndpoints" };
 }
 
 /** In the order in which they would answer: by preference, then by lot. */
-export function elect(candidates: Candidates, address: string): string[] {
-  return Array.from(candidates, ([name, preference]) => ({ name, preference, lot: lotOf(name, address) }))
+export function sortCandidates(candidates: Candidates, address: string): string[] {
+  return Array.from(candidates, ([name, preference]) => ({ name, preference, lot: candidateHash(name, address) }))
     .sort((a, b) => b.preference - a.preference || (a.lot < b.lot ? -1 : 1))
     .map(({ name }) => name);
 }
 
 /** The hash spreads addresses over nodes, and every node draws the same. */
-export function lotOf(node: string, address: string): string {
+export function candidateHash(node: string, address: string): string {
   return hash("sha256", `${node}#${address}`, "hex");
 }
 
@@ -69,10 +69,10 @@ export function interfacesOn(node: NodeView, ads: readonly L2Ad[]): readonly str
   return [...named].sort();
 }
 
-function among(nodes: ReadonlySet<string>, electorate: Candidates): Candidates {
+function among(nodes: ReadonlySet<string>, usable: Candidates): Candidates {
   const candidates = new Map<string, number>();
   for (const name of nodes) {
-    const preference = electorate.get(name);
+    const preference = usable.get(name);
     if (preference !== undefined) candidates.set(name, preference);
   }
   return candidates;

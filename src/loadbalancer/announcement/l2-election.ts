@@ -1,11 +1,11 @@
 import type { Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { NotAnnounced } from "./decision.ts";
-import { type Candidates, candidatesOf, elect, electorateOf, l2AdsOf, lotOf } from "./l2-decision.ts";
+import { type Candidates, candidatesOf, sortCandidates, usableNodes, l2AdsOf, candidateHash } from "./l2-decision.ts";
 import type { PoolIndex } from "./pool-index.ts";
 
 /** What elections are held on. */
-export interface ElectionGround {
+export interface ElectionInput {
   readonly nodes: Iterable<NodeView>;
   readonly config: Config;
   readonly pools: PoolIndex;
@@ -25,27 +25,27 @@ export type Election =
  * Which nodes answer for the addresses of Services, and who would take over from them; otherwise the first reason why no node does. Who may stand for Services of the same
  * advertisements is found out once for all of them, and an election goes on from the one before: lots are drawn for those who join, and not for all.
  */
-export class Elections {
-  #ground: ElectionGround | undefined;
+export class L2Elections {
+  #input: ElectionInput | undefined;
   /** By the names of the advertisements; and those of the ground before. */
   #electorates = new Map<string, Electorate>();
   #former: ReadonlyMap<string, Electorate> = new Map();
   readonly #last = new Map<string, LastElection>();
 
-  hold(service: ServiceView, ground: ElectionGround): Election {
-    if (ground !== this.#ground) this.#move(ground);
+  hold(service: ServiceView, ground: ElectionInput): Election {
+    if (ground !== this.#input) this.#move(ground);
     const ads = l2AdsOf(service, ground.config, ground.pools);
     if ("not" in ads) return this.#none(service, ads.not);
-    const electorate = this.#electorate(ads, ground);
-    if (electorate.not !== undefined) return this.#none(service, electorate.not);
-    const candidates = candidatesOf(service, electorate.members);
+    const usable = this.#usableNodes(ads, ground);
+    if (usable.not !== undefined) return this.#none(service, usable.not);
+    const candidates = candidatesOf(service, usable.members);
     if ("not" in candidates) return this.#none(service, candidates.not);
 
     const last = this.#last.get(service.key);
     const address = String(service.addresses[0]);
     // Where only local endpoints count each Service has an electorate of its own.
-    const own = candidates === electorate.members ? electorate : new Electorate(candidates);
-    const order = last?.address === address ? goneOn(last, own) : elect(candidates, address);
+    const own = candidates === usable.members ? usable : new Electorate(candidates);
+    const order = last?.address === address ? goneOn(last, own) : sortCandidates(candidates, address);
     this.#last.set(service.key, { address, electorate: own, order });
     return { ads, order };
   }
@@ -54,8 +54,8 @@ export class Elections {
     this.#last.delete(service);
   }
 
-  #move(ground: ElectionGround): void {
-    this.#ground = ground;
+  #move(ground: ElectionInput): void {
+    this.#input = ground;
     this.#former = this.#electorates;
     this.#electorates = new Map();
   }
@@ -65,16 +65,16 @@ export class Elections {
     return { not };
   }
 
-  #electorate(ads: readonly L2Ad[], { nodes, isAlive }: ElectionGround): Electorate {
+  #usableNodes(ads: readonly L2Ad[], { nodes, isAlive }: ElectionInput): Electorate {
     const names = ads.map(({ name }) => name).join(" ");
-    let electorate = this.#electorates.get(names);
-    if (!electorate) {
-      const found = electorateOf(ads, nodes, isAlive);
+    let usable = this.#electorates.get(names);
+    if (!usable) {
+      const found = usableNodes(ads, nodes, isAlive);
       const former = this.#former.get(names);
-      electorate = "not" in found ? new Electorate(new Map(), found.not) : former?.isOf(found) ? former : new Electorate(found);
-      this.#electorates.set(names, electorate);
+      usable = "not" in found ? new Electorate(new Map(), found.not) : former?.isOf(found) ? former : new Electorate(found);
+      this.#electorates.set(names, usable);
     }
-    return electorate;
+    return usable;
   }
 }
 
@@ -123,26 +123,26 @@ function without(some: Candidates, others: Candidates): string[] {
 /** To find its place, one who joins is compared with so few of the others. */
 const COMPARED = 10;
 
-function goneOn({ address, electorate: before, order }: LastElection, electorate: Electorate): readonly string[] {
-  if (electorate === before) return order;
-  const { left, joined } = electorate.since(before);
+function goneOn({ address, electorate: before, order }: LastElection, usable: Electorate): readonly string[] {
+  if (usable === before) return order;
+  const { left, joined } = usable.since(before);
   if (left.size === 0 && joined.length === 0) return order;
-  if (joined.length * COMPARED > electorate.members.size) return elect(electorate.members, address);
+  if (joined.length * COMPARED > usable.members.size) return sortCandidates(usable.members, address);
   const next = left.size > 0 ? order.filter((name) => !left.has(name)) : [...order];
-  for (const name of joined) next.splice(placeOf(name, next, electorate.members, address), 0, name);
+  for (const name of joined) next.splice(placeOf(name, next, usable.members, address), 0, name);
   return next;
 }
 
 function placeOf(name: string, order: readonly string[], members: Candidates, address: string): number {
   const preference = members.get(name) ?? 0;
-  const lot = lotOf(name, address);
+  const lot = candidateHash(name, address);
   let low = 0;
   let high = order.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
     const other = order[middle] as string;
     const ahead = (members.get(other) ?? 0) - preference;
-    if (ahead > 0 || (ahead === 0 && lotOf(other, address) < lot)) low = middle + 1;
+    if (ahead > 0 || (ahead === 0 && candidateHash(other, address) < lot)) low = middle + 1;
     else high = middle;
   }
   return low;

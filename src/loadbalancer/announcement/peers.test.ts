@@ -25,7 +25,7 @@ test("an address goes to the peers that speak its family", () => {
   });
 });
 
-test("an advertisement that names peers reaches these alone, and a name that nobody has reaches nobody", () => {
+test("an advertisement that names peers reaches only these, and an unknown name reaches none", () => {
   expect(peersOf([advertised("10.0.0.1/32", "named", "v4", "unknown"), advertised("10.0.0.1/32", "lost", "unknown")], PEERS)).toEqual({
     IPv4: ["v4"],
     IPv6: [],

@@ -1,25 +1,25 @@
 import type { Config, Peer } from "../config/config.ts";
 import type { Advertised } from "./decision.ts";
 
-export interface ReachedPeers {
+export interface AnnouncedPeers {
   readonly IPv4: string[];
   readonly IPv6: string[];
   readonly all: string[];
-  /** Those by which anything reaches anyone. */
+  /** The advertisements that reach at least one peer. */
   readonly advertisements: string[];
 }
 
-/** To whom what is advertised goes unless it is refused, all of it sorted. Whether their sessions are up does not matter here. */
+/** The peers of what is advertised and not rejected, sorted. The state of their sessions does not matter here. */
 export function peersOf(
   advertised: readonly Advertised[],
   peers: Config["peers"],
   isRefused: (one: Advertised, peer: string) => boolean = () => false,
-): ReachedPeers {
+): AnnouncedPeers {
   const reached = { IPv4: new Set<string>(), IPv6: new Set<string>(), advertisements: new Set<string>() };
   for (const one of advertised) {
     const of = reached[familyOf(one)];
     for (const peer of peers.values()) {
-      if (!goesTo(one, peer) || isRefused(one, peer.name)) continue;
+      if (!isAnnouncedTo(one, peer) || isRefused(one, peer.name)) continue;
       of.add(peer.name);
       reached.advertisements.add(one.advertisement);
     }
@@ -32,7 +32,7 @@ export function peersOf(
   };
 }
 
-export function goesTo(advertised: Advertised, { name, families }: Peer): boolean {
+export function isAnnouncedTo(advertised: Advertised, { name, families }: Peer): boolean {
   return (advertised.peers?.has(name) ?? true) && families.includes(familyOf(advertised));
 }
 

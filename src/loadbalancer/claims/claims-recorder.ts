@@ -11,8 +11,8 @@ import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { type ClaimsWriting, writeClaims } from "../../kube/status/write-claims.ts";
 import type { RecordedClaim } from "../../resilience/claim.ts";
-import { leftValues, recordClaims } from "../../resilience/claim-record.ts";
-import { type Claimant, claimsOf } from "../config/claims.ts";
+import { releasedValues, recordClaims } from "../../resilience/claim-record.ts";
+import { type ClaimingObject, claimsOf } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
 import { released } from "./released.ts";
 
@@ -40,16 +40,16 @@ const RELEASE = "release";
 /** Writes into pools, peers and communities since when they ask for the values that only one may have, so that every node decides alike. */
 export function claimsRecorder(options: ClaimsRecorderOptions): Runnable {
   const { pools, peers, communities, states, client, budget } = options;
-  const claimants = (): Claimant[] => [
-    ...pools.list().map((object): Claimant => ({ kind: "IPAddressPool", object })),
-    ...peers.list().map((object): Claimant => ({ kind: "BGPPeer", object })),
-    ...communities.list().map((object): Claimant => ({ kind: "Community", object })),
+  const claimants = (): ClaimingObject[] => [
+    ...pools.list().map((object): ClaimingObject => ({ kind: "IPAddressPool", object })),
+    ...peers.list().map((object): ClaimingObject => ({ kind: "BGPPeer", object })),
+    ...communities.list().map((object): ClaimingObject => ({ kind: "Community", object })),
   ];
-  const find = (key: string): Claimant | undefined => {
+  const find = (key: string): ClaimingObject | undefined => {
     const slash = key.indexOf("/");
-    const kind = key.slice(0, slash) as Claimant["kind"];
+    const kind = key.slice(0, slash) as ClaimingObject["kind"];
     const object = { IPAddressPool: pools, BGPPeer: peers, Community: communities }[kind].get(key.slice(slash + 1));
-    return object && ({ kind, object } as Claimant);
+    return object && ({ kind, object } as ClaimingObject);
   };
 
   return controller("loadbalancer-claims", {
@@ -78,20 +78,20 @@ export function claimsRecorder(options: ClaimsRecorderOptions): Runnable {
   });
 }
 
-function asking<T extends KubeObject>(kind: Claimant["kind"], cache: Watched<T>): Source {
+function asking<T extends KubeObject>(kind: ClaimingObject["kind"], cache: Watched<T>): Source {
   return changesOf(cache, (object) => [`${kind}/${keyOf(object)}`]);
 }
 
 /** Of objects that are as they were; the question is asked of all of them whenever one of many has changed. */
 const left = new WeakMap<KubeObject, boolean>();
 
-function hasLeft(claimant: Claimant): boolean {
-  const answer = left.get(claimant.object) ?? leftValues(claimsOf(claimant), recordOf(claimant)).length > 0;
+function hasLeft(claimant: ClaimingObject): boolean {
+  const answer = left.get(claimant.object) ?? releasedValues(claimsOf(claimant), recordOf(claimant)).length > 0;
   left.set(claimant.object, answer);
   return answer;
 }
 
-async function record(writing: ClaimsWriting, claimant: Claimant, release: boolean): Promise<void> {
+async function record(writing: ClaimsWriting, claimant: ClaimingObject, release: boolean): Promise<void> {
   const { creationTimestamp } = claimant.object.metadata;
   if (creationTimestamp === undefined) return;
   const [created, now] = [new Date(creationTimestamp), new Date()];
@@ -99,6 +99,6 @@ async function record(writing: ClaimsWriting, claimant: Claimant, release: boole
   await writeClaims(writing, kinds[claimant.kind], claimant.object, { claims, release });
 }
 
-function recordOf({ object }: Claimant): readonly RecordedClaim[] {
+function recordOf({ object }: ClaimingObject): readonly RecordedClaim[] {
   return object.status?.claims ?? [];
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { config } from "../testing/announcement-fixtures.ts";
-import type { Claimant } from "../config/claims.ts";
+import type { ClaimingObject } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
 import { released } from "./released.ts";
 
@@ -9,7 +9,7 @@ type State = "Applied" | "Failed" | "KeptPrevious";
 const claimant = {
   kind: "IPAddressPool",
   object: { metadata: { name: "main", generation: 2 }, spec: { addresses: [] } },
-} as unknown as Claimant;
+} as unknown as ClaimingObject;
 const here = (state: State, generation = 2): Loaded => ({
   config: config(),
   failures: [],

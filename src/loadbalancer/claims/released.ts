@@ -1,12 +1,12 @@
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
-import type { Claimant } from "../config/claims.ts";
+import type { ClaimingObject } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
 
 /**
  * Tells of a resource whether what it asked for before is free: everything that it asks for now is its own, and no component runs on what it asked for
  * before, or may come back to it.
  */
-export function released(loaded: Loaded, states: readonly ConfigurationState[]): (claimant: Claimant) => boolean {
+export function released(loaded: Loaded, states: readonly ConfigurationState[]): (claimant: ClaimingObject) => boolean {
   const ours = byName(loaded.resources);
   const theirs = states.map(({ status }) => byName(status?.resources ?? []));
   return ({ kind, object: { metadata } }) => {

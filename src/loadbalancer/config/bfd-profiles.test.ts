@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { load, type Parts, profile, said } from "../testing/config-fixtures.ts";
+import { load, type ConfigParts, profile, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: Parts) => said(load(parts));
+const told = (parts: ConfigParts) => failureTexts(load(parts));
 
 describe("a BFD profile", () => {
   test.each([
@@ -27,7 +27,7 @@ describe("a BFD profile", () => {
     expect(told({ bfdProfiles: [profile(""), profile(long), profile("a"), profile("a", {}, { hour: 1 })] })).toEqual([
       "B2 BFDProfile/ metadata.name: missing bfd profile name",
       "B2 BFDProfile/a metadata.name: found duplicate bfd profile name a",
-      `B2 BFDProfile/${long} metadata.name: bfd profile name ${long} has more than 63 characters, which is all that FRR takes`,
+      `B2 BFDProfile/${long} metadata.name: bfd profile name ${long} has more than 63 characters, the maximum of FRR`,
     ]);
   });
 });

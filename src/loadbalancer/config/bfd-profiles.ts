@@ -1,6 +1,6 @@
 import type { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import type { Profile } from "./config.ts";
-import { type Complaint, complaintIf, type Reading, reading, type Written } from "./field-error.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceForm } from "./field-error.ts";
 
 const LIMITS = [
   ["detectMultiplier", "detect multiplier", 2, 255],
@@ -13,23 +13,23 @@ const LIMITS = [
 /** FRR cuts the name of a profile off there, and two could become one. */
 const LONGEST = 63;
 
-export function readProfile({ name, generation, spec }: Written<BFDProfile["spec"]>): Reading<Profile> {
-  const complaints: Complaint[] = [
-    ...complaintIf(name === "", "B2", "metadata.name", () => "missing bfd profile name"),
-    ...complaintIf(
+export function readProfile({ name, generation, spec }: ResourceForm<BFDProfile["spec"]>): ParseResult<Profile> {
+  const problems: ConfigProblem[] = [
+    ...configProblemIf(name === "", "B2", "metadata.name", () => "missing bfd profile name"),
+    ...configProblemIf(
       name.length > LONGEST,
       "B2",
       "metadata.name",
-      () => `bfd profile name ${name} has more than ${LONGEST} characters, which is all that FRR takes`,
+      () => `bfd profile name ${name} has more than ${LONGEST} characters, the maximum of FRR`,
     ),
     ...LIMITS.flatMap(([field, words, min, max]) => {
       const value = spec[field];
       const wrong = value !== undefined && !(Number.isInteger(value) && value >= min && value <= max);
       const message = () => `parsing bfd profile ${name}: invalid value ${value}, must be in ${min}-${max} range\ninvalid ${words} value`;
-      return complaintIf(wrong, "B1", `spec.${field}`, message);
+      return configProblemIf(wrong, "B1", `spec.${field}`, message);
     }),
   ];
-  return reading(complaints, () => {
+  return parseResult(problems, () => {
     const { receiveInterval, transmitInterval, detectMultiplier, echoInterval, minimumTtl, echoMode = false, passiveMode = false } = spec;
     return {
       name,

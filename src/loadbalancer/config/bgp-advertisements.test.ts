@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import type { RuleId } from "./rules.ts";
-import { bgpAd, load, node, onRack, type Parts, peer, pool, profile, said } from "../testing/config-fixtures.ts";
+import { bgpAd, load, node, onRack, type ConfigParts, peer, pool, profile, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: Parts) => said(load(parts));
+const told = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
-const ofAd = (spec: Partial<BGPAdvertisement["spec"]>, parts: Parts = {}) => told({ ...parts, bgpAdvertisements: [bgpAd("ad", spec)] });
+const ofAd = (spec: Partial<BGPAdvertisement["spec"]>, parts: ConfigParts = {}) =>
+  told({ ...parts, bgpAdvertisements: [bgpAd("ad", spec)] });
 
 const preferring = (localPref: number, spec: Partial<BGPAdvertisement["spec"]> = {}) =>
   told({
@@ -28,7 +29,7 @@ describe("a BGPAdvertisement", () => {
     [
       "G2",
       "spec.nodeSelectors[0].matchExpressions[0].values",
-      "operator In needs values\nfailed to parse node selector for ad",
+      "operator In requires values\nfailed to parse node selector for ad",
       { nodeSelectors: [selector("rack", "In")] },
     ],
     [
@@ -55,7 +56,7 @@ describe("a BGPAdvertisement", () => {
     [
       "G5",
       "spec.communities",
-      "too many communities in BGP advertisement: 64, and at most 63 go with one prefix",
+      "too many communities in BGP advertisement: 64, at most 63 per prefix",
       { communities: Array.from({ length: 64 }, (_, nth) => `64512:${nth}`) },
     ],
     [
@@ -106,7 +107,7 @@ describe("a BGPAdvertisement", () => {
   });
 
   test("may not take IPv6 to a peer whose BFD echoes", () => {
-    const parts: Parts = {
+    const parts: ConfigParts = {
       pools: [pool("six", ["2001:db8::/64"]), pool("four", ["10.0.0.0/24"])],
       peers: [peer("loud", { bfdProfile: "echo" }), peer("calm", { peerAddress: "192.0.2.2" })],
       bfdProfiles: [profile("echo", { echoMode: true })],

@@ -2,8 +2,8 @@ import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { quote } from "../../ip/error.ts";
 import type { BgpAd } from "./config.ts";
 import { parseCommunity } from "./communities.ts";
-import { type Complaint, complaintIf, type Reading, reading, type Written } from "./field-error.ts";
-import { duplicates, type PoolSelection, selectionComplaints } from "./selections.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceForm } from "./field-error.ts";
+import { duplicates, type PoolSelection, selectionProblems } from "./selections.ts";
 
 type Spec = BGPAdvertisement["spec"];
 
@@ -26,22 +26,22 @@ export interface AdResolved {
 }
 
 export function readBgpAd(
-  { name, generation, created, spec: written }: Written<Spec>,
+  { name, generation, created, spec: written }: ResourceForm<Spec>,
   ground: AdGround,
   remembered?: AdResolved,
-): Reading<BgpAd> {
+): ParseResult<BgpAd> {
   const spec = { ...WHOLE, ...written };
   const communities = readCommunities(spec.communities ?? [], ground.aliases, remembered?.aliases ?? {});
-  const complaints: Complaint[] = [
-    ...selectionComplaints(name, spec, "G2"),
+  const problems: ConfigProblem[] = [
+    ...selectionProblems(name, spec, "G2"),
     ...duplicates(spec.communities, "spec.communities", "community", "G2"),
     ...duplicates(spec.peers, "spec.peers", "peers", "G2"),
-    ...lengthComplaints(name, spec),
+    ...lengthProblems(name, spec),
     ...communities.complaints,
     ...tooMany(communities.values),
   ];
   const { aggregationLength, aggregationLengthV6, localPref = 0, peers = [] } = spec;
-  const read = reading<BgpAd>(complaints, () => ({
+  const read = parseResult<BgpAd>(problems, () => ({
     name,
     generation,
     created: created.getTime(),
@@ -57,16 +57,16 @@ export function readBgpAd(
   return read.value ? { ...read, resolved: { aliases: communities.aliases } satisfies AdResolved } : read;
 }
 
-function lengthComplaints(name: string, spec: Spec): Complaint[] {
+function lengthProblems(name: string, spec: Spec): ConfigProblem[] {
   const { aggregationLength: v4, aggregationLengthV6: v6, localPref = 0 } = spec;
   const some = (spec.serviceSelectors ?? []).length > 0;
   const exclusive = (field: string) => `serviceSelectors and ${field} are mutually exclusive, both cannot be set in ${name}`;
   return [
-    ...complaintIf(some && v4 !== 32, "G3", "spec.aggregationLength", () => exclusive("aggregationLength")),
-    ...complaintIf(some && v6 !== 128, "G3", "spec.aggregationLengthV6", () => exclusive("aggregationLengthV6")),
-    ...complaintIf(!isWhole(v4, 1, 32), "G4", "spec.aggregationLength", () => `invalid aggregation length ${v4} for IPv4`),
-    ...complaintIf(!isWhole(v6, 0, 128), "G4", "spec.aggregationLengthV6", () => `invalid aggregation length ${v6} for IPv6`),
-    ...complaintIf(!isWhole(localPref, 0, 4_294_967_295), "G4", "spec.localPref", () => `invalid local preference ${localPref}`),
+    ...configProblemIf(some && v4 !== 32, "G3", "spec.aggregationLength", () => exclusive("aggregationLength")),
+    ...configProblemIf(some && v6 !== 128, "G3", "spec.aggregationLengthV6", () => exclusive("aggregationLengthV6")),
+    ...configProblemIf(!isWhole(v4, 1, 32), "G4", "spec.aggregationLength", () => `invalid aggregation length ${v4} for IPv4`),
+    ...configProblemIf(!isWhole(v6, 0, 128), "G4", "spec.aggregationLengthV6", () => `invalid aggregation length ${v6} for IPv6`),
+    ...configProblemIf(!isWhole(localPref, 0, 4_294_967_295), "G4", "spec.localPref", () => `invalid local preference ${localPref}`),
   ];
 }
 
@@ -74,13 +74,13 @@ function isWhole(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && value >= min && value <= max;
 }
 
-/** More do not fit into what a peer is told of one prefix. */
+/** More do not fit into one UPDATE. */
 export const MOST_COMMUNITIES = 63;
 
-function tooMany(values: readonly string[]): Complaint[] {
+function tooMany(values: readonly string[]): ConfigProblem[] {
   const { length } = distinct(values);
-  const message = () => `too many communities in BGP advertisement: ${length}, and at most ${MOST_COMMUNITIES} go with one prefix`;
-  return complaintIf(length > MOST_COMMUNITIES, "G5", "spec.communities", message);
+  const message = () => `too many communities in BGP advertisement: ${length}, at most ${MOST_COMMUNITIES} per prefix`;
+  return configProblemIf(length > MOST_COMMUNITIES, "G5", "spec.communities", message);
 }
 
 function distinct(values: readonly string[]): string[] {
@@ -88,7 +88,7 @@ function distinct(values: readonly string[]): string[] {
 }
 
 interface Communities {
-  readonly complaints: Complaint[];
+  readonly complaints: ConfigProblem[];
   readonly values: string[];
   readonly aliases: Record<string, string>;
 }

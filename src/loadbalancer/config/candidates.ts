@@ -1,18 +1,18 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { quote } from "../../ip/error.ts";
 import type { RecordedClaim } from "../../resilience/claim.ts";
-import type { Contender } from "../../resilience/resolve-conflicts.ts";
-import type { LastGood, Remembered } from "./load.ts";
-import type { Complaint, Reading, Written } from "./field-error.ts";
+import type { ClaimingResource } from "../../resilience/resolve-conflicts.ts";
+import type { LastGoodConfig, LastGoodEntry } from "./load.ts";
+import type { ConfigProblem, ParseResult, ResourceForm } from "./field-error.ts";
 import { isObjectName } from "./names.ts";
 import { compare } from "./resolve.ts";
 
 /** A resource of the view, as it is now and as it was last good. */
-export interface Candidate<S, T> extends Contender<Reading<T>> {
+export interface ConfigCandidate<S, T> extends ClaimingResource<ParseResult<T>> {
   readonly key: string;
   readonly uid: string;
   readonly written: S;
-  readonly before: Remembered | undefined;
+  readonly before: LastGoodEntry | undefined;
   /** Where there is a last good form. */
   readonly kept: Kept<S> | undefined;
 }
@@ -32,22 +32,22 @@ export interface ConfigObject<S> extends KubeObject {
 interface Sources<S, T> {
   readonly kind: string;
   readonly objects: readonly ConfigObject<S>[];
-  readonly lastGood: LastGood;
+  readonly lastGood: LastGoodConfig;
   readonly now: Date;
   /** With what it had then, it is the last good form that is read. */
-  readonly read: (written: Written<S>, resolved?: unknown) => Reading<T>;
-  /** What is said of the second of two with one name. */
-  readonly duplicate: (name: string) => Complaint;
+  readonly read: (written: ResourceForm<S>, resolved?: unknown) => ParseResult<T>;
+  /** The problem of the second of two objects with one name. */
+  readonly duplicate: (name: string) => ConfigProblem;
 }
 
-export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate }: Sources<S, T>): Candidate<S, T>[] {
+export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate }: Sources<S, T>): ConfigCandidate<S, T>[] {
   const names = new Set<string>();
   return (
     objects
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .sort(byAge)
       // An older schema may have let one through that has no spec at all.
-      .map(({ metadata, spec = {} as S, status }): Candidate<S, T> => {
+      .map(({ metadata, spec = {} as S, status }): ConfigCandidate<S, T> => {
         const { name, namespace = "", uid = "", generation = 0, creationTimestamp, labels = {} } = metadata;
         const created = creationTimestamp === undefined ? now : new Date(creationTimestamp);
         const written = { name, namespace, generation, created, labels, spec };
@@ -56,7 +56,7 @@ export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate
         const remembered = lastGood.get(`${kind}/${name}`);
         const before = remembered?.uid === uid && !twin ? remembered : undefined;
         const current = read(written);
-        const more = [...(twin ? [duplicate(name)] : []), ...nameComplaints(name)];
+        const more = [...(twin ? [duplicate(name)] : []), ...nameProblems(name)];
         const last = lastForm(before, (kept: Kept<S>, generation) =>
           read({ ...written, generation, spec: kept.spec }, kept.resolved ?? {}),
         );
@@ -80,7 +80,7 @@ export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate
   );
 }
 
-function lastForm<S, T>(before: Remembered | undefined, read: (kept: Kept<S>, generation: number) => Reading<T>) {
+function lastForm<S, T>(before: LastGoodEntry | undefined, read: (kept: Kept<S>, generation: number) => ParseResult<T>) {
   if (before?.spec === undefined) return undefined;
   const kept = before.spec as Kept<S>;
   const { generation } = before;
@@ -89,9 +89,9 @@ function lastForm<S, T>(before: Remembered | undefined, read: (kept: Kept<S>, ge
   return spec.value === undefined ? undefined : { kept, form: { spec, generation } };
 }
 
-function nameComplaints(name: string): Complaint[] {
+function nameProblems(name: string): ConfigProblem[] {
   if (name === "" || isObjectName(name)) return [];
-  return [{ rule: "N1", field: "metadata.name", message: `${quote(name)} is no name of an object` }];
+  return [{ rule: "N1", field: "metadata.name", message: `${quote(name)} is not a valid object name` }];
 }
 
 function byAge({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {

@@ -4,7 +4,7 @@ import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Source } from "../../kube/controller/source.ts";
 import type { RecordedClaim } from "../../resilience/claim.ts";
 
-/** The changes of a cache that can change the configuration: what programs write into a status is none, except who asked first for what. */
+/** The cache changes that can affect the configuration: status changes do not, except claims. */
 export function configChangesOf<T extends KubeObject>(cache: Pick<Cache<T>, "subscribe" | "waitForSync">, key: string): Source {
   return {
     subscribe: (enqueue) =>

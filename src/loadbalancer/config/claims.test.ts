@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { claimText } from "../../resilience/claim.ts";
-import { type Claimant, claimsOf } from "./claims.ts";
+import { type ClaimingObject, claimsOf } from "./claims.ts";
 import { community, peer, pool } from "../testing/config-fixtures.ts";
 
-const texts = (claimant: Claimant) => claimsOf(claimant).map(({ key, range }) => claimText(key, range));
+const texts = (claimant: ClaimingObject) => claimsOf(claimant).map(({ key, range }) => claimText(key, range));
 
-test.each<[Claimant, string[]]>([
+test.each<[ClaimingObject, string[]]>([
   [
     { kind: "IPAddressPool", object: pool("p", ["192.0.2.0/24", "10.0.0.1-10.0.0.9", "2001:db8::/64"]) },
     ["range/192.0.2.0-192.0.2.255", "range/10.0.0.1-10.0.0.9", "range/2001:db8::-2001:db8::ffff:ffff:ffff:ffff"],

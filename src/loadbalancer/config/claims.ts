@@ -3,21 +3,21 @@ import type { Community } from "../../api/metallb/community.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { Claim } from "../../resilience/claim.ts";
 import { communityClaims } from "./communities.ts";
-import { agreementsOf, neighbourClaims, peerId } from "./peers.ts";
+import { sharedValuesOf, neighborClaims, peerId } from "./peers.ts";
 import { poolClaims } from "./pools.ts";
 
 /** An object that asks for values which only one may have, or which all have to share. */
-export type Claimant =
+export type ClaimingObject =
   | { readonly kind: "IPAddressPool"; readonly object: IPAddressPool }
   | { readonly kind: "BGPPeer"; readonly object: BGPPeer }
   | { readonly kind: "Community"; readonly object: Community };
 
 /** What an object asks for, to be recorded. */
-export function claimsOf({ kind, object }: Claimant): readonly Claim[] {
+export function claimsOf({ kind, object }: ClaimingObject): readonly Claim[] {
   // An older schema may have let it through.
   if ((object as { spec?: unknown }).spec === undefined) return [];
   if (kind === "IPAddressPool") return poolClaims(object.metadata.name, object.spec);
   if (kind === "Community") return communityClaims(object.spec);
   const words = peerId(object.spec);
-  return [...neighbourClaims(object.spec), ...agreementsOf(object.spec).map(({ key, field }) => ({ key, field, words }))];
+  return [...neighborClaims(object.spec), ...sharedValuesOf(object.spec).map(({ key, field }) => ({ key, field, words }))];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { bgpAd, community, load, type Parts, said } from "../testing/config-fixtures.ts";
+import { bgpAd, community, load, type ConfigParts, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: Parts) => said(load(parts));
+const told = (parts: ConfigParts) => failureTexts(load(parts));
 
 describe("a Community", () => {
   test.each([

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Community } from "../../api/metallb/community.ts";
 import { quote } from "../../ip/error.ts";
 import type { Claim } from "../../resilience/claim.ts";
-import { type Complaint, type Reading, reading, repeated, type Written } from "./field-error.ts";
+import { type ConfigProblem, type ParseResult, parseResult, repeated, type ResourceForm } from "./field-error.ts";
 
 type CommunityValue = { readonly value: string } | { readonly problem: string; readonly is: "value" | "format" };
 
@@ -11,7 +11,7 @@ export function parseCommunity(text: string): CommunityValue {
   const parts = text.split(":");
   const large = parts[0] === "large" && parts.length === 4;
   const numbers = large ? parts.slice(1) : parts;
-  if (!large && parts.length !== 2) return { is: "format", problem: `invalid community format: ${shown(text)}` };
+  if (!large && parts.length !== 2) return { is: "format", problem: `invalid community format: ${quotedIfNeeded(text)}` };
   const max = large ? 4_294_967_295 : 65_535;
   const wrong = numbers.find((number) => !/^[0-9]{1,10}$/.test(number) || Number(number) > max);
   if (wrong !== undefined) {
@@ -21,19 +21,19 @@ export function parseCommunity(text: string): CommunityValue {
 }
 
 /** What its aliases stand for. */
-export function readCommunity({ spec }: Written<Community["spec"]>): Reading<ReadonlyMap<string, string>> {
+export function readCommunity({ spec }: ResourceForm<Community["spec"]>): ParseResult<ReadonlyMap<string, string>> {
   const aliases = (spec.communities ?? []).map(({ name = "", value = "" }) => ({ name, read: parseCommunity(value) }));
-  const complaints: Complaint[] = [
-    ...aliases.flatMap(({ name, read }, nth): Complaint[] => {
+  const problems: ConfigProblem[] = [
+    ...aliases.flatMap(({ name, read }, nth): ConfigProblem[] => {
       if ("value" in read) return [];
       return [{ rule: "C1", field: `spec.communities[${nth}].value`, message: `parsing community ${quote(name)}: ${read.problem}` }];
     }),
-    ...repeated(aliases.map(({ name }) => name)).map(({ text, nth }): Complaint => {
+    ...repeated(aliases.map(({ name }) => name)).map(({ text, nth }): ConfigProblem => {
       return { rule: "C2", field: `spec.communities[${nth}].name`, message: duplicateAlias(text) };
     }),
   ];
   const meaning = () => new Map(aliases.flatMap(({ name, read }) => ("value" in read ? [[name, read.value] as const] : [])));
-  return reading(complaints, meaning, communityClaims(spec));
+  return parseResult(problems, meaning, communityClaims(spec));
 }
 
 export function duplicateAlias(name: string): string {
@@ -55,6 +55,6 @@ function recordable(name: string): string {
 }
 
 /** As it is, unless that would break a line or a screen. */
-export function shown(text: string): string {
+export function quotedIfNeeded(text: string): string {
   return text.length <= 64 && !/[\p{Cc}\u2028\u2029]/u.test(text) ? text : quote(text);
 }

@@ -22,7 +22,7 @@ export interface Pool {
   readonly ranges: readonly Range[];
   readonly autoAssign: boolean;
   readonly avoidBuggyIPs: boolean;
-  /** Who it is for; without it, everyone. */
+  /** The Services it is for; undefined: all. */
   readonly allocation?: {
     /** Lower first; Infinity where none is given. */
     readonly priority: number;

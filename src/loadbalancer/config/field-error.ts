@@ -2,15 +2,15 @@ import type { Claim } from "../../resilience/claim.ts";
 import type { RuleId } from "./rules.ts";
 
 /** What is wrong with one field of a resource. */
-export interface Complaint {
+export interface ConfigProblem {
   readonly rule: RuleId;
   readonly field: string;
   readonly message: string;
 }
 
-/** What a resource says: all that is wrong with it, and where nothing is, its meaning. */
-export interface Reading<T> {
-  readonly complaints: readonly Complaint[];
+/** A parsed resource: all its problems, or if there are none, its value. */
+export interface ParseResult<T> {
+  readonly complaints: readonly ConfigProblem[];
   readonly value?: T;
   /** What it asks for and only one may have; what cannot be read asks for nothing. */
   readonly claims: readonly Claim[];
@@ -21,7 +21,7 @@ export interface Reading<T> {
 }
 
 /** A resource in one of its forms: as it is written now, or as it was when it was last good. */
-export interface Written<S> {
+export interface ResourceForm<S> {
   readonly name: string;
   readonly namespace: string;
   readonly generation: number;
@@ -30,15 +30,15 @@ export interface Written<S> {
   readonly spec: S;
 }
 
-export function complaintIf(wrong: boolean, rule: RuleId, field: string, message: () => string): Complaint[] {
+export function configProblemIf(wrong: boolean, rule: RuleId, field: string, message: () => string): ConfigProblem[] {
   return wrong ? [{ rule, field, message: message() }] : [];
 }
 
-export function reading<T>(complaints: readonly Complaint[], value: () => T, claims: readonly Claim[] = []): Reading<T> {
-  return complaints.length > 0 ? { complaints, claims } : { complaints, claims, value: value() };
+export function parseResult<T>(problems: readonly ConfigProblem[], value: () => T, claims: readonly Claim[] = []): ParseResult<T> {
+  return problems.length > 0 ? { complaints: problems, claims } : { complaints: problems, claims, value: value() };
 }
 
-/** What stands there more than once, with its last place. */
+/** The duplicates in a list, each with its last index. */
 export function repeated(texts: readonly string[]): { text: string; nth: number }[] {
   const places = new Map<string, { text: string; nth: number; times: number }>();
   for (const [nth, text] of texts.entries()) places.set(text, { text, nth, times: (places.get(text)?.times ?? 0) + 1 });

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { selects } from "../../api/core/label-selector.ts";
 import { parts } from "../testing/config-generators.ts";
 import type { Config, Peer } from "./config.ts";
-import type { Loaded, View } from "./load.ts";
-import type { Labelled } from "./objects.ts";
+import type { Loaded, ConfigScope } from "./load.ts";
+import type { Labeled } from "./objects.ts";
 import type { RuleId } from "./rules.ts";
 import { RULES } from "./rules.ts";
-import { bgpAd, CLUSTER, l2Ad, load, type Parts, pool, profile, readsAs, states } from "../testing/config-fixtures.ts";
+import { bgpAd, CLUSTER, l2Ad, load, type ConfigParts, pool, profile, readsAs, states } from "../testing/config-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const soak = SOAK_MINUTES > 0;
@@ -16,7 +16,7 @@ const OBJECTS = soak ? 1_000_000 : 20_000;
 const RUNS = { seed: soak ? Date.now() % 1_000_000 : 11, numRuns: Math.ceil(OBJECTS / 12) };
 const SOME = { seed: 3, numRuns: soak ? 20_000 : 150 };
 const timeout = soak ? 30 * 60_000 : 120_000;
-const VIEWS: View[] = [CLUSTER, { of: "node", node: "n1" }, { of: "controller" }];
+const VIEWS: ConfigScope[] = [CLUSTER, { of: "node", node: "n1" }, { of: "controller" }];
 
 const KINDS = ["pools", "peers", "bfdProfiles", "bgpAdvertisements", "l2Advertisements", "communities"] as const;
 
@@ -46,7 +46,7 @@ test(
   timeout,
 );
 
-function assertSafe({ pools, peers, bgpAds, l2Ads, bfdProfiles, extras }: Config, nodes: readonly Labelled[]): void {
+function assertSafe({ pools, peers, bgpAds, l2Ads, bfdProfiles, extras }: Config, nodes: readonly Labeled[]): void {
   const ranges = [...pools.values()].flatMap((pool) => pool.ranges).sort((a, b) => a.compare(b));
   for (const [nth, range] of ranges.entries()) expect(ranges[nth + 1]?.overlaps(range) ?? false).toBe(false);
   for (const { interface: device = "eth0", vrf, password = "x", bfdProfile, timers } of peers.values()) {
@@ -66,7 +66,7 @@ function assertSafe({ pools, peers, bgpAds, l2Ads, bfdProfiles, extras }: Config
   expect(extras).not.toMatch(/[^\P{Cc}\n\t\r]/u);
 }
 
-function isFor({ nodeSelectors }: Peer, node: Labelled | undefined): boolean {
+function isFor({ nodeSelectors }: Peer, node: Labeled | undefined): boolean {
   return !node || nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, node.labels));
 }
 
@@ -79,7 +79,7 @@ function assertAgreed(peers: readonly Peer[]): void {
   }
 }
 
-function assertOwned({ failures, resources, unread, config }: Loaded, given: Parts): void {
+function assertOwned({ failures, resources, unread, config }: Loaded, given: ConfigParts): void {
   const failing = new Set(resources.filter(({ state }) => state !== "Applied").map(({ kind, name }) => `${kind}/${name}`));
   // Of what cannot be judged nobody is to blame.
   for (const { kind, name } of unread) expect(failing.delete(`${kind}/${name}`)).toBe(true);
@@ -177,7 +177,7 @@ test(
 );
 
 /** Of the pools that are not siblings. */
-function ofOthers(ad: NonNullable<Parts["bgpAdvertisements"]>[number]): typeof ad {
+function ofOthers(ad: NonNullable<ConfigParts["bgpAdvertisements"]>[number]): typeof ad {
   return { ...ad, spec: { ...ad.spec, ipAddressPools: ["a"], ipAddressPoolSelectors: [] } };
 }
 

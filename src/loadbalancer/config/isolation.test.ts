@@ -1,16 +1,29 @@
 import { describe, expect, test } from "vitest";
 import { claimsOf } from "./claims.ts";
-import type { Loaded, View } from "./load.ts";
-import { bgpAd, CLUSTER, community, course, l2Ad, load, peer, pool, profile, said, secret, states } from "../testing/config-fixtures.ts";
+import type { Loaded, ConfigScope } from "./load.ts";
+import {
+  bgpAd,
+  CLUSTER,
+  community,
+  loadSequence,
+  l2Ad,
+  load,
+  peer,
+  pool,
+  profile,
+  failureTexts,
+  secret,
+  states,
+} from "../testing/config-fixtures.ts";
 
 const edited = { generation: 2 };
-const N1: View = { of: "node", node: "n1" };
+const N1: ConfigScope = { of: "node", node: "n1" };
 const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ranges.map(String);
 const named = (more: object = {}, born: object = {}) => peer("p", { passwordSecret: { name: "s" }, ...more }, born);
 const all = (count: number) => ({ communities: Array.from({ length: count }, (_, nth) => `64512:${nth}`) });
 const bare = <T extends { spec: unknown }>({ spec: _, ...rest }: T) => rest as T;
 
-test("an object without a spec, which an older schema let through, costs no other", () => {
+test("an object without a spec, which an older schema allowed, affects no other object", () => {
   const parts = {
     pools: [bare(pool("bare", [])), pool("good", ["10.0.0.0/24"])],
     peers: [bare(peer("bare")), peer("good")],
@@ -34,7 +47,7 @@ test("an object without a spec, which an older schema let through, costs no othe
 
 describe("a bad edit", () => {
   test("of an advertisement to more communities than a prefix can have leaves it with those that it had", () => {
-    const loaded = course(
+    const loaded = loadSequence(
       N1,
       { pools: [pool("p", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad", all(63))] },
       { pools: [pool("p", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad", all(70), edited)] },
@@ -44,7 +57,7 @@ describe("a bad edit", () => {
   });
 
   test("of a pool leaves it as it was", () => {
-    const loaded = course(
+    const loaded = loadSequence(
       { of: "controller" },
       { pools: [pool("p", ["10.0.0.0/24"])] },
       { pools: [pool("p", ["10.0.0.0/240"], {}, edited)] },
@@ -57,7 +70,7 @@ describe("a bad edit", () => {
 
   test("leaves it so, however often it is looked at", () => {
     const bad = { pools: [pool("p", ["nonsense"], {}, edited)] };
-    expect(ranges(course(CLUSTER, { pools: [pool("p", ["10.0.0.0/24"])] }, bad, bad, bad), "p")).toEqual(["10.0.0.0/24"]);
+    expect(ranges(loadSequence(CLUSTER, { pools: [pool("p", ["10.0.0.0/24"])] }, bad, bad, bad), "p")).toEqual(["10.0.0.0/24"]);
   });
 
   test("of a pool onto the addresses of another leaves both as they were, however old the object is", () => {
@@ -67,8 +80,8 @@ describe("a bad edit", () => {
     ];
     const claims = { "range/10.0.0.0-10.0.0.255": 0 };
     const after = [pool("old", ["10.0.0.0/24", "10.0.1.9/32"], {}, { ...edited, claims }), before[1] as (typeof before)[0]];
-    const loaded = course(CLUSTER, { pools: before }, { pools: after });
-    expect(said(loaded)).toEqual([
+    const loaded = loadSequence(CLUSTER, { pools: before }, { pools: after });
+    expect(failureTexts(loaded)).toEqual([
       'A5 IPAddressPool/old spec.addresses[1]: CIDR "10.0.1.9/32" in pool "old" overlaps with already defined CIDR "10.0.1.0/24"',
     ]);
     expect(ranges(loaded, "old")).toEqual(["10.0.0.0/24"]);
@@ -83,7 +96,7 @@ describe("a bad edit", () => {
 
   test("of a peer leaves the session, and the others", () => {
     const other = peer("other", { peerAddress: "192.0.2.2" });
-    const loaded = course(N1, { peers: [peer("p"), other] }, { peers: [peer("p", { peerAddress: "nowhere" }, edited), other] });
+    const loaded = loadSequence(N1, { peers: [peer("p"), other] }, { peers: [peer("p", { peerAddress: "nowhere" }, edited), other] });
     expect(states(loaded)).toEqual({ "BGPPeer/other": "Applied", "BGPPeer/p": "KeptPrevious" });
     expect(loaded.config.peers.get("p")?.address?.toString()).toBe("192.0.2.1");
   });
@@ -91,7 +104,7 @@ describe("a bad edit", () => {
   test("of an advertisement leaves what it announced", () => {
     const pools = [pool("a", ["10.0.0.0/24"])];
     const good = bgpAd("ad", { localPref: 100, ipAddressPools: ["a"] });
-    const loaded = course(
+    const loaded = loadSequence(
       N1,
       { pools, bgpAdvertisements: [good] },
       { pools, bgpAdvertisements: [bgpAd("ad", { aggregationLength: 33 }, edited)] },
@@ -102,7 +115,7 @@ describe("a bad edit", () => {
 
   test("of a BFD profile leaves it and its peers", () => {
     const peers = [peer("p", { bfdProfile: "fast" })];
-    const loaded = course(
+    const loaded = loadSequence(
       N1,
       { peers, bfdProfiles: [profile("fast", { detectMultiplier: 3 })] },
       { peers, bfdProfiles: [profile("fast", { detectMultiplier: 0 }, edited)] },
@@ -115,7 +128,7 @@ describe("a bad edit", () => {
 describe("what a resource refers to and is gone", () => {
   test("is remembered: a peer keeps its password and its profile", () => {
     const peers = [peer("p", { bfdProfile: "fast", passwordSecret: { name: "s" } })];
-    const loaded = course(N1, { peers, bfdProfiles: [profile("fast", { minimumTtl: 9 })], secrets: [secret("s")] }, { peers });
+    const loaded = loadSequence(N1, { peers, bfdProfiles: [profile("fast", { minimumTtl: 9 })], secrets: [secret("s")] }, { peers });
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["T2", "T1"]);
     expect(states(loaded)).toEqual({ "BGPPeer/p": "KeptPrevious" });
     expect(loaded.config.peers.get("p")).toMatchObject({ password: "geheim", bfdProfile: "fast" });
@@ -126,7 +139,7 @@ describe("what a resource refers to and is gone", () => {
     const bgpAdvertisements = [bgpAd("ad", { communities: ["alias", "__proto__"] })];
     const named = community("c", { alias: "1:1" });
     named.spec.communities?.push({ name: "__proto__", value: "1:2" });
-    const loaded = course(N1, { bgpAdvertisements, communities: [named] }, { bgpAdvertisements });
+    const loaded = loadSequence(N1, { bgpAdvertisements, communities: [named] }, { bgpAdvertisements });
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["T3", "T3"]);
     expect(loaded.config.bgpAds.get("ad")?.communities).toEqual(["1:1", "1:2"]);
   });
@@ -139,7 +152,7 @@ describe("what a resource refers to and is gone", () => {
   test("heals when it comes back, with what it is then", () => {
     const peers = [peer("p", { passwordSecret: { name: "s" } })];
     const fresh = secret("s", { data: { password: Buffer.from("neu").toString("base64") } });
-    const loaded = course(N1, { peers, secrets: [secret("s")] }, { peers }, { peers, secrets: [fresh] });
+    const loaded = loadSequence(N1, { peers, secrets: [secret("s")] }, { peers }, { peers, secrets: [fresh] });
     expect(loaded.failures).toEqual([]);
     expect(loaded.config.peers.get("p")?.password).toBe("neu");
   });
@@ -152,7 +165,7 @@ describe("a Secret that cannot be read", () => {
   test("leaves its peer as it was, however that was edited since, finds no fault, and costs no other anything", () => {
     const good = { peers: [named()], secrets: [secret("s")] };
     const since = { peers: [named({ peerPort: 1790 }, edited), other], unreadable };
-    const loaded = course(N1, good, since, since);
+    const loaded = loadSequence(N1, good, since, since);
     expect(loaded.failures).toEqual([]);
     expect(loaded.config.peers.get("p")).toMatchObject({ generation: 1, password: "geheim" });
     expect(loaded.config.peers.get("p")).not.toHaveProperty("port");
@@ -163,7 +176,7 @@ describe("a Secret that cannot be read", () => {
       { name: "q", generation: 1, state: "Applied" },
     ]);
     expect(loaded.unread).toEqual([{ kind: "BGPPeer", name: "p", generation: 2, secret: "s", isInForce: true }]);
-    const read = course(N1, good, since, { ...since, secrets: [secret("s")], unreadable: [] });
+    const read = loadSequence(N1, good, since, { ...since, secrets: [secret("s")], unreadable: [] });
     expect(read.unread).toEqual([]);
     expect(read.config.peers.get("p")).toMatchObject({ generation: 2, port: 1790 });
   });
@@ -178,31 +191,31 @@ describe("a Secret that cannot be read", () => {
 
   test("hides nothing else that is wrong with its peer", () => {
     const bad = { peers: [named({ myASN: 0 }, edited)], unreadable };
-    const loaded = course(N1, { peers: [named()], secrets: [secret("s")] }, bad);
+    const loaded = loadSequence(N1, { peers: [named()], secrets: [secret("s")] }, bad);
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["P1"]);
     expect(states(loaded)).toEqual({ "BGPPeer/p": "KeptPrevious" });
     expect(loaded.config.peers.get("p")).toMatchObject({ myAsn: 64_512, password: "geheim" });
     expect(loaded.unread).toEqual([]);
   });
 
-  test("keeps no peer on a node that it does not select any more", () => {
+  test("keeps no peer on a node that it no longer selects", () => {
     const away = { peers: [named({ nodeSelectors: [{ matchLabels: { rack: "other" } }] }, edited)], unreadable };
-    const loaded = course(N1, { peers: [named()], secrets: [secret("s")] }, away);
+    const loaded = loadSequence(N1, { peers: [named()], secrets: [secret("s")] }, away);
     expect([loaded.config.peers.size, loaded.resources, loaded.unread]).toEqual([0, [], []]);
   });
 
   test("takes from a peer that was for this node only since a moment neither its age nor its claims", () => {
     const away = named({ nodeSelectors: [{ matchLabels: { rack: "other" } }] });
-    const loaded = course(N1, { peers: [away], secrets: [secret("s")] }, { peers: [named({}, edited)], unreadable });
+    const loaded = loadSequence(N1, { peers: [away], secrets: [secret("s")] }, { peers: [named({}, edited)], unreadable });
     expect(loaded.lastGood.get("BGPPeer/p")).toEqual({ uid: "BGPPeer-p", generation: 2, since: "2026-01-02T00:00:00.000Z" });
   });
 });
 
-describe("an object that is deleted and created anew", () => {
+describe("an object that is deleted and created again", () => {
   test("has no last good form of the one before", () => {
     const anew = peer("p", { myASN: 0 });
     anew.metadata.uid = "another";
-    expect(states(course(N1, { peers: [peer("p")] }, { peers: [anew] }))).toEqual({ "BGPPeer/p": "Failed" });
+    expect(states(loadSequence(N1, { peers: [peer("p")] }, { peers: [anew] }))).toEqual({ "BGPPeer/p": "Failed" });
   });
 
   test("is gone while it is being deleted", () => {
@@ -213,6 +226,6 @@ describe("an object that is deleted and created anew", () => {
 });
 
 test("raw lines that are no text leave those that were", () => {
-  expect(course(N1, { extras: "! one\n" }, { extras: "! \u0000\n" }).config.extras).toBe("! one\n");
-  expect(course(N1, { extras: "! one\n" }, {}).config.extras).toBe("");
+  expect(loadSequence(N1, { extras: "! one\n" }, { extras: "! \u0000\n" }).config.extras).toBe("! one\n");
+  expect(loadSequence(N1, { extras: "! one\n" }, {}).config.extras).toBe("");
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
-import { l2Ad, load, type Parts, said } from "../testing/config-fixtures.ts";
+import { l2Ad, load, type ConfigParts, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: Parts) => said(load(parts));
+const told = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
@@ -15,22 +15,22 @@ describe("an L2Advertisement", () => {
     ["spec.serviceSelectors[1]", 'duplicate definition of serviceSelectors "rack=a"', { serviceSelectors: TWICE }],
     [
       "spec.nodeSelectors[0].matchExpressions[0].values",
-      "operator Exists takes no values\nfailed to parse node selector for l2",
+      "operator Exists does not take values\nfailed to parse node selector for l2",
       { nodeSelectors: [selector("rack", "Exists", "x")] },
     ],
     [
       "spec.serviceSelectors[0].matchExpressions[0].values",
-      "operator In needs values\nfailed to parse service selector for l2",
+      "operator In requires values\nfailed to parse service selector for l2",
       { serviceSelectors: [selector("rack", "In")] },
     ],
     [
       "spec.ipAddressPoolSelectors[0].matchExpressions[0].values",
-      'operator In needs values\ninvalid label selector "rack in ()"',
+      'operator In requires values\ninvalid label selector "rack in ()"',
       { ipAddressPoolSelectors: [selector("rack", "In")] },
     ],
     [
       "spec.preferredNodeSelectors[0].preference.matchExpressions[0].values",
-      "operator In needs values\nfailed to parse preferred node selectors for l2",
+      "operator In requires values\nfailed to parse preferred node selectors for l2",
       { preferredNodeSelectors: [{ weight: 1, preference: selector("rack", "In") }] },
     ],
     [

@@ -3,24 +3,24 @@ import { selectorProblems } from "../../api/core/selector-problems.ts";
 import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
 import type { L2Ad } from "./config.ts";
-import { type Complaint, complaintIf, type Reading, reading, type Written } from "./field-error.ts";
-import { type PoolSelection, selectionComplaints } from "./selections.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceForm } from "./field-error.ts";
+import { type PoolSelection, selectionProblems } from "./selections.ts";
 
-export function readL2Ad({ name, generation, spec }: Written<L2Advertisement["spec"]>, pools: PoolSelection): Reading<L2Ad> {
+export function readL2Ad({ name, generation, spec }: ResourceForm<L2Advertisement["spec"]>, pools: PoolSelection): ParseResult<L2Ad> {
   const { interfaces = [], preferredNodeSelectors = [] } = spec;
-  const complaints: Complaint[] = [
-    ...selectionComplaints(name, spec, "L1"),
+  const problems: ConfigProblem[] = [
+    ...selectionProblems(name, spec, "L1"),
     ...interfaces.flatMap((device, nth) => {
       const problem = interfaceNameProblem(device);
       const message = () => `invalid interface ${quote(device)} in ${name}: it ${problem}`;
-      return complaintIf(problem !== undefined, "L1", `spec.interfaces[${nth}]`, message);
+      return configProblemIf(problem !== undefined, "L1", `spec.interfaces[${nth}]`, message);
     }),
-    ...preferredNodeSelectors.flatMap(({ weight, preference }, nth): Complaint[] => {
+    ...preferredNodeSelectors.flatMap(({ weight, preference }, nth): ConfigProblem[] => {
       const field = `spec.preferredNodeSelectors[${nth}]`;
       const wrong = !Number.isInteger(weight) || weight < 1 || weight > 100;
       return [
-        ...complaintIf(wrong, "L1", `${field}.weight`, () => `invalid weight ${weight} in ${name}: must be in 1-100 range`),
-        ...selectorProblems(preference).map(({ path, message }): Complaint => ({
+        ...configProblemIf(wrong, "L1", `${field}.weight`, () => `invalid weight ${weight} in ${name}: must be in 1-100 range`),
+        ...selectorProblems(preference).map(({ path, message }): ConfigProblem => ({
           rule: "L1",
           field: `${field}.preference.${path}`,
           message: `${message}\nfailed to parse preferred node selectors for ${name}`,
@@ -28,7 +28,7 @@ export function readL2Ad({ name, generation, spec }: Written<L2Advertisement["sp
       ];
     }),
   ];
-  return reading(complaints, () => ({
+  return parseResult(problems, () => ({
     name,
     generation,
     pools: pools.select(spec),

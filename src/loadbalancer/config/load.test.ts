@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Loaded } from "./load.ts";
-import { bgpAd, community, l2Ad, load, peer, pool, profile, said, secret } from "../testing/config-fixtures.ts";
+import { bgpAd, community, l2Ad, load, peer, pool, profile, failureTexts, secret } from "../testing/config-fixtures.ts";
 
 /** As a ConfigurationState puts it together. */
 const lastError = ({ failures }: Loaded) => failures.map(({ message }) => message).join("\n");
@@ -82,14 +82,14 @@ describe("the texts of the documents", () => {
   });
 });
 
-test("all that is wrong is told at once, sorted, each with its owner and field", () => {
+test("all problems are reported at once, sorted, each with its owner and field", () => {
   const loaded = load({
     pools: [pool("b", ["10.0.0.0/33", "10.0.1.0/24"]), pool("a", [])],
     peers: [peer("p", { myASN: 0, peerAddress: "nowhere", holdTime: "1s", bfdProfile: "none" })],
     bgpAdvertisements: [bgpAd("ad", { communities: ["1:70000"] })],
     l2Advertisements: [l2Ad("l2", { interfaces: ["eth 0"] })],
   });
-  expect(said(loaded)).toEqual([
+  expect(failureTexts(loaded)).toEqual([
     'G5 BGPAdvertisement/ad spec.communities[0]: invalid community value: "70000" in "1:70000" is not a number from 0 to 65535\ninvalid community "1:70000" in BGP advertisement',
     "T2 BGPPeer/p spec.bfdProfile: peer p referencing non existing bfd profile none",
     'P5 BGPPeer/p spec.holdTime: parsing peer p invalid BGPPeer timers: invalid hold time "1s": must be 0 or >=3s',
@@ -102,8 +102,8 @@ test("all that is wrong is told at once, sorted, each with its owner and field",
 });
 
 test("names and raw lines that are no text are kept from FRR", () => {
-  expect(said(load({ peers: [peer("p\nexit")], extras: "router bgp 1\n! \u0007\n" }))).toEqual([
-    'N1 BGPPeer/p\nexit metadata.name: "p\\nexit" is no name of an object',
+  expect(failureTexts(load({ peers: [peer("p\nexit")], extras: "router bgp 1\n! \u0007\n" }))).toEqual([
+    'N1 BGPPeer/p\nexit metadata.name: "p\\nexit" is not a valid object name',
     "E1 ConfigMap/bgpextras data.extras: extras has a control character in line 2",
   ]);
   expect(load({ extras: "router bgp 1\n\tno shutdown\r\n" }).config.extras).toBe("router bgp 1\n\tno shutdown\r\n");

@@ -4,29 +4,29 @@ import type { Config, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
 import { type AdResolved, readBgpAd } from "./bgp-advertisements.ts";
 import { duplicateAlias, readCommunity } from "./communities.ts";
-import type { Complaint, Reading, Written } from "./field-error.ts";
+import type { ConfigProblem, ParseResult, ResourceForm } from "./field-error.ts";
 import { readExtras } from "./extras.ts";
 import { readL2Ad } from "./l2-advertisements.ts";
-import { type PeerForm, type PeerGround, type PeerResolved, readPeer } from "./peers.ts";
+import { type ParsedPeer, type PeerContext, type PeerResolved, readPeer } from "./peers.ts";
 import { overlap, readPool } from "./pools.ts";
 import { readProfile } from "./bfd-profiles.ts";
 import { PoolSelection } from "./selections.ts";
 import type { RuleId } from "./rules.ts";
 import { decideBgpAds } from "./resolve-bgp-advertisements.ts";
-import { type Candidate, candidates, type ConfigObject } from "./candidates.ts";
-import { compare, decide, type Decided, failureOf } from "./resolve.ts";
+import { type ConfigCandidate, candidates, type ConfigObject } from "./candidates.ts";
+import { compare, resolveKind, type Resolved, failureOf } from "./resolve.ts";
 import { withRecordedPools } from "./pools-from-claims.ts";
 import { NodeGroups } from "./node-groups.ts";
 import { decidePeers } from "./resolve-peers.ts";
-import { judgeable } from "./unreadable-kinds.ts";
-import { hereIn, nodesOf, selectorLists } from "./select-nodes.ts";
+import { splitUnreadable } from "./unreadable-kinds.ts";
+import { selectForNode, nodesOf, selectorLists } from "./select-nodes.ts";
 import { warningsOf } from "./warnings.ts";
 
 /** Whose eyes it is looked at with: the controller's sees pools and communities, a node's what selects it, the cluster's all of it. */
-export type View = { readonly of: "controller" } | { readonly of: "node"; readonly node: string } | { readonly of: "cluster" };
+export type ConfigScope = { readonly of: "controller" } | { readonly of: "node"; readonly node: string } | { readonly of: "cluster" };
 
 /** What is remembered of a resource. */
-export interface Remembered {
+export interface LastGoodEntry {
   readonly uid: string;
   readonly generation: number;
   /** The form that it was last live in, for loadConfig to read; none where it was never live. */
@@ -38,7 +38,7 @@ export interface Remembered {
 }
 
 /** By `Kind/name`. To be kept as it is, also as JSON. It may hold passwords. */
-export type LastGood = ReadonlyMap<string, Remembered>;
+export type LastGoodConfig = ReadonlyMap<string, LastGoodEntry>;
 
 export interface ConfigFailure extends Failure {
   /** Which rule, as docs/configuration-errors.md lists them: `T1`, `A5`. */
@@ -46,7 +46,7 @@ export interface ConfigFailure extends Failure {
   readonly generation: number;
 }
 
-/** Not wrong, but surely not meant: a pool that nothing announces, a peer's name that nobody has. */
+/** Valid but probably a mistake: a pool that nothing announces, a name of a peer that does not exist. */
 export interface Warning {
   readonly kind: string;
   readonly name: string;
@@ -66,32 +66,32 @@ export interface Loaded {
   /** Those that cannot be judged, because they need a Secret that cannot be read; `isInForce`: in their last good form. */
   readonly unread: readonly { kind: string; name: string; generation: number; secret: string; isInForce: boolean }[];
   /** What to remember for the next time. */
-  readonly lastGood: LastGood;
+  readonly lastGood: LastGoodConfig;
 }
 
 export interface LoadOptions {
-  readonly view: View;
-  readonly lastGood: LastGood;
+  readonly view: ConfigScope;
+  readonly lastGood: LastGoodConfig;
   readonly now: Date;
 }
 
-/** From what stands in the cluster to what is in effect. Pure; one bad resource costs no other. */
+/** Computes the effective configuration from the objects. Pure; a bad resource does not affect others. */
 export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded {
   const { view, now } = options;
-  const communities = decide(read("Community", objects.communities, options, readCommunity), now, {
+  const communities = resolveKind(read("Community", objects.communities, options, readCommunity), now, {
     rule: "C2",
     message: ({ words }) => duplicateAlias(words),
   });
-  const readPoolHere = (written: Written<(typeof objects.pools)[number]["spec"]>) => readPool(written, objects.namespaces);
+  const readPoolHere = (written: ResourceForm<(typeof objects.pools)[number]["spec"]>) => readPool(written, objects.namespaces);
   const lastPools = { ...options, lastGood: withRecordedPools(options.lastGood, objects.pools) };
-  const { values: pools, ...ofPools } = decide(read("IPAddressPool", objects.pools, lastPools, readPoolHere), now, {
+  const { values: pools, ...ofPools } = resolveKind(read("IPAddressPool", objects.pools, lastPools, readPoolHere), now, {
     rule: "A5",
     message: (own, other, { name }) => overlap(name, own.words, other.words),
   });
   if (view.of === "controller") return loaded({ ...NOTHING, pools }, { warnings: [], unread: [] }, [communities, ofPools]);
 
-  const profiles = decide(read("BFDProfile", objects.bfdProfiles, options, readProfile), now);
-  const ground: PeerGround = {
+  const profiles = resolveKind(read("BFDProfile", objects.bfdProfiles, options, readProfile), now);
+  const ground: PeerContext = {
     secret: (name) => objects.secret(name),
     profiles: profiles.values,
     profileNames: new Set(objects.bfdProfiles.map(({ metadata }) => metadata.name)),
@@ -106,9 +106,9 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
   );
 
   const nodes = nodesOf(objects, view);
-  const peersHere = hereIn(allPeers, view, nodes, now);
-  const adsHere = hereIn(allAds, view, nodes, now);
-  const { candidates: peersToJudge, unread, ...leftOut } = judgeable(peersHere.candidates);
+  const peersHere = selectForNode(allPeers, view, nodes, now);
+  const adsHere = selectForNode(allAds, view, nodes, now);
+  const { candidates: peersToJudge, unread, ...leftOut } = splitUnreadable(peersHere.candidates);
   const groups = new NodeGroups(nodes, [...peersToJudge.flatMap(selectorLists), ...adsHere.candidates.flatMap(selectorLists)]);
   const peers = decidePeers(peersToJudge, groups, now);
   const around = {
@@ -120,7 +120,7 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
     objects.pools.map(({ metadata }) => metadata.name).filter((name) => options.lastGood.has(`IPAddressPool/${name}`)),
   );
   const bgpAds = decideBgpAds(adsHere.candidates, { ...around, groups, poolsBefore }, now);
-  const l2Ads = decide(
+  const l2Ads = resolveKind(
     read("L2Advertisement", objects.l2Advertisements, options, (written) => readL2Ad(written, selection)),
     now,
   );
@@ -137,14 +137,14 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
     { failures: [], resources: [], remember: peersHere.away },
     bgpAds,
     l2Ads,
-    { failures: extras.complaints.map((complaint) => failureOf(BGPEXTRAS, complaint)), resources: [], remember: extras.remember },
+    { failures: extras.complaints.map((problem) => failureOf(BGPEXTRAS, problem)), resources: [], remember: extras.remember },
   ]);
 }
 
 const NOTHING: Config = { pools: new Map(), peers: new Map(), bfdProfiles: new Map(), bgpAds: new Map(), l2Ads: new Map(), extras: "" };
 const BGPEXTRAS = { kind: "ConfigMap", name: "bgpextras", namespace: "", generation: 0 };
 
-/** What is said of the second of two with one name. No API server has two. */
+/** The problem of the second of two objects with one name. No API server allows two. */
 const TWINS = {
   Community: ["C2", duplicateAlias],
   IPAddressPool: ["A4", (name) => `duplicate definition of pool "${name}"`],
@@ -158,24 +158,24 @@ function read<S, T>(
   kind: keyof typeof TWINS,
   objects: readonly ConfigObject<S>[],
   { lastGood, now }: LoadOptions,
-  readOne: (written: Written<S>, resolved?: unknown) => Reading<T>,
-): Candidate<S, T>[] {
+  readOne: (written: ResourceForm<S>, resolved?: unknown) => ParseResult<T>,
+): ConfigCandidate<S, T>[] {
   const [rule, say] = TWINS[kind];
-  const duplicate = (name: string): Complaint => ({ rule, field: "metadata.name", message: say(name) });
+  const duplicate = (name: string): ConfigProblem => ({ rule, field: "metadata.name", message: say(name) });
   return candidates({ kind, objects, lastGood, now, read: readOne, duplicate });
 }
 
 /** A peer that keeps its last good form keeps the profile that it had, too. */
-function withLost(profiles: ReadonlyMap<string, Profile>, peers: ReadonlyMap<string, PeerForm>): Map<string, Profile> {
+function withLost(profiles: ReadonlyMap<string, Profile>, peers: ReadonlyMap<string, ParsedPeer>): Map<string, Profile> {
   const lost = [...peers.values()].flatMap(({ lostProfile }) => (lostProfile ? [[lostProfile.name, lostProfile] as const] : []));
   return new Map([...lost, ...profiles].sort(([a], [b]) => compare(a, b)));
 }
 
-function formsOf<T>(all: readonly Candidate<unknown, T>[]): T[] {
+function formsOf<T>(all: readonly ConfigCandidate<unknown, T>[]): T[] {
   return all.flatMap(({ spec, lastGood }) => spec.value ?? lastGood?.spec.value ?? []);
 }
 
-type Part = Pick<Decided<unknown, unknown>, "failures" | "resources" | "remember">;
+type Part = Pick<Resolved<unknown, unknown>, "failures" | "resources" | "remember">;
 
 function loaded(config: Config, more: Pick<Loaded, "warnings" | "unread">, parts: readonly Part[]): Loaded {
   return {

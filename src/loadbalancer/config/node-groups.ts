@@ -1,5 +1,5 @@
 import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
-import type { Labelled } from "./objects.ts";
+import type { Labeled } from "./objects.ts";
 import { selectorText } from "./selectors.ts";
 
 /**
@@ -9,7 +9,7 @@ import { selectorText } from "./selectors.ts";
 export class NodeGroups {
   readonly #bySelectors = new Map<string, ReadonlySet<number>>();
 
-  constructor(nodes: readonly Labelled[], selectorLists: Iterable<readonly LabelSelector[]>) {
+  constructor(nodes: readonly Labeled[], selectorLists: Iterable<readonly LabelSelector[]>) {
     const lists = new Map([...selectorLists].map((list) => [textOf(list), list]));
     const groups = new Map<string, number>();
     const members = new Map([...lists.keys()].map((text) => [text, new Set<number>()]));
@@ -31,7 +31,7 @@ export class NodeGroups {
 const EVERYWHERE: ReadonlySet<number> = new Set([0]);
 
 /** None is all. */
-export function isSelected(selectors: readonly LabelSelector[], labels: Labelled["labels"]): boolean {
+export function isSelected(selectors: readonly LabelSelector[], labels: Labeled["labels"]): boolean {
   return selectors.length === 0 || selectors.some((one) => selects(one, labels));
 }
 

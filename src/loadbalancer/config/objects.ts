@@ -6,12 +6,12 @@ import type { Community } from "../../api/metallb/community.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 
-export interface Labelled {
+export interface Labeled {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Everything that the load balancer's configuration is made of, as it stands in its namespace. */
+/** All objects of the load balancer's configuration, from its namespace. */
 export interface ConfigObjects {
   readonly pools: readonly IPAddressPool[];
   readonly peers: readonly BGPPeer[];
@@ -20,9 +20,9 @@ export interface ConfigObjects {
   readonly l2Advertisements: readonly L2Advertisement[];
   readonly communities: readonly Community[];
   /** All of the cluster: their labels decide which pools are for them. */
-  readonly namespaces: readonly Labelled[];
-  readonly nodes: readonly (Labelled & { readonly addresses?: readonly string[] })[];
-  /** Those that peers name, by name. Of one that is unreadable nobody can tell what it holds, nor whether it is there. */
+  readonly namespaces: readonly Labeled[];
+  readonly nodes: readonly (Labeled & { readonly addresses?: readonly string[] })[];
+  /** The Secrets that peers name, by name. Neither content nor existence of an unreadable Secret is known. */
   secret(name: string): Secret | "unreadable" | undefined;
   /** The ConfigMap `bgpextras`, key `extras`: lines for FRR as they are. */
   readonly extras?: string;

@@ -3,15 +3,15 @@ import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { passwordProblem } from "../../frr/password.ts";
 import { quote } from "../../ip/error.ts";
 import type { ConfigObjects } from "./objects.ts";
-import type { Complaint, Written } from "./field-error.ts";
+import type { ConfigProblem, ResourceForm } from "./field-error.ts";
 
 const TYPE = "kubernetes.io/basic-auth";
 const FIELD = "spec.passwordSecret.name";
 
-type Password = { readonly password?: string } | { readonly complaint: Complaint } | { readonly unread: string };
+type Password = { readonly password?: string } | { readonly complaint: ConfigProblem } | { readonly unread: string };
 
-/** The password of the session, where one is asked for. A password is never said aloud. */
-export function readPassword(peer: Written<BGPPeer["spec"]>, secretNamed: ConfigObjects["secret"]): Password {
+/** The password of the session, if any. It never appears in a message. */
+export function readPassword(peer: ResourceForm<BGPPeer["spec"]>, secretNamed: ConfigObjects["secret"]): Password {
   const { name, namespace, spec } = peer;
   const reference = spec.passwordSecret?.name ?? "";
   const prefix = `parsing peer ${name}`;
@@ -26,7 +26,7 @@ export function readPassword(peer: Written<BGPPeer["spec"]>, secretNamed: Config
   }
   if (reference === "") return {};
 
-  const fault = (rule: Complaint["rule"], cause: string): Password => ({
+  const fault = (rule: ConfigProblem["rule"], cause: string): Password => ({
     complaint: { rule, field: FIELD, message: `${prefix} ${cause}\nfailed to parse peer ${name} password secret` },
   });
   const secret = secretNamed(reference);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import type { RuleId } from "./rules.ts";
-import { load, node, onRack, type Parts, peer, profile, said, secret } from "../testing/config-fixtures.ts";
+import { load, node, onRack, type ConfigParts, peer, profile, failureTexts, secret } from "../testing/config-fixtures.ts";
 
-const told = (parts: Parts) => said(load(parts));
+const told = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
@@ -41,7 +41,7 @@ describe("a peer", () => {
       'invalid BGPPeer timers: invalid keepaliveTime "-1s": must be 0s to 65535s',
       { holdTime: "9s", keepaliveTime: "-1s" },
     ],
-    ["P5", "spec.holdTime", 'invalid BGPPeer timers: holdTime "soon" is no length of time such as 30s', { holdTime: "soon" }],
+    ["P5", "spec.holdTime", 'invalid BGPPeer timers: holdTime "soon" is not a duration such as 30s', { holdTime: "soon" }],
     ["P6", "spec.peerAddress", 'invalid BGPPeer address "192.0.2.300"', { peerAddress: "192.0.2.300" }],
     ["P6", "spec.peerAddress", 'invalid BGPPeer address "fe80::1%eth0"', { peerAddress: "fe80::1%eth0" }],
     ["P6", "spec.peerAddress", 'invalid BGPPeer address "0.0.0.0"', { peerAddress: "0.0.0.0" }],
@@ -50,7 +50,12 @@ describe("a peer", () => {
     ["P6", "spec.routerID", 'invalid router ID "one"', { routerID: "one" }],
     ["P6", "spec.routerID", 'invalid router ID "0.0.0.0"', { routerID: "0.0.0.0" }],
     ["P6", "spec.sourceAddress", 'invalid source IP "::"', { sourceAddress: "::", peerAddress: "2001:db8::1" }],
-    ["P6", "spec.sourceAddress", 'invalid source IP "2001:db8::1": the peer is of the other family', { sourceAddress: "2001:db8::1" }],
+    [
+      "P6",
+      "spec.sourceAddress",
+      'invalid source IP "2001:db8::1": the peer has the other address family',
+      { sourceAddress: "2001:db8::1" },
+    ],
     ["P6", "spec.routerID", 'invalid router ID "2001:db8::1"', { routerID: "2001:db8::1" }],
     ["P6", "spec.sourceAddress", 'invalid source IP "192.0.2.1/32"', { sourceAddress: "192.0.2.1/32" }],
     ["P7", "spec.nodeSelectors[1]", 'duplicate definition of nodeSelectors "rack=a"', { nodeSelectors: TWICE }],
@@ -78,13 +83,13 @@ describe("a peer", () => {
     [
       "P8",
       "spec.nodeSelectors[0].matchExpressions[0].operator",
-      '"Near" is no operator; there are In, NotIn, Exists and DoesNotExist\nfailed to convert peer p node selector',
+      '"Near" is not an operator; use In, NotIn, Exists or DoesNotExist\nfailed to convert peer p node selector',
       { nodeSelectors: [selector("rack", "Near")] },
     ],
     [
       "P8",
       "spec.nodeSelectors[0].matchExpressions[0].key",
-      '"" is no label\nfailed to convert peer p node selector',
+      '"" is not a label key\nfailed to convert peer p node selector',
       { nodeSelectors: [selector("", "Exists")] },
     ],
     [
@@ -103,7 +108,7 @@ describe("a peer", () => {
       { interface: "eth0\nexit" },
     ],
     ["P12", "spec.vrf", 'invalid vrf "a-vrf-with-a-name": it has more than 15 characters', { vrf: "a-vrf-with-a-name" }],
-    ["P12", "spec.vrf", 'invalid vrf "all": it means something else to FRR', { vrf: "all" }],
+    ["P12", "spec.vrf", 'invalid vrf "all": it is reserved by FRR', { vrf: "all" }],
     ["P13", "spec.password", "password has a character other than printable ASCII without spaces", { password: "two\nlines" }],
     ["P13", "spec.password", "password has more than 80 characters", { password: "x".repeat(81) }],
   ])("is refused by %s at %s: %s", (rule, field, problem, spec) => {
@@ -129,7 +134,7 @@ describe("a peer", () => {
     expect(ofPeer(spec)).toEqual([]);
   });
 
-  test.each<[RuleId, string, Parts["secrets"]]>([
+  test.each<[RuleId, string, ConfigParts["secrets"]]>([
     ["T1", 'secret ref not found for peer config "metallb-system"/"p"', []],
     ["V1", 'secret type mismatch on "metallb-system"/"s", type "kubernetes.io/basic-auth" is expected ', [secret("s", { type: "Opaque" })]],
     ["V2", 'password not specified in the secret "metallb-system"/"s"', [secret("s", { data: {} })]],
@@ -161,11 +166,11 @@ describe("a peer", () => {
 
 describe("two peers", () => {
   const younger = { hour: 1 };
-  const two = (spec: Partial<BGPPeer["spec"]>, older: Partial<BGPPeer["spec"]> = {}): Parts => ({
+  const two = (spec: Partial<BGPPeer["spec"]>, older: Partial<BGPPeer["spec"]> = {}): ConfigParts => ({
     peers: [peer("young", spec, younger), peer("old", { peerAddress: "192.0.2.9", ...older })],
   });
 
-  test.each<[RuleId, string, string, Parts]>([
+  test.each<[RuleId, string, string, ConfigParts]>([
     [
       "F1",
       "spec.routerID",

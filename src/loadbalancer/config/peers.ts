@@ -8,17 +8,17 @@ import type { Claim } from "../../resilience/claim.ts";
 import type { Peer, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
 import type { RuleId } from "./rules.ts";
-import { shown } from "./communities.ts";
-import type { Complaint, Reading, Written } from "./field-error.ts";
+import { quotedIfNeeded } from "./communities.ts";
+import type { ConfigProblem, ParseResult, ResourceForm } from "./field-error.ts";
 import { vrfProblem } from "./names.ts";
 import { readPassword } from "./password.ts";
-import { selectorComplaints } from "./selectors.ts";
+import { selectorConfigProblems } from "./selectors.ts";
 import { readTimers } from "./timers.ts";
 
 type Spec = BGPPeer["spec"];
 
 /** What a peer refers to. */
-export interface PeerGround extends Pick<ConfigObjects, "secret"> {
+export interface PeerContext extends Pick<ConfigObjects, "secret"> {
   /** Those in effect. */
   readonly profiles: ReadonlyMap<string, Profile>;
   /** The names of all there are. */
@@ -32,14 +32,14 @@ export interface PeerResolved {
 }
 
 /** A peer, and its profile as it was where that is gone. */
-export interface PeerForm {
+export interface ParsedPeer {
   readonly peer: Peer;
   readonly lostProfile?: Profile;
 }
 
-export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?: PeerResolved): Reading<PeerForm> {
+export function readPeer(written: ResourceForm<Spec>, ground: PeerContext, remembered?: PeerResolved): ParseResult<ParsedPeer> {
   const { name, generation, spec } = written;
-  const say = (rule: RuleId, field: string, problem: string): Complaint => ({
+  const say = (rule: RuleId, field: string, problem: string): ConfigProblem => ({
     rule,
     field: `spec.${field}`,
     message: `parsing peer ${name} ${problem}`,
@@ -48,22 +48,22 @@ export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?
   const address = readAddress(spec.peerAddress, (text) => say("P6", "peerAddress", `invalid BGPPeer address ${quote(text)}`));
   const source = readAddress(spec.sourceAddress, (text) => say("P6", "sourceAddress", `invalid source IP ${quote(text)}`));
   const routerId = readAddress(spec.routerID, (text) => say("P6", "routerID", `invalid router ID ${quote(text)}`), 4);
-  const { complaints: timerComplaints, timers } = readTimers(name, spec);
+  const { complaints: timerProblems, timers } = readTimers(name, spec);
   const connect = readConnectTime(spec.connectTime, say);
   const password = readPassword(written, (secret) => ground.secret(secret));
   const profile = readProfileReference(written, ground);
 
-  const own: Complaint[] = [
+  const own: ConfigProblem[] = [
     ...asn.complaints,
     ...address.complaints,
     ...source.complaints,
     ...strangeSource(source.address, address.address, say),
     ...routerId.complaints,
-    ...timerComplaints,
+    ...timerProblems,
     ...connect.complaints,
-    ...placeComplaints(spec, say),
-    ...numberComplaints(spec, say),
-    ...selectorComplaints(spec.nodeSelectors, {
+    ...placeProblems(spec, say),
+    ...numberProblems(spec, say),
+    ...selectorConfigProblems(spec.nodeSelectors, {
       field: "spec.nodeSelectors",
       duplicate: "P7",
       malformed: "P8",
@@ -71,12 +71,12 @@ export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?
       context: () => `failed to convert peer ${name} node selector`,
     }),
   ];
-  // In its last good form a peer has what it had then, where it cannot have it any more.
+  // The last good version of a peer keeps its password and profile when they are gone now.
   const references = [...("complaint" in password ? [password.complaint] : []), ...("complaint" in profile ? [profile.complaint] : [])];
-  const complaints = remembered ? own : [...own, ...references];
-  const claims = neighbourClaims(spec);
-  if (complaints.length > 0 || asn.peerAsn === undefined) return { complaints, claims };
-  if ("unread" in password && !remembered) return { complaints, claims, unread: password.unread };
+  const problems = remembered ? own : [...own, ...references];
+  const claims = neighborClaims(spec);
+  if (problems.length > 0 || asn.peerAsn === undefined) return { complaints: problems, claims };
+  if ("unread" in password && !remembered) return { complaints: problems, claims, unread: password.unread };
 
   const secretWord = "complaint" in password || "unread" in password ? remembered?.password : password.password;
   const lostProfile = "complaint" in profile ? remembered?.profile : undefined;
@@ -106,31 +106,31 @@ export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?
     ...(secretWord !== undefined && { password: secretWord }),
     ...(foundProfile && { profile: foundProfile }),
   };
-  return { complaints, claims, value: { peer, ...(lostProfile && { lostProfile }) }, resolved };
+  return { complaints: problems, claims, value: { peer, ...(lostProfile && { lostProfile }) }, resolved };
 }
 
-type Say = (rule: RuleId, field: string, problem: string) => Complaint;
+type Say = (rule: RuleId, field: string, problem: string) => ConfigProblem;
 
-function readAsns(spec: Spec, say: Say): { complaints: Complaint[]; peerAsn: Peer["peerAsn"] | undefined } {
+function readAsns(spec: Spec, say: Say): { complaints: ConfigProblem[]; peerAsn: Peer["peerAsn"] | undefined } {
   const { myASN, peerASN = 0, dynamicASN } = spec;
   const dynamic: string = dynamicASN ?? "";
   const known = dynamic === "internal" || dynamic === "external";
-  const complaints: Complaint[] = [];
-  if (!myASN) complaints.push(say("P1", "myASN", "missing local ASN"));
-  if (!peerASN && !dynamic) complaints.push(say("P2", "peerASN", "missing peer ASN and dynamicASN"));
-  if (peerASN && dynamic) complaints.push(say("P2", "dynamicASN", "both peer ASN and dynamicASN specified"));
-  if (dynamic && !known) complaints.push(say("P2", "dynamicASN", `invalid dynamicASN ${shown(dynamic)}`));
+  const problems: ConfigProblem[] = [];
+  if (!myASN) problems.push(say("P1", "myASN", "missing local ASN"));
+  if (!peerASN && !dynamic) problems.push(say("P2", "peerASN", "missing peer ASN and dynamicASN"));
+  if (peerASN && dynamic) problems.push(say("P2", "dynamicASN", "both peer ASN and dynamicASN specified"));
+  if (dynamic && !known) problems.push(say("P2", "dynamicASN", `invalid dynamicASN ${quotedIfNeeded(dynamic)}`));
   if (spec.ebgpMultiHop && (dynamic ? dynamic === "internal" : peerASN !== 0 && peerASN === myASN)) {
-    complaints.push(say("P3", "ebgpMultiHop", "invalid ebgp-multihop parameter set for an ibgp peer"));
+    problems.push(say("P3", "ebgpMultiHop", "invalid ebgp-multihop parameter set for an ibgp peer"));
   }
-  return { complaints, peerAsn: known ? dynamic : peerASN || undefined };
+  return { complaints: problems, peerAsn: known ? dynamic : peerASN || undefined };
 }
 
 function readAddress(
   text: string | undefined,
-  complain: (text: string) => Complaint,
+  complain: (text: string) => ConfigProblem,
   family?: 4,
-): { complaints: Complaint[]; address?: Address } {
+): { complaints: ConfigProblem[]; address?: Address } {
   if (!text) return { complaints: [] };
   try {
     const parsed = parseAddress(text);
@@ -143,40 +143,40 @@ function readAddress(
   }
 }
 
-/** Neither nobody nor a group. */
+/** Neither unspecified nor multicast. */
 function isHost(address: Address): boolean {
   return !["unspecified", "multicast"].includes(scopeOf(address));
 }
 
 /** A session of one family cannot begin at an address of the other. */
-function strangeSource(source: Address | undefined, address: Address | undefined, say: Say): Complaint[] {
+function strangeSource(source: Address | undefined, address: Address | undefined, say: Say): ConfigProblem[] {
   if (!source || !address || source.family === address.family) return [];
-  return [say("P6", "sourceAddress", `invalid source IP ${quote(source.toString())}: the peer is of the other family`)];
+  return [say("P6", "sourceAddress", `invalid source IP ${quote(source.toString())}: the peer has the other address family`)];
 }
 
 const LONGEST = 65_535;
 
-function readConnectTime(text: string | undefined, say: Say): { complaints: Complaint[]; value?: number } {
+function readConnectTime(text: string | undefined, say: Say): { complaints: ConfigProblem[]; value?: number } {
   if (text === undefined) return { complaints: [] };
   const value = seconds(text);
   if (value !== undefined && Number.isInteger(value) && value >= 1 && value <= LONGEST) return { complaints: [], value };
   return { complaints: [say("P11", "connectTime", `invalid connectTime ${quote(text)}: must be in 1s-${LONGEST}s range`)] };
 }
 
-function placeComplaints({ peerAddress, interface: device, vrf }: Spec, say: Say): Complaint[] {
-  const complaints: Complaint[] = [];
-  if (!peerAddress && !device) complaints.push(say("P4", "peerAddress", "peer has no Address or Interface specified"));
-  if (peerAddress && device) complaints.push(say("P4", "interface", "peer has both Address and Interface specified"));
+function placeProblems({ peerAddress, interface: device, vrf }: Spec, say: Say): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  if (!peerAddress && !device) problems.push(say("P4", "peerAddress", "peer has no Address or Interface specified"));
+  if (peerAddress && device) problems.push(say("P4", "interface", "peer has both Address and Interface specified"));
   const deviceProblem = device ? interfaceNameProblem(device) : undefined;
-  if (device && deviceProblem) complaints.push(say("P12", "interface", `invalid interface ${quote(device)}: it ${deviceProblem}`));
+  if (device && deviceProblem) problems.push(say("P12", "interface", `invalid interface ${quote(device)}: it ${deviceProblem}`));
   const problem = vrf ? vrfProblem(vrf) : undefined;
-  if (vrf && problem) complaints.push(say("P12", "vrf", `invalid vrf ${quote(vrf)}: it ${problem}`));
-  return complaints;
+  if (vrf && problem) problems.push(say("P12", "vrf", `invalid vrf ${quote(vrf)}: it ${problem}`));
+  return problems;
 }
 
 const AS_NUMBER = 4_294_967_295;
 
-function numberComplaints(spec: Spec, say: Say): Complaint[] {
+function numberProblems(spec: Spec, say: Say): ConfigProblem[] {
   const limits = [
     ["myASN", 1, AS_NUMBER],
     ["peerASN", 1, AS_NUMBER],
@@ -185,22 +185,22 @@ function numberComplaints(spec: Spec, say: Say): Complaint[] {
   ] as const;
   return limits.flatMap(([field, min, max]) => {
     const value = spec[field];
-    // 0 is as good as none, and what is missing is said elsewhere.
+    // 0 counts as unset, and a missing value is reported elsewhere.
     if (!value || (Number.isInteger(value) && value >= min && value <= max)) return [];
     return [say("P11", field, `invalid ${field} ${value}: must be in ${min}-${max} range`)];
   });
 }
 
 function readProfileReference(
-  { name, spec: { bfdProfile } }: Written<Spec>,
-  { profiles, profileNames }: PeerGround,
-): { profile?: Profile } | { complaint: Complaint } {
+  { name, spec: { bfdProfile } }: ResourceForm<Spec>,
+  { profiles, profileNames }: PeerContext,
+): { profile?: Profile } | { complaint: ConfigProblem } {
   if (!bfdProfile) return {};
   const profile = profiles.get(bfdProfile);
   if (profile) return { profile };
   const message = profileNames.has(bfdProfile)
-    ? `peer ${name} referencing bfd profile ${shown(bfdProfile)}, which is not valid`
-    : `peer ${name} referencing non existing bfd profile ${shown(bfdProfile)}`;
+    ? `peer ${name} referencing bfd profile ${quotedIfNeeded(bfdProfile)}, which is not valid`
+    : `peer ${name} referencing non existing bfd profile ${quotedIfNeeded(bfdProfile)}`;
   return { complaint: { rule: "T2", field: "spec.bfdProfile", message } };
 }
 
@@ -209,14 +209,14 @@ function familiesOf(address: Address | undefined, dualStack: boolean): Peer["fam
   return address.family === 4 ? ["IPv4"] : ["IPv6"];
 }
 
-/** How FRR tells sessions apart: where the peer is, and in which VRF. */
+/** How FRR identifies a session: the peer's address or interface, and the VRF. */
 export function peerId({ peerAddress, interface: device, vrf }: Spec): string {
   const { address } = readAddress(peerAddress, () => ({ rule: "P6", field: "", message: "" }));
-  const place = address?.toString() ?? shown(peerAddress || device || "");
-  return vrf ? `${place}-${shown(vrf)}` : place;
+  const place = address?.toString() ?? quotedIfNeeded(peerAddress || device || "");
+  return vrf ? `${place}-${quotedIfNeeded(vrf)}` : place;
 }
 
-export function neighbourClaims(spec: Spec): Claim[] {
+export function neighborClaims(spec: Spec): Claim[] {
   const { complaints, address } = readAddress(spec.peerAddress, () => ({ rule: "P6", field: "", message: "" }));
   const usable = address !== undefined || (complaints.length === 0 && spec.interface && !interfaceNameProblem(spec.interface));
   if (!usable || (spec.vrf && vrfProblem(spec.vrf))) return [];
@@ -225,14 +225,14 @@ export function neighbourClaims(spec: Spec): Claim[] {
 }
 
 /** Values that all peers of a node must share: the AS number of a VRF, and the router id. */
-export interface Agreement {
+export interface SharedValue {
   readonly scope: string;
   readonly key: string;
   readonly rule: "F1" | "F3";
   readonly field: string;
 }
 
-export function agreementsOf(spec: Spec): Agreement[] {
+export function sharedValuesOf(spec: Spec): SharedValue[] {
   const { address: id } = readAddress(spec.routerID, () => ({ rule: "P6", field: "", message: "" }), 4);
   // What cannot be read is not the same as none, and agrees to nothing.
   const routerId = spec.routerID ? id?.toString() : "none";

@@ -1,6 +1,6 @@
 import { Prefix } from "../../ip/prefix.ts";
 import type { Range } from "../../ip/range.ts";
-import { summarise } from "../../ip/summarize.ts";
+import { summarize } from "../../ip/summarize.ts";
 import type { Pool } from "./config.ts";
 
 /** An entry of a pool and the length of the largest prefix in it. */
@@ -56,5 +56,5 @@ export class PoolLengths {
 const NONE: ReadonlySet<string> = new Set();
 
 function widest(range: Range): number {
-  return range instanceof Prefix ? range.length : Math.min(...summarise(range).map(({ length }) => length));
+  return range instanceof Prefix ? range.length : Math.min(...summarize(range).map(({ length }) => length));
 }

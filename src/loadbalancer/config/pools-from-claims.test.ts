@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { claimsOf } from "./claims.ts";
-import type { Loaded, View } from "./load.ts";
-import { type Born, CLUSTER, load, pool, states } from "../testing/config-fixtures.ts";
+import type { Loaded, ConfigScope } from "./load.ts";
+import { type ObjectAge, CLUSTER, load, pool, states } from "../testing/config-fixtures.ts";
 
-const CONTROLLER: View = { of: "controller" };
+const CONTROLLER: ConfigScope = { of: "controller" };
 const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ranges.map(String);
-const recorded = (claims: Born["claims"] = { "range/10.0.0.0-10.0.0.255": 0 }): Born => ({ generation: 2, claims });
+const recorded = (claims: ObjectAge["claims"] = { "range/10.0.0.0-10.0.0.255": 0 }): ObjectAge => ({ generation: 2, claims });
 const broken = (spec: Partial<IPAddressPool["spec"]> = {}, born = recorded()) => pool("p", ["10.0.0.0/240"], spec, born);
 
 describe("where nothing is remembered of a pool that is wrong now", () => {
-  test.each<View>([CONTROLLER, CLUSTER, { of: "node", node: "n1" }])("it goes on with the ranges of its record, for %j", (view) => {
+  test.each<ConfigScope>([CONTROLLER, CLUSTER, { of: "node", node: "n1" }])("it goes on with the ranges of its record, for %j", (view) => {
     const loaded = load({ pools: [broken({ autoAssign: false })] }, view);
     expect(states(loaded)).toEqual({ "IPAddressPool/p": "KeptPrevious" });
     expect(ranges(loaded, "p")).toEqual(["10.0.0.0-10.0.0.255"]);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { RuleId } from "./rules.ts";
-import { load, type Parts, pool, said } from "../testing/config-fixtures.ts";
+import { load, type ConfigParts, pool, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: Parts) => said(load(parts));
+const told = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
@@ -19,12 +19,12 @@ describe("a pool", () => {
     ["192.0.2.1-", expect.any(String)],
     ["192.0.2.01/32", expect.any(String)],
     ["10.0.0.0/8\n", expect.any(String)],
-    ["127.0.0.1/32", "no Service can have these addresses"],
-    ["0.0.0.0-0.0.0.9", "no Service can have these addresses"],
-    ["224.0.0.0/4", "no Service can have these addresses"],
-    ["255.255.255.255/32", "no Service can have these addresses"],
-    ["::1/128", "no Service can have these addresses"],
-    ["ff02::/16", "no Service can have these addresses"],
+    ["127.0.0.1/32", "these addresses are not usable for Services"],
+    ["0.0.0.0-0.0.0.9", "these addresses are not usable for Services"],
+    ["224.0.0.0/4", "these addresses are not usable for Services"],
+    ["255.255.255.255/32", "these addresses are not usable for Services"],
+    ["::1/128", "these addresses are not usable for Services"],
+    ["ff02::/16", "these addresses are not usable for Services"],
   ])("with %j is refused", (text, problem: unknown) => {
     const [first = "", ...others] = ofPool([text]);
     expect(others).toEqual([]);
@@ -78,7 +78,7 @@ describe("a pool", () => {
     [
       "A3",
       "spec.serviceAllocation.serviceSelectors[0].matchExpressions[0].values",
-      'parsing address pool p: operator In needs values\ninvalid service label selector "app in ()" in ip pool p',
+      'parsing address pool p: operator In requires values\ninvalid service label selector "app in ()" in ip pool p',
       ["10.0.0.0/24"],
       { serviceAllocation: { serviceSelectors: [selector("app", "In")] } },
     ],

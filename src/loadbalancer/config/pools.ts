@@ -5,22 +5,22 @@ import { parseMaskedPrefix, parsePrefix, Prefix } from "../../ip/prefix.ts";
 import { parseRange, Range } from "../../ip/range.ts";
 import type { Claim } from "../../resilience/claim.ts";
 import type { Pool } from "./config.ts";
-import type { Labelled } from "./objects.ts";
-import { type Complaint, complaintIf, type Reading, reading, repeated, type Written } from "./field-error.ts";
-import { selectorComplaints } from "./selectors.ts";
+import type { Labeled } from "./objects.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, repeated, type ResourceForm } from "./field-error.ts";
+import { selectorConfigProblems } from "./selectors.ts";
 
 type Spec = IPAddressPool["spec"];
 
-export function readPool({ name, generation, labels, spec }: Written<Spec>, namespaces: readonly Labelled[]): Reading<Pool> {
+export function readPool({ name, generation, labels, spec }: ResourceForm<Spec>, namespaces: readonly Labeled[]): ParseResult<Pool> {
   const { entries, ranges, claims } = addressesOf(spec);
   const prefix = `parsing address pool ${name}: `;
-  const complaints: Complaint[] = [
-    ...complaintIf(name === "", "A1", "metadata.name", () => `${prefix}missing pool name`),
-    ...complaintIf(entries.length === 0, "A1", "spec.addresses", () => `${prefix}pool has no prefixes defined`),
+  const problems: ConfigProblem[] = [
+    ...configProblemIf(name === "", "A1", "metadata.name", () => `${prefix}missing pool name`),
+    ...configProblemIf(entries.length === 0, "A1", "spec.addresses", () => `${prefix}pool has no prefixes defined`),
     ...entries.flatMap(({ field, text, problem }) =>
-      complaintIf(problem !== undefined, "A2", field, () => `${prefix}invalid CIDR ${quote(text)} in pool ${quote(name)}: ${problem}`),
+      configProblemIf(problem !== undefined, "A2", field, () => `${prefix}invalid CIDR ${quote(text)} in pool ${quote(name)}: ${problem}`),
     ),
-    ...allocationComplaints(name, spec.serviceAllocation, prefix),
+    ...allocationProblems(name, spec.serviceAllocation, prefix),
     ...overlapsWithin(name, entries),
   ];
   const pool = (): Pool => {
@@ -35,7 +35,7 @@ export function readPool({ name, generation, labels, spec }: Written<Spec>, name
       ...(allocation && { allocation }),
     };
   };
-  return reading(complaints, pool, claims);
+  return parseResult(problems, pool, claims);
 }
 
 /** One entry of `addresses`. */
@@ -46,7 +46,7 @@ interface Entry {
   readonly problem?: string;
 }
 
-/** What `addresses` says, whoever it is for. */
+/** The ranges of `addresses`, without serviceAllocation. */
 interface Addresses {
   readonly entries: readonly Entry[];
   /** What Services can have of them. */
@@ -73,7 +73,7 @@ function readAddresses({ addresses = [] }: Partial<Spec>): Addresses {
       const range = parseEntry(text);
       const parts = usable(range);
       ranges.push(...parts);
-      return parts.length > 0 ? { field, text, range } : { field, text, problem: "no Service can have these addresses" };
+      return parts.length > 0 ? { field, text, range } : { field, text, problem: "these addresses are not usable for Services" };
     } catch (error) {
       if (!(error instanceof IpError)) throw error;
       return { field, text, problem: error.reason };
@@ -94,7 +94,7 @@ function unmapped(range: Range): Range {
   return range instanceof Prefix ? new Prefix(first, range.length - 96) : new Range(first, last);
 }
 
-/** Nobody's, everybody's, and those by which a machine speaks to itself: a node that answered for one would be cut off from itself. */
+/** Unspecified, multicast and loopback addresses: a node that announced one would cut itself off. */
 const NO_SERVICES = ["0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32", "::/127", "ff00::/8"].map(parsePrefix);
 
 /** The parts that a Service can have. */
@@ -114,8 +114,8 @@ export function overlap(name: string, cidr: string, defined: string): string {
 }
 
 /** Walks along the addresses. Of two entries that share one, the later in the list is to blame. */
-function overlapsWithin(name: string, entries: readonly Entry[]): Complaint[] {
-  const found = new Map<string, Complaint>();
+function overlapsWithin(name: string, entries: readonly Entry[]): ConfigProblem[] {
+  const found = new Map<string, ConfigProblem>();
   const places = new Map(entries.map((entry, nth) => [entry, nth]));
   const sorted = entries.filter((entry): entry is Entry & { range: Range } => entry.range !== undefined);
   sorted.sort((a, b) => a.range.compare(b.range) || (places.get(a) ?? 0) - (places.get(b) ?? 0));
@@ -131,11 +131,11 @@ function overlapsWithin(name: string, entries: readonly Entry[]): Complaint[] {
   return [...found.values()];
 }
 
-function allocationComplaints(name: string, allocation: Spec["serviceAllocation"], prefix: string): Complaint[] {
+function allocationProblems(name: string, allocation: Spec["serviceAllocation"], prefix: string): ConfigProblem[] {
   if (!allocation) return [];
   const field = "spec.serviceAllocation";
   const selectors = (which: "namespaceSelectors" | "serviceSelectors", words: string) =>
-    selectorComplaints(allocation[which], {
+    selectorConfigProblems(allocation[which], {
       field: `${field}.${which}`,
       duplicate: "A3",
       malformed: "A3",
@@ -143,7 +143,7 @@ function allocationComplaints(name: string, allocation: Spec["serviceAllocation"
       context: (selector) => `invalid ${words} label selector ${quote(selector)} in ip pool ${name}`,
     });
   return [
-    ...repeated(allocation.namespaces ?? []).map(({ nth }): Complaint => ({
+    ...repeated(allocation.namespaces ?? []).map(({ nth }): ConfigProblem => ({
       rule: "A3",
       field: `${field}.namespaces[${nth}]`,
       message: `${prefix}duplicate definition in namespaces field`,
@@ -153,7 +153,7 @@ function allocationComplaints(name: string, allocation: Spec["serviceAllocation"
   ];
 }
 
-function allocationOf(allocation: Spec["serviceAllocation"], known: readonly Labelled[]): Pool["allocation"] {
+function allocationOf(allocation: Spec["serviceAllocation"], known: readonly Labeled[]): Pool["allocation"] {
   if (!allocation) return undefined;
   const { priority, namespaces = [], namespaceSelectors = [], serviceSelectors = [] } = allocation;
   const anywhere = namespaces.length === 0 && namespaceSelectors.length === 0;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { Loaded, View } from "./load.ts";
-import { bgpAd, course, load, type Parts, peer, pool, profile, states } from "../testing/config-fixtures.ts";
+import type { Loaded, ConfigScope } from "./load.ts";
+import { bgpAd, loadSequence, load, type ConfigParts, peer, pool, profile, states } from "../testing/config-fixtures.ts";
 
 const edited = { generation: 2 };
-const N1: View = { of: "node", node: "n1" };
+const N1: ConfigScope = { of: "node", node: "n1" };
 const pools = [pool("wide", ["10.0.0.0/24"])];
 const narrow = pool("narrow", ["10.0.1.0/26"]);
 const ad = bgpAd("ad", { aggregationLength: 24 });
 const covered = ({ config }: Loaded) => [...(config.bgpAds.get("ad")?.pools ?? [])];
 const both = (spec: object, born: object) => ({ pools: [...pools, narrow], bgpAdvertisements: [bgpAd("ad", spec, born)] });
-const echoing = (echoMode: boolean, more: object = {}): Parts => ({
+const echoing = (echoMode: boolean, more: object = {}): ConfigParts => ({
   pools: [pool("six", ["2001:db8::/64"])],
   peers: [peer("p", { bfdProfile: "b" })],
   bfdProfiles: [profile("b", { echoMode })],
@@ -20,26 +20,26 @@ const echoing = (echoMode: boolean, more: object = {}): Parts => ({
 describe("an advertisement that does not fit a pool", () => {
   test("goes on with the others when the pool is new, also on a node that is new", () => {
     const after = { pools: [...pools, narrow], bgpAdvertisements: [ad] };
-    const loaded = course(N1, { pools, bgpAdvertisements: [ad] }, after, after, after);
+    const loaded = loadSequence(N1, { pools, bgpAdvertisements: [ad] }, after, after, after);
     expect(loaded.failures).toMatchObject([{ kind: "BGPAdvertisement", name: "ad", rule: "G6" }]);
     expect(covered(loaded)).toEqual(["wide"]);
     expect(states(loaded)).toMatchObject({ "BGPAdvertisement/ad": "KeptPrevious", "IPAddressPool/narrow": "Applied" });
     const fresh = load(after);
     expect([covered(fresh), states(fresh)["BGPAdvertisement/ad"]]).toEqual([["wide"], "AppliedInPart"]);
     // It has not been good by having been live in part.
-    expect(states(course(N1, after, after))).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
+    expect(states(loadSequence(N1, after, after))).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
   });
 
   test("stays as it was when it is edited", () => {
     const bad = both({ aggregationLength: 24 }, edited);
-    const loaded = course(N1, both({}, {}), bad, bad);
+    const loaded = loadSequence(N1, both({}, {}), bad, bad);
     expect(covered(loaded)).toEqual(["narrow", "wide"]);
     expect(loaded.config.bgpAds.get("ad")?.aggregationLength).toBe(32);
   });
 
   test("goes on with a pool that has become too narrow for it", () => {
     const shrunk = { pools: [pool("wide", ["10.0.0.0/26"], {}, edited)], bgpAdvertisements: [ad] };
-    const loaded = course(N1, { pools, bgpAdvertisements: [ad] }, shrunk, shrunk);
+    const loaded = loadSequence(N1, { pools, bgpAdvertisements: [ad] }, shrunk, shrunk);
     expect(loaded.failures).toMatchObject([{ rule: "G6" }]);
     expect(covered(loaded)).toEqual(["wide"]);
     expect(covered(load(shrunk))).toEqual([]);
@@ -52,21 +52,21 @@ describe("an advertisement that does not fit a pool", () => {
   });
 
   test("still announces what it did when echo is turned on in a profile", () => {
-    const loaded = course(N1, echoing(false), echoing(true));
+    const loaded = loadSequence(N1, echoing(false), echoing(true));
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["V3"]);
     expect(covered(loaded)).toEqual(["six"]);
     const more = echoing(true, { pools: [pool("six", ["2001:db8::/64"]), pool("new", ["2001:db8:1::/64"])] });
-    expect(covered(course(N1, echoing(false), more, more))).toEqual(["six"]);
+    expect(covered(loadSequence(N1, echoing(false), more, more))).toEqual(["six"]);
     // Once it fits, everything is announced, and stays so.
     const calm = { ...more, bfdProfiles: [profile("b")] };
-    expect(covered(course(N1, echoing(false), more, calm, more))).toEqual(["new", "six"]);
+    expect(covered(loadSequence(N1, echoing(false), more, calm, more))).toEqual(["new", "six"]);
     expect(covered(load(echoing(true)))).toEqual([]);
   });
 });
 
 test("of two local preferences the one that is announced stays, though the other's object is older", () => {
   const young = bgpAd("young", { localPref: 200 }, { hour: 1 });
-  const loaded = course(
+  const loaded = loadSequence(
     N1,
     { pools, bgpAdvertisements: [bgpAd("old", { localPref: 200 }), young] },
     { pools, bgpAdvertisements: [bgpAd("old", { localPref: 100 }, edited), young] },

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import type { BgpAd, Config } from "./config.ts";
-import type { Loaded, Remembered } from "./load.ts";
+import type { Loaded, LastGoodEntry } from "./load.ts";
 import type { AdResolved } from "./bgp-advertisements.ts";
-import type { Complaint } from "./field-error.ts";
-import type { Candidate } from "./candidates.ts";
-import { compare, decide, type Decided, failureOf } from "./resolve.ts";
+import type { ConfigProblem } from "./field-error.ts";
+import type { ConfigCandidate } from "./candidates.ts";
+import { compare, resolveKind, type Resolved, failureOf } from "./resolve.ts";
 import type { NodeGroups } from "./node-groups.ts";
 import { PoolLengths } from "./pool-lengths.ts";
 
 type Spec = BGPAdvertisement["spec"];
-type AdCandidate = Candidate<Spec, BgpAd>;
+type AdCandidate = ConfigCandidate<Spec, BgpAd>;
 
 /** Of one advertisement no more than this many entries of pools are named. */
 const NAMED = 16;
@@ -35,10 +35,10 @@ interface Running {
  * Which advertisements may be, and of which pools. One that does not fit together with a pool keeps its last good form; what still does not fit
  * is left out, unless it was announced before.
  */
-export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: AdSurroundings, now: Date): Decided<Spec, BgpAd> {
-  const alone = decide(candidates, now);
+export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: AdSurroundings, now: Date): Resolved<Spec, BgpAd> {
+  const alone = resolveKind(candidates, now);
   const checks = new CrossChecks(surroundings);
-  const faults = new Map<AdCandidate, readonly Complaint[]>();
+  const faults = new Map<AdCandidate, readonly ConfigProblem[]>();
   const running: Running[] = [];
   for (const candidate of candidates) {
     const { value: current } = candidate.spec;
@@ -64,7 +64,7 @@ export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: A
     ),
     failures: [
       ...alone.failures,
-      ...[...faults].flatMap(([candidate, complaints]) => complaints.map((complaint) => failureOf(candidate, complaint))),
+      ...[...faults].flatMap(([candidate, complaints]) => complaints.map((problem) => failureOf(candidate, problem))),
     ],
     resources: alone.resources.map((resource) => {
       const key = `${resource.kind}/${resource.name}`;
@@ -84,7 +84,7 @@ function stateOf(running: Running | undefined): Loaded["resources"][number]["sta
 }
 
 /** What it was last good as stays in mind, with what had to be left out since. */
-function remembered({ candidate: { key, before, kept }, left }: Running): [string, Remembered][] {
+function remembered({ candidate: { key, before, kept }, left }: Running): [string, LastGoodEntry][] {
   if (!before || !kept) return [];
   const { aliases } = kept.resolved as AdResolved;
   const spec = { ...kept, resolved: { aliases, ...(left.length > 0 && { without: left }) } };
@@ -105,18 +105,18 @@ class CrossChecks {
   }
 
   /** What does not fit together with pools and peers. */
-  faultsOf(ad: BgpAd): Complaint[] {
+  faultsOf(ad: BgpAd): ConfigProblem[] {
     const tooNarrow = this.#tooNarrow(ad)
       .values()
       .flatMap((name) => this.#lengths.entriesNarrowerThan(name, aggregationOf(ad)))
       .take(NAMED);
     return [
-      ...tooNarrow.map(({ range, length }): Complaint => {
+      ...tooNarrow.map(({ range, length }): ConfigProblem => {
         const { family } = range.first;
         const message = `invalid aggregation length ${aggregationOf(ad)[family]}: prefix ${length} in this pool is more specific than the aggregation length for addresses ${range.toString()}`;
         return { rule: "G6", field: family === 4 ? "spec.aggregationLength" : "spec.aggregationLengthV6", message };
       }),
-      ...this.#echoed(ad).flatMap(({ pools: [pool = ""], peer }): Complaint[] => {
+      ...this.#echoed(ad).flatMap(({ pools: [pool = ""], peer }): ConfigProblem[] => {
         const message = `pool ${pool} has bgpadvertisement ${ad.name} which references peer ${peer} which has bfd echo enabled, which is not possible`;
         return [{ rule: "V3", field: ad.peers ? "spec.peers" : "spec.ipAddressPools", message }];
       }),
@@ -153,7 +153,7 @@ class CrossChecks {
   }
 
   /** One prefix has one local preference at each peer. Whoever has its own already goes first, then the older, then by name. */
-  agreeing(running: readonly Running[], faults: Map<AdCandidate, readonly Complaint[]>): Running[] {
+  agreeing(running: readonly Running[], faults: Map<AdCandidate, readonly ConfigProblem[]>): Running[] {
     const accepted: Running[] = [];
     const decisive = running.filter(({ ad }) => ad.serviceSelectors.length === 0);
     const preferences = new Set(decisive.map(({ ad }) => ad.localPref ?? 0));

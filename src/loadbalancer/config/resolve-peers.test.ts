@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Loaded, View } from "./load.ts";
-import { bgpAd, course, l2Ad, load, node, onRack, type Parts, peer, pool, secret, states } from "../testing/config-fixtures.ts";
+import type { Loaded, ConfigScope } from "./load.ts";
+import { bgpAd, loadSequence, l2Ad, load, node, onRack, type ConfigParts, peer, pool, secret, states } from "../testing/config-fixtures.ts";
 
 const edited = { generation: 2 };
-const N1: View = { of: "node", node: "n1" };
+const N1: ConfigScope = { of: "node", node: "n1" };
 const numbers = ({ config }: Loaded) => [...config.peers.values()].map(({ name, myAsn }) => `${name} ${myAsn}`);
 
 describe("our own AS number", () => {
@@ -16,10 +16,10 @@ describe("our own AS number", () => {
   const [a2 = peer("a"), b2 = peer("b")] = asn(64_600, 2);
 
   test("changes when the last of the peers has changed, and until then all sessions stay", () => {
-    const half = course(N1, { peers: [a1, b1] }, { peers: [a2, b1] });
+    const half = loadSequence(N1, { peers: [a1, b1] }, { peers: [a2, b1] });
     expect(numbers(half)).toEqual(["a 64512", "b 64512"]);
     expect(half.failures.map(({ rule }) => rule)).toEqual(["F3"]);
-    const whole = course(N1, { peers: [a1, b1] }, { peers: [a2, b1] }, { peers: [a2, b2] });
+    const whole = loadSequence(N1, { peers: [a1, b1] }, { peers: [a2, b1] }, { peers: [a2, b2] });
     expect(numbers(whole)).toEqual(["a 64600", "b 64600"]);
     expect(whole.failures).toEqual([]);
   });
@@ -50,7 +50,7 @@ describe("our own AS number", () => {
   test("of a form that is kept gives way to an older claim, too", () => {
     const older = peer("b", { myASN: 2, peerAddress: "192.0.2.2", passwordSecret: { name: "s" } }, { claims: { "asn/default/2": 1 } });
     const claims = { "asn/default/1": 5, "neighbor/192.0.2.1": 5, "router-id/none": 0 };
-    const loaded = course(
+    const loaded = loadSequence(
       N1,
       { peers: [peer("a", { myASN: 1 }, { claims }), older] },
       { peers: [peer("a", { myASN: 1, holdTime: "1s" }, { ...edited, claims }), older], secrets: [secret("s")] },
@@ -74,7 +74,7 @@ describe("a node's view", () => {
   const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" })];
 
   test("has the peers and BGP advertisements that select it, and all pools and L2 advertisements", () => {
-    const parts: Parts = {
+    const parts: ConfigParts = {
       nodes,
       pools: [pool("p", ["10.0.0.0/24"])],
       peers: [peer("here", onRack("a")), peer("there", { myASN: 0, ...onRack("b") })],
@@ -91,20 +91,20 @@ describe("a node's view", () => {
   test("has a peer whose selectors say nothing as a failure everywhere", () => {
     const peers = [peer("p", { nodeSelectors: [{ matchExpressions: [{ key: "rack", operator: "In", values: [] }] }] })];
     expect(load({ nodes, peers }, N1).failures).toMatchObject([{ rule: "P8" }]);
-    const kept = course(N1, { nodes, peers: [peer("p")] }, { nodes, peers: [peer("p", peers[0]?.spec, edited)] });
+    const kept = loadSequence(N1, { nodes, peers: [peer("p")] }, { nodes, peers: [peer("p", peers[0]?.spec, edited)] });
     expect([...kept.config.peers.keys()]).toEqual(["p"]);
   });
 
   test("does not keep what was for a label that the node has no more", () => {
     const before = { nodes, peers: [peer("p", onRack("a"))] };
     const after = { nodes: [node("n1", { rack: "b" })], peers: [peer("p", { myASN: 0 }, edited)] };
-    expect(states(course(N1, before, after))).toEqual({ "BGPPeer/p": "Failed" });
+    expect(states(loadSequence(N1, before, after))).toEqual({ "BGPPeer/p": "Failed" });
   });
 
   test("does not keep a peer that has gone to other nodes", () => {
-    const loaded = course(N1, { nodes, peers: [peer("p")] }, { nodes, peers: [peer("p", onRack("b"), edited)] });
+    const loaded = loadSequence(N1, { nodes, peers: [peer("p")] }, { nodes, peers: [peer("p", onRack("b"), edited)] });
     expect(loaded).toMatchObject({ failures: [], resources: [] });
-    const bad = course(N1, { nodes, peers: [peer("p", onRack("b"))] }, { nodes, peers: [peer("p", { myASN: 0 }, edited)] });
+    const bad = loadSequence(N1, { nodes, peers: [peer("p", onRack("b"))] }, { nodes, peers: [peer("p", { myASN: 0 }, edited)] });
     expect(states(bad)).toEqual({ "BGPPeer/p": "Failed" });
   });
 
@@ -115,7 +115,7 @@ describe("a node's view", () => {
     const present = peer("present", {}, { hour: 5, claims: { "neighbor/192.0.2.1": 5, "asn/default/64512": 5, "router-id/none": 5 } });
     const parts = { nodes, peers: [incoming, present] };
     const relabelled = { nodes: [node("n1", { rack: "b" })], peers: [incoming, present] };
-    const loaded = course(N1, parts, relabelled, relabelled);
+    const loaded = loadSequence(N1, parts, relabelled, relabelled);
     expect(loaded.failures).toMatchObject([{ name: "incoming", rule: "F2" }]);
     expect([...loaded.config.peers.keys()]).toEqual(["present"]);
     // A node that knows nothing goes by the record.

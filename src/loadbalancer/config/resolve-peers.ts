@@ -1,20 +1,20 @@
 import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
-import { Recorded } from "../../resilience/claim.ts";
-import type { Complaint, Reading } from "./field-error.ts";
-import { type Agreement, agreementsOf, type PeerForm, peerId } from "./peers.ts";
-import type { Candidate } from "./candidates.ts";
-import { compare, decide, type Decided } from "./resolve.ts";
+import { ClaimRecord } from "../../resilience/claim.ts";
+import type { ConfigProblem, ParseResult } from "./field-error.ts";
+import { type SharedValue, sharedValuesOf, type ParsedPeer, peerId } from "./peers.ts";
+import type { ConfigCandidate } from "./candidates.ts";
+import { compare, resolveKind, type Resolved } from "./resolve.ts";
 import type { NodeGroups } from "./node-groups.ts";
 
 type Spec = BGPPeer["spec"];
-type PeerCandidate = Candidate<Spec, PeerForm>;
+type PeerCandidate = ConfigCandidate<Spec, ParsedPeer>;
 
-/** A peer with one of its specs: what it has to agree about, and with whom. */
+/** A peer with one of its specs: the values on which peers must agree, and with which peers. */
 interface Stance {
   readonly candidate: PeerCandidate;
   readonly spec: Spec;
   readonly form: "current" | "kept";
-  readonly agreements: readonly Agreement[];
+  readonly agreements: readonly SharedValue[];
   readonly groups: ReadonlySet<number>;
 }
 
@@ -22,12 +22,12 @@ interface Stance {
  * Which peers may be. Two on one node must not be the same neighbour, and have to agree on the AS number of their VRF and on the router id:
  * the value that was asked for first holds, as long as whoever asked for it is in effect.
  */
-export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGroups, now: Date): Decided<Spec, PeerForm> {
+export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGroups, now: Date): Resolved<Spec, ParsedPeer> {
   const sides = candidates.map((candidate) => sidesOf(candidate, groups));
   const fallen = new Set<Stance>();
   for (;;) {
     const held = holders(sides, fallen);
-    const decided = decide(
+    const decided = resolveKind(
       sides.map((side) => agreeing(side, held)),
       now,
       {
@@ -59,14 +59,14 @@ function sidesOf(candidate: PeerCandidate, groups: NodeGroups): Sides {
     candidate,
     spec,
     form,
-    agreements: agreementsOf(spec),
+    agreements: sharedValuesOf(spec),
     groups: groups.of(spec.nodeSelectors ?? []),
   });
   const kept = candidate.kept && stance("kept", candidate.kept.spec);
   return { candidate, current: stance("current", candidate.written), kept };
 }
 
-/** Who has the value that holds, and since when. */
+/** The owner of the effective value, and since when. */
 interface Holder {
   readonly stance: Stance;
   readonly since: number;
@@ -100,7 +100,7 @@ function byAge(a: Holder, b: Holder): number {
 }
 
 function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: string) => number {
-  const { points } = new Recorded(recorded);
+  const { points } = new ClaimRecord(recorded);
   const unrecorded = recorded.length === 0 ? created.getTime() : Infinity;
   return (key) => Math.max(points.get(key) ?? unrecorded, newlySelectedAt?.getTime() ?? -Infinity);
 }
@@ -109,7 +109,7 @@ function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: st
 function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string, Holder>): PeerCandidate {
   const disagreements = disagreementsOf(current, held);
   const { complaints, claims, ...rest } = candidate.spec;
-  const spec: Reading<PeerForm> =
+  const spec: ParseResult<ParsedPeer> =
     disagreements.length > 0
       ? { complaints: [...complaints, ...disagreements], claims: scoped(claims, current) }
       : { complaints, claims: scoped(claims, current), ...rest };
@@ -123,12 +123,12 @@ function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string,
 }
 
 /** Only on a common node are two in each other's way. A claim is recorded without the nodes. */
-function scoped(claims: Reading<PeerForm>["claims"], { groups }: Stance): Reading<PeerForm>["claims"] {
+function scoped(claims: ParseResult<ParsedPeer>["claims"], { groups }: Stance): ParseResult<ParsedPeer>["claims"] {
   return claims.flatMap(({ key, field, words }) => [...groups].map((group) => ({ key: `${key}@${group}`, follows: key, field, words })));
 }
 
-function disagreementsOf(stance: Stance, held: ReadonlyMap<string, Holder>): Complaint[] {
-  const found = new Map<string, Complaint>();
+function disagreementsOf(stance: Stance, held: ReadonlyMap<string, Holder>): ConfigProblem[] {
+  const found = new Map<string, ConfigProblem>();
   for (const { scope, key, rule, field } of stance.agreements) {
     for (const group of stance.groups) {
       const holder = held.get(`${group} ${scope}`)?.stance;

@@ -1,31 +1,31 @@
 import type { Claim } from "../../resilience/claim.ts";
-import { settle } from "../../resilience/resolve-conflicts.ts";
-import type { ConfigFailure, Loaded, Remembered } from "./load.ts";
-import type { Complaint, Reading } from "./field-error.ts";
+import { resolveConflicts } from "../../resilience/resolve-conflicts.ts";
+import type { ConfigFailure, Loaded, LastGoodEntry } from "./load.ts";
+import type { ConfigProblem, ParseResult } from "./field-error.ts";
 import { RULES, type RuleId } from "./rules.ts";
-import type { Candidate } from "./candidates.ts";
+import type { ConfigCandidate } from "./candidates.ts";
 
 type Outcome = Loaded["resources"][number];
 
-export interface Decided<S, T> {
+export interface Resolved<S, T> {
   /** What is in effect, by name, in order of the names. */
   readonly values: ReadonlyMap<string, T>;
   /** Those in effect as they are written. */
-  readonly current: ReadonlySet<Candidate<S, T>>;
+  readonly current: ReadonlySet<ConfigCandidate<S, T>>;
   readonly failures: readonly ConfigFailure[];
   readonly resources: readonly Outcome[];
-  readonly remember: readonly (readonly [string, Remembered])[];
+  readonly remember: readonly (readonly [string, LastGoodEntry])[];
 }
 
 interface Conflicts<S, T> {
   readonly rule: RuleId;
-  message(own: Claim, other: Claim, loser: Candidate<S, T>): string;
+  message(own: Claim, other: Claim, loser: ConfigCandidate<S, T>): string;
 }
 
-/** Which of the candidates may be, each as it is written or as it was last good; whoever asked first has what only one may have. */
-export function decide<S, T>(candidates: readonly Candidate<S, T>[], now: Date, conflicts?: Conflicts<S, T>): Decided<S, T> {
-  const { effective, failures } = settle<Reading<T>, Candidate<S, T>>(candidates, {
-    check: (reading, candidate) => reading.complaints.map((complaint) => failureOf(candidate, complaint)),
+/** Selects the effective candidates, each in its current or last good version; on conflict the older claim wins. */
+export function resolveKind<S, T>(candidates: readonly ConfigCandidate<S, T>[], now: Date, conflicts?: Conflicts<S, T>): Resolved<S, T> {
+  const { effective, failures } = resolveConflicts<ParseResult<T>, ConfigCandidate<S, T>>(candidates, {
+    check: (reading, candidate) => reading.complaints.map((problem) => failureOf(candidate, problem)),
     claims: ({ claims }) => claims,
     kindOrder: [],
     now,
@@ -44,7 +44,7 @@ export function decide<S, T>(candidates: readonly Candidate<S, T>[], now: Date, 
     ),
     resources: candidates.flatMap((candidate): Outcome[] => {
       const { kind, name, generation } = candidate;
-      // Of two with one name the first stands for both.
+      // Of two with one name the first counts.
       if (known.has(name)) return [];
       known.add(name);
       const form = forms.get(candidate);
@@ -54,7 +54,7 @@ export function decide<S, T>(candidates: readonly Candidate<S, T>[], now: Date, 
   };
 }
 
-function remembered<S, T>(candidate: Candidate<S, T>, form: "current" | "kept" | undefined): [string, Remembered][] {
+function remembered<S, T>(candidate: ConfigCandidate<S, T>, form: "current" | "kept" | undefined): [string, LastGoodEntry][] {
   const { key, uid, generation, written, spec, before } = candidate;
   const since = before?.since === undefined ? {} : { since: before.since };
   if (form === "current") {
@@ -66,8 +66,8 @@ function remembered<S, T>(candidate: Candidate<S, T>, form: "current" | "kept" |
 }
 
 export function failureOf(
-  { kind, name, namespace, generation }: Pick<Candidate<unknown, unknown>, "kind" | "name" | "namespace" | "generation">,
-  { rule, field, message }: Complaint,
+  { kind, name, namespace, generation }: Pick<ConfigCandidate<unknown, unknown>, "kind" | "name" | "namespace" | "generation">,
+  { rule, field, message }: ConfigProblem,
 ): ConfigFailure {
   return ruled({ kind, name, namespace, field, message }, rule, generation);
 }

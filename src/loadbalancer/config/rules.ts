@@ -1,9 +1,9 @@
 /** What can be wrong with the load balancer's configuration. docs/configuration-errors.md lists the same. */
 interface Rule {
-  /** How the message reads; `<...>` stands for what differs. Where a rule has several, one of them. */
+  /** The message; `<...>` marks variable parts. A rule with several texts uses one of them. */
   readonly text: readonly string[];
   readonly when: string;
-  /** Transient: it heals by itself once a missing object appears. Permanent: somebody has to change something. */
+  /** Transient: resolves when a missing object appears. Permanent: the resource must be changed. */
   readonly class: "Transient" | "Permanent";
   /** Whether the webhook refuses the write that would cause it. */
   readonly webhook: "blocks" | "passes";
@@ -19,7 +19,7 @@ export const RULES = {
   F1: {
     ...permanent,
     text: ["peer <id> has RouterID different from <id>, in FRR mode all RouterID must be equal"],
-    when: "Two BGPPeers that share a node give different routerIDs; one that gives none differs from one that does. The older value holds.",
+    when: "Two BGPPeers that share a node have different routerIDs; an unset routerID differs from a set one. The older value wins.",
   },
   F2: {
     ...permanent,
@@ -29,21 +29,21 @@ export const RULES = {
   F3: {
     ...permanent,
     text: ["peer <id> has myAsn different from <id>, in FRR mode all myAsn must be equal"],
-    when: "Two BGPPeers that share a node and a VRF give different myASNs. The older value holds.",
+    when: "Two BGPPeers that share a node and a VRF have different myASNs. The older value wins.",
   },
   B1: {
     ...permanent,
     text: ["parsing bfd profile <name>: invalid value <value>, must be in <min>-<max> range\ninvalid <field> value"],
-    when: "A number of a BFDProfile is out of its range. The schema refuses it as well.",
+    when: "A value of a BFDProfile is out of range. The schema rejects it too.",
   },
   B2: {
     ...permanent,
     text: [
       "missing bfd profile name",
       "found duplicate bfd profile name <name>",
-      "bfd profile name <name> has more than 63 characters, which is all that FRR takes",
+      "bfd profile name <name> has more than 63 characters, the maximum of FRR",
     ],
-    when: "A BFDProfile has no name, one that is there already (neither gets past an API server), or one that FRR would cut.",
+    when: "A BFDProfile has no name or a duplicate name (an API server allows neither), or a name too long for FRR.",
   },
   P1: { ...permanent, text: ["parsing peer <name> missing local ASN"], when: "myASN is 0." },
   P2: {
@@ -53,12 +53,12 @@ export const RULES = {
       "parsing peer <name> both peer ASN and dynamicASN specified",
       "parsing peer <name> invalid dynamicASN <value>",
     ],
-    when: "Not exactly one of peerASN and dynamicASN is given, or dynamicASN is neither internal nor external.",
+    when: "Not exactly one of peerASN and dynamicASN is set, or dynamicASN is neither internal nor external.",
   },
   P3: {
     ...permanent,
     text: ["parsing peer <name> invalid ebgp-multihop parameter set for an ibgp peer"],
-    when: "ebgpMultiHop with a peer of our own AS: peerASN equals myASN, or dynamicASN is internal.",
+    when: "ebgpMultiHop is set for an iBGP peer: peerASN equals myASN, or dynamicASN is internal.",
   },
   P4: {
     ...permanent,
@@ -66,7 +66,7 @@ export const RULES = {
       "parsing peer <name> peer has no Address or Interface specified",
       "parsing peer <name> peer has both Address and Interface specified",
     ],
-    when: "Not exactly one of peerAddress and interface is given.",
+    when: "Not exactly one of peerAddress and interface is set.",
   },
   P5: {
     ...permanent,
@@ -75,9 +75,9 @@ export const RULES = {
       "parsing peer <name> invalid BGPPeer timers: invalid hold time <value>: must be <=65535s",
       "parsing peer <name> invalid BGPPeer timers: invalid keepaliveTime <value>, must be lower than holdTime <value>",
       "parsing peer <name> invalid BGPPeer timers: invalid keepaliveTime <value>: must be 0s to 65535s",
-      "parsing peer <name> invalid BGPPeer timers: <field> <value> is no length of time such as 30s",
+      "parsing peer <name> invalid BGPPeer timers: <field> <value> is not a duration such as 30s",
     ],
-    when: "holdTime or keepaliveTime cannot be, by itself or together with the other.",
+    when: "holdTime or keepaliveTime is invalid, alone or in combination.",
   },
   P6: {
     ...permanent,
@@ -85,50 +85,50 @@ export const RULES = {
       "parsing peer <name> invalid BGPPeer address <value>",
       "parsing peer <name> invalid router ID <value>",
       "parsing peer <name> invalid source IP <value>",
-      "parsing peer <name> invalid source IP <value>: the peer is of the other family",
+      "parsing peer <name> invalid source IP <value>: the peer has the other address family",
     ],
-    when: "peerAddress or sourceAddress is not the address of a machine, or of another family than the other one; or routerID is no IPv4 address, or 0.0.0.0.",
+    when: "peerAddress or sourceAddress is not a host address, or their families differ; or routerID is not an IPv4 address, or is 0.0.0.0.",
   },
   P7: {
     ...permanent,
     text: ["parsing peer <name> duplicate definition of <what> <value>"],
-    when: "A node selector, a match expression in one, or a value in that stands there twice.",
+    when: "A node selector, a match expression or one of its values is duplicated.",
   },
   P8: {
     ...permanent,
     text: ["parsing peer <name> <problem>\nfailed to convert peer <name> node selector"],
-    when: "A node selector cannot be understood: a key or operator is missing or unknown.",
+    when: "A node selector is invalid: a key or operator is missing or unknown.",
   },
   P9: {
     ...permanent,
     text: ["parsing peer <name> can not have both password and secret ref set in peer config <namespace>/<name>"],
-    when: "password and passwordSecret are both given.",
+    when: "password and passwordSecret are both set.",
   },
-  P10: { ...permanent, text: ["peer <name> already exists"], when: "The same BGPPeer is there twice, which no API server allows." },
+  P10: { ...permanent, text: ["peer <name> already exists"], when: "The BGPPeer exists twice; no API server allows that." },
   P11: {
     ...permanent,
     text: ["parsing peer <name> invalid <field> <value>: must be in <min>-<max> range"],
-    when: "A port, connectTime or AS number is out of its range. The schema refuses it as well.",
+    when: "A port, connectTime or AS number is out of range. The schema rejects it too.",
   },
   P12: {
     ...permanent,
     text: ["parsing peer <name> invalid <field> <value>: <problem>"],
-    when: "interface or vrf is no name that the kernel has for one, or means something else to FRR.",
+    when: "interface or vrf is not a valid kernel interface name, or is reserved by FRR.",
   },
   P13: {
     ...permanent,
     text: ["parsing peer <name> password <problem>"],
-    when: "password is longer than FRR takes, or has a character that it does not take: a space, a line break.",
+    when: "password is too long for FRR, or has a character that FRR does not accept: a space, a line break.",
   },
   T1: {
     ...transient,
     text: [`parsing peer <name> secret ref not found for peer config <namespace>/<name>\n${SECRET}`],
-    when: "passwordSecret names a Secret that is not there. It heals when the Secret is created.",
+    when: "passwordSecret names a Secret that does not exist. Resolves when the Secret is created.",
   },
   V1: {
     ...unseen,
     text: [`parsing peer <name> secret type mismatch on <namespace>/<secret>, type "kubernetes.io/basic-auth" is expected \n${SECRET}`],
-    when: "The Secret is not of type kubernetes.io/basic-auth. Create it anew: the type of a Secret cannot be changed.",
+    when: "The Secret is not of type kubernetes.io/basic-auth. Recreate it: the type of a Secret is immutable.",
   },
   V2: {
     ...unseen,
@@ -138,7 +138,7 @@ export const RULES = {
   V4: {
     ...unseen,
     text: [`parsing peer <name> password in the secret <namespace>/<secret> <problem>\n${SECRET}`],
-    when: "The password in the Secret is longer than FRR takes, or has a character that it does not take: often a line break at its end.",
+    when: "The password in the Secret is too long for FRR, or has a character that FRR does not accept: often a trailing line break.",
   },
   T2: {
     ...transient,
@@ -146,17 +146,17 @@ export const RULES = {
       "peer <name> referencing non existing bfd profile <profile>",
       "peer <name> referencing bfd profile <profile>, which is not valid",
     ],
-    when: "bfdProfile names a BFDProfile that is not there, or is not valid. It heals when the profile is.",
+    when: "bfdProfile names a BFDProfile that does not exist or is invalid. Resolves when the profile is created or fixed.",
   },
   C1: {
     ...permanent,
     text: ["parsing community <alias>: invalid community value: <problem>", "parsing community <alias>: invalid community format: <value>"],
-    when: "The value of an alias in a Community is no community.",
+    when: "The value of an alias in a Community is not a community.",
   },
   C2: {
     ...permanent,
     text: ["duplicate definition of community <alias>"],
-    when: "An alias is there twice, in one Community or in two. The older claim holds.",
+    when: "An alias is defined twice, in one Community or in two. The older claim wins.",
   },
   A1: {
     ...permanent,
@@ -166,7 +166,7 @@ export const RULES = {
   A2: {
     ...permanent,
     text: ["parsing address pool <name>: invalid CIDR <value> in pool <name>: <problem>"],
-    when: "An entry of addresses is neither a prefix nor a range of addresses of one family, or has only such as no Service can have: loopback, groups, 0.0.0.0.",
+    when: "An entry of addresses is neither a prefix nor a range of one family, or has no address that a Service can use: loopback, multicast, 0.0.0.0.",
   },
   A3: {
     ...permanent,
@@ -175,17 +175,17 @@ export const RULES = {
       "parsing address pool <name>: duplicate definition of <what> <value>",
       "parsing address pool <name>: <problem>\ninvalid <what> label selector <value> in ip pool <name>",
     ],
-    when: "serviceAllocation names a namespace or a selector twice, or has a selector that cannot be understood.",
+    when: "serviceAllocation has a duplicate namespace or selector, or an invalid selector.",
   },
   A4: {
     ...permanent,
     text: ["duplicate definition of pool <name>"],
-    when: "The same IPAddressPool is there twice, which no API server allows.",
+    when: "The IPAddressPool exists twice; no API server allows that.",
   },
   A5: {
     ...permanent,
     text: ["CIDR <value> in pool <name> overlaps with already defined CIDR <value>"],
-    when: "Two entries share an address, in one pool or in two. The older claim holds.",
+    when: "Two entries overlap, in one pool or in two. The older claim wins.",
   },
   L1: {
     ...permanent,
@@ -197,12 +197,12 @@ export const RULES = {
       "invalid weight <value> in <name>: must be in <min>-<max> range",
       "l2advertisement <name> already exists",
     ],
-    when: "An L2Advertisement names a pool or a selector twice, has a selector that cannot be understood, or names an interface that the kernel cannot have.",
+    when: "An L2Advertisement has a duplicate pool or selector, an invalid selector, or an invalid interface name.",
   },
   G1: {
     ...permanent,
     text: ["duplicate definition of bgpadvertisements. advertisement <name> is there twice"],
-    when: "The same BGPAdvertisement is there twice, which no API server allows.",
+    when: "The BGPAdvertisement exists twice; no API server allows that.",
   },
   G2: {
     ...permanent,
@@ -211,12 +211,12 @@ export const RULES = {
       "<problem>\nfailed to parse <what> for <name>",
       "<problem>\ninvalid label selector <value>",
     ],
-    when: "A BGPAdvertisement names a pool, community, peer or selector twice, or has a selector that cannot be understood.",
+    when: "A BGPAdvertisement has a duplicate pool, community, peer or selector, or an invalid selector.",
   },
   G3: {
     ...permanent,
     text: ["serviceSelectors and <field> are mutually exclusive, both cannot be set in <name>"],
-    when: "serviceSelectors together with an aggregation length: a prefix is announced for all Services in it. The schema refuses it as well.",
+    when: "serviceSelectors and an aggregation length are both set: a prefix is announced for all Services in it. The schema rejects it too.",
   },
   G4: {
     ...permanent,
@@ -228,14 +228,14 @@ export const RULES = {
     text: [
       "invalid community value: <problem>\ninvalid community <value> in BGP advertisement",
       "invalid community format: <value>\ninvalid community <value> in BGP advertisement",
-      "too many communities in BGP advertisement: <count>, and at most <max> go with one prefix",
+      "too many communities in BGP advertisement: <count>, at most <max> per prefix",
     ],
-    when: "A community with a colon in it has a number too large, or too many parts; or there are more than 63 different ones.",
+    when: "A community with a colon has a number out of range or too many parts; or there are more than 63 communities.",
   },
   T3: {
     ...transient,
     text: ["invalid community format: <value>\ninvalid community <value> in BGP advertisement"],
-    when: "A community without a colon is no alias of any Community. It heals when the alias is defined.",
+    when: "A community without a colon is not an alias in any Community. Resolves when the alias is defined.",
   },
   G6: {
     ...permanent,
@@ -249,7 +249,7 @@ export const RULES = {
     text: [
       "invalid local preference <value>: local preference <value> was already set for the same type of BGP update. Check existing BGP advertisements with common pools and aggregation lengths",
     ],
-    when: "Two BGPAdvertisements without serviceSelectors give the same prefix of a pool different localPrefs on a common node, to a common peer.",
+    when: "Two BGPAdvertisements without serviceSelectors set different localPrefs for the same prefix, node and peer.",
   },
   V3: {
     ...unseen,
@@ -258,13 +258,13 @@ export const RULES = {
   },
   N1: {
     ...permanent,
-    text: ["<value> is no name of an object"],
-    when: "The name of an object has characters that none can have, which no API server allows.",
+    text: ["<value> is not a valid object name"],
+    when: "The object name has invalid characters; no API server allows that.",
   },
   E1: {
     ...unseen,
     text: ["extras has a control character in line <n>"],
-    when: "The ConfigMap bgpextras has something in its key extras that is no text.",
+    when: "The key extras of ConfigMap bgpextras has control characters.",
   },
 } as const satisfies Record<string, Rule>;
 

@@ -1,12 +1,12 @@
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import { selectorProblems } from "../../api/core/selector-problems.ts";
-import type { Remembered, View } from "./load.ts";
-import type { ConfigObjects, Labelled } from "./objects.ts";
-import type { Candidate } from "./candidates.ts";
+import type { LastGoodEntry, ConfigScope } from "./load.ts";
+import type { ConfigObjects, Labeled } from "./objects.ts";
+import type { ConfigCandidate } from "./candidates.ts";
 import { isSelected } from "./node-groups.ts";
 
 /** The nodes that a view is about. */
-export function nodesOf({ nodes }: Pick<ConfigObjects, "nodes">, view: View): readonly Labelled[] {
+export function nodesOf({ nodes }: Pick<ConfigObjects, "nodes">, view: ConfigScope): readonly Labeled[] {
   if (view.of !== "node") return nodes;
   return [nodes.find(({ name }) => name === view.node) ?? { name: view.node, labels: {} }];
 }
@@ -16,25 +16,25 @@ interface Selecting {
 }
 
 interface Here<S, T> {
-  readonly candidates: readonly Candidate<S, T>[];
+  readonly candidates: readonly ConfigCandidate<S, T>[];
   /** What is remembered of those that are for other nodes. */
-  readonly away: readonly (readonly [string, Remembered])[];
+  readonly away: readonly (readonly [string, LastGoodEntry])[];
 }
 
 /**
  * Those that are for the node of the view, or may be: of one whose selectors say nothing nobody can tell. A last good form that was for another
  * node is none here.
  */
-export function hereIn<S extends Selecting, T>(
-  all: readonly Candidate<S, T>[],
-  view: View,
-  nodes: readonly Labelled[],
+export function selectForNode<S extends Selecting, T>(
+  all: readonly ConfigCandidate<S, T>[],
+  view: ConfigScope,
+  nodes: readonly Labeled[],
   now: Date,
 ): Here<S, T> {
   const [node] = nodes;
   if (view.of !== "node" || !node) return { candidates: all, away: [] };
-  const away: (readonly [string, Remembered])[] = [];
-  const here = all.flatMap((candidate): Candidate<S, T>[] => {
+  const away: (readonly [string, LastGoodEntry])[] = [];
+  const here = all.flatMap((candidate): ConfigCandidate<S, T>[] => {
     const { nodeSelectors = [] } = candidate.written;
     const { key, uid, generation } = candidate;
     const told = nodeSelectors.every((selector) => selectorProblems(selector).length === 0);
@@ -53,6 +53,6 @@ export function hereIn<S extends Selecting, T>(
 }
 
 /** The selectors of both forms. */
-export function selectorLists({ written, kept }: Candidate<Selecting, unknown>): (readonly LabelSelector[])[] {
+export function selectorLists({ written, kept }: ConfigCandidate<Selecting, unknown>): (readonly LabelSelector[])[] {
   return [written.nodeSelectors ?? [], ...(kept ? [kept.spec.nodeSelectors ?? []] : [])];
 }

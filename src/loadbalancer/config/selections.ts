@@ -1,8 +1,8 @@
 import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
 import { quote } from "../../ip/error.ts";
 import type { RuleId } from "./rules.ts";
-import { type Complaint, repeated } from "./field-error.ts";
-import { selectorComplaints, selectorText } from "./selectors.ts";
+import { type ConfigProblem, repeated } from "./field-error.ts";
+import { selectorConfigProblems, selectorText } from "./selectors.ts";
 
 /** What both kinds of advertisement select. */
 interface Selections {
@@ -12,22 +12,22 @@ interface Selections {
   serviceSelectors?: LabelSelector[];
 }
 
-export function selectionComplaints(name: string, spec: Selections, rule: RuleId): Complaint[] {
+export function selectionProblems(name: string, spec: Selections, rule: RuleId): ConfigProblem[] {
   const rules = { duplicate: rule, malformed: rule };
   const parsing = (what: string) => ({ ...rules, context: () => `failed to parse ${what} selector for ${name}` });
   return [
     ...duplicates(spec.ipAddressPools, "spec.ipAddressPools", "ipAddressPools", rule),
-    ...selectorComplaints(spec.ipAddressPoolSelectors, {
+    ...selectorConfigProblems(spec.ipAddressPoolSelectors, {
       ...rules,
       field: "spec.ipAddressPoolSelectors",
       context: (selector) => `invalid label selector ${quote(selector)}`,
     }),
-    ...selectorComplaints(spec.nodeSelectors, { ...parsing("node"), field: "spec.nodeSelectors" }),
-    ...selectorComplaints(spec.serviceSelectors, { ...parsing("service"), field: "spec.serviceSelectors" }),
+    ...selectorConfigProblems(spec.nodeSelectors, { ...parsing("node"), field: "spec.nodeSelectors" }),
+    ...selectorConfigProblems(spec.serviceSelectors, { ...parsing("service"), field: "spec.serviceSelectors" }),
   ];
 }
 
-export function duplicates(texts: readonly string[] | undefined, field: string, what: string, rule: RuleId): Complaint[] {
+export function duplicates(texts: readonly string[] | undefined, field: string, what: string, rule: RuleId): ConfigProblem[] {
   return repeated(texts ?? []).map(({ text, nth }) => ({
     rule,
     field: `${field}[${nth}]`,
@@ -35,18 +35,18 @@ export function duplicates(texts: readonly string[] | undefined, field: string, 
   }));
 }
 
-interface LabelledPool {
+interface LabeledPool {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /** Finds the pools of advertisements. There may be many of both, and most ask for the same. */
 export class PoolSelection {
-  readonly #pools: ReadonlyMap<string, LabelledPool>;
+  readonly #pools: ReadonlyMap<string, LabeledPool>;
   readonly #all: ReadonlySet<string>;
   readonly #byLabel = new Map<string, readonly string[]>();
 
-  constructor(pools: ReadonlyMap<string, LabelledPool>) {
+  constructor(pools: ReadonlyMap<string, LabeledPool>) {
     this.#pools = pools;
     this.#all = new Set(pools.keys());
   }
@@ -54,10 +54,10 @@ export class PoolSelection {
   /** By name or by label; neither of the two: all. */
   select({ ipAddressPools: names = [], ipAddressPoolSelectors: selectors = [] }: Selections): ReadonlySet<string> {
     if (names.length === 0 && selectors.length === 0) return this.#all;
-    return new Set([...names.filter((name) => this.#pools.has(name)), ...selectors.flatMap((one) => this.#labelled(one))].sort());
+    return new Set([...names.filter((name) => this.#pools.has(name)), ...selectors.flatMap((one) => this.#labeled(one))].sort());
   }
 
-  #labelled(selector: LabelSelector): readonly string[] {
+  #labeled(selector: LabelSelector): readonly string[] {
     const text = selectorText(selector);
     const known = this.#byLabel.get(text);
     if (known) return known;

@@ -2,7 +2,7 @@ import type { LabelSelector } from "../../api/core/label-selector.ts";
 import { selectorProblems } from "../../api/core/selector-problems.ts";
 import { quote } from "../../ip/error.ts";
 import type { RuleId } from "./rules.ts";
-import { type Complaint, repeated } from "./field-error.ts";
+import { type ConfigProblem, repeated } from "./field-error.ts";
 
 interface SelectorRules {
   /** `spec.nodeSelectors` */
@@ -16,11 +16,11 @@ interface SelectorRules {
 }
 
 /** Selectors of which one is enough: each must be usable, and none there twice. */
-export function selectorComplaints(selectors: readonly LabelSelector[] | undefined, rules: SelectorRules): Complaint[] {
+export function selectorConfigProblems(selectors: readonly LabelSelector[] | undefined, rules: SelectorRules): ConfigProblem[] {
   const { field, prefix = "", context } = rules;
   if (!selectors || selectors.length === 0) return [];
   const texts = selectors.map(selectorText);
-  const duplicate = (at: string, what: string, value: string): Complaint => ({
+  const duplicate = (at: string, what: string, value: string): ConfigProblem => ({
     rule: rules.duplicate,
     field: at,
     message: `${prefix}duplicate definition of ${what} ${quote(value)}`,

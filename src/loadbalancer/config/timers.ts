@@ -1,28 +1,28 @@
 import { seconds } from "../../util/duration.ts";
 import { quote } from "../../ip/error.ts";
 import type { Peer } from "./config.ts";
-import type { Complaint } from "./field-error.ts";
+import type { ConfigProblem } from "./field-error.ts";
 
 const LONGEST = 65_535;
 
 interface Timers {
-  readonly complaints: readonly Complaint[];
+  readonly complaints: readonly ConfigProblem[];
   readonly timers?: NonNullable<Peer["timers"]>;
 }
 
 /** One of the two makes the other: a keepalive is a third of the hold time. */
 export function readTimers(name: string, { holdTime, keepaliveTime }: { holdTime?: string; keepaliveTime?: string }): Timers {
   if (holdTime === undefined && keepaliveTime === undefined) return { complaints: [] };
-  const complaints: Complaint[] = [];
+  const problems: ConfigProblem[] = [];
   const say = (field: string, problem: string) =>
-    complaints.push({ rule: "P5", field: `spec.${field}`, message: `parsing peer ${name} invalid BGPPeer timers: ${problem}` });
+    problems.push({ rule: "P5", field: `spec.${field}`, message: `parsing peer ${name} invalid BGPPeer timers: ${problem}` });
   const read = (field: string, text: string | undefined) => {
     const value = seconds(text);
-    if (text !== undefined && value === undefined) say(field, `${field} ${quote(text)} is no length of time such as 30s`);
+    if (text !== undefined && value === undefined) say(field, `${field} ${quote(text)} is not a duration such as 30s`);
     return value;
   };
   const given = { hold: read("holdTime", holdTime), keepalive: read("keepaliveTime", keepaliveTime) };
-  if (complaints.length > 0) return { complaints };
+  if (problems.length > 0) return { complaints: problems };
 
   const hold = given.hold ?? (given.keepalive ?? 0) * 3;
   // Old manifests say 0s where they mean none; taken at its word it would let every session die of silence.
@@ -37,9 +37,9 @@ export function readTimers(name: string, { holdTime, keepaliveTime }: { holdTime
     say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}, must be lower than holdTime ${said.hold}`);
   }
   if (impossible) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}: must be 0s to ${LONGEST}s`);
-  if (complaints.length > 0) return { complaints };
+  if (problems.length > 0) return { complaints: problems };
   // Nor is a fraction of a second nothing.
-  return { complaints, timers: { hold: whole, keepalive: whole === 0 ? 0 : Math.max(1, Math.trunc(keepalive)) } };
+  return { complaints: problems, timers: { hold: whole, keepalive: whole === 0 ? 0 : Math.max(1, Math.trunc(keepalive)) } };
 }
 
 function rounded(seconds: number): number {

@@ -1,9 +1,9 @@
 import type { Loaded } from "./load.ts";
-import type { Candidate } from "./candidates.ts";
-import type { Decided } from "./resolve.ts";
+import type { ConfigCandidate } from "./candidates.ts";
+import type { Resolved } from "./resolve.ts";
 
-interface Judgeable<S, T> extends Pick<Decided<S, T>, "resources" | "remember"> {
-  readonly candidates: readonly Candidate<S, T>[];
+interface Judgeable<S, T> extends Pick<Resolved<S, T>, "resources" | "remember"> {
+  readonly candidates: readonly ConfigCandidate<S, T>[];
   readonly unread: Loaded["unread"];
 }
 
@@ -11,11 +11,11 @@ interface Judgeable<S, T> extends Pick<Decided<S, T>, "resources" | "remember"> 
  * What can be judged. One that needs a Secret which cannot be read goes on in its last good form, as if nothing else had been written since: nobody
  * knows whether that is sound. Without a last good form it is left out, and remembered as it was.
  */
-export function judgeable<S, T>(all: readonly Candidate<S, T>[]): Judgeable<S, T> {
+export function splitUnreadable<S, T>(all: readonly ConfigCandidate<S, T>[]): Judgeable<S, T> {
   const needy = all.filter(({ spec }) => spec.unread !== undefined);
   const leftOut = needy.filter(({ lastGood }) => !lastGood);
   return {
-    candidates: all.flatMap((candidate): Candidate<S, T>[] => {
+    candidates: all.flatMap((candidate): ConfigCandidate<S, T>[] => {
       if (candidate.spec.unread === undefined) return [candidate];
       const { lastGood, kept } = candidate;
       return lastGood && kept ? [{ ...candidate, generation: lastGood.generation, written: kept.spec, spec: lastGood.spec }] : [];

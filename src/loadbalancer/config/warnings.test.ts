@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { bgpAd, l2Ad, load, node, onRack, type Parts, peer, pool } from "../testing/config-fixtures.ts";
+import { bgpAd, l2Ad, load, node, onRack, type ConfigParts, peer, pool } from "../testing/config-fixtures.ts";
 
-const warned = (parts: Parts, view?: Parameters<typeof load>[1]) =>
+const warned = (parts: ConfigParts, view?: Parameters<typeof load>[1]) =>
   load(parts, view).warnings.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);
 
 const pools = [pool("red", ["10.0.0.0/24"], {}, { labels: { colour: "red" } }), pool("blue", ["10.0.1.0/24"])];
 
 test("a pool that no advertisement covers", () => {
   const blue =
-    "IPAddressPool/blue : No BGPAdvertisement or L2Advertisement covers IPAddressPool blue: its addresses are handed out, but nobody announces them";
+    "IPAddressPool/blue : No BGPAdvertisement or L2Advertisement covers IPAddressPool blue: its addresses are allocated but not announced";
   expect(warned({ pools, l2Advertisements: [l2Ad("ad", { ipAddressPools: ["red"] })] })).toEqual([blue]);
   expect(warned({ pools, bgpAdvertisements: [bgpAd("ad", { ipAddressPoolSelectors: [{ matchLabels: { colour: "red" } }] })] })).toEqual([
     blue,
@@ -35,7 +35,7 @@ test("an advertisement for no node, where nodes are known", () => {
   expect(warned({ ...parts, nodes: [] })).toEqual([]);
 });
 
-test("on a node, an advertisement for another one covers its pools all the same", () => {
+test("on a node, an advertisement for another node still covers its pools", () => {
   const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" })];
   expect(warned({ pools, nodes, bgpAdvertisements: [bgpAd("ad", onRack("b"))] }, { of: "node", node: "n1" })).toEqual([]);
 });
@@ -53,6 +53,6 @@ test("a pool with the address of a node, which a Service could get", () => {
   const own = pool("own", ["10.0.0.0/24"]);
   const nodes = [at("n0", "10.0.0.1"), at("n1", "10.0.0.2", "10.0.1.3"), at("n2", "nonsense", "fe80::1%eth0"), node("n3")];
   expect(warned({ pools: [own, pool("far", ["10.9.0.0/24"])], nodes, l2Advertisements: [l2Ad("all")] })).toEqual([
-    "IPAddressPool/own spec.addresses: IPAddressPool own has 10.0.0.1, which is the address of Node n0, and 1 more of the kind: a Service could get it, and take the node's place",
+    "IPAddressPool/own spec.addresses: IPAddressPool own contains 10.0.0.1, the address of Node n0, and 1 more node addresses: remove it from the pool",
   ]);
 });

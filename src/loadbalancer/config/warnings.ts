@@ -2,8 +2,8 @@ import { addressOf } from "../../ip/address.ts";
 import { PoolIndex } from "../announcement/pool-index.ts";
 import type { BgpAd, Config, L2Ad } from "./config.ts";
 import type { Warning } from "./load.ts";
-import type { ConfigObjects, Labelled } from "./objects.ts";
-import { shown } from "./communities.ts";
+import type { ConfigObjects, Labeled } from "./objects.ts";
+import { quotedIfNeeded } from "./communities.ts";
 import { isSelected } from "./node-groups.ts";
 
 interface Ads {
@@ -29,12 +29,12 @@ export function warningsOf(objects: ConfigObjects, pools: Config["pools"], { bgp
   ].sort(inOrder);
 }
 
-/** What stands in a namespace where nobody looks for it. */
-export function strayWarning(
+/** An object outside the load balancer's namespace. */
+export function wrongNamespaceWarning(
   { kind, name, namespace }: { kind: string; name: string; namespace: string },
   metallbNamespace: string,
 ): string {
-  return `${kind} ${name} is in namespace ${namespace} and has no effect there: the load balancer's configuration is in namespace ${metallbNamespace}`;
+  return `${kind} ${name} in namespace ${namespace} has no effect: the load balancer reads only namespace ${metallbNamespace}`;
 }
 
 function uncovered(pools: Config["pools"], ads: readonly { readonly pools: ReadonlySet<string> }[]): Warning[] {
@@ -46,11 +46,11 @@ function uncovered(pools: Config["pools"], ads: readonly { readonly pools: Reado
       kind: "IPAddressPool",
       name,
       field: "",
-      message: `No BGPAdvertisement or L2Advertisement covers IPAddressPool ${name}: its addresses are handed out, but nobody announces them`,
+      message: `No BGPAdvertisement or L2Advertisement covers IPAddressPool ${name}: its addresses are allocated but not announced`,
     }));
 }
 
-/** The ranges of the nodes' own network are easily taken for a pool. */
+/** A pool that contains addresses of nodes is a common mistake. */
 function withNodes(pools: Config["pools"], nodes: ConfigObjects["nodes"]): Warning[] {
   const index = new PoolIndex(pools.values());
   const found = nodes.flatMap(({ name: node, addresses = [] }) =>
@@ -61,13 +61,13 @@ function withNodes(pools: Config["pools"], nodes: ConfigObjects["nodes"]): Warni
     }),
   );
   return [...Map.groupBy(found, ({ pool }) => pool)].map(([name, [first, ...others]]) => {
-    const more = others.length > 0 ? `, and ${others.length} more of the kind` : "";
-    const message = `IPAddressPool ${name} has ${first?.text}, which is the address of Node ${first?.node}${more}: a Service could get it, and take the node's place`;
+    const more = others.length > 0 ? `, and ${others.length} more node addresses` : "";
+    const message = `IPAddressPool ${name} contains ${first?.text}, the address of Node ${first?.node}${more}: remove it from the pool`;
     return { kind: "IPAddressPool", name, field: "spec.addresses", message };
   });
 }
 
-function selectsNothing(kind: string, { name, pools, nodeSelectors }: BgpAd | L2Ad, nodes: readonly Labelled[]): Warning[] {
+function selectsNothing(kind: string, { name, pools, nodeSelectors }: BgpAd | L2Ad, nodes: readonly Labeled[]): Warning[] {
   const warnings: Warning[] = [];
   if (pools.size === 0) warnings.push({ kind, name, field: "spec.ipAddressPools", message: `${kind} ${name} selects no IPAddressPool` });
   if (nodeSelectors.length > 0 && nodes.length > 0 && !nodes.some(({ labels }) => isSelected(nodeSelectors, labels))) {
@@ -86,7 +86,9 @@ function unknown(
 ): Warning[] {
   return (asked ?? []).flatMap((one, nth) => {
     if (known.has(one)) return [];
-    return [{ kind, name, field: `spec.${field}[${nth}]`, message: `${kind} ${name} names ${of} ${shown(one)}, which does not exist` }];
+    return [
+      { kind, name, field: `spec.${field}[${nth}]`, message: `${kind} ${name} names ${of} ${quotedIfNeeded(one)}, which does not exist` },
+    ];
   });
 }
 

@@ -4,7 +4,7 @@ import type { Service } from "../../api/core/service.ts";
 import { pool } from "../testing/announcement-fixtures.ts";
 import type { Pool } from "../config/config.ts";
 import { isOurs } from "../services/address-request.ts";
-import type { AddressDesk } from "./address-assigner.ts";
+import type { AddressAssigner } from "./address-assigner.ts";
 import { loaded, open, service } from "../testing/service-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
@@ -24,7 +24,7 @@ const BOTH = ["10.96.0.1", "fd96::1"];
 /** What stands on the server, and what is on its way there. */
 class World {
   readonly services = new Map<string, Service>();
-  #desk: AddressDesk;
+  #assigner: AddressAssigner;
   #pools: readonly Pool[];
   #flying: { name: string; resourceVersion: string; patch: Patch; isGivenUp: boolean }[] = [];
   #version = 1;
@@ -33,7 +33,7 @@ class World {
 
   constructor(pools: readonly Pool[]) {
     this.#pools = pools;
-    this.#desk = this.#lead();
+    this.#assigner = this.#lead();
   }
 
   /** A class cannot be changed: one of another class is another Service. */
@@ -48,14 +48,14 @@ class World {
 
   remove(name: string): void {
     this.services.delete(name);
-    this.#desk.release(`shop/${name}`);
+    this.#assigner.release(`shop/${name}`);
   }
 
   reconcile(name: string): void {
     const found = this.services.get(name);
     // The queue has no two workers at one key.
     if (!found || this.#flying.some((patch) => patch.name === name && !patch.isGivenUp)) return;
-    const { patch, refused } = this.#desk.decide(found);
+    const { patch, refused } = this.#assigner.decide(found);
     if (refused) this.#refused.add(name);
     else this.#refused.delete(name);
     if (patch) this.#flying.push({ name, resourceVersion: found.metadata.resourceVersion ?? "", patch, isGivenUp: false });
@@ -82,14 +82,14 @@ class World {
 
   reshape(pools: readonly Pool[]): void {
     this.#pools = pools;
-    this.#desk.configure(loaded(pools));
+    this.#assigner.configure(loaded(pools));
   }
 
   /** Some of what is on its way arrives, the rest never does; then another leads. */
   crash(arriving: number): void {
     for (let nth = 0; nth < arriving; nth++) this.land(nth);
     this.#flying = [];
-    this.#desk = this.#lead();
+    this.#assigner = this.#lead();
   }
 
   /** Looks at those, then at whoever is woken, and has all writes arrive, until nothing moves; in vain after too many rounds. */
@@ -153,7 +153,7 @@ class World {
     return [...this.services.values()].filter((one) => isOurs(one, undefined));
   }
 
-  #lead(): AddressDesk {
+  #lead(): AddressAssigner {
     const { desk, woken } = open(this.#pools);
     this.#woken = woken;
     desk.claimAll([...this.services.values()]);
@@ -290,7 +290,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
     );
   });
 
-  test("two who serve different classes from the same pools settle on different addresses", () => {
+  test("two controllers of different classes with the same pools end with different addresses", () => {
     const theirs = fc.tuple(name, fc.nat({ max: 4 })).map(
       ([who, last]): Step =>
         (world) =>

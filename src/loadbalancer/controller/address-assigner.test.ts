@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { pool } from "../testing/announcement-fixtures.ts";
-import type { AddressDesk } from "./address-assigner.ts";
+import type { AddressAssigner } from "./address-assigner.ts";
 import { loaded, open, service } from "../testing/service-fixtures.ts";
 
 describe("who is woken", () => {
@@ -53,7 +53,7 @@ const dual = (policy: "PreferDualStack" | "RequireDualStack", ingress: { ip: str
   const spec = { ...plain.spec, clusterIPs: ["10.96.0.1", "fd96::1"], ipFamilyPolicy: policy };
   return { ...plain, spec, status: { loadBalancer: { ingress } } };
 };
-const given = (order: ReturnType<AddressDesk["decide"]>) => order.wanted?.addresses.map(String);
+const given = (order: ReturnType<AddressAssigner["decide"]>) => order.wanted?.addresses.map(String);
 
 describe("a Service that loses one of two addresses", () => {
   const both = pool("both", ["192.0.2.0/32", "2001:db8::/128"]);
@@ -99,7 +99,7 @@ describe("a Service that loses one of two addresses", () => {
   });
 });
 
-test("what a Service still shows that is no LoadBalancer any more is shown by nobody else before it is taken from it", () => {
+test("an address that a former LoadBalancer still publishes is not published by another Service until it is removed", () => {
   const { desk, woken } = open([pool("main", ["192.0.2.0/32"])]);
   const left = service("left", { "metallb.io/ip-allocated-from-pool": "main" });
   left.spec.type = "ClusterIP";

@@ -1,43 +1,43 @@
 import type { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Address } from "../../ip/address.ts";
-import { Allocator, type Held, type Usage } from "../allocator/allocator.ts";
+import { Allocator, type Allocation, type Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
-import { isSameSet } from "../allocator/prospects.ts";
+import { isSameSet } from "../allocator/candidates.ts";
 import { readService } from "../services/read-services.ts";
-import { type Decision, decide, type Desk, reclaim } from "./assign.ts";
-import { annotatedPool, patchTo, type Shown } from "./service-patch.ts";
-import { VisibleAddresses } from "./published-addresses.ts";
+import { type Decision, decide, type AssignContext, reclaim } from "./assign.ts";
+import { annotatedPool, patchTo, type PublishedAddresses } from "./service-patch.ts";
+import { PublishedAddressIndex } from "./published-addresses.ts";
 
-export interface AddressDeskOptions {
+export interface AddressAssignerOptions {
   lbClass: string | undefined;
-  /** A Service that should be looked at again. */
+  /** A Service that needs a reconcile. */
   onWake: (key: string) => void;
-  /** What is in use of a pool has changed. */
+  /** The allocations of a pool have changed. */
   onPool: (pool: string) => void;
 }
 
-/** A decision, and what to write so that the Service shows it. */
-export interface Order extends Decision {
+/** A decision and the patch that publishes it. */
+export interface Assignment extends Decision {
   /** To be sent now; from the moment that it is given out it counts as under way. */
   readonly patch?: object;
 }
 
-/** The allocator during one term of a leader, with what surrounds it: which pools there are, and what the Services show. */
-export class AddressDesk {
-  readonly #options: AddressDeskOptions;
+/** The allocator during one leader term, with the pools and the published addresses. */
+export class AddressAssigner {
+  readonly #options: AddressAssignerOptions;
   readonly #allocator: Allocator;
-  readonly #visible: VisibleAddresses;
+  readonly #visible: PublishedAddressIndex;
   #pools: ReadonlySet<string> = new Set();
   #broken: ReadonlySet<string> = new Set();
 
-  constructor(options: AddressDeskOptions) {
+  constructor(options: AddressAssignerOptions) {
     this.#options = options;
     this.#allocator = new Allocator({ onWake: options.onWake });
-    this.#visible = new VisibleAddresses(options.onWake);
+    this.#visible = new PublishedAddressIndex(options.onWake);
   }
 
-  /** From now on these pools. Services that lose or change something by it are woken. Returns whether they are any different. */
+  /** Sets the pools and wakes Services that lose or change an address. Returns whether the pools changed. */
   configure({ config, resources }: Loaded): boolean {
     const pools = resources.filter(({ kind }) => kind === "IPAddressPool").map(({ name }) => name);
     this.#pools = new Set(pools);
@@ -48,27 +48,27 @@ export class AddressDesk {
     return different !== undefined;
   }
 
-  /** What the Services carry is theirs before anyone else is served; of two that carry the same the older keeps it. */
+  /** Existing addresses are claimed before new allocations; of two Services with the same address the older keeps it. */
   claimAll(services: readonly Service[]): void {
     for (const service of services.toSorted(byAge)) {
       this.see(service);
-      reclaim(service, this.#ground());
+      reclaim(service, this.#context());
     }
   }
 
   /** The server holds this of the Service. */
   see(service: Service): void {
-    // One that is no longer of the type may be again before what it shows is taken from it.
+    // A Service may become a LoadBalancer again before its addresses are removed.
     const isLeft = service.spec.type !== "LoadBalancer" && annotatedPool(service) !== undefined;
     const shown = isLeft || service.spec.type === "LoadBalancer" ? readService(service, []).addresses : [];
     this.#visible.see(keyOf(service), versionOf(service), shown.map(String));
   }
 
-  decide(service: Service): Order {
+  decide(service: Service): Assignment {
     const key = keyOf(service);
     this.see(service);
     const before = this.#allocator.inUse(key);
-    const decision = decide(service, this.#ground());
+    const decision = decide(service, this.#context());
     this.#note(before, this.#allocator.inUse(key));
 
     const wanted = decision.wanted && this.#unoccupied(key, decision.wanted);
@@ -94,7 +94,7 @@ export class AddressDesk {
     return this.#pools.has(pool) && !this.#broken.has(pool);
   }
 
-  #ground(): Desk {
+  #context(): AssignContext {
     return {
       allocator: this.#allocator,
       lbClass: this.#options.lbClass,
@@ -103,8 +103,8 @@ export class AddressDesk {
     };
   }
 
-  /** Without what another still shows that no longer holds it, unless it is seen here already. When that is over the Service is woken. */
-  #unoccupied(key: string, { addresses, pool }: Shown): Shown {
+  /** Leaves out addresses that another Service still publishes after releasing them. The Service is woken when they are gone. */
+  #unoccupied(key: string, { addresses, pool }: PublishedAddresses): PublishedAddresses {
     const free = addresses.filter((address) => {
       const text = address.toString();
       if (this.#visible.isSeen(key, text)) return true;
@@ -119,13 +119,13 @@ export class AddressDesk {
     return this.#allocator.held(key)?.addresses.some((one) => one.equals(address)) ?? false;
   }
 
-  #note(before: readonly Held[], after: readonly Held[]): void {
+  #note(before: readonly Allocation[], after: readonly Allocation[]): void {
     const changed = [...before.filter((held) => !isAmong(after, held)), ...after.filter((held) => !isAmong(before, held))];
     for (const pool of new Set(changed.map(({ pool }) => pool))) this.#options.onPool(pool);
   }
 }
 
-function isAmong(all: readonly Held[], { pool, addresses }: Held): boolean {
+function isAmong(all: readonly Allocation[], { pool, addresses }: Allocation): boolean {
   return all.some((held) => held.pool === pool && isSameSet(held.addresses, addresses));
 }
 

@@ -6,12 +6,12 @@ import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { Bell } from "../../kube/controller/source.ts";
+import { ChannelSource } from "../../kube/controller/source.ts";
 import { createLog } from "../../kube/log.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { ApiModel } from "../../kube/testing/api-model.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
-import { Elections } from "../announcement/l2-election.ts";
+import { L2Elections } from "../announcement/l2-election.ts";
 import { PoolIndex } from "../announcement/pool-index.ts";
 import { config, l2Ad, node, pool } from "../testing/announcement-fixtures.ts";
 import { servicesNotAnnounced } from "../metrics.ts";
@@ -51,13 +51,13 @@ function stage() {
   const runnables: Runnable[] = [];
   const whole = config({ pools: [pool("pool", ["192.0.2.0/24"])], l2Ads: [l2Ad("all")] });
   const [nodes, isAlive] = [[node("n1")], () => true];
-  const landscape = {
+  const input = {
     config: whole,
     pools: new PoolIndex(whole.pools.values()),
     nodes,
     groups: groupNodes(nodes, whole, isAlive),
     isAlive,
-    elections: new Elections(),
+    elections: new L2Elections(),
     doubtful: new Set<string>(),
   };
   slices.put({
@@ -82,9 +82,9 @@ function stage() {
     l2Reports: l2.cache,
     bgpReports: bgp.cache,
     nodes: { get: () => undefined } as never,
-    refusals: new Bell(),
+    refusals: new ChannelSource(),
     refusalOf: () => undefined,
-    landscape: () => landscape,
+    landscape: () => input,
     isBusy: () => false,
   });
   const end = new AbortController();

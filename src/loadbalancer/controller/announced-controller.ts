@@ -8,7 +8,7 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { controller, type Result } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { Bell, changesOf, type Source } from "../../kube/controller/source.ts";
+import { ChannelSource, changesOf, type Source } from "../../kube/controller/source.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
@@ -17,9 +17,9 @@ import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { servicesNotAnnounced } from "../metrics.ts";
 import { readService } from "../services/read-services.ts";
 import { isOurs } from "../services/address-request.ts";
-import { announcedCondition, announcedType, type Landscape } from "../status/announced-condition.ts";
-import { AnnouncedPace } from "../status/announced-delay.ts";
-import { saidOf, serviceOf } from "../status/speaker-statuses.ts";
+import { announcedCondition, announcedType, type AnnouncementInput } from "../status/announced-condition.ts";
+import { AnnouncedDelay } from "../status/announced-delay.ts";
+import { speakerStatusesOf, serviceOf } from "../status/speaker-statuses.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 
 export interface AnnouncedReportsOptions {
@@ -30,20 +30,20 @@ export interface AnnouncedReportsOptions {
   events: Pick<EventRecorder, "record">;
   lbClass: string | undefined;
   services: Cache<Service>;
-  /** What the elected nodes say; each has the key of its Service. */
+  /** The reports of the elected nodes; each has the key of its Service. */
   l2Reports: Cache<ServiceL2Status>;
   bgpReports: Cache<ServiceBGPStatus>;
   nodes: Cache<Node>;
   /** Rings for a Service that was refused an address, or no longer is. */
   refusals: Source;
   refusalOf: (key: string) => string | undefined;
-  /** Whether what is urgent keeps the server busy. */
+  /** Whether more urgent writes keep the server busy. */
   isBusy: () => boolean;
-  /** Where Services can be announced now; undefined while nobody knows. */
-  landscape: () => Landscape | undefined;
+  /** The input for announcement decisions; undefined until it is known. */
+  landscape: () => AnnouncementInput | undefined;
 }
 
-/** When to look again where nothing could be said because the server was busy. */
+/** Retry interval while the server is busy. */
 const BUSY_MS = 5_000;
 
 /** Keeps the condition `metallb.io/Announced` of every Service of type LoadBalancer that is ours. */
@@ -51,15 +51,15 @@ export class AnnouncedReports {
   readonly #options: AnnouncedReportsOptions;
   readonly #slices: Cache<EndpointSlice>;
   readonly #writer: StatusWriter<Service>;
-  readonly #all = new Bell();
-  readonly #pace = new AnnouncedPace();
+  readonly #all = new ChannelSource();
+  readonly #pace = new AnnouncedDelay();
   /** Of those that are not announced, why. */
-  readonly #hindrances = new Map<string, string>();
+  readonly #blockers = new Map<string, string>();
 
   constructor(options: AnnouncedReportsOptions) {
     const { manager, client, budget, log, services, l2Reports, refusals } = options;
     this.#options = options;
-    this.#slices = manager.cache(EndpointSlice, endpointPlaces);
+    this.#slices = manager.cache(EndpointSlice, endpointNodes);
     this.#writer = new StatusWriter<Service>({ client, budget, log, cache: services, kind: Service });
     const bgp = changesOf(options.bgpReports, (report) => (this.#isDoubtful(report) ? serviceOf(report) : []));
     const watches = [changesOf(services), changesOf(this.#slices, servicesOf), changesOf(l2Reports), bgp, refusals, this.#all];
@@ -70,8 +70,8 @@ export class AnnouncedReports {
         run: async (signal) => {
           this.#pace.clear();
           await saying.run(signal);
-          // Whoever leads next counts.
-          this.#hindrances.clear();
+          // The next leader sets the gauge.
+          this.#blockers.clear();
           servicesNotAnnounced.reset();
         },
       },
@@ -93,23 +93,23 @@ export class AnnouncedReports {
     const refusal = this.#options.refusalOf(key);
     const place = landscape();
     const stored = service.status?.conditions?.find(({ type }) => type === announcedType);
-    // One that waits for nothing but its turn has its address in a moment.
+    // A Service that only waits for its reconcile gets its address in a moment.
     const passing = view.addresses.length === 0 && refusal === undefined;
     if (!place || (passing && (!stored || stored.reason === "noIPAllocated"))) return undefined;
     // Addresses go first.
     if (!stored && this.#options.isBusy()) return { requeueAfter: BUSY_MS };
 
-    const said = saidOf(key, place.doubtful, this.#options);
+    const said = speakerStatusesOf(key, place.doubtful, this.#options);
     const condition = announcedCondition(view, place, refusal, said);
     this.#count(key, condition.status === "False" ? condition.reason : undefined);
     // A node that takes over finds for a moment that the one before it still answers.
     const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing || said.hindrance !== undefined);
     if (write) this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
-    if (tell) this.#tell(service, condition);
+    if (tell) this.#report(service, condition);
     return againMs === undefined ? undefined : { requeueAfter: againMs };
   }
 
-  /** Of the others everything follows from what is written. */
+  /** For the other nodes everything follows from the configuration. */
   #isDoubtful(report: ServiceBGPStatus): boolean {
     return this.#options.landscape()?.doubtful.has(nodeOfReport(report) ?? "") ?? false;
   }
@@ -126,15 +126,15 @@ export class AnnouncedReports {
   }
 
   #count(key: string, reason: string | undefined): void {
-    const before = this.#hindrances.get(key);
+    const before = this.#blockers.get(key);
     if (before === reason) return;
     if (before !== undefined) servicesNotAnnounced.dec({ reason: before });
     if (reason !== undefined) servicesNotAnnounced.inc({ reason });
-    if (reason === undefined) this.#hindrances.delete(key);
-    else this.#hindrances.set(key, reason);
+    if (reason === undefined) this.#blockers.delete(key);
+    else this.#blockers.set(key, reason);
   }
 
-  #tell(service: Service, { status, message }: ConditionReport): void {
+  #report(service: Service, { status, message }: ConditionReport): void {
     const text =
       status === "True" ? ({ type: "Normal", reason: "Announced" } as const) : ({ type: "Warning", reason: "NotAnnounced" } as const);
     this.#options.events.record(service, { ...text, message });
@@ -147,7 +147,7 @@ function servicesOf({ metadata: { namespace, labels } }: EndpointSlice): string[
 }
 
 /** How a cache of slices is asked for, so that all ask for the same. */
-export const endpointPlaces = { transform: placesOnly, indexes: { service: servicesOf } };
+export const endpointNodes = { transform: placesOnly, indexes: { service: servicesOf } };
 
 /** Of an endpoint it matters where it is and whether it can be used, and that it has an address at all. */
 function placesOnly(slice: EndpointSlice): EndpointSlice {

@@ -3,7 +3,7 @@ import type { Service } from "../../api/core/service.ts";
 import { Allocator } from "../allocator/allocator.ts";
 import { pool } from "../testing/announcement-fixtures.ts";
 import type { Pool } from "../config/config.ts";
-import { decide, type Decision, type Desk, reclaim } from "./assign.ts";
+import { decide, type Decision, type AssignContext, reclaim } from "./assign.ts";
 import { patchTo } from "./service-patch.ts";
 
 type Spec = Partial<Service["spec"]>;
@@ -25,7 +25,7 @@ const dual: More = { clusterIPs: ["10.96.0.1", "fd96::1"], ipFamilyPolicy: "Pref
 const FROM = "metallb.io/ip-allocated-from-pool";
 const woken: string[] = [];
 
-function desk(pools: readonly Pool[], broken: readonly string[] = []): Desk {
+function context(pools: readonly Pool[], broken: readonly string[] = []): AssignContext {
   const allocator = new Allocator({ onWake: (key) => woken.push(key) });
   allocator.setPools(pools, new Set(broken));
   return { allocator, lbClass: undefined, hasPools: pools.length + broken.length > 0, isShown: () => true };
@@ -37,25 +37,25 @@ const texts = ({ wanted }: Decision) => wanted?.addresses.map(String);
 const reasons = ({ tidings, refused }: Decision) => [...tidings, ...(refused ? [refused] : [])].map(({ reason }) => reason);
 
 test("a Service that has nothing is given the lowest address", () => {
-  const decision = decide(service("web"), desk([main]));
+  const decision = decide(service("web"), context([main]));
   expect(texts(decision)).toEqual(["192.0.2.0"]);
   expect(decision).toMatchObject({ wanted: { pool: "main" }, tidings: [], deprecated: [] });
 });
 
 test("what is held counts, whatever a stale copy of the Service or a foreign hand shows", () => {
-  const place = desk([main]);
+  const place = context([main]);
   decide(service("web"), place);
   expect(texts(decide(service("web"), place))).toEqual(["192.0.2.0"]);
   expect(texts(decide(service("web", { ips: ["192.0.2.3"] }), place))).toEqual(["192.0.2.0"]);
 });
 
 test("one that shows two of a family that it has once keeps the first", () => {
-  const decision = decide(service("web", { ips: ["192.0.2.3", "192.0.2.2"] }), desk([main]));
+  const decision = decide(service("web", { ips: ["192.0.2.3", "192.0.2.2"] }), context([main]));
   expect(texts(decision)).toEqual(["192.0.2.3"]);
 });
 
 test("an address outside of every pool is taken back and another one given, in one decision", () => {
-  const decision = decide(service("web", { ips: ["203.0.113.1"], annotations: { [FROM]: "main" } }), desk([main]));
+  const decision = decide(service("web", { ips: ["203.0.113.1"], annotations: { [FROM]: "main" } }), context([main]));
   expect(texts(decision)).toEqual(["192.0.2.0"]);
   expect(reasons(decision)).toEqual(["ClearAssignment"]);
 });
@@ -65,11 +65,11 @@ describe("a Service that is not ours", () => {
     ["of another class", { loadBalancerClass: "example.com/other", ips: ["192.0.2.1"] }],
     ["of another type, without a trace of ours", { type: "ClusterIP" }],
   ])("%s is left alone", (_which, more) => {
-    expect(decide(service("web", more), desk([main])).wanted).toBeUndefined();
+    expect(decide(service("web", more), context([main])).wanted).toBeUndefined();
   });
 
   test("and took the name of one that was keeps what another gave it", () => {
-    const place = desk([main]);
+    const place = context([main]);
     decide(service("web"), place);
     const decision = decide(service("web", { loadBalancerClass: "example.com/other", ips: ["203.0.113.1"] }), place);
     expect(decision.wanted).toBeUndefined();
@@ -77,7 +77,7 @@ describe("a Service that is not ours", () => {
   });
 
   test("any more is left with nothing, and its address is free", () => {
-    const place = desk([main]);
+    const place = context([main]);
     decide(service("web"), place);
     const decision = decide(service("web", { type: "ClusterIP", annotations: { [FROM]: "main" } }), place);
     expect(decision.wanted).toEqual({ addresses: [] });
@@ -87,29 +87,29 @@ describe("a Service that is not ours", () => {
 
 describe("without any pool", () => {
   test("what another gave stays, and a Service is told that there is none", () => {
-    const decision = decide(service("web", { ips: ["203.0.113.1"] }), desk([]));
+    const decision = decide(service("web", { ips: ["203.0.113.1"] }), context([]));
     expect(decision.wanted).toBeUndefined();
-    expect(decision.refused).toMatchObject({ reason: "AllocationFailed", message: "No address: there is no IPAddressPool" });
+    expect(decision.refused).toMatchObject({ reason: "AllocationFailed", message: "No address: no IPAddressPool exists" });
   });
 
   test("what we gave is taken back", () => {
-    const decision = decide(service("web", { ips: ["192.0.2.1"], annotations: { [FROM]: "main" } }), desk([]));
+    const decision = decide(service("web", { ips: ["192.0.2.1"], annotations: { [FROM]: "main" } }), context([]));
     expect(decision.wanted).toEqual({ addresses: [] });
     expect(reasons(decision)).toEqual(["ClearAssignment", "AllocationFailed"]);
   });
 });
 
 test("an address of a pool that became invalid stays, also for one who has only just come to lead", () => {
-  const decision = decide(service("web", { ips: ["192.0.2.1"], annotations: { [FROM]: "main" } }), desk([], ["main"]));
+  const decision = decide(service("web", { ips: ["192.0.2.1"], annotations: { [FROM]: "main" } }), context([], ["main"]));
   expect(texts(decision)).toEqual(["192.0.2.1"]);
   expect(reasons(decision)).toEqual([]);
 });
 
-describe("a Service that asks in words that nobody understands", () => {
+describe("a Service with an unreadable request", () => {
   const garbage = { "metallb.io/loadBalancerIPs": "what?" };
 
-  test("keeps what it has, and nobody else gets that", () => {
-    const place = desk([pool("one", ["192.0.2.0/32"])]);
+  test("keeps its address, which no other Service gets", () => {
+    const place = context([pool("one", ["192.0.2.0/32"])]);
     const decision = decide(service("web", { ips: ["192.0.2.0"], annotations: garbage }), place);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
     expect(reasons(decision)).toEqual(["LoadBalancerFailed"]);
@@ -117,11 +117,11 @@ describe("a Service that asks in words that nobody understands", () => {
   });
 
   test("gets nothing where it has nothing", () => {
-    expect(decide(service("web", { annotations: garbage }), desk([main])).wanted).toBeUndefined();
+    expect(decide(service("web", { annotations: garbage }), context([main])).wanted).toBeUndefined();
   });
 
   test("does not keep what left every pool", () => {
-    const place = desk([main]);
+    const place = context([main]);
     decide(service("web"), place);
     place.allocator.setPools([pool("other", ["198.51.100.0/32"])], new Set());
     const decision = decide(service("web", { ips: ["192.0.2.0"], annotations: garbage }), place);
@@ -130,7 +130,7 @@ describe("a Service that asks in words that nobody understands", () => {
   });
 
   test("keeps the address of the family that it still has when it asks for two and has cluster addresses of one", () => {
-    const place = desk([pool("both", ["192.0.2.0/31", "2001:db8::/127"])]);
+    const place = context([pool("both", ["192.0.2.0/31", "2001:db8::/127"])]);
     const annotations = { "metallb.io/loadBalancerIPs": "192.0.2.1,2001:db8::1" };
     expect(texts(decide(service("web", { ...dual, annotations }), place))).toEqual(["192.0.2.1", "2001:db8::1"]);
     const decision = decide(service("web", { annotations, ips: ["192.0.2.1", "2001:db8::1"] }), place);
@@ -144,7 +144,7 @@ describe("a Service that asks for something else", () => {
   const other = pool("other", ["198.51.100.0/32"], { autoAssign: false });
 
   test("gets it, and is told what became of the old one", () => {
-    const place = desk([main, other]);
+    const place = context([main, other]);
     decide(service("web"), place);
     const decision = decide(asking("web"), place);
     expect(texts(decision)).toEqual(["198.51.100.0"]);
@@ -152,16 +152,16 @@ describe("a Service that asks for something else", () => {
   });
 
   test("keeps what it has where that is not to be had", () => {
-    const place = desk([main, other]);
+    const place = context([main, other]);
     decide(asking("holder"), place);
     decide(service("web"), place);
     const decision = decide(asking("web"), place);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
-    expect(decision.refused?.message).toMatch(/^No address: .*other.*; it keeps 192\.0\.2\.0$/);
+    expect(decision.refused?.message).toMatch(/^No address: .*other.*; keeping 192\.0\.2\.0$/);
   });
 
   test("lets go of nothing while it asks, so that nobody is woken in vain", () => {
-    const place = desk([pool("one", ["192.0.2.0/32"]), other]);
+    const place = context([pool("one", ["192.0.2.0/32"]), other]);
     for (const one of [asking("holder"), service("web"), service("waiting")]) decide(one, place);
     woken.length = 0;
     decide(asking("web"), place);
@@ -171,7 +171,7 @@ describe("a Service that asks for something else", () => {
   });
 
   test("by address gets that address", () => {
-    const place = desk([main]);
+    const place = context([main]);
     decide(service("web"), place);
     expect(texts(decide(service("web", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.2" } }), place))).toEqual(["192.0.2.2"]);
     expect(texts(decide(service("next"), place))).toEqual(["192.0.2.0"]);
@@ -182,20 +182,20 @@ describe("two families", () => {
   const both = pool("both", ["192.0.2.0/31", "2001:db8::/127"]);
 
   test("the second address is added to the first", () => {
-    const place = desk([both]);
+    const place = context([both]);
     decide(service("web"), place);
     expect(texts(decide(service("web", dual), place))).toEqual(["192.0.2.0", "2001:db8::"]);
   });
 
   test("without room for a second one the first stays, and that is said", () => {
-    const place = desk([main]);
+    const place = context([main]);
     const decision = decide(service("web", { ...dual, ips: ["192.0.2.1"] }), place);
     expect(texts(decision)).toEqual(["192.0.2.1"]);
     expect(reasons(decision)).toEqual(["AdditionalAssignFailed"]);
   });
 
   test("of two addresses the one stays whose family is still asked for", () => {
-    const place = desk([both]);
+    const place = context([both]);
     decide(service("web", dual), place);
     const decision = decide(service("web"), place);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
@@ -203,7 +203,7 @@ describe("two families", () => {
   });
 
   const had = () => {
-    const place = desk([both]);
+    const place = context([both]);
     for (const one of [service("first", dual), service("web", dual)]) decide(one, place);
     return place;
   };
@@ -217,7 +217,7 @@ describe("two families", () => {
       const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), place);
       expect(texts(decision)).toEqual(["192.0.2.1"]);
       expect(reasons(decision)).toEqual(["ClearAssignment", "AdditionalAssignFailed"]);
-      expect(decision.tidings[0]?.message).toMatch(/^2001:db8::1 is taken back: /);
+      expect(decision.tidings[0]?.message).toMatch(/^Released 2001:db8::1: /);
     });
 
     test("both are replaced where another pool has two", () => {
@@ -230,7 +230,7 @@ describe("two families", () => {
   });
 
   test("where two are required and the pool has one, both come from another pool", () => {
-    const place = desk([pool("a-narrow", ["198.51.100.0/31"]), both]);
+    const place = context([pool("a-narrow", ["198.51.100.0/31"]), both]);
     decide(service("web"), place);
     const decision = decide(service("web", { ...dual, ipFamilyPolicy: "RequireDualStack" }), place);
     expect(texts(decision)).toEqual(["192.0.2.0", "2001:db8::"]);
@@ -238,7 +238,7 @@ describe("two families", () => {
 });
 
 test("one that is being deleted keeps what it has, and is given nothing new", () => {
-  const place = desk([main]);
+  const place = context([main]);
   const going = service("web", { ips: ["192.0.2.1"] });
   going.metadata.deletionTimestamp = "2026-01-02T00:00:00Z";
   expect(texts(decide(going, place))).toEqual(["192.0.2.1"]);
@@ -246,7 +246,7 @@ test("one that is being deleted keeps what it has, and is given nothing new", ()
 });
 
 test("when everyone is heard first, one whose own address is gone takes none that another carries", () => {
-  const place = desk([main]);
+  const place = context([main]);
   const lost = service("a", { ips: ["203.0.113.1"], created: "2026-01-01T00:00:00Z" });
   const carrier = service("b", { ips: ["192.0.2.0"], created: "2026-01-02T00:00:00Z" });
   for (const one of [lost, carrier]) reclaim(one, place);
@@ -258,12 +258,12 @@ describe("the patch", () => {
   test("is none where the Service shows what it is to show, other fields of its ingress aside", () => {
     const shown = service("web", { annotations: { [FROM]: "main" } });
     shown.status = { loadBalancer: { ingress: [{ ip: "192.0.2.0", ipMode: "VIP" }] } };
-    const { wanted } = decide(shown, desk([main]));
+    const { wanted } = decide(shown, context([main]));
     expect(wanted && patchTo(shown, wanted)).toBeUndefined();
   });
 
   test("carries addresses and pool together, and takes both away", () => {
-    const { wanted } = decide(service("web"), desk([main]));
+    const { wanted } = decide(service("web"), context([main]));
     expect(wanted && patchTo(service("web"), wanted)).toEqual({
       metadata: { annotations: { [FROM]: "main" } },
       status: { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } },

@@ -15,8 +15,8 @@ import { configChangesOf } from "../config/changes.ts";
 import type { Loaded } from "../config/load.ts";
 import { configurationState, configurationStateName } from "../status/configuration-state.ts";
 import { configurationStatus, configurationStatusName } from "../status/configuration-status.ts";
-import { LoadPace } from "../status/load-pace.ts";
-import { LostViews } from "../../kube/cache/unreadable-kinds.ts";
+import { LoadRateLimit } from "../status/load-pace.ts";
+import { UnreadableKinds } from "../../kube/cache/unreadable-kinds.ts";
 
 export interface ConfigurationReportsOptions {
   manager: Manager;
@@ -34,10 +34,10 @@ export interface ConfigurationReportsOptions {
 
 const CONFIGURATION = "configuration";
 const component = { type: "controller" } as const;
-/** When to look again at what the watches have not told yet. */
+/** Retry interval while the watches lag behind the server. */
 const UNSEEN_MS = 1_000;
 
-/** There is something to say even where there is no configuration. */
+/** The status exists even without configuration. */
 const atStart: Source = {
   subscribe(enqueue) {
     enqueue(CONFIGURATION);
@@ -45,14 +45,14 @@ const atStart: Source = {
   },
 };
 
-/** Loads the controller's part of the configuration when it changes, and says what it made of it; and what all components together say. */
+/** Loads the controller's part of the configuration when it changes, and writes ConfigurationState `controller` and ConfigurationStatus. */
 export function addConfigurationReports(options: ConfigurationReportsOptions): void {
   const { manager, client, budget, log, namespace, sources, configuration, onLoaded, states } = options;
   const writing = { client, budget, log };
   const stateWriter = new StatusWriter({ ...writing, cache: states, kind: ConfigurationState });
   const own = `${namespace}/${configurationStateName(component)}`;
-  const lost = new LostViews(sources, CONFIGURATION);
-  const pace = new LoadPace();
+  const lost = new UnreadableKinds(sources, CONFIGURATION);
+  const pace = new LoadRateLimit();
 
   const loading = controller(CONFIGURATION, {
     watches: [atStart, ...sources.map((source) => configChangesOf(source, CONFIGURATION)), lost],
@@ -62,10 +62,10 @@ export function addConfigurationReports(options: ConfigurationReportsOptions): v
       if (pace.waitMs > 0) return { requeueAfter: pace.waitMs };
       const isCaughtUp = await configuration.isCaughtUp(signal);
       const loaded = pace.run(() => configuration.load());
-      const impairment = lost.impairment();
-      stateWriter.set(own, configurationState(component, loaded, impairment));
+      const readProblem = lost.impairment();
+      stateWriter.set(own, configurationState(component, loaded, readProblem));
       configLoaded.set(1);
-      configStale.set(loaded.failures.length > 0 || impairment ? 1 : 0);
+      configStale.set(loaded.failures.length > 0 || readProblem ? 1 : 0);
       onLoaded(loaded);
       return isCaughtUp ? undefined : { requeueAfter: UNSEEN_MS };
     },

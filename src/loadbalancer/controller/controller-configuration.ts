@@ -2,39 +2,39 @@ import type { Namespace } from "../../api/core/namespace.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Community } from "../../api/metallb/community.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
-import { type LastGood, loadConfig, type Loaded } from "../config/load.ts";
-import type { FreshView } from "../../kube/cache/read-through-cache.ts";
+import { type LastGoodConfig, loadConfig, type Loaded } from "../config/load.ts";
+import type { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
 
 export interface ConfigurationViews {
-  pools: FreshView<IPAddressPool>;
-  communities: FreshView<Community>;
-  namespaces: FreshView<Namespace>;
+  pools: ReadThroughCache<IPAddressPool>;
+  communities: ReadThroughCache<Community>;
+  namespaces: ReadThroughCache<Namespace>;
 }
 
 /** The configuration as far as it is the controller's: pools and communities, each in its current or its last good form. */
 export class ControllerConfiguration {
   readonly #views: ConfigurationViews;
-  #lastGood: LastGood = new Map();
+  #lastGood: LastGoodConfig = new Map();
 
   constructor(views: ConfigurationViews) {
     this.#views = views;
   }
 
-  /** As the server itself has it, and with nothing remembered: since we last led, others may have seen better forms than we did. */
+  /** Read live, without the last good versions: since this replica last led, other leaders may have recorded newer ones. */
   async begin(signal: AbortSignal): Promise<Loaded> {
     await Promise.all(this.#all().map((view) => view.refresh(signal)));
     this.#lastGood = new Map();
     return this.load();
   }
 
-  /** Whether the watches have told all that the server was asked for. */
+  /** Whether the watches have caught up with the live read. */
   async isCaughtUp(signal: AbortSignal): Promise<boolean> {
     const unseen = this.#all().flatMap((view) => view.unseen.map((key) => view.verify(key, signal)));
     await Promise.all(unseen);
     return unseen.length === 0;
   }
 
-  #all(): Pick<FreshView<KubeObject>, "refresh" | "unseen" | "verify">[] {
+  #all(): Pick<ReadThroughCache<KubeObject>, "refresh" | "unseen" | "verify">[] {
     return Object.values(this.#views);
   }
 

@@ -14,22 +14,22 @@ import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { Bell } from "../../kube/controller/source.ts";
+import { ChannelSource } from "../../kube/controller/source.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { AgentWatch } from "../../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { ControllerConfiguration } from "./controller-configuration.ts";
-import { FreshView } from "../../kube/cache/read-through-cache.ts";
+import { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
 import { ServiceController } from "./service-controller.ts";
 import { claimsRecorder } from "../claims/claims-recorder.ts";
 import { AnnouncedReports } from "./announced-controller.ts";
-import { ClusterView } from "../status/cluster-config.ts";
+import { ClusterConfig } from "../status/cluster-config.ts";
 import { clusterWatch } from "../status/cluster-watch.ts";
 import { addConfigurationReports } from "./configuration-status-controller.ts";
 import { misnamedReports } from "../status/misnamed.ts";
 import { addPoolReports } from "./pool-status-controller.ts";
-import { strayConfiguration } from "./wrong-namespace.ts";
+import { wrongNamespaceController } from "./wrong-namespace.ts";
 
 export interface LoadBalancerOptions {
   manager: Manager;
@@ -53,14 +53,14 @@ export interface LoadBalancerOptions {
   states: Cache<ConfigurationState>;
   /** Whether the nodes that are elected answer for the addresses of Services. */
   l2Reports: Cache<ServiceL2Status>;
-  /** To whom nodes announce Services. */
+  /** The peers to which nodes announce Services. */
   bgpReports: Cache<ServiceBGPStatus>;
   sessions: Cache<BGPSessionStatus>;
-  /** Returns when no write of an earlier leader can arrive any more. */
+  /** Returns when no write of an earlier leader can arrive. */
   settle: (signal: AbortSignal) => Promise<void>;
 }
 
-/** The controller's half of the load balancer: who has which address, and what is to be said of pools, Services and configuration as a whole. */
+/** The controller's half of the load balancer: assigns addresses and writes the status of pools, Services and configuration. */
 export function addLoadBalancer(options: LoadBalancerOptions): void {
   const { manager, client, log, events, settle, states, agents, metallbNamespace: namespace } = options;
   const pools = manager.cache(IPAddressPool, { namespace });
@@ -69,15 +69,15 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
   const services = manager.cache(Service);
 
   const configuration = new ControllerConfiguration({
-    pools: new FreshView(client, IPAddressPool, pools, { namespace }),
-    communities: new FreshView(client, Community, communities, { namespace }),
-    namespaces: new FreshView(client, Namespace, namespaces),
+    pools: new ReadThroughCache(client, IPAddressPool, pools, { namespace }),
+    communities: new ReadThroughCache(client, Community, communities, { namespace }),
+    namespaces: new ReadThroughCache(client, Namespace, namespaces),
   });
-  const [usage, refusals, views] = [new Bell(), new Bell(), new Bell()];
+  const [usage, refusals, views] = [new ChannelSource(), new ChannelSource(), new ChannelSource()];
   const serving = new ServiceController({
     client,
     cache: services,
-    services: new FreshView(client, Service, services),
+    services: new ReadThroughCache(client, Service, services),
     lbClass: options.lbClass,
     events,
     async begin(signal) {
@@ -109,7 +109,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     l2Advertisements: manager.cache(L2Advertisement, { namespace }),
     nodes: options.nodes,
   };
-  const view = new ClusterView(sources, options);
+  const view = new ClusterConfig(sources, options);
   const announced = new AnnouncedReports({
     ...options,
     services,
@@ -131,7 +131,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     leaderOnly: true,
   });
 
-  manager.add(strayConfiguration(options), { leaderOnly: true });
+  manager.add(wrongNamespaceController(options), { leaderOnly: true });
   manager.add(misnamedReports({ ...options, peers, services }), { leaderOnly: true });
 }
 

@@ -1,7 +1,7 @@
 import type { Service } from "../../api/core/service.ts";
 
-/** Who wrote last what stands in the Service as its addresses, by the server's own account; undefined where it does not say. */
-export function rivalIn({ metadata: { managedFields = [] } }: Service): string | undefined {
+/** The field manager that last wrote the Service's addresses; undefined if the server does not record it. */
+export function conflictingManager({ metadata: { managedFields = [] } }: Service): string | undefined {
   const owners = (managedFields as Partial<Managed>[]).filter(
     ({ manager, fieldsV1 }) => manager && fieldsV1?.["f:status"]?.["f:loadBalancer"],
   );

@@ -4,7 +4,7 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { Bell } from "../../kube/controller/source.ts";
+import { ChannelSource } from "../../kube/controller/source.ts";
 import { createLog } from "../../kube/log.ts";
 import { allocatorMetrics } from "../metrics.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
@@ -13,7 +13,7 @@ import { addPoolReports } from "./pool-status-controller.ts";
 const pool = { metadata: { name: "main", namespace: "metallb-system" } } as IPAddressPool;
 const figures = async () => (await allocatorMetrics.total.get()).values.map(({ value }) => value);
 
-test("whoever no longer leads has no figures of pools to show", async () => {
+test("a former leader exports no pool metrics", async () => {
   const runnables: Runnable[] = [];
   const pools = {
     get: () => pool,
@@ -23,7 +23,7 @@ test("whoever no longer leads has no figures of pools to show", async () => {
     waitForSync: () => Promise.resolve(),
     synced: true,
   } as unknown as Cache<IPAddressPool>;
-  const usage = new Bell();
+  const usage = new ChannelSource();
   addPoolReports({
     manager: { add: (runnable: Runnable) => runnables.push(runnable) } as unknown as Manager,
     client: { resource: () => ({}) } as unknown as KubeClient,
@@ -38,7 +38,7 @@ test("whoever no longer leads has no figures of pools to show", async () => {
   const end = new AbortController();
   const running = counting?.run(end.signal);
   usage.ring("metallb-system/main");
-  await vi.waitFor(async () => expect(await figures()).toEqual([4]));
+  await vi.waitFor(async () => expect(await figures()).toEqual([4]), 30_000);
   end.abort();
   await running;
   expect(await figures()).toEqual([]);

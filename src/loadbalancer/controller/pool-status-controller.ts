@@ -18,14 +18,14 @@ export interface PoolReportsOptions {
   budget: WriteBudget;
   log: Log;
   pools: Cache<IPAddressPool>;
-  /** Rings for a pool, by `namespace/name`, when what is in use of it has changed. */
+  /** Rings for a pool, by `namespace/name`, when its allocations have changed. */
   usage: Source;
   usageOf: (pool: string) => Usage | undefined;
-  /** Whether anything can be had from the pool; one that is invalid only keeps what it gave. */
+  /** Whether the pool can allocate; an invalid pool only keeps its allocations. */
   isInEffect: (pool: string) => boolean;
 }
 
-/** Keeps IPAddressPool.status, and the gauges, at what the allocator holds. */
+/** Keeps IPAddressPool.status and the gauges in line with the allocator. */
 export function addPoolReports({ manager, client, budget, log, pools, usage, usageOf, isInEffect }: PoolReportsOptions): void {
   const writer = new StatusWriter({ client, budget, log, cache: pools, kind: IPAddressPool });
   const counting = controller("pool-status", {
@@ -45,7 +45,7 @@ export function addPoolReports({ manager, client, budget, log, pools, usage, usa
       name: counting.name,
       async run(signal) {
         await counting.run(signal);
-        // What whoever leads next hands out is not known here.
+        // The next leader's allocations are not known here.
         for (const metric of Object.values(allocatorMetrics)) metric.reset();
       },
     },

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { VisibleAddresses } from "./published-addresses.ts";
+import { PublishedAddressIndex } from "./published-addresses.ts";
 
 test("of two writes against one version either may arrive, so the addresses of both may come to be shown", () => {
   const gone: string[] = [];
-  const visible = new VisibleAddresses((key) => gone.push(key));
+  const visible = new PublishedAddressIndex((key) => gone.push(key));
   visible.send("shop/web", "1", ["192.0.2.0"]);
   visible.send("shop/web", "1", ["192.0.2.1"]);
   expect(visible.others("shop/next", "192.0.2.0")).toEqual(["shop/web"]);
@@ -14,7 +14,7 @@ test("of two writes against one version either may arrive, so the addresses of b
 });
 
 test("a write against an older version can no longer arrive", () => {
-  const visible = new VisibleAddresses(() => undefined);
+  const visible = new PublishedAddressIndex(() => undefined);
   visible.send("shop/web", "1", ["192.0.2.0"]);
   visible.send("shop/web", "2", ["192.0.2.1"]);
   expect(visible.others("shop/next", "192.0.2.0")).toEqual([]);

@@ -1,7 +1,7 @@
 interface Visible {
-  /** As the server last told. */
+  /** As last read from the server. */
   shown: ReadonlySet<string>;
-  /** What may come to be shown: writes that are, or may still be, under way, made against this version of the Service. */
+  /** Addresses of writes that may still arrive, made against this version of the Service. */
   sent: { readonly version: string; readonly addresses: ReadonlySet<string> } | undefined;
 }
 
@@ -9,18 +9,18 @@ interface Visible {
  * Which Services show which addresses on the server, or may in a moment. An address that was taken from a Service is not another's before the
  * server has been told: until then both would be announced.
  */
-export class VisibleAddresses {
+export class PublishedAddressIndex {
   readonly #byKey = new Map<string, Visible>();
   readonly #keys = new Map<string, Set<string>>();
   readonly #waiting = new Map<string, Set<string>>();
   readonly #onGone: (key: string) => void;
 
-  /** `onGone` is called with one who waits for an address, when somebody no longer shows it. */
+  /** `onGone` is called with a Service that waits for an address when another one no longer publishes it. */
   constructor(onGone: (key: string) => void) {
     this.#onGone = onGone;
   }
 
-  /** The Service, in this version, shows these. A write that was made against another version cannot arrive any more. */
+  /** The Service, in this version, shows these. Writes against another version can no longer arrive. */
   see(key: string, version: string, addresses: Iterable<string>): void {
     const { sent } = this.#byKey.get(key) ?? {};
     this.#set(key, { shown: new Set(addresses), sent: sent?.version === version ? sent : undefined });

@@ -8,7 +8,7 @@ import { serviceUpdates } from "../metrics.ts";
 import { config, pool } from "../testing/announcement-fixtures.ts";
 import type { Pool } from "../config/config.ts";
 import type { Loaded } from "../config/load.ts";
-import { FreshView } from "../../kube/cache/read-through-cache.ts";
+import { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
 import { ServiceController } from "./service-controller.ts";
 
 function loaded(...pools: Pool[]): Loaded {
@@ -60,7 +60,7 @@ test("pools that change while a term begins count from its first decision on", a
   const serving = new ServiceController({
     client,
     cache,
-    services: new FreshView(client, Service, cache),
+    services: new ReadThroughCache(client, Service, cache),
     lbClass: undefined,
     events: { record: () => undefined },
     begin: begun,
@@ -70,10 +70,10 @@ test("pools that change while a term begins count from its first decision on", a
   });
   const end = new AbortController();
   const running = serving.run(end.signal);
-  await vi.waitFor(() => expect(begun).toHaveBeenCalled());
+  await vi.waitFor(() => expect(begun).toHaveBeenCalled(), 30_000);
   serving.configure(loaded(pool("new", ["198.51.100.0/32"])));
   listed.resolve();
-  await vi.waitFor(() => expect(patches).not.toEqual([]));
+  await vi.waitFor(() => expect(patches).not.toEqual([]), 30_000);
   end.abort();
   await running;
   expect(patches).toMatchObject([{ status: { loadBalancer: { ingress: [{ ip: "198.51.100.0" }] } } }]);
@@ -83,12 +83,12 @@ async function looks(): Promise<number> {
   return (await serviceUpdates.get()).values[0]?.value ?? 0;
 }
 
-test("an edit of pools has those looked at who lack something, and a configuration that is read again nobody", async () => {
+test("a pool edit reconciles Services that lack an address, and an unchanged configuration reconciles none", async () => {
   const { listed, patches, client, cache } = stage(...["a", "b", "c"].map(named));
   const serving = new ServiceController({
     client,
     cache,
-    services: new FreshView(client, Service, cache),
+    services: new ReadThroughCache(client, Service, cache),
     lbClass: undefined,
     events: { record: () => undefined },
     begin: () => Promise.resolve(loaded(pool("main", ["192.0.2.0/31"]))),
@@ -99,17 +99,17 @@ test("an edit of pools has those looked at who lack something, and a configurati
   const end = new AbortController();
   const running = serving.run(end.signal);
   listed.resolve();
-  await vi.waitFor(() => expect([patches.length, serving.refusal("shop/c")?.reason]).toEqual([2, "AllocationFailed"]));
+  await vi.waitFor(() => expect([patches.length, serving.refusal("shop/c")?.reason]).toEqual([2, "AllocationFailed"]), 30_000);
   const before = await looks();
 
   serving.configure(loaded(pool("main", ["192.0.2.0/31"])));
   await sleep(20);
   expect(await looks()).toBe(before);
   serving.configure(loaded(pool("main", ["192.0.2.0/31"]), pool("other", ["198.51.100.0/32"], { autoAssign: false })));
-  await vi.waitFor(async () => expect(await looks()).toBe(before + 1));
-  expect(serving.refusal("shop/c")?.message).toMatch("pool other: it is given only to those who name it");
+  await vi.waitFor(async () => expect(await looks()).toBe(before + 1), 30_000);
+  expect(serving.refusal("shop/c")?.message).toMatch("pool other: it is assigned only on request");
   serving.configure(loaded(pool("main", ["192.0.2.0/30"])));
-  await vi.waitFor(() => expect(patches).toHaveLength(3));
+  await vi.waitFor(() => expect(patches).toHaveLength(3), 30_000);
   expect(serving.refusal("shop/c")).toBeUndefined();
   end.abort();
   await running;

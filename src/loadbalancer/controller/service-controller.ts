@@ -4,32 +4,32 @@ import { backoffMs } from "../../util/backoff.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import { controller, type Result, type Runnable } from "../../kube/controller/controller.ts";
-import { Bell, changesOf } from "../../kube/controller/source.ts";
+import { ChannelSource, changesOf } from "../../kube/controller/source.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import { addressRepairs, serviceUpdateErrors, serviceUpdates } from "../metrics.ts";
 import type { Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
-import { AddressDesk, type Order } from "./address-assigner.ts";
-import { Contests } from "./write-conflicts.ts";
-import type { FreshView } from "../../kube/cache/read-through-cache.ts";
-import { rivalIn } from "./other-writer.ts";
+import { AddressAssigner, type Assignment } from "./address-assigner.ts";
+import { WriteConflicts } from "./write-conflicts.ts";
+import type { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
+import { conflictingManager } from "./other-writer.ts";
 
 export interface ServiceControllerOptions {
   /** Fenced: only the leader hands out addresses. */
   client: KubeClient;
   cache: Pick<Cache<Service>, "get" | "list" | "subscribe" | "waitForSync">;
-  services: FreshView<Service>;
+  services: ReadThroughCache<Service>;
   lbClass: string | undefined;
   events: Pick<EventRecorder, "record">;
-  /** Resolves when no write of an earlier leader can arrive any more, and what is to be known of pools is read from the server itself. */
+  /** Resolves when no write of an earlier leader can arrive and the pools are read live. */
   begin: (signal: AbortSignal) => Promise<Loaded>;
-  /** What is in use of a pool has changed. */
+  /** The allocations of a pool have changed. */
   onPool: (pool: string) => void;
-  /** A Service was refused something, or no longer is. */
+  /** The reason why a Service lacks an address has changed. */
   onRefusal: (key: string) => void;
   log: Log;
 }
@@ -37,54 +37,54 @@ export interface ServiceControllerOptions {
 /** How many patches are under way at a time. */
 const IN_FLIGHT = 32;
 const RETRY = { minMs: 250, maxMs: 30_000 };
-/** When to look again at what the watch has not told yet. */
+/** Retry interval while the watch lags behind the server. */
 const UNSEEN_MS = 1_000;
 
 /**
- * Gives every Service of type LoadBalancer the addresses that it asks for. Decisions are made one at a time and held in memory before they are
- * written; writes go out many at a time.
+ * Assigns addresses to every Service of type LoadBalancer. Decisions are made one at a time and kept in memory before they are written; writes run in
+ * parallel.
  */
 export class ServiceController implements Runnable {
   readonly name = "services";
   readonly #options: ServiceControllerOptions;
-  readonly #bell = new Bell();
-  /** What each Service was last told that it cannot have, and why. */
+  readonly #channel = new ChannelSource();
+  /** The last reported reason per Service why it lacks an address. */
   readonly #refused = new Map<string, EventText>();
-  readonly #contests = new Contests();
+  readonly #contests = new WriteConflicts();
   #underWay = 0;
-  /** For the time of a term. */
-  #desk: AddressDesk | undefined;
-  /** What was told of the pools while a term begins. */
+  /** Exists during a leader term. */
+  #assigner: AddressAssigner | undefined;
+  /** The latest pools that arrived while a term begins. */
   #latest: Loaded | undefined;
 
   constructor(options: ServiceControllerOptions) {
     this.#options = options;
   }
 
-  /** The pools in effect have changed. What they are when a term begins is told by `begin`. */
+  /** The active pools have changed. `begin` gives the pools at the start of a term. */
   configure(loaded: Loaded): void {
-    if (!this.#desk) {
+    if (!this.#assigner) {
       this.#latest = loaded;
       return;
     }
-    // Who has all that it asks for, and loses nothing of it, has nothing to gain.
-    if (this.#desk.configure(loaded)) for (const key of this.#refused.keys()) this.#bell.ring(key);
+    // A Service that has all it requests and loses nothing needs no reconcile.
+    if (this.#assigner.configure(loaded)) for (const key of this.#refused.keys()) this.#channel.ring(key);
   }
 
   usage(pool: string): Usage | undefined {
-    return this.#desk?.usage(pool);
+    return this.#assigner?.usage(pool);
   }
 
   isInEffect(pool: string): boolean {
-    return this.#desk?.isInEffect(pool) ?? false;
+    return this.#assigner?.isInEffect(pool) ?? false;
   }
 
-  /** Whether so many Services are being given their addresses that everything else should wait. */
+  /** Whether so many assignments are pending that other writes should wait. */
   get isBusy(): boolean {
     return this.#underWay > IN_FLIGHT / 2;
   }
 
-  /** Why the Service does not have what it asks for. */
+  /** Why the Service does not have what it requests. */
   refusal(key: string): EventText | undefined {
     return this.#refused.get(key);
   }
@@ -92,9 +92,9 @@ export class ServiceController implements Runnable {
   async run(signal: AbortSignal): Promise<void> {
     const { cache, log } = this.#options;
     try {
-      this.#desk = await this.#open(signal);
+      this.#assigner = await this.#open(signal);
       const serving = controller(this.name, {
-        watches: [changesOf(cache), this.#bell],
+        watches: [changesOf(cache), this.#channel],
         log,
         workers: IN_FLIGHT,
         reconcile: async (key, context) => {
@@ -109,55 +109,55 @@ export class ServiceController implements Runnable {
       });
       await serving.run(signal);
     } finally {
-      this.#desk = undefined;
+      this.#assigner = undefined;
       this.#refused.clear();
       this.#contests.clear();
     }
   }
 
-  /** Takes note of what the Services have, before anyone is given anything. */
-  async #open(signal: AbortSignal): Promise<AddressDesk> {
+  /** Claims the addresses that Services already have, before any new allocation. */
+  async #open(signal: AbortSignal): Promise<AddressAssigner> {
     const { services, lbClass, onPool, log } = this.#options;
     for (let failures = 1; ; failures++) {
       try {
         const loaded = await this.#options.begin(signal);
         this.#latest = undefined;
         await services.refresh(signal);
-        const desk = new AddressDesk({ lbClass, onWake: (key) => this.#bell.ring(key), onPool });
-        desk.configure(this.#latest ?? loaded);
-        desk.claimAll(services.list());
-        for (const key of services.unseen) this.#bell.ring(key);
-        return desk;
+        const assigner = new AddressAssigner({ lbClass, onWake: (key) => this.#channel.ring(key), onPool });
+        assigner.configure(this.#latest ?? loaded);
+        assigner.claimAll(services.list());
+        for (const key of services.unseen) this.#channel.ring(key);
+        return assigner;
       } catch (error) {
         if (signal.aborted || isKubeError(error, "Fenced")) throw error;
-        log.warn({ error }, "cannot read what is to be served, trying again");
-        await pause(backoffMs(failures, RETRY), signal);
+        log.warn({ error }, "cannot read Services, retrying");
+        await sleep(backoffMs(failures, RETRY), signal);
       }
     }
   }
 
   async #reconcile(key: string, signal: AbortSignal, log: Log): Promise<Result> {
     const { cache, services } = this.#options;
-    const desk = this.#desk;
-    if (!desk) return undefined;
+    const assigner = this.#assigner;
+    if (!assigner) return undefined;
     const unseen = services.get(key) !== undefined && !cache.get(key);
     if (unseen) await services.verify(key, signal);
     const service = services.get(key);
     if (!service) {
-      desk.release(key);
+      assigner.release(key);
       this.#refused.delete(key);
       this.#contests.forget(key);
       return undefined;
     }
-    const order = desk.decide(service);
-    this.#tell(service, order);
-    const waitMs = await this.#attend(service, order, { desk, signal, log });
+    const order = assigner.decide(service);
+    this.#report(service, order);
+    const waitMs = await this.#attend(service, order, { desk: assigner, signal, log });
     if (waitMs !== undefined) return { requeueAfter: waitMs };
     return unseen ? { requeueAfter: UNSEEN_MS } : undefined;
   }
 
-  /** Writes what is to be written, unless somebody else would only write over it. When to look again. */
-  async #attend(service: Service, order: Order, context: Writing): Promise<number | undefined> {
+  /** Writes the patch, unless another writer keeps overwriting it. Returns when to retry. */
+  async #attend(service: Service, order: Assignment, context: Writing): Promise<number | undefined> {
     const key = keyOf(service);
     if (!order.patch) return this.#rest(service);
     const turn = this.#contests.look(key, textOf(order));
@@ -172,30 +172,30 @@ export class ServiceController implements Runnable {
     if (rest !== "over") return rest;
     this.#options.events.record(service, {
       type: "Normal",
-      reason: "AddressUncontested",
-      message: "Nobody else changes the addresses any more",
+      reason: "AddressConflictResolved",
+      message: "The addresses are no longer overwritten",
     });
     return undefined;
   }
 
-  async #repair(service: Service, order: Order, begins: boolean, signal: AbortSignal): Promise<void> {
+  async #repair(service: Service, order: Assignment, begins: boolean, signal: AbortSignal): Promise<void> {
     const { name, namespace = "" } = service.metadata;
     const written = await this.#options.client.resource(Service).get(name, { namespace, signal });
-    const manager = rivalIn(written);
+    const manager = conflictingManager(written);
     addressRepairs.inc({ manager: manager ?? "" });
     if (!begins) return;
     const theirs = written.status?.loadBalancer?.ingress?.map(({ ip, hostname }) => ip ?? hostname).join(", ") || "nothing";
-    const [ours, who] = [order.wanted?.addresses.join(", ") || "nothing", manager ?? "somebody else"];
+    const [ours, who] = [order.wanted?.addresses.join(", ") || "nothing", manager ?? "Another writer"];
     const message =
-      `${who} keeps writing ${theirs} into the Service's status, where ${ours} belongs. That is put back ever more seldom, at last every five minutes. ` +
-      `Have ${who} leave the Service alone, for instance by a loadBalancerClass`;
-    this.#options.events.record(service, { type: "Warning", reason: "AddressContested", message });
+      `${who} overwrites the Service's address (${theirs} instead of ${ours}). Plumbline restores it with backoff, up to every 5 minutes. ` +
+      `Exclude the Service from ${manager ?? "that writer"}, e.g. with loadBalancerClass`;
+    this.#options.events.record(service, { type: "Warning", reason: "AddressConflict", message });
   }
 
-  #tell(service: Service, { tidings, refused }: Order): void {
+  #report(service: Service, { tidings, refused }: Assignment): void {
     const key = keyOf(service);
     const told = this.#refused.get(key);
-    for (const tiding of tidings) this.#options.events.record(service, tiding);
+    for (const event of tidings) this.#options.events.record(service, event);
     if (refused) this.#refused.set(key, refused);
     else this.#refused.delete(key);
     if (told?.reason === refused?.reason && told?.message === refused?.message) return;
@@ -203,7 +203,7 @@ export class ServiceController implements Runnable {
     this.#options.onRefusal(key);
   }
 
-  async #write(service: Service, order: Order, patch: object, { desk, signal, log }: Writing): Promise<void> {
+  async #write(service: Service, order: Assignment, patch: object, { desk, signal, log }: Writing): Promise<void> {
     const { wanted, deprecated } = order;
     const { client, services, events } = this.#options;
     const { resourceVersion } = service.metadata;
@@ -215,7 +215,7 @@ export class ServiceController implements Runnable {
       desk.see(answer);
       this.#contests.wrote(keyOf(service), textOf(order));
     } catch (error) {
-      // Someone was faster; the watch brings what happened, and the address stays held until then.
+      // Another write came first: the watch triggers a reconcile, and the address stays allocated until then.
       if (isKubeError(error, "Conflict", "NotFound")) return;
       throw error;
     } finally {
@@ -235,11 +235,11 @@ export class ServiceController implements Runnable {
 }
 
 interface Writing {
-  readonly desk: AddressDesk;
+  readonly desk: AddressAssigner;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-function textOf({ wanted }: Order): string {
+function textOf({ wanted }: Assignment): string {
   return `${wanted?.pool ?? ""} ${wanted?.addresses.join(" ") ?? ""}`;
 }

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Service } from "../../api/core/service.ts";
 import type { Address } from "../../ip/address.ts";
 
-/** What a Service says of itself in its status and its annotation. */
-export interface Shown {
+/** The addresses in a Service's status and the pool in its annotation. */
+export interface PublishedAddresses {
   readonly pool?: string;
   readonly addresses: readonly Address[];
 }
@@ -17,8 +17,8 @@ export function annotatedPool({ metadata }: Service): string | undefined {
   return metadata.annotations?.[POOL];
 }
 
-/** What to change in the Service, through its status, so that it shows this; undefined when it does. */
-export function patchTo(service: Service, { addresses, pool }: Shown): object | undefined {
+/** The status patch that publishes these addresses; undefined if they are published. */
+export function patchTo(service: Service, { addresses, pool }: PublishedAddresses): object | undefined {
   const ips = addresses.map(String);
   const ingress = service.status?.loadBalancer?.ingress ?? [];
   const status = isDeepStrictEqual(
@@ -32,7 +32,7 @@ export function patchTo(service: Service, { addresses, pool }: Shown): object | 
   return { ...(annotations && { metadata: { annotations } }), ...(status && { status }) };
 }
 
-/** The Service without what it asks for by name. */
+/** The Service without its explicit requests. */
 export function withoutRequests(service: Service): Service {
   const annotations = Object.fromEntries(Object.entries(service.metadata.annotations ?? {}).filter(([name]) => !REQUESTS.has(name)));
   return { ...service, spec: { ...service.spec, loadBalancerIP: "" }, metadata: { ...service.metadata, annotations } };

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Service } from "../../api/core/service.ts";
-import { contestedServices } from "../metrics.ts";
-import { Contests } from "./write-conflicts.ts";
-import { rivalIn } from "./other-writer.ts";
+import { servicesWithWriteConflicts } from "../metrics.ts";
+import { WriteConflicts } from "./write-conflicts.ts";
+import { conflictingManager } from "./other-writer.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 /** How many Services people are told of. */
-const contested = async () => (await contestedServices.get()).values[0]?.value;
+const contested = async () => (await servicesWithWriteConflicts.get()).values[0]?.value;
 
 /** Overwrites at once whatever is written, for so long; how often it was put back. */
-function fight(contests: Contests, minutes: number): number {
+function fight(contests: WriteConflicts, minutes: number): number {
   let repairs = 0;
   for (const end = performance.now() + minutes * 60_000; performance.now() < end;) {
     const turn = contests.look("shop/web", "192.0.2.0");
@@ -21,8 +21,8 @@ function fight(contests: Contests, minutes: number): number {
   return repairs;
 }
 
-test("what is new is written, and what somebody changed is put back at once, as long as it is not done again and again", async () => {
-  const contests = new Contests();
+test("new values are written, and occasional changes by others are reverted at once", async () => {
+  const contests = new WriteConflicts();
   expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "news" });
   contests.wrote("shop/web", "192.0.2.0");
   expect(contests.look("shop/web", "192.0.2.1")).toEqual({ is: "news" });
@@ -34,8 +34,8 @@ test("what is new is written, and what somebody changed is put back at once, as 
   expect(await contested()).toBe(1);
 });
 
-test("an hour of somebody who never gives in costs a few dozen writes, and is one contest", async () => {
-  const contests = new Contests();
+test("an hour of a persistent other writer causes a few dozen writes and one conflict", async () => {
+  const contests = new WriteConflicts();
   contests.wrote("shop/web", "192.0.2.0");
   expect(fight(contests, 60)).toBeLessThan(40);
   expect(await contested()).toBe(1);
@@ -44,7 +44,7 @@ test("an hour of somebody who never gives in costs a few dozen writes, and is on
 });
 
 test("when it has stood for a while it is over, and the next change is put back at once", async () => {
-  const contests = new Contests();
+  const contests = new WriteConflicts();
   contests.wrote("shop/web", "192.0.2.0");
   fight(contests, 10);
   const rest = contests.rest("shop/web");
@@ -55,8 +55,8 @@ test("when it has stood for a while it is over, and the next change is put back 
   expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
 });
 
-test("who is given other addresses meanwhile, or was left alone for long, is contested no more", async () => {
-  const contests = new Contests();
+test("a Service with new addresses, or without changes for long, is no longer in conflict", async () => {
+  const contests = new WriteConflicts();
   contests.wrote("shop/web", "192.0.2.0");
   fight(contests, 1);
   expect(await contested()).toBe(1);
@@ -76,9 +76,9 @@ const owning = (manager: string, time: string, fieldsV1: object) => ({ manager, 
 const loadBalancer = { "f:status": { "f:loadBalancer": { "f:ingress": {} } } };
 const service = (...managedFields: unknown[]): Service => ({ metadata: { name: "web", managedFields }, spec: { type: "LoadBalancer" } });
 
-test("the rival is who owns the addresses by the server's account, and nobody where it says nothing", () => {
+test("the other writer comes from managedFields, and is unknown without them", () => {
   expect(
-    rivalIn(
+    conflictingManager(
       service(
         owning("kubectl", "2026-01-01T00:00:09Z", { "f:spec": {} }),
         owning("old", "2026-01-01T00:00:01Z", loadBalancer),
@@ -86,6 +86,6 @@ test("the rival is who owns the addresses by the server's account, and nobody wh
       ),
     ),
   ).toBe("cloud-controller");
-  expect(rivalIn(service(owning("kubectl", "2026-01-01T00:00:09Z", { "f:status": {} }), {}))).toBeUndefined();
-  expect(rivalIn({ metadata: { name: "web" }, spec: { type: "LoadBalancer" } })).toBeUndefined();
+  expect(conflictingManager(service(owning("kubectl", "2026-01-01T00:00:09Z", { "f:status": {} }), {}))).toBeUndefined();
+  expect(conflictingManager({ metadata: { name: "web" }, spec: { type: "LoadBalancer" } })).toBeUndefined();
 });

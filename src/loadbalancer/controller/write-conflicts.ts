@@ -1,34 +1,34 @@
 import { backoffMs } from "../../util/backoff.ts";
-import { contestedServices } from "../metrics.ts";
+import { servicesWithWriteConflicts } from "../metrics.ts";
 
 interface Course {
-  /** What was written last. */
+  /** The last written value. */
   readonly written: string;
   repairs: number;
   notBefore: number;
-  /** It is over when nothing was repaired until then. */
+  /** The conflict ends if no repair happens until then. */
   quietAt: number;
 }
 
 type Turn =
-  /** Nobody has changed what we wrote. */
+  /** No other writer has changed our value. */
   | { readonly is: "news" }
-  /** Somebody has, and it is to be put back now. `begins`: once too often to be an accident. */
+  /** Another writer has changed it: restore it now. `begins`: the limit for immediate repairs is reached. */
   | { readonly is: "repair"; readonly begins: boolean }
-  /** Somebody has, and it is too early to put it back. */
+  /** Another writer has changed it: wait before restoring it. */
   | { readonly is: "wait"; readonly ms: number };
 
-/** So many times whatever somebody made of it is put right at once. */
+/** Number of immediate repairs before backoff. */
 const FORGIVEN = 3;
 const BACKOFF = { minMs: 1_000, maxMs: 300_000 };
 const QUIET_MS = 60_000;
 
-/** Services of which somebody else keeps writing what we write, so that two programs do not overwrite each other as fast as they can. */
-export class Contests {
+/** Services whose addresses another writer keeps changing. Backs off, so that two programs do not overwrite each other in a loop. */
+export class WriteConflicts {
   readonly #courses = new Map<string, Course>();
   readonly #contested = new Set<string>();
 
-  /** Something is to be written. */
+  /** A patch is due. */
   look(key: string, wanted: string): Turn {
     const now = performance.now();
     const course = this.#courses.get(key);
@@ -50,7 +50,7 @@ export class Contests {
     this.#courses.set(key, { written, repairs: 0, notBefore: 0, quietAt: 0 });
   }
 
-  /** The Service shows what it should. In how many milliseconds the contest is over if that stays so; "over" once it is; undefined where there is none. */
+  /** The Service is as desired. Returns the milliseconds until the conflict ends, "over" when it ends, undefined without a conflict. */
   rest(key: string): number | "over" | undefined {
     const course = this.#courses.get(key);
     if (!course || !this.#contested.has(key)) return undefined;
@@ -68,7 +68,7 @@ export class Contests {
   clear(): void {
     this.#courses.clear();
     this.#contested.clear();
-    contestedServices.set(0);
+    servicesWithWriteConflicts.set(0);
   }
 
   #end(key: string, course: Course): void {
@@ -78,11 +78,11 @@ export class Contests {
 
   #contest(key: string): void {
     this.#contested.add(key);
-    contestedServices.set(this.#contested.size);
+    servicesWithWriteConflicts.set(this.#contested.size);
   }
 
   #settle(key: string): void {
     this.#contested.delete(key);
-    contestedServices.set(this.#contested.size);
+    servicesWithWriteConflicts.set(this.#contested.size);
   }
 }

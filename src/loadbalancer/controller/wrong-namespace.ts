@@ -11,7 +11,7 @@ import type { Runnable } from "../../kube/controller/controller.ts";
 import { aborted } from "../../kube/controller/ending.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
-import { strayWarning } from "../config/warnings.ts";
+import { wrongNamespaceWarning } from "../config/warnings.ts";
 
 interface Options {
   client: KubeClient;
@@ -24,19 +24,19 @@ interface Options {
 const KINDS = [IPAddressPool, BGPPeer, BFDProfile, BGPAdvertisement, L2Advertisement, Community] as readonly Kind[];
 
 /**
- * Tells whoever writes configuration where nobody looks for it. The server is asked for those alone, of which there are mostly none; and nothing else
- * waits for its answer, which it may refuse.
+ * Records a warning for configuration objects outside the load balancer's namespace. It lists only those objects, usually none; nothing else waits for the
+ * list, which RBAC may deny.
  */
-export function strayConfiguration({ client, metallbNamespace, events, log }: Options): Runnable {
+export function wrongNamespaceController({ client, metallbNamespace, events, log }: Options): Runnable {
   return {
-    name: "stray configuration",
+    name: "objects in the wrong namespace",
     async run(signal) {
       for (const kind of KINDS) {
         const cache = new Cache(client, kind, { fieldSelector: `metadata.namespace!=${metallbNamespace}`, transform: nameOnly, log });
         cache.subscribe((change) => {
           if (change.type !== "added") return;
           const { name, namespace = "" } = change.object.metadata;
-          const message = strayWarning({ kind: kind.kind, name, namespace }, metallbNamespace);
+          const message = wrongNamespaceWarning({ kind: kind.kind, name, namespace }, metallbNamespace);
           events.record(
             { ...change.object, apiVersion: apiVersionOf(kind), kind: kind.kind },
             { type: "Warning", reason: "Ineffective", message },

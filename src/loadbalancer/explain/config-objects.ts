@@ -6,66 +6,69 @@ import { Community } from "../../api/metallb/community.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { explainer, type Explainer, type Sight, type Standing, type Thing } from "../../api/health.ts";
+import { explainer, type Explainer, type ObjectReader, type HealthStatement, type Component } from "../../api/health.ts";
 import { isSelected } from "../config/node-groups.ts";
-import { strayWarning } from "../config/warnings.ts";
-import { HEALTHY, objectOf, standing, type Word } from "../explaining/things.ts";
+import { wrongNamespaceWarning } from "../config/warnings.ts";
+import { HEALTHY, objectOf, statement, type StatementBody } from "./components.ts";
 
-/** What the written configuration says of itself: that it is well, unless it stands where nobody reads it or selects nothing. Failures the components tell. */
+/** Configuration objects are healthy unless they are in the wrong namespace or select nothing. The components report failures. */
 export function configObjects(metallbNamespace: string): Explainer[] {
-  const plain = <T extends KubeObject>(kind: Kind<T>, faults?: (object: T, sight: Sight) => Word | undefined) =>
-    explainer(kind, function* (object, sight): Iterable<Standing> {
+  const plain = <T extends KubeObject>(kind: Kind<T>, faults?: (object: T, reader: ObjectReader) => StatementBody | undefined) =>
+    explainer(kind, function* (object, reader): Iterable<HealthStatement> {
       const { metadata } = object;
       if (metadata.deletionTimestamp !== undefined) return;
-      const thing = objectOf(kind.kind, metadata);
-      const stray = strayWord(thing, metadata, metallbNamespace);
-      yield standing(thing, stray ?? faults?.(object, sight) ?? HEALTHY);
+      const component = objectOf(kind.kind, metadata);
+      const stray = strayWord(component, metadata, metallbNamespace);
+      yield statement(component, stray ?? faults?.(object, reader) ?? HEALTHY);
     });
   return [
     plain(IPAddressPool),
     plain(BGPPeer),
     plain(BFDProfile),
     plain(Community),
-    plain(BGPAdvertisement, (object, sight) => unmeant("BGPAdvertisement", object, sight, metallbNamespace)),
-    plain(L2Advertisement, (object, sight) => unmeant("L2Advertisement", object, sight, metallbNamespace)),
+    plain(BGPAdvertisement, (object, reader) => unmeant("BGPAdvertisement", object, reader, metallbNamespace)),
+    plain(L2Advertisement, (object, reader) => unmeant("L2Advertisement", object, reader, metallbNamespace)),
   ];
 }
 
 function strayWord(
-  thing: Thing,
+  component: Component,
   { namespace = "", creationTimestamp }: KubeObject["metadata"],
   metallbNamespace: string,
-): Word | undefined {
+): StatementBody | undefined {
   if (namespace === metallbNamespace) return undefined;
   return {
     health: "Degraded",
     reason: "WrongNamespace",
-    message: strayWarning({ ...thing, namespace }, metallbNamespace),
+    message: wrongNamespaceWarning({ ...component, namespace }, metallbNamespace),
     ...(creationTimestamp !== undefined && { since: creationTimestamp }),
     ownFault: true,
-    remedy: { text: `create it in namespace ${metallbNamespace} and delete it here`, change: { thing, field: "metadata.namespace" } },
+    remedy: {
+      text: `create it in namespace ${metallbNamespace} and delete it here`,
+      change: { thing: component, field: "metadata.namespace" },
+    },
   };
 }
 
 type Advertisement = BGPAdvertisement | L2Advertisement;
 
 /** What is not refused and surely not meant. */
-function unmeant(kind: string, { metadata, spec }: Advertisement, sight: Sight, namespace: string): Word | undefined {
+function unmeant(kind: string, { metadata, spec }: Advertisement, reader: ObjectReader, namespace: string): StatementBody | undefined {
   const { name, creationTimestamp } = metadata;
   const pools = spec.ipAddressPools ?? [];
   const peers = ("peers" in spec ? spec.peers : undefined) ?? [];
   const nodeSelectors = spec.nodeSelectors ?? [];
-  const thing = objectOf(kind, metadata);
-  const fault = (reason: string, field: string, message: string, text: string): Word => ({
+  const component = objectOf(kind, metadata);
+  const fault = (reason: string, field: string, message: string, text: string): StatementBody => ({
     health: "Degraded",
     reason,
     message,
     ...(creationTimestamp !== undefined && { since: creationTimestamp }),
     ownFault: true,
-    remedy: { text, change: { thing, field } },
+    remedy: { text, change: { thing: component, field } },
   });
   for (const [nth, pool] of pools.entries()) {
-    if (sight.get(IPAddressPool, `${namespace}/${pool}`)) continue;
+    if (reader.get(IPAddressPool, `${namespace}/${pool}`)) continue;
     const field = `spec.ipAddressPools[${nth}]`;
     return fault(
       "UnknownPool",
@@ -75,7 +78,7 @@ function unmeant(kind: string, { metadata, spec }: Advertisement, sight: Sight, 
     );
   }
   for (const [nth, peer] of peers.entries()) {
-    if (sight.get(BGPPeer, `${namespace}/${peer}`)) continue;
+    if (reader.get(BGPPeer, `${namespace}/${peer}`)) continue;
     const field = `spec.peers[${nth}]`;
     return fault(
       "UnknownPeer",
@@ -85,7 +88,7 @@ function unmeant(kind: string, { metadata, spec }: Advertisement, sight: Sight, 
     );
   }
   if (nodeSelectors.length === 0) return undefined;
-  const nodes = sight.all(Node);
+  const nodes = reader.all(Node);
   if (nodes.length === 0 || nodes.some(({ metadata: { labels = {} } }) => isSelected(nodeSelectors, labels))) return undefined;
   return fault("SelectsNoNode", "spec.nodeSelectors", `${kind} ${name} selects no node`, "change spec.nodeSelectors, or label a node");
 }

@@ -4,48 +4,48 @@ import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { ConfigurationStatus } from "../../api/metallb/configuration-status.ts";
 import type { Condition } from "../../api/kind.ts";
-import { explainer, type Explainer, type Need, type Sight, type Standing, type Thing } from "../../api/health.ts";
-import { agentOn, agentSilence } from "../../kube/members/agent-health.ts";
+import { explainer, type Explainer, type Dependency, type ObjectReader, type HealthStatement, type Component } from "../../api/health.ts";
+import { agentComponent, agentHealth } from "../../kube/members/agent-health.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 import { frrDown } from "./sessions.ts";
-import { conditionOf, frrOn, HEALTHY, objectOf, on, partOf, standing, type Word } from "../explaining/things.ts";
+import { conditionOf, frrOn, HEALTHY, objectOf, on, partOf, statement, type StatementBody } from "./components.ts";
 
 type Status = NonNullable<ConfigurationState["status"]>;
 type Failed = NonNullable<Status["failedResources"]>[number];
 
 /** What each component made of the configuration: which resources are not live as they are written, and why. */
-const states = explainer(ConfigurationState, function* (state, sight) {
+const states = explainer(ConfigurationState, function* (state, reader) {
   const { metadata, status = {} } = state;
   if (metadata.deletionTimestamp !== undefined) return;
   const { namespace = "" } = metadata;
   const node = nodeOfReport(state);
   const valid = conditionOf(status.conditions, "Valid");
-  if (node !== undefined) yield* agentSilence(node, status.conditions);
+  if (node !== undefined) yield* agentHealth(node, status.conditions);
   if (node !== undefined && valid?.reason === "FRRUnavailable") yield* frrDown(node, valid);
 
   const failures = Map.groupBy(status.failedResources ?? [], ({ kind, name }) => `${kind}/${name}`);
-  const needs: Need[] = node === undefined ? [] : [{ thing: agentOn(node) }, { thing: frrOn(node), as: "part" }];
+  const dependencies: Dependency[] = node === undefined ? [] : [{ thing: agentComponent(node) }, { thing: frrOn(node), as: "part" }];
   for (const [first, ...more] of failures.values()) {
     if (!first) continue;
     const object = objectOf(first.kind, { name: first.name, namespace: first.namespace ?? namespace });
-    needs.push({ thing: object, as: "part" });
-    yield* failed(object, [first, ...more], { status, node, valid, sight });
+    dependencies.push({ thing: object, as: "part" });
+    yield* failed(object, [first, ...more], { status, node, valid, sight: reader });
   }
-  yield standing(objectOf("ConfigurationState", metadata), impairment(valid), needs);
+  yield statement(objectOf("ConfigurationState", metadata), readProblem(valid), dependencies);
 });
 
-/** Nobody is there who could say it, or FRR does not answer. */
-const UNHEARD = new Set(["AgentSilent", "PartSwitchedOff", "ControllerSilent", "FRRUnavailable"]);
+/** No agent reports, or FRR does not answer. */
+const UNHEARD = new Set(["AgentNotReporting", "PartSwitchedOff", "ControllerSilent", "FRRUnavailable"]);
 
-/** Why a component cannot say whether all is in effect. What it says is not in effect, others are to blame for. */
-function impairment(valid: Condition | undefined): Word {
+/** Why a component cannot report whether all configuration is in effect. Its failed resources are explained elsewhere. */
+function readProblem(valid: Condition | undefined): StatementBody {
   if (!valid || ["ConfigurationValid", "ConfigurationInvalid", "Starting"].includes(valid.reason)) return HEALTHY;
   const { reason, message, lastTransitionTime: since } = valid;
   if (UNHEARD.has(reason)) return { health: "Unknown", reason, message, since };
   const text =
-    reason === "StateUnusable"
-      ? "move the file that the message names out of the way and restart the agent"
-      : "give the component the right to read what it cannot: the roles of the chart have it";
+    reason === "StateFileError"
+      ? "move the file in the message away and restart the agent"
+      : "grant the component read access, as the chart's roles do";
   return { health: "Degraded", reason, message, since, remedy: { text } };
 }
 
@@ -53,18 +53,18 @@ interface Finding {
   readonly status: Status;
   readonly node: string | undefined;
   readonly valid: Condition | undefined;
-  readonly sight: Sight;
+  readonly sight: ObjectReader;
 }
 
-function* failed(object: Thing, failures: readonly [Failed, ...Failed[]], finding: Finding): Iterable<Standing> {
+function* failed(object: Component, failures: readonly [Failed, ...Failed[]], finding: Finding): Iterable<HealthStatement> {
   const { status, node, valid, sight } = finding;
   const state = status.resources?.find(({ kind, name }) => kind === object.kind && name === object.name)?.state;
   const missing = failures.flatMap((failure) => lackOf(object, failure, sight, valid?.lastTransitionTime));
   const [first] = failures.toSorted((one, other) => Number(missingFor(one, missing)) - Number(missingFor(other, missing)));
   const { reason, field } = first ?? failures[0];
   const texts = failures.map(({ message }) => message.replaceAll("\n", ": "));
-  const message = texts.join("; ") + (state === "KeptPrevious" ? "; its last good form still runs" : "");
-  const word: Word = {
+  const message = texts.join("; ") + (state === "KeptPrevious" ? "; the last good version stays active" : "");
+  const word: StatementBody = {
     health: state === "KeptPrevious" || state === "AppliedInPart" ? "Degraded" : "Down",
     reason: state === "KeptPrevious" ? "KeptPrevious" : reason,
     message,
@@ -78,11 +78,11 @@ function* failed(object: Thing, failures: readonly [Failed, ...Failed[]], findin
   for (const { lacks } of missing) yield lacks;
   // What FRR or the kernel of one node refuses need not be refused elsewhere.
   if (node !== undefined && failures.every((failure) => failure.reason === "ApplicationFailed")) {
-    yield standing(on(node, object), word, [{ thing: agentOn(node) }]);
+    yield statement(on(node, object), word, [{ thing: agentComponent(node) }]);
     yield partOf(object, on(node, object));
     return;
   }
-  yield standing(
+  yield statement(
     object,
     word,
     missing.map(({ lacks }) => ({ thing: lacks.thing })),
@@ -91,7 +91,7 @@ function* failed(object: Thing, failures: readonly [Failed, ...Failed[]], findin
 
 interface Missing {
   readonly failure: Failed;
-  readonly lacks: Standing;
+  readonly lacks: HealthStatement;
 }
 
 function missingFor(failure: Failed, missing: readonly Missing[]): boolean {
@@ -99,13 +99,13 @@ function missingFor(failure: Failed, missing: readonly Missing[]): boolean {
 }
 
 /** The other object that the failure is about, and what is wrong with it. */
-function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: Sight, since: string | undefined): Missing[] {
+function lackOf({ namespace = "", name, kind }: Component, failure: Failed, reader: ObjectReader, since: string | undefined): Missing[] {
   const { field = "", reason, message } = failure;
   const isMissing = reason === "DependencyFailed";
-  const lack = (what: Thing, text: string, word: Partial<Word> = {}): Missing[] => [
+  const lack = (what: Component, text: string, word: Partial<StatementBody> = {}): Missing[] => [
     {
       failure,
-      lacks: standing(what, {
+      lacks: statement(what, {
         health: "Down",
         reason: isMissing ? "NotFound" : "Unusable",
         message: message.replaceAll("\n", ": "),
@@ -117,35 +117,35 @@ function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: S
     },
   ];
   if (kind === "BGPPeer" && field === "spec.passwordSecret.name") {
-    const secret = sight.get(BGPPeer, `${namespace}/${name}`)?.spec.passwordSecret?.name ?? "";
-    const text = `${isMissing ? "create it" : "create it anew"} with type kubernetes.io/basic-auth and the key password, or change spec.passwordSecret of BGPPeer ${name}`;
+    const secret = reader.get(BGPPeer, `${namespace}/${name}`)?.spec.passwordSecret?.name ?? "";
+    const text = `${isMissing ? "create it" : "recreate it"} with type kubernetes.io/basic-auth and the key password, or change spec.passwordSecret of BGPPeer ${name}`;
     const missing = { message: `BGPPeer ${name} takes its password from Secret ${secret}, which does not exist` };
     return secret === "" ? [] : lack({ kind: "Secret", namespace, name: secret }, text, isMissing ? missing : {});
   }
   if (kind === "BGPPeer" && field === "spec.bfdProfile" && isMissing) {
-    const profile = sight.get(BGPPeer, `${namespace}/${name}`)?.spec.bfdProfile ?? "";
-    const thing = { kind: "BFDProfile", namespace, name: profile };
+    const profile = reader.get(BGPPeer, `${namespace}/${name}`)?.spec.bfdProfile ?? "";
+    const component = { kind: "BFDProfile", namespace, name: profile };
     if (profile === "") return [];
-    // One that is there and not valid is told of by itself.
-    if (sight.get(BFDProfile, `${namespace}/${profile}`)) return [{ failure, lacks: standing(thing, HEALTHY) }];
+    // An existing but invalid profile has its own statement.
+    if (reader.get(BFDProfile, `${namespace}/${profile}`)) return [{ failure, lacks: statement(component, HEALTHY) }];
     const missing = { message: `BGPPeer ${name} names BFDProfile ${profile}, which does not exist` };
-    return lack(thing, `create it, or change spec.bfdProfile of BGPPeer ${name}`, missing);
+    return lack(component, `create it, or change spec.bfdProfile of BGPPeer ${name}`, missing);
   }
   const nth = kind === "BGPAdvertisement" && isMissing ? /^spec\.communities\[(\d+)\]$/.exec(field)?.[1] : undefined;
-  const alias = nth === undefined ? undefined : sight.get(BGPAdvertisement, `${namespace}/${name}`)?.spec.communities?.[Number(nth)];
+  const alias = nth === undefined ? undefined : reader.get(BGPAdvertisement, `${namespace}/${name}`)?.spec.communities?.[Number(nth)];
   if (alias === undefined) return [];
   return lack(
     { kind: "Community", namespace, name: alias },
-    `create a Community that says what ${alias} stands for, or change ${field} of BGPAdvertisement ${name}`,
-    { message: `BGPAdvertisement ${name} names the community ${alias}, and no Community says what that stands for` },
+    `define ${alias} in a Community, or change ${field} of BGPAdvertisement ${name}`,
+    { message: `BGPAdvertisement ${name} names community ${alias}, which no Community defines` },
   );
 }
 
 const aggregates = explainer(ConfigurationStatus, function* ({ metadata, status = {} }) {
   if (metadata.deletionTimestamp !== undefined) return;
   const names = [...(status.invalidComponents ?? []), ...(status.unknownComponents ?? [])];
-  const needs = names.map((name): Need => ({ thing: objectOf("ConfigurationState", { ...metadata, name }), as: "part" }));
-  yield standing(objectOf("ConfigurationStatus", metadata), HEALTHY, needs);
+  const dependencies = names.map((name): Dependency => ({ thing: objectOf("ConfigurationState", { ...metadata, name }), as: "part" }));
+  yield statement(objectOf("ConfigurationStatus", metadata), HEALTHY, dependencies);
 });
 
 export const configuration: readonly Explainer[] = [states, aggregates];

@@ -12,13 +12,13 @@ import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { needsOf, saidOf, type Seen, unwell } from "../../api/testing/fake-reader.ts";
+import { dependenciesOf, statementsFrom, type FakeObject, unhealthyIn } from "../../api/testing/fake-reader.ts";
 import { bgpAd, l2Ad, peer, pool } from "../testing/config-fixtures.ts";
 import { edges } from "./explain.ts";
 
 const NS = "metallb-system";
 const T = "2026-01-01T00:00:00Z";
-const explain = (...seen: Seen[]) => saidOf(edges({ metallbNamespace: NS }), ...seen);
+const explain = (...seen: FakeObject[]) => statementsFrom(edges({ metallbNamespace: NS }), ...seen);
 
 const condition = (type: string, status: Condition["status"], reason: string, message = ""): Condition => ({
   type,
@@ -53,13 +53,13 @@ test("a session that is down is the peer's on that node, and a part that the pee
     BGPSessionStatus,
     session("n1", { ...established, bgpStatus: "Active", since: T, lastResetReason: "Hold Timer Expired" }),
   ]);
-  expect(unwell(said)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
+  expect(unhealthyIn(said)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
   expect(said.find(({ health }) => health === "Down")).toMatchObject({
     since: T,
-    message: "The session of n1 with tor at 192.0.2.1 is Active, not Established; it went down last by: Hold Timer Expired",
+    message: "BGP session of n1 with tor at 192.0.2.1 is Active, not Established; last reset: Hold Timer Expired",
   });
-  expect(needsOf(said, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
-  expect(needsOf(said, "Node/n1")).toEqual([`part BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(said, "Node/n1")).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
 const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
@@ -78,17 +78,22 @@ function router(state: string): RouterNodeConfigurationStatus {
 
 test("a session that leads to the router of its own node needs what makes that end, as long as it is up or the router has none", () => {
   const up = explain([BGPSessionStatus, session("n1", atRouter)], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Established")]);
-  expect(needsOf(up, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", "L3VNI/openperouter-system/blue@n1"]);
-  expect(unwell(up)).toEqual([]);
+  expect(dependenciesOf(up, `BGPPeer/${NS}/tor@n1`)).toEqual([
+    "Agent/n1",
+    "FRR/lb@n1",
+    "FRR/router@n1",
+    "L3VNI/openperouter-system/blue@n1",
+  ]);
+  expect(unhealthyIn(up)).toEqual([]);
   const missing = explain([BGPSessionStatus, session("n1", { ...atRouter, bgpStatus: "Active" })], [L3VNI, blue]);
-  expect(needsOf(missing, `BGPPeer/${NS}/tor@n1`)).toContain("L3VNI/openperouter-system/blue@n1");
+  expect(dependenciesOf(missing, `BGPPeer/${NS}/tor@n1`)).toContain("L3VNI/openperouter-system/blue@n1");
 });
 
 test("where both ends tell of a session that is down, the router's end needs the one that dials", () => {
   const down = session("n1", { ...atRouter, bgpStatus: "Active" });
   const said = explain([BGPSessionStatus, down], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
-  expect(needsOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
-  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1"]);
+  expect(dependenciesOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1"]);
 });
 
 test("a peer that no node has a session with is the cause, once for all nodes", () => {
@@ -97,40 +102,40 @@ test("a peer that no node has a session with is the cause, once for all nodes", 
   expect(said.find(({ reason }) => reason === "NoSession")).toMatchObject({
     health: "Down",
     since: T,
-    message: "None of the 2 nodes that try has a session with tor at 192.0.2.1",
+    message: "No node of 2 has a BGP session with tor at 192.0.2.1",
   });
-  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toContain(`BGPPeer/${NS}/tor`);
-  expect(needsOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor@n1`)).toContain(`BGPPeer/${NS}/tor`);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
   const one = explain([BGPSessionStatus, session("n1", down), session("n2", established)]);
-  expect(unwell(one)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
+  expect(unhealthyIn(one)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
 });
 
 test("a session that is up without the BFD that is to watch it lacks something", () => {
   const said = explain([BGPSessionStatus, session("n1", { ...established, bfdStatus: "Unknown" })]);
-  expect(unwell(said)).toEqual([`Degraded BGPPeer/${NS}/tor@n1 BFDDown`]);
+  expect(unhealthyIn(said)).toEqual([`Degraded BGPPeer/${NS}/tor@n1 BFDDown`]);
 });
 
 test("where FRR does not answer, FRR is down and its sessions are unknown", () => {
-  const conditions = [condition("Reported", "False", "FRRUnavailable", "FRR does not answer on the node")];
+  const conditions = [condition("Reported", "False", "FRRUnavailable", "FRR on the node does not answer")];
   const said = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
-  expect(unwell(said)).toEqual(["Down FRR/lb@n1 FRRUnavailable", `Unknown BGPPeer/${NS}/tor@n1 FRRUnavailable`]);
+  expect(unhealthyIn(said)).toEqual(["Down FRR/lb@n1 FRRUnavailable", `Unknown BGPPeer/${NS}/tor@n1 FRRUnavailable`]);
 });
 
-test("a peer that FRR was never told of needs the peer as it is written", () => {
+test("a session that is not configured in FRR depends on its BGPPeer", () => {
   const conditions = [condition("Reported", "False", "NotConfigured", "FRR has no such neighbor")];
   const left = session("n1", { ...atRouter, bgpStatus: "Unknown", conditions });
   const said = explain([BGPSessionStatus, left], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
-  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", `BGPPeer/${NS}/tor`]);
-  expect(needsOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
-  expect(needsOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", `BGPPeer/${NS}/tor`]);
+  expect(dependenciesOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
 });
 
 test("what the janitor marked is unknown and needs its agent, which is to blame", () => {
   const conditions = [
-    condition("Reported", "Unknown", "AgentSilent", `The agent on node n1 has been silent since ${T}; what else stands here`),
+    condition("Reported", "Unknown", "AgentNotReporting", `Agent on node n1 has not reported since ${T}; the rest of this status`),
   ];
   const said = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
-  expect(unwell(said)).toEqual(["!Unknown Agent/n1 AgentSilent", `Unknown BGPPeer/${NS}/tor@n1 AgentSilent`]);
+  expect(unhealthyIn(said)).toEqual(["!Unknown Agent/n1 AgentNotReporting", `Unknown BGPPeer/${NS}/tor@n1 AgentNotReporting`]);
 });
 
 function state(status: NonNullable<ConfigurationState["status"]>, node?: string): ConfigurationState {
@@ -154,7 +159,7 @@ test("a resource that is refused is to blame itself, with the field to change, o
     state({ ...status, failedResources: [failure] }, "n1"),
     state({ ...status, failedResources: [failure] }, "n2"),
   ]);
-  expect(new Set(unwell(said))).toEqual(new Set([`!Down BGPPeer/${NS}/tor ValidationFailed`]));
+  expect(new Set(unhealthyIn(said))).toEqual(new Set([`!Down BGPPeer/${NS}/tor ValidationFailed`]));
   expect(said.find(({ health }) => health === "Down")?.remedy).toEqual({
     text: "change spec.myASN",
     change: { thing: { kind: "BGPPeer", namespace: NS, name: "tor" }, field: "spec.myASN" },
@@ -168,15 +173,15 @@ test("a resource that keeps its last good form lacks something and says that it 
     ConfigurationState,
     state({ result: "Invalid", failedResources: [failure], resources: [...resources], conditions: invalid }, "n1"),
   ]);
-  expect(unwell(said)).toEqual([`!Degraded BGPPeer/${NS}/tor KeptPrevious`]);
-  expect(said.find(({ health }) => health === "Degraded")?.message).toBe("bad; its last good form still runs");
+  expect(unhealthyIn(said)).toEqual([`!Degraded BGPPeer/${NS}/tor KeptPrevious`]);
+  expect(said.find(({ health }) => health === "Degraded")?.message).toBe("bad; the last good version stays active");
 });
 
 test("what FRR refuses on one node is wrong there, and a part that the resource lacks", () => {
   const failure = { ...failedPeer, reason: "ApplicationFailed", message: "% refused" } as const;
   const said = explain([ConfigurationState, state({ result: "Invalid", failedResources: [failure], conditions: invalid }, "n1")]);
-  expect(unwell(said)).toEqual([`!Down BGPPeer/${NS}/tor@n1 ApplicationFailed`]);
-  expect(needsOf(said, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
+  expect(unhealthyIn(said)).toEqual([`!Down BGPPeer/${NS}/tor@n1 ApplicationFailed`]);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
 test("a peer whose Secret is not there needs the Secret, which is to be created", () => {
@@ -191,8 +196,8 @@ test("a peer whose Secret is not there needs the Secret, which is to be created"
     [ConfigurationState, state({ result: "Invalid", failedResources: [failure], conditions: invalid }, "n1")],
     [BGPPeer, peer("tor", { passwordSecret: { name: "pw" } })],
   );
-  expect(unwell(said)).toEqual([`!Down Secret/${NS}/pw NotFound`, `Down BGPPeer/${NS}/tor DependencyFailed`]);
-  expect(needsOf(said, `BGPPeer/${NS}/tor`)).toEqual([`Secret/${NS}/pw`]);
+  expect(unhealthyIn(said)).toEqual([`!Down Secret/${NS}/pw NotFound`, `Down BGPPeer/${NS}/tor DependencyFailed`]);
+  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([`Secret/${NS}/pw`]);
 });
 
 test("a Service that no pool has an address for needs the full ones, and those are to grow", () => {
@@ -202,7 +207,7 @@ test("a Service that no pool has an address for needs the full ones, and those a
     [ServiceKind, service(notAnnounced("noIPAllocated", message), { annotations: { "metallb.io/address-pool": "small" } })],
     [IPAddressPool, full],
   );
-  expect(unwell(said)).toEqual([`!Down IPAddressPool/${NS}/small Exhausted`, "Down Service/shop/web noIPAllocated"]);
+  expect(unhealthyIn(said)).toEqual([`!Down IPAddressPool/${NS}/small Exhausted`, "Down Service/shop/web noIPAllocated"]);
   expect(said[0]).toMatchObject({ since: T, remedy: { change: { field: "spec.addresses" } } });
 });
 
@@ -212,27 +217,27 @@ test("a Service that asks for a pool which is not there is to blame, with the an
     ServiceKind,
     service(notAnnounced("noIPAllocated", message), { annotations: { "metallb.io/address-pool": "nowhere" } }),
   ]);
-  expect(unwell(said)).toEqual(["!Down Service/shop/web noIPAllocated"]);
+  expect(unhealthyIn(said)).toEqual(["!Down Service/shop/web noIPAllocated"]);
   expect(said[0]?.remedy?.change?.field).toBe("metadata.annotations[metallb.io/address-pool]");
 });
 
 test("a pool that nothing advertises is to blame for its Services", () => {
-  const message = "No BGPAdvertisement and no L2Advertisement that is in effect covers pool fabric";
-  const uncovered: Seen[] = [
+  const message = "No active BGPAdvertisement or L2Advertisement covers pool fabric";
+  const uncovered: FakeObject[] = [
     [ServiceKind, service(notAnnounced("noMatchingAdvertisement", message))],
     [IPAddressPool, pool("fabric", ["192.0.2.0/24"])],
   ];
-  expect(unwell(explain(...uncovered))).toEqual([
+  expect(unhealthyIn(explain(...uncovered))).toEqual([
     `!Down IPAddressPool/${NS}/fabric NotAdvertised`,
     "Down Service/shop/web noMatchingAdvertisement",
   ]);
   const refused = explain(...uncovered, [L2Advertisement, l2Ad("segment")]);
-  expect(needsOf(refused, "Service/shop/web")).toEqual([`alternative L2Advertisement/${NS}/segment`]);
+  expect(dependenciesOf(refused, "Service/shop/web")).toEqual([`alternative L2Advertisement/${NS}/segment`]);
 });
 
 test("a Service without endpoints is to blame itself", () => {
   const said = explain([ServiceKind, service(notAnnounced("noLocalEndpoints"))], [BGPAdvertisement, bgpAd("bad", { peers: ["gone"] })]);
-  expect(unwell(said)).toEqual(["!Down Service/shop/web noLocalEndpoints", `!Degraded BGPAdvertisement/${NS}/bad UnknownPeer`]);
+  expect(unhealthyIn(said)).toEqual(["!Down Service/shop/web noLocalEndpoints", `!Degraded BGPAdvertisement/${NS}/bad UnknownPeer`]);
 });
 
 test("a Service needs one of the nodes that announce it, and each of those one of its peers", () => {
@@ -244,13 +249,17 @@ test("a Service needs one of the nodes that announce it, and each of those one o
     [ServiceKind, service(condition("metallb.io/Announced", "True", "Announced"))],
     [ServiceBGPStatus, report("n1"), report("n2")],
   );
-  expect(unwell(said)).toEqual([]);
-  expect(needsOf(said, "Service/shop/web")).toEqual(["alternative Service/shop/web@n1", "alternative Service/shop/web@n2"]);
-  expect(needsOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", `alternative BGPPeer/${NS}/a@n1`, `alternative BGPPeer/${NS}/b@n1`]);
+  expect(unhealthyIn(said)).toEqual([]);
+  expect(dependenciesOf(said, "Service/shop/web")).toEqual(["alternative Service/shop/web@n1", "alternative Service/shop/web@n2"]);
+  expect(dependenciesOf(said, "Service/shop/web@n1")).toEqual([
+    "Agent/n1",
+    `alternative BGPPeer/${NS}/a@n1`,
+    `alternative BGPPeer/${NS}/b@n1`,
+  ]);
 });
 
-test("an address that a stranger answers for has the stranger's MAC address in the cause", () => {
-  const message = "02:00:00:00:00:09 on lan0 answers for 10.30.0.100; the node takes the address when that stops";
+test("an address in use by another machine has its MAC address in the cause", () => {
+  const message = "10.30.0.100 is in use by 02:00:00:00:00:09 on lan0; the node announces it when that stops";
   const report: ServiceL2Status = {
     metadata: { name: "web", namespace: "shop", annotations: { "plumbline.dev/node": "n1" } },
     status: {
@@ -261,22 +270,22 @@ test("an address that a stranger answers for has the stranger's MAC address in t
     },
   };
   const said = explain([ServiceL2Status, report]);
-  expect(unwell(said)).toEqual(["!Down Address/10.30.0.100 AddressInUse", "Down Service/shop/web@n1 AddressInUse"]);
-  expect(needsOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "part Link/lan0@n1", "Address/10.30.0.100"]);
+  expect(unhealthyIn(said)).toEqual(["!Down Address/10.30.0.100 AddressInUse", "Down Service/shop/web@n1 AddressInUse"]);
+  expect(dependenciesOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "part Link/lan0@n1", "Address/10.30.0.100"]);
 });
 
-test("a stranger who answers for an address that the node keeps is told of as well", () => {
+test("a machine that also answers for an address of the node is reported too", () => {
   const conditions = [
-    condition("Announced", "True", "Announcing", "The node answers for 10.30.0.100"),
-    condition("Contested", "True", "AddressInUse", "02:00:00:00:00:09 on lan0 answers for 10.30.0.100 too"),
+    condition("Announced", "True", "Announcing", "Announcing 10.30.0.100"),
+    condition("Conflict", "True", "AddressInUse", "10.30.0.100 is also in use by 02:00:00:00:00:09 on lan0"),
   ];
   const report: ServiceL2Status = {
     metadata: { name: "web", namespace: "shop", annotations: { "plumbline.dev/node": "n1" } },
     status: { node: "n1", service: "web", conditions },
   };
   const said = explain([ServiceL2Status, report]);
-  expect(unwell(said)).toEqual(["!Down Address/10.30.0.100 AddressInUse"]);
-  expect(needsOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "Address/10.30.0.100"]);
+  expect(unhealthyIn(said)).toEqual(["!Down Address/10.30.0.100 AddressInUse"]);
+  expect(dependenciesOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "Address/10.30.0.100"]);
 });
 
 test.each([
@@ -285,7 +294,7 @@ test.each([
   ["is of another type", service(notAnnounced("noEndpoints"), { spec: { type: "ClusterIP" } })],
   ["is of another class", service(undefined, { spec: { type: "LoadBalancer", loadBalancerClass: "other" } })],
 ])("nothing is wrong with a Service that %s", (_title, one) => {
-  expect(unwell(explain([ServiceKind, one]))).toEqual([]);
+  expect(unhealthyIn(explain([ServiceKind, one]))).toEqual([]);
 });
 
 test("a Service that keeps its address while it asks for another lacks something", () => {
@@ -295,10 +304,10 @@ test("a Service that keeps its address while it asks for another lacks something
     conditions: [condition("metallb.io/Announced", "True", "Announced")],
   };
   const said = explain([ServiceKind, service(undefined, { annotations, status: ingress })]);
-  expect(unwell(said)).toEqual(["!Degraded Service/shop/web RequestUnmet"]);
+  expect(unhealthyIn(said)).toEqual(["!Degraded Service/shop/web RequestUnmet"]);
 });
 
-test("configuration in a namespace where nobody reads it says so", () => {
+test("configuration in the wrong namespace is reported", () => {
   const stray = { ...peer("tor"), metadata: { name: "tor", namespace: "default" } };
-  expect(unwell(explain([BGPPeer, stray]))).toEqual(["!Degraded BGPPeer/default/tor WrongNamespace"]);
+  expect(unhealthyIn(explain([BGPPeer, stray]))).toEqual(["!Degraded BGPPeer/default/tor WrongNamespace"]);
 });

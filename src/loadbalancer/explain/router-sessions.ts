@@ -1,31 +1,31 @@
 import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import type { Index, Sight, Thing } from "../../api/health.ts";
+import type { Index, ObjectReader, Component } from "../../api/health.ts";
 import { addressOf } from "../../ip/address.ts";
 import { IpError } from "../../ip/error.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
-import { objectOf, on } from "../explaining/things.ts";
+import { objectOf, on } from "./components.ts";
 
 /** The router's end of a session that a node's load balancer has with the router of the same node. */
-export interface RouterEnd {
+export interface RouterSession {
   /** What makes it, on the node. */
-  readonly resource: Thing;
-  /** The same session as the router tells of it; undefined where it has none. */
-  readonly session: Thing | undefined;
+  readonly resource: Component;
+  /** The same session in the router's status; undefined if it has none. */
+  readonly session: Component | undefined;
 }
 
-export function routerEnds(address: string, node: string, sight: Sight): RouterEnd[] {
+export function routerSessions(address: string, node: string, reader: ObjectReader): RouterSession[] {
   if (addressOf(address) === undefined) return [];
   const ends = [
-    ...sight.by(vnisByEnd, address).map(({ metadata, spec }) => ({ thing: objectOf("L3VNI", metadata), vrf: spec.vrf, spec })),
-    ...sight
+    ...reader.by(vnisByEnd, address).map(({ metadata, spec }) => ({ thing: objectOf("L3VNI", metadata), vrf: spec.vrf, spec })),
+    ...reader
       .by(passthroughsByEnd, address)
       .map(({ metadata, spec }) => ({ thing: objectOf("L3Passthrough", metadata), vrf: "default", spec })),
   ];
   return ends.map(({ thing, vrf, spec }) => {
     const links = linksOf(spec.hostsession);
-    const told = sight.get(RouterNodeConfigurationStatus, `${thing.namespace}/${node}`)?.status?.sessions ?? [];
+    const told = reader.get(RouterNodeConfigurationStatus, `${thing.namespace}/${node}`)?.status?.sessions ?? [];
     const session = told.find((one) => one.vrf === vrf && links.some((link) => contains(link, one.neighbor)));
     const name = session && (vrf === "default" ? session.neighbor : `${vrf}/${session.neighbor}`);
     return { resource: on(node, thing), session: name === undefined ? undefined : { kind: "Session", name, node } };

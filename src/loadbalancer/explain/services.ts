@@ -9,142 +9,169 @@ import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
 import { type Condition, keyOf } from "../../api/kind.ts";
-import { explainer, type Explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../../api/health.ts";
-import { agentOn } from "../../kube/members/agent-health.ts";
+import {
+  explainer,
+  type Explainer,
+  type Index,
+  type Dependency,
+  type ObjectReader,
+  type HealthStatement,
+  type Component,
+} from "../../api/health.ts";
+import { agentComponent, noAgentRuns } from "../../kube/members/agent-health.ts";
 import { annotatedPool } from "../controller/service-patch.ts";
 import { announcedType } from "../status/announced-condition.ts";
 import { serviceOf } from "../status/speaker-statuses.ts";
 import { nodeOfReport } from "../status/unknown.ts";
-import { lackOf, unmetWish } from "./no-address.ts";
-import { conditionOf, HEALTHY, objectOf, on, standing, type Word } from "../explaining/things.ts";
+import { noAddressCause, unmetRequest } from "./no-address.ts";
+import { conditionOf, HEALTHY, objectOf, on, statement, type StatementBody } from "./components.ts";
 
-/** A Service of type LoadBalancer: it needs an address, and somebody who announces it. */
+/** A Service of type LoadBalancer: it needs an address and a node that announces it. */
 export function services(metallbNamespace: string): Explainer {
-  return explainer(Service, function* (service, sight): Iterable<Standing> {
+  return explainer(Service, function* (service, reader): Iterable<HealthStatement> {
     const { metadata, spec, status } = service;
-    const thing = objectOf("Service", metadata);
+    const component = objectOf("Service", metadata);
     const announced = conditionOf(status?.conditions, announcedType);
     const isOthers = spec.loadBalancerClass && !announced;
     if (spec.type !== "LoadBalancer" || metadata.deletionTimestamp !== undefined || isOthers) {
-      yield standing(thing, HEALTHY);
+      yield statement(component, HEALTHY);
       return;
     }
-    const announcing = announcersOf(service, sight);
+    const announcing = announcersOf(service, reader);
     if (announced?.status === "False") {
-      yield* notAnnounced(service, announced, announcing, { sight, metallbNamespace });
+      yield* notAnnounced(service, announced, announcing, { sight: reader, metallbNamespace });
       return;
     }
-    // Before it has been looked at for the first time nothing is wrong with it, unless nobody is there to look.
-    const needs: Need[] = announced ? announcing : [{ thing: { kind: "Controller", name: "plumbline" } }, ...announcing];
-    yield standing(thing, unmetWish(service) ?? HEALTHY, needs);
+    // Before the first reconcile it is healthy, unless no controller runs.
+    const dependencies: Dependency[] = announced ? announcing : [{ thing: { kind: "Controller", name: "plumbline" } }, ...announcing];
+    yield statement(component, unmetRequest(service) ?? HEALTHY, dependencies);
   });
 }
 
 const bgpReports: Index<ServiceBGPStatus> = { kind: ServiceBGPStatus, of: serviceOf };
 
-function announcersOf(service: Service, sight: Sight): Need[] {
+function announcersOf(service: Service, reader: ObjectReader): Dependency[] {
   const key = keyOf(service);
-  const l2 = sight.get(ServiceL2Status, key);
-  const reports = [...sight.by(bgpReports, key), ...(l2 ? [l2] : [])];
+  const l2 = reader.get(ServiceL2Status, key);
+  const reports = [...reader.by(bgpReports, key), ...(l2 ? [l2] : [])];
   const nodes = new Set(reports.flatMap((report) => nodeOfReport(report) ?? report.status?.node ?? []));
-  return Array.from(nodes, (node): Need => ({ thing: on(node, objectOf("Service", service.metadata)), as: "alternative" }));
+  return Array.from(nodes, (node): Dependency => ({ thing: on(node, objectOf("Service", service.metadata)), as: "alternative" }));
 }
 
 interface Ground {
-  readonly sight: Sight;
+  readonly sight: ObjectReader;
   readonly metallbNamespace: string;
 }
 
-function* notAnnounced(service: Service, announced: Condition, announcing: readonly Need[], ground: Ground): Iterable<Standing> {
+function* notAnnounced(
+  service: Service,
+  announced: Condition,
+  announcing: readonly Dependency[],
+  ground: Ground,
+): Iterable<HealthStatement> {
   const { reason, message, lastTransitionTime: since } = announced;
-  const thing = objectOf("Service", service.metadata);
-  const word: Word = { health: "Down", reason, message, since };
+  const component = objectOf("Service", service.metadata);
+  const word: StatementBody = { health: "Down", reason, message, since };
   if (reason === "noIPAllocated") {
-    const { pools, word: lack } = lackOf(service, message, ground.metallbNamespace, ground.sight);
+    const { pools, word: lack } = noAddressCause(service, message, ground.metallbNamespace, ground.sight);
     yield* pools;
-    yield standing(
-      thing,
+    yield statement(
+      component,
       { ...word, ...lack },
       pools.map(({ thing: pool }) => ({ thing: pool, as: "alternative" })),
     );
     return;
   }
-  const { said, needs, ...blame } = (BLAMES[reason] ?? atLarge)(service, ground, message);
+  const { said, needs, ...blame } = (BLAMES[reason] ?? (hasSpeakers(ground.sight) ? atLarge : withoutSpeakers))(service, ground, message);
   yield* said ?? [];
-  yield standing(thing, { ...word, ...blame }, [...announcing, ...(needs ?? [])]);
+  yield statement(component, { ...word, ...blame }, [...announcing, ...(needs ?? [])]);
 }
 
-/** Who else is to blame, and what is to be done about it if nobody is. */
-interface Blame extends Pick<Word, "ownFault" | "remedy"> {
-  readonly said?: readonly Standing[];
-  readonly needs?: readonly Need[];
+/** Other components at fault, and the fix if there are none. */
+interface Blame extends Pick<StatementBody, "ownFault" | "remedy"> {
+  readonly said?: readonly HealthStatement[];
+  readonly needs?: readonly Dependency[];
 }
 
 const BLAMES: Readonly<Record<string, (service: Service, ground: Ground, message: string) => Blame>> = {
-  noEndpoints: (service) => ({ ownFault: true, remedy: endpointsRemedy(service) }),
-  noLocalEndpoints: (service) => ({ ownFault: true, remedy: endpointsRemedy(service) }),
+  noEndpoints: (service) => ({ ownFault: true, remedy: endpointsFix(service) }),
+  noLocalEndpoints: (service) => ({ ownFault: true, remedy: endpointsFix(service) }),
   ipNotAllowed: foreignAddress,
   noMatchingAdvertisement: uncovered,
-  speakerSilent: (_service, { sight }) => ({
-    needs: silentNodes(sight).map((node) => ({ thing: agentOn(node), as: "alternative" })),
+  speakerNotReporting: (_service, { sight }) => ({
+    needs: silentNodes(sight).map((node) => ({ thing: agentComponent(node), as: "alternative" })),
   }),
   sharedIPWithServiceSelector: (service) => ({
     ownFault: true,
     remedy: {
-      text: "have it share its address with nobody, or have an L2Advertisement without serviceSelectors announce it",
+      text: "stop sharing its address, or announce it with an L2Advertisement without serviceSelectors",
       change: { thing: objectOf("Service", service.metadata), field: "metadata.annotations[metallb.io/allow-shared-ip]" },
     },
   }),
 };
 
-function endpointsRemedy({ metadata: { name, namespace } }: Service): NonNullable<Word["remedy"]> {
+function endpointsFix({ metadata: { name, namespace } }: Service): NonNullable<StatementBody["remedy"]> {
   return {
-    text: "see why none of its endpoints is ready: whether its spec.selector selects pods, and whether they run",
+    text: "check that spec.selector selects pods and that they are ready",
     command: `plumbline get ${EndpointSlice.plural} -n ${namespace} -l kubernetes.io/service-name=${name} -o yaml`,
   };
 }
 
-/** Its addresses are of no pool that is in effect: the one that they are from is gone or broken. */
+/** Its addresses are in no active pool: their pool is deleted or invalid. */
 function foreignAddress(service: Service, { sight, metallbNamespace: namespace }: Ground): Blame {
   const name = annotatedPool(service);
   if (name === undefined) return { ownFault: true };
-  const thing: Thing = { kind: "IPAddressPool", namespace, name };
-  if (sight.get(IPAddressPool, `${namespace}/${name}`)) return { needs: [{ thing }] };
-  const message = `IPAddressPool ${name}, which Services have addresses from, does not exist`;
-  const remedy = { text: "create it again, with the addresses that it had", change: { thing } };
-  return { needs: [{ thing }], said: [standing(thing, { health: "Down", reason: "NotFound", message, ownFault: true, remedy })] };
+  const component: Component = { kind: "IPAddressPool", namespace, name };
+  if (sight.get(IPAddressPool, `${namespace}/${name}`)) return { needs: [{ thing: component }] };
+  const message = `IPAddressPool ${name} does not exist, but Services have addresses from it`;
+  const fix = { text: "recreate it with the same addresses", change: { thing: component } };
+  return {
+    needs: [{ thing: component }],
+    said: [statement(component, { health: "Down", reason: "NotFound", message, ownFault: true, remedy: fix })],
+  };
 }
 
-/** Advertisements that would cover its pool are not in effect; or there is none, or none for this Service. */
+/** The advertisements that cover its pool are not active, or none covers it, or none selects this Service. */
 function uncovered(service: Service, ground: Ground, message: string): Blame {
   const name = /covers pool (\S+)$/.exec(message)?.[1];
   if (name === undefined) return atLarge(service, ground);
   const ads = adsFor(name, ground);
-  if (ads.length > 0) return { needs: ads.map((thing) => ({ thing, as: "alternative" })) };
-  const thing: Thing = { kind: "IPAddressPool", namespace: ground.metallbNamespace, name };
-  const said = standing(thing, {
+  if (ads.length > 0) return { needs: ads.map((component) => ({ thing: component, as: "alternative" })) };
+  const component: Component = { kind: "IPAddressPool", namespace: ground.metallbNamespace, name };
+  const said = statement(component, {
     health: "Down",
     reason: "NotAdvertised",
-    message: `No BGPAdvertisement and no L2Advertisement covers IPAddressPool ${name}: its addresses are handed out, and nobody announces them`,
+    message: `No BGPAdvertisement or L2Advertisement covers IPAddressPool ${name}: its addresses are allocated but not announced`,
     ownFault: true,
     remedy: {
       text: `create a BGPAdvertisement or an L2Advertisement with ipAddressPools: [${name}] in namespace ${ground.metallbNamespace}`,
-      change: { thing },
+      change: { thing: component },
     },
   });
-  return { said: [said], needs: [{ thing }] };
+  return { said: [said], needs: [{ thing: component }] };
 }
 
-/** Whatever of the configuration has to do with it and is not well; else the Service and its advertisements do not fit together. */
+const NO_SPEAKERS = noAgentRuns("loadbalancer", "load balancer", "Services are not announced");
+
+/** Whether any speaker has reported. Before that the missing agents are the only cause, not each Service. */
+function hasSpeakers(sight: ObjectReader): boolean {
+  return sight.all(ConfigurationState).some((state) => nodeOfReport(state) !== undefined);
+}
+
+function withoutSpeakers(): Blame {
+  return { said: [NO_SPEAKERS], needs: [{ thing: NO_SPEAKERS.thing }] };
+}
+
+/** Any unhealthy configuration of the Service; otherwise its advertisements do not match it. */
 function atLarge(service: Service, ground: Ground): Blame {
   const pool = annotatedPool(service);
   const ads = pool === undefined ? [] : adsFor(pool, ground);
   const peers = pool === undefined ? [] : peersFor(pool, ground);
   const [ad] = ads;
   return {
-    needs: [...ads, ...peers].map((thing) => ({ thing, as: "alternative" })),
+    needs: [...ads, ...peers].map((component) => ({ thing: component, as: "alternative" })),
     remedy: {
-      text: "see which Services, nodes and peers the advertisements of its pool select, and what keeps those from announcing it",
+      text: "check which Services, nodes and peers the advertisements of its pool select",
       ...(ad && { change: { thing: ad } }),
       command: `plumbline describe service ${service.metadata.name} -n ${service.metadata.namespace}`,
     },
@@ -165,7 +192,7 @@ function covering<T extends { spec: Selecting; metadata: { namespace?: string } 
   });
 }
 
-function adsFor(pool: string, ground: Ground): Thing[] {
+function adsFor(pool: string, ground: Ground): Component[] {
   const { sight } = ground;
   return [
     ...covering(sight.all(BGPAdvertisement), pool, ground).map(({ metadata }) => objectOf("BGPAdvertisement", metadata)),
@@ -174,7 +201,7 @@ function adsFor(pool: string, ground: Ground): Thing[] {
 }
 
 /** The peers that Services of the pool would be announced to. */
-function peersFor(pool: string, ground: Ground): Thing[] {
+function peersFor(pool: string, ground: Ground): Component[] {
   const ads = covering(ground.sight.all(BGPAdvertisement), pool, ground);
   if (ads.length === 0) return [];
   const isNamed = (name: string) => ads.some(({ spec: { peers = [] } }) => peers.length === 0 || peers.includes(name));
@@ -184,7 +211,9 @@ function peersFor(pool: string, ground: Ground): Thing[] {
     .map(({ metadata }) => objectOf("BGPPeer", metadata));
 }
 
-function silentNodes(sight: Sight): string[] {
-  const silent = sight.all(ConfigurationState).filter(({ status }) => conditionOf(status?.conditions, "Valid")?.reason === "AgentSilent");
+function silentNodes(reader: ObjectReader): string[] {
+  const silent = reader
+    .all(ConfigurationState)
+    .filter(({ status }) => conditionOf(status?.conditions, "Valid")?.reason === "AgentNotReporting");
   return silent.flatMap((state) => nodeOfReport(state) ?? []);
 }

@@ -1,15 +1,15 @@
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
-import { explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../../api/health.ts";
+import { explainer, type Index, type Dependency, type ObjectReader, type HealthStatement, type Component } from "../../api/health.ts";
 import { addressOf } from "../../ip/address.ts";
-import { agentOn, agentSilence } from "../../kube/members/agent-health.ts";
+import { agentComponent, agentHealth } from "../../kube/members/agent-health.ts";
 import { nodeOfReport } from "../status/unknown.ts";
-import { routerEnds } from "./router-sessions.ts";
-import { conditionOf, frrOn, HEALTHY, nodeThing, objectOf, on, partOf, standing, type Word } from "../explaining/things.ts";
+import { routerSessions } from "./router-sessions.ts";
+import { conditionOf, frrOn, HEALTHY, nodeComponent, objectOf, on, partOf, statement, type StatementBody } from "./components.ts";
 
 type Status = NonNullable<BGPSessionStatus["status"]>;
 
 /** The session of one node with one BGPPeer. */
-export const sessions = explainer(BGPSessionStatus, function* (report, sight) {
+export const sessions = explainer(BGPSessionStatus, function* (report, reader) {
   const { metadata, status = {} } = report;
   const node = nodeOf(report);
   const { peer, conditions } = status;
@@ -19,26 +19,26 @@ export const sessions = explainer(BGPSessionStatus, function* (report, sight) {
   const word = wordOf(status, node, metadata.creationTimestamp);
   const reported = conditionOf(conditions, "Reported");
 
-  yield* agentSilence(node, conditions);
+  yield* agentHealth(node, conditions);
   if (reported?.reason === "FRRUnavailable") yield* frrDown(node, reported);
   const isLeftOut = reported?.reason === "NotConfigured";
-  const ends = farEnds(status, session, reported?.status === "False" || isDown(status), sight);
+  const ends = farEnds(status, session, reported?.status === "False" || isDown(status), reader);
   yield* ends.said;
-  const others = isDown(status) ? sight.by(byPeer, `${object.namespace ?? ""}/${object.name}`) : [];
+  const others = isDown(status) ? reader.by(byPeer, `${object.namespace ?? ""}/${object.name}`) : [];
   const isDownEverywhere = others.length > 1 && others.every((one) => isDown(one.status ?? {}));
-  // One of them speaks for all; what each stands on counts.
-  if (isDownEverywhere) yield standing(object, others[0] === report ? noSession(status, others) : HEALTHY, ends.needs);
+  // One of them reports for all; the dependencies of each count.
+  if (isDownEverywhere) yield statement(object, others[0] === report ? noSession(status, others) : HEALTHY, ends.needs);
   // Where FRR does not know the peer, or no node has a session with it, it is not about this node.
   const isPeersFault = isDownEverywhere || isLeftOut;
-  yield standing(session, word, [
-    { thing: agentOn(node) },
+  yield statement(session, word, [
+    { thing: agentComponent(node) },
     { thing: frrOn(node) },
     ...ends.needs,
     ...(isPeersFault ? [{ thing: object }] : []),
   ]);
   if (word.health === "Healthy") return;
   if (!isPeersFault) yield partOf(object, session);
-  yield partOf(nodeThing(node), session);
+  yield partOf(nodeComponent(node), session);
 });
 
 function nodeOf(report: BGPSessionStatus): string | undefined {
@@ -49,14 +49,14 @@ function isDown({ bgpStatus = "Unknown", conditions }: Status): boolean {
   return conditionOf(conditions, "Reported")?.status !== "Unknown" && bgpStatus !== "Unknown" && bgpStatus !== "Established";
 }
 
-function wordOf(status: Status, node: string, created: string | undefined): Word {
+function wordOf(status: Status, node: string, created: string | undefined): StatementBody {
   const { bgpStatus = "Unknown", bfdStatus = "N/A", address = "", conditions } = status;
   const reported = conditionOf(conditions, "Reported");
   if (reported?.status === "False" || reported?.status === "Unknown") {
     const { reason, message, lastTransitionTime: since } = reported;
     return { health: reason === "NotConfigured" ? "Down" : "Unknown", reason, message, since };
   }
-  // One that was never up is down since it was first told of.
+  // A session that was never up is down since its status was created.
   const moment = status.since ?? created;
   const since = moment === undefined ? {} : { since: moment };
   const who = `${status.peer}${address === "" ? "" : ` at ${address}`}`;
@@ -64,9 +64,9 @@ function wordOf(status: Status, node: string, created: string | undefined): Word
     return {
       health: "Down",
       reason: `Session${bgpStatus}`,
-      message: `The session of ${node} with ${who} is ${bgpStatus}, not Established${lastReset(status)}`,
+      message: `BGP session of ${node} with ${who} is ${bgpStatus}, not Established${lastReset(status)}`,
       ...since,
-      remedy: peerRemedy(status),
+      remedy: peerFix(status),
     };
   }
   const isBfdDown = bgpStatus === "Established" && !["N/A", "Up", ""].includes(bfdStatus);
@@ -74,18 +74,18 @@ function wordOf(status: Status, node: string, created: string | undefined): Word
   return {
     health: "Degraded",
     reason: "BFDDown",
-    message: `The session of ${node} with ${who} is up, and BFD, which is to watch it, is ${bfdStatus}`,
+    message: `BGP session of ${node} with ${who} is up, but BFD is ${bfdStatus}`,
     ...since,
   };
 }
 
 function lastReset({ lastResetReason = "" }: Status): string {
-  return lastResetReason === "" ? "" : `; it went down last by: ${lastResetReason}`;
+  return lastResetReason === "" ? "" : `; last reset: ${lastResetReason}`;
 }
 
-function peerRemedy({ peer = "", address = "" }: Status): NonNullable<Word["remedy"]> {
+function peerFix({ peer = "", address = "" }: Status): NonNullable<StatementBody["remedy"]> {
   return {
-    text: `see whether ${address === "" ? "the peer" : address} is there and expects AS numbers and password as BGPPeer ${peer} has them`,
+    text: `check that ${address === "" ? "the peer" : address} is reachable and uses the AS numbers and password of BGPPeer ${peer}`,
     command: `plumbline describe bgppeer ${peer} -A`,
   };
 }
@@ -95,16 +95,16 @@ const byPeer: Index<BGPSessionStatus> = {
   of: ({ metadata: { namespace = "" }, status }) => (status?.peer === undefined ? [] : [`${namespace}/${status.peer}`]),
 };
 
-/** What is to be said of a peer that no node has a session with, and several try. */
-function noSession(status: Status, all: readonly BGPSessionStatus[]): Word {
+/** A peer with which no node has a session, although several try. */
+function noSession(status: Status, all: readonly BGPSessionStatus[]): StatementBody {
   const { peer = "", address = "" } = status;
   const since = all.flatMap((one) => one.status?.since ?? one.metadata.creationTimestamp ?? []).toSorted()[0];
   return {
     health: "Down",
     reason: "NoSession",
-    message: `None of the ${all.length} nodes that try has a session with ${peer}${address === "" ? "" : ` at ${address}`}${lastReset(status)}`,
+    message: `No node of ${all.length} has a BGP session with ${peer}${address === "" ? "" : ` at ${address}`}${lastReset(status)}`,
     ...(since !== undefined && { since }),
-    remedy: peerRemedy(status),
+    remedy: peerFix(status),
   };
 }
 
@@ -112,15 +112,20 @@ function noSession(status: Status, all: readonly BGPSessionStatus[]): Word {
  * Who is at the other end, where that is known. The router of the node itself: while the session is up, all that goes over it needs the router; while it
  * is down, the router tells of the same session, and is to blame only where it has no such session at all.
  */
-function farEnds({ address = "" }: Status, session: Thing, down: boolean, sight: Sight): { needs: Need[]; said: Standing[] } {
+function farEnds(
+  { address = "" }: Status,
+  session: Component,
+  down: boolean,
+  reader: ObjectReader,
+): { needs: Dependency[]; said: HealthStatement[] } {
   const { node = "" } = session;
-  const ends = routerEnds(address, node, sight);
+  const ends = routerSessions(address, node, reader);
   if (ends.length > 0) {
     const told = ends.flatMap((end) => (down && end.session ? [end.session] : []));
-    const needs = ends.filter((end) => !down || !end.session).map(({ resource }): Need => ({ thing: resource }));
+    const dependencies = ends.filter((end) => !down || !end.session).map(({ resource }): Dependency => ({ thing: resource }));
     return {
-      needs: [{ thing: { kind: "FRR", name: "router", node } }, ...needs],
-      said: told.map((thing) => ({ thing, domain: "router", health: "Healthy", needs: [{ thing: session }] })),
+      needs: [{ thing: { kind: "FRR", name: "router", node } }, ...dependencies],
+      said: told.map((component) => ({ thing: component, domain: "router", health: "Healthy", needs: [{ thing: session }] })),
     };
   }
   const isLink = address !== "" && addressOf(address) === undefined;
@@ -130,21 +135,21 @@ function farEnds({ address = "" }: Status, session: Thing, down: boolean, sight:
 export function* frrDown(
   node: string,
   { message, lastTransitionTime: since }: { message: string; lastTransitionTime: string },
-): Iterable<Standing> {
-  const thing = frrOn(node);
-  yield standing(
-    thing,
+): Iterable<HealthStatement> {
+  const component = frrOn(node);
+  yield statement(
+    component,
     {
       health: "Down",
       reason: "FRRUnavailable",
-      message: `The load balancer's FRR on node ${node}: ${message}`,
+      message: `Load balancer FRR on node ${node}: ${message}`,
       since,
       remedy: {
-        text: `see whether the daemons of FRR instance plumbline-lb run on node ${node}: in a cluster in the pod of DaemonSet plumbline-frr there`,
+        text: `check that the FRR daemons of instance plumbline-lb run on node ${node} (in a cluster: the pod of DaemonSet plumbline-frr)`,
         command: `plumbline describe configurationstate speaker-${node} -A`,
       },
     },
-    [{ thing: agentOn(node) }],
+    [{ thing: agentComponent(node) }],
   );
-  yield partOf(nodeThing(node), thing);
+  yield partOf(nodeComponent(node), component);
 }

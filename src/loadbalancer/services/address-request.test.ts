@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Service } from "../../api/core/service.ts";
-import { isOurs, readWish, type Wish } from "./address-request.ts";
+import { isOurs, addressRequestOf, type AddressRequest } from "./address-request.ts";
 
 function service(spec: Partial<Service["spec"]> = {}, annotations: Record<string, string> = {}): Service {
   return {
@@ -16,21 +16,21 @@ function service(spec: Partial<Service["spec"]> = {}, annotations: Record<string
   };
 }
 
-function wishOf(...args: Parameters<typeof service>): Wish {
-  const read = readWish(service(...args));
+function requestOf(...args: Parameters<typeof service>): AddressRequest {
+  const read = addressRequestOf(service(...args));
   if ("refused" in read) throw new Error(read.refused.message);
   return read.wish;
 }
 
 function refusalOf(...args: Parameters<typeof service>): string {
-  const read = readWish(service(...args));
+  const read = addressRequestOf(service(...args));
   return "refused" in read ? `${read.refused.reason}: ${read.refused.message}` : "not refused";
 }
 
 const both = { clusterIPs: ["10.96.0.1", "fd00::1"] };
 
 test("a Service without any words asks for one address of its family from any pool", () => {
-  expect(readWish(service())).toEqual({
+  expect(addressRequestOf(service())).toEqual({
     wish: {
       key: "shop/web",
       uid: "u-1",
@@ -46,7 +46,7 @@ test("a Service without any words asks for one address of its family from any po
 });
 
 describe("families", () => {
-  test.each<[string, Partial<Service["spec"]>, Wish["policy"], number[]]>([
+  test.each<[string, Partial<Service["spec"]>, AddressRequest["policy"], number[]]>([
     ["one cluster IP", { clusterIP: "fd00::1" }, "SingleStack", [6]],
     ["none, where it says which they would be", { clusterIP: "", ipFamilies: ["IPv6"] }, "SingleStack", [6]],
     ["the list rather than the single one", { clusterIP: "10.96.0.1", clusterIPs: ["fd00::1"] }, "SingleStack", [6]],
@@ -61,29 +61,21 @@ describe("families", () => {
     ["the primary one where the policy is single stack", { ...both, ipFamilyPolicy: "SingleStack" }, "SingleStack", [4]],
     ["two without a policy", both, "RequireDualStack", [4, 6]],
   ])("are those of the cluster IPs: %s", (_title, spec, policy, families) => {
-    expect(wishOf(spec)).toMatchObject({ policy, families });
+    expect(requestOf(spec)).toMatchObject({ policy, families });
   });
 
   test.each<[string, Partial<Service["spec"]>, string]>([
-    [
-      "there is no cluster IP",
-      { clusterIP: "" },
-      "noclusterIPsIPFamily: cannot tell which IP families are wanted: the Service has no cluster IP",
-    ],
-    [
-      "it is headless",
-      { clusterIP: "None" },
-      'noclusterIPsIPFamily: cannot tell which IP families are wanted: its cluster IPs are ["None"]',
-    ],
+    ["there is no cluster IP", { clusterIP: "" }, "noclusterIPsIPFamily: cannot determine the IP families: the Service has no cluster IP"],
+    ["it is headless", { clusterIP: "None" }, 'noclusterIPsIPFamily: cannot determine the IP families: its cluster IPs are ["None"]'],
     [
       "both are of one family",
       { clusterIPs: ["10.96.0.1", "10.96.0.2"] },
-      'noclusterIPsIPFamily: cannot tell which IP families are wanted: its cluster IPs are ["10.96.0.1" "10.96.0.2"]',
+      'noclusterIPsIPFamily: cannot determine the IP families: its cluster IPs are ["10.96.0.1" "10.96.0.2"]',
     ],
     [
       "two are required and there is one",
       { ipFamilyPolicy: "RequireDualStack" },
-      'not enough clusterips: RequireDualStack needs a cluster IP of each family, and the Service has only ["10.96.0.1"]',
+      'not enough clusterips: RequireDualStack needs a cluster IP of each family, but the Service has only ["10.96.0.1"]',
     ],
   ])("are not known where %s", (_title, spec, expected) => {
     expect(refusalOf(spec)).toBe(expected);
@@ -109,7 +101,7 @@ describe("requested addresses", () => {
     ],
     ["an IPv4-mapped one as IPv4", {}, { "metallb.io/loadBalancerIPs": "::ffff:10.0.0.1" }, ["10.0.0.1"]],
   ])("come from %s", (_title, spec, annotations, expected) => {
-    expect(wishOf(spec, annotations).addresses?.map(String)).toEqual(expected);
+    expect(requestOf(spec, annotations).addresses?.map(String)).toEqual(expected);
   });
 
   test.each<[string, Partial<Service["spec"]>, string | undefined, string]>([
@@ -158,7 +150,7 @@ describe("requested addresses", () => {
 
 describe("the other annotations", () => {
   test("name a pool and a sharing key, with either prefix, and the old ones are told", () => {
-    const read = readWish(service({}, { "metallb.universe.tf/address-pool": "gold", "metallb.universe.tf/allow-shared-ip": "k" }));
+    const read = addressRequestOf(service({}, { "metallb.universe.tf/address-pool": "gold", "metallb.universe.tf/allow-shared-ip": "k" }));
     expect(read).toMatchObject({
       wish: { pool: "gold", sharing: { key: "k" } },
       deprecated: ["metallb.universe.tf/address-pool", "metallb.universe.tf/allow-shared-ip"],
@@ -166,15 +158,15 @@ describe("the other annotations", () => {
   });
 
   test("count as missing where they are empty", () => {
-    const wish = wishOf(
+    const request = requestOf(
       {},
       { "metallb.io/address-pool": "", "metallb.universe.tf/address-pool": "gold", "metallb.io/allow-shared-ip": "" },
     );
-    expect(wish).toMatchObject({ pool: "gold", sharing: { key: "" } });
+    expect(request).toMatchObject({ pool: "gold", sharing: { key: "" } });
   });
 
   test("say where its addresses are from", () => {
-    expect(wishOf({}, { "metallb.io/ip-allocated-from-pool": "gold" }).allocatedFrom).toBe("gold");
+    expect(requestOf({}, { "metallb.io/ip-allocated-from-pool": "gold" }).allocatedFrom).toBe("gold");
   });
 });
 
@@ -185,7 +177,7 @@ describe("what a Service shares an address by", () => {
     ["nothing where the traffic policy is Cluster", { selector, externalTrafficPolicy: "Cluster" }, ""],
     ["its selector where the policy is Local", { selector, externalTrafficPolicy: "Local" }, "a=1,b=2"],
   ])("has as its backend %s", (_title, spec, backend) => {
-    expect(wishOf(spec).sharing.backend).toBe(backend);
+    expect(requestOf(spec).sharing.backend).toBe(backend);
   });
 
   test("are its ports by protocol", () => {
@@ -194,7 +186,7 @@ describe("what a Service shares an address by", () => {
       { protocol: "TCP", port: 53 },
       { protocol: "TCP", port: 53, name: "again" },
     ];
-    expect(wishOf({ ports }).sharing.ports).toEqual(["TCP/53", "UDP/53"]);
+    expect(requestOf({ ports }).sharing.ports).toEqual(["TCP/53", "UDP/53"]);
   });
 });
 

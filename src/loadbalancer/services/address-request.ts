@@ -4,8 +4,8 @@ import type { Address, Family } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import { readAddress } from "./read-address.ts";
 
-/** What a Service of type LoadBalancer asks for. */
-export interface Wish {
+/** What a Service of type LoadBalancer requests. */
+export interface AddressRequest {
   /** namespace/name */
   readonly key: string;
   readonly uid: string;
@@ -21,7 +21,7 @@ export interface Wish {
   /** From this pool alone. */
   readonly pool?: string;
   readonly sharing: Sharing;
-  /** The pool that the Service says its addresses are from; it counts while that pool has no usable form. */
+  /** The pool in the Service's annotation; it counts while that pool has no valid version. */
   readonly allocatedFrom?: string;
 }
 
@@ -52,7 +52,7 @@ export function isOurs(service: Service, lbClass: string | undefined): boolean {
 }
 
 /** `deprecated` lists the annotations that it carries with the old prefix. */
-export function readWish(service: Service): { wish: Wish; deprecated: string[] } | { refused: Refused } {
+export function addressRequestOf(service: Service): { wish: AddressRequest; deprecated: string[] } | { refused: Refused } {
   const { metadata, spec } = service;
   const families = familiesOf(service);
   if ("reason" in families) return { refused: families };
@@ -61,7 +61,7 @@ export function readWish(service: Service): { wish: Wish; deprecated: string[] }
 
   const pool = annotation(service, "address-pool");
   const allocatedFrom = metadata.annotations?.[`${PREFIX}ip-allocated-from-pool`];
-  const wish: Wish = {
+  const request: AddressRequest = {
     key: keyOf(service),
     uid: metadata.uid ?? "",
     created: new Date(metadata.creationTimestamp ?? NaN),
@@ -78,28 +78,28 @@ export function readWish(service: Service): { wish: Wish; deprecated: string[] }
     ...(pool && { pool }),
     ...(allocatedFrom && { allocatedFrom }),
   };
-  return { wish, deprecated: READ.map((name) => OLD_PREFIX + name).filter((name) => metadata.annotations?.[name]) };
+  return { wish: request, deprecated: READ.map((name) => OLD_PREFIX + name).filter((name) => metadata.annotations?.[name]) };
 }
 
 function annotation({ metadata: { annotations = {} } }: Service, name: (typeof READ)[number]): string | undefined {
   return annotations[PREFIX + name] || annotations[OLD_PREFIX + name] || undefined;
 }
 
-function familiesOf({ spec }: Service): { wanted: Family[]; policy: Wish["policy"] } | Refused {
+function familiesOf({ spec }: Service): { wanted: Family[]; policy: AddressRequest["policy"] } | Refused {
   const clusterIPs = (spec.clusterIPs?.length ? spec.clusterIPs : [spec.clusterIP ?? ""]).filter((ip) => ip !== "");
-  // The embedded API hands out no cluster IPs, and says which families they would be of.
+  // The embedded API assigns no cluster IPs, but sets ipFamilies.
   const named = spec.ipFamilies?.map((family) => (family === "IPv6" ? 6 : 4)) ?? [];
   const families = clusterIPs.length > 0 ? clusterIPs.map((ip) => readAddress(ip)?.family) : named;
   const known = families.filter((family) => family !== undefined);
   if (known.length === 0 || known.length < families.length || new Set(known).size < known.length) {
-    const found = clusterIPs.length === 0 ? "the Service has no cluster IP" : `its cluster IPs are ${listed(clusterIPs)}`;
-    return { reason: "noclusterIPsIPFamily", message: `cannot tell which IP families are wanted: ${found}` };
+    const found = clusterIPs.length === 0 ? "the Service has no cluster IP" : `its cluster IPs are ${quotedList(clusterIPs)}`;
+    return { reason: "noclusterIPsIPFamily", message: `cannot determine the IP families: ${found}` };
   }
   const policy = spec.ipFamilyPolicy ?? (known.length > 1 ? "RequireDualStack" : "SingleStack");
   if (policy === "RequireDualStack" && known.length < 2) {
     return {
       reason: "not enough clusterips",
-      message: `RequireDualStack needs a cluster IP of each family, and the Service has only ${listed(clusterIPs)}`,
+      message: `RequireDualStack needs a cluster IP of each family, but the Service has only ${quotedList(clusterIPs)}`,
     };
   }
   return { wanted: policy === "SingleStack" ? known.slice(0, 1) : known, policy };
@@ -122,7 +122,7 @@ function requested(service: Service, families: readonly Family[]): { wanted: Add
   if (asked.size !== families.length || !families.every((family) => asked.has(family))) {
     return {
       reason: "AllocationFailed",
-      message: `requested loadBalancer IP(s) ${listed(addresses)} does not match the ipFamily of the service`,
+      message: `requested loadBalancer IP(s) ${quotedList(addresses)} does not match the ipFamily of the service`,
     };
   }
   return { wanted: addresses };
@@ -140,6 +140,6 @@ function backendOf(selector: Readonly<Record<string, string>>): string {
 }
 
 /** `["10.0.0.1" "fc00::1"]` */
-export function listed(items: readonly (Address | string)[]): string {
+export function quotedList(items: readonly (Address | string)[]): string {
   return `[${items.map((item) => quote(item.toString())).join(" ")}]`;
 }

@@ -11,7 +11,7 @@ export function readNode({ metadata, status }: Node, { ignoreExclude }: { ignore
     labels,
     ...(addresses && { addresses }),
     networkUnavailable: status?.conditions?.some(({ type, status: holds }) => type === "NetworkUnavailable" && holds === "True") ?? false,
-    // Its presence counts, whatever the value.
+    // Its presence counts, with any value.
     excluded: !ignoreExclude && Object.hasOwn(labels, EXCLUDED),
   };
 }

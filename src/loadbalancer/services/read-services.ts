@@ -7,7 +7,7 @@ import type { ServiceView } from "./service-view.ts";
 /** Both are read; the first wins. */
 const SHARING = ["metallb.io/allow-shared-ip", "metallb.universe.tf/allow-shared-ip"];
 
-/** What announcing looks at. `slices` are those of the Service. */
+/** The view that announcing needs. `slices` are those of the Service. */
 export function readService(service: Service, slices: Iterable<EndpointSlice>): ServiceView {
   const { metadata, spec, status } = service;
   const sharingKey = SHARING.map((annotation) => metadata.annotations?.[annotation]).find((value) => value !== undefined && value !== "");

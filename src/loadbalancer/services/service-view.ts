@@ -1,12 +1,12 @@
 import type { Address } from "../../ip/address.ts";
 
-/** What announcing looks at in a Service of type LoadBalancer that is ours. */
+/** The parts of a LoadBalancer Service of ours that announcing needs. */
 export interface ServiceView {
   /** namespace/name */
   readonly key: string;
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** From status.loadBalancer.ingress, in its order; what is no address is left out. */
+  /** From status.loadBalancer.ingress, in its order; invalid addresses are skipped. */
   readonly addresses: readonly Address[];
   readonly local: boolean;
   readonly sharingKey?: string;

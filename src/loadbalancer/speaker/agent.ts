@@ -16,28 +16,28 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { controller } from "../../kube/controller/controller.ts";
 import { aborted } from "../../kube/controller/ending.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { Bell } from "../../kube/controller/source.ts";
+import { ChannelSource } from "../../kube/controller/source.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import { membersName, parseMembers, type Members } from "../../kube/members/members.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { configChangesOf } from "../config/changes.ts";
-import type { ConfigObjects, Labelled } from "../config/objects.ts";
+import type { ConfigObjects, Labeled } from "../config/objects.ts";
 import { CandidateKeys, sharedKeySecretName } from "../candidate-keys.ts";
-import { LostViews } from "../../kube/cache/unreadable-kinds.ts";
+import { UnreadableKinds } from "../../kube/cache/unreadable-kinds.ts";
 import { ReferencedSecrets } from "../../kube/cache/referenced-secrets.ts";
-import { leanNamespace, leanNode, leanSecret, leanService, leanSlice } from "../services/transforms.ts";
+import { stripNamespace, stripNode, stripSecret, stripService, stripSlice } from "../services/transforms.ts";
 import { internalIPv4, readNode } from "../services/read-nodes.ts";
 import { readService } from "../services/read-services.ts";
 import { isOurs } from "../services/address-request.ts";
-import { changesThatCount } from "./relevant-changes.ts";
-import type { Drivers } from "./drivers.ts";
-import { inOne } from "./configuration-result.ts";
-import { LastTold } from "./last-known.ts";
-import type { SpeakerMemory } from "./stored-decisions.ts";
-import { Reports } from "./status-writers.ts";
+import { relevantChangesOf } from "./relevant-changes.ts";
+import type { SpeakerBackends } from "./drivers.ts";
+import { joinProblems } from "./configuration-result.ts";
+import { LastKnown } from "./last-known.ts";
+import type { SpeakerStateStore } from "./stored-decisions.ts";
+import { StatusWriters } from "./status-writers.ts";
 import { Speaker } from "./speaker.ts";
-import { Tidings } from "./events.ts";
+import { SpeakerEvents } from "./events.ts";
 
 export interface SpeakerOptions {
   manager: Manager;
@@ -52,14 +52,14 @@ export interface SpeakerOptions {
   lbClass?: string;
   /** Nodes that are labelled out of load balancing announce all the same. */
   ignoreExclude: boolean;
-  memory: SpeakerMemory;
-  drivers(seams: Seams): Drivers;
+  memory: SpeakerStateStore;
+  drivers(callbacks: SpeakerCallbacks): SpeakerBackends;
   budget: WriteBudget;
   events: EventRecorder;
 }
 
 /** What those who carry out ask and tell. */
-export interface Seams {
+export interface SpeakerCallbacks {
   /** By node, its addresses. */
   nodeAddresses(): ReadonlyMap<string, readonly string[]>;
   /** Whether the agent of a node lives, as the controller sees it. */
@@ -90,12 +90,12 @@ export function addSpeaker(options: SpeakerOptions): void {
   const views = clusterViews(manager, systemNamespace);
   const { services, slices, nodes, members } = views;
   const config = configViews(manager, namespace);
-  const bell = new Bell();
-  const work = new Bell();
+  const channel = new ChannelSource();
+  const work = new ChannelSource();
 
-  const reports = new Reports({ manager, client, node, namespace, budget, log });
-  const tidings = new Tidings({ node, events, state: () => reports.state });
-  const known = new LastTold(() => membersIn(members.get(`${systemNamespace}/${membersName}`), log));
+  const reports = new StatusWriters({ manager, client, node, namespace, budget, log });
+  const tidings = new SpeakerEvents({ node, events, state: () => reports.state });
+  const known = new LastKnown(() => membersIn(members.get(`${systemNamespace}/${membersName}`), log));
   const keys = new CandidateKeys({
     namespace: systemNamespace,
     open: () => new Cache(client, Secret, { namespace: systemNamespace, fieldSelector: `metadata.name=${sharedKeySecretName}`, log }),
@@ -111,10 +111,10 @@ export function addSpeaker(options: SpeakerOptions): void {
   const speaker = new Speaker({ node, drivers, reports, memory, tidings, ring: (what) => work.ring(what), log });
   const secrets = new ReferencedSecrets({
     namespace,
-    open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: leanSecret, log }),
-    onChange: () => bell.ring(CONFIG),
+    open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: stripSecret, log }),
+    onChange: () => channel.ring(CONFIG),
   });
-  const lost = new LostViews(Object.values(config.caches), CONFIG);
+  const lost = new UnreadableKinds(Object.values(config.caches), CONFIG);
   reports.surroundings = {
     nodeUid: () => nodes.get(node)?.metadata.uid,
     isNode: (name) => nodes.get(name) !== undefined,
@@ -148,23 +148,23 @@ export function addSpeaker(options: SpeakerOptions): void {
   const load = async (signal: AbortSignal): Promise<void> => {
     if (!isPrimed) await prime();
     await secrets.follow(config.secretNames(), SECRETS_MS, signal);
-    const objects = { ...config.objects(), namespaces: labelled(views.namespaces), nodes: labelled(nodes) };
-    await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, inOne([lost.impairment(), secrets.impairment()]));
+    const objects = { ...config.objects(), namespaces: labeled(views.namespaces), nodes: labeled(nodes) };
+    await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, joinProblems([lost.impairment(), secrets.impairment()]));
   };
 
   manager.add(
     controller("speaker", {
       watches: [
         ...Object.values(config.caches).map((cache) => configChangesOf(cache as unknown as Cache<KubeObject>, CONFIG)),
-        changesThatCount(views.namespaces, () => [CONFIG]),
-        changesThatCount(config.extras, () => [CONFIG]),
-        changesThatCount(nodes, () => [NODES, CONFIG]),
-        changesThatCount(members, () => [MEMBERS]),
-        changesThatCount(services, (service) => [keyOf(service)]),
+        relevantChangesOf(views.namespaces, () => [CONFIG]),
+        relevantChangesOf(config.extras, () => [CONFIG]),
+        relevantChangesOf(nodes, () => [NODES, CONFIG]),
+        relevantChangesOf(members, () => [MEMBERS]),
+        relevantChangesOf(services, (service) => [keyOf(service)]),
         // Most slices are of Services that nobody announces.
-        changesThatCount(slices, (slice) => serviceOf(slice).filter((key) => services.get(key))),
+        relevantChangesOf(slices, (slice) => serviceOf(slice).filter((key) => services.get(key))),
         lost,
-        bell,
+        channel,
       ],
       log,
       timeoutMs: PASS_MS,
@@ -196,17 +196,17 @@ export function addSpeaker(options: SpeakerOptions): void {
   manager.add(secrets);
   manager.add(keys);
   // After the last pass has ended or was cut.
-  manager.add({ name: "what FRR has", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
-  bell.ring(CONFIG);
+  manager.add({ name: "frr-state", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
+  channel.ring(CONFIG);
 }
 
 function clusterViews(manager: Manager, systemNamespace: string) {
   return {
     // Of those of other types nothing is announced.
-    services: manager.cache(Service, { fieldSelector: "spec.type=LoadBalancer", transform: leanService }),
-    slices: manager.cache(EndpointSlice, { transform: leanSlice, indexes: { service: serviceOf } }),
-    namespaces: manager.cache(Namespace, { transform: leanNamespace }),
-    nodes: manager.cache(Node, { transform: leanNode }),
+    services: manager.cache(Service, { fieldSelector: "spec.type=LoadBalancer", transform: stripService }),
+    slices: manager.cache(EndpointSlice, { transform: stripSlice, indexes: { service: serviceOf } }),
+    namespaces: manager.cache(Namespace, { transform: stripNamespace }),
+    nodes: manager.cache(Node, { transform: stripNode }),
     members: manager.cache(ConfigMap, { namespace: systemNamespace, fieldSelector: `metadata.name=${membersName}` }),
   };
 }
@@ -240,7 +240,7 @@ function configViews(manager: Manager, namespace: string) {
   };
 }
 
-function labelled(cache: Cache<Node> | Cache<Namespace>): Labelled[] {
+function labeled(cache: Cache<Node> | Cache<Namespace>): Labeled[] {
   return cache.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? {} }));
 }
 
@@ -258,7 +258,7 @@ function membersIn(object: ConfigMap | undefined, log: Log): Members | undefined
   try {
     return parseMembers(object);
   } catch (error) {
-    log.warn({ error }, "who is alive cannot be read; what was known holds");
+    log.warn({ error }, "cannot read members; keeping the last known members");
     return undefined;
   }
 }

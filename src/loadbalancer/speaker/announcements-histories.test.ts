@@ -4,7 +4,7 @@ import type { LabelSelector } from "../../api/core/label-selector.ts";
 import { bgpAd, config, l2Ad, node, peer, pool, service } from "../testing/announcement-fixtures.ts";
 import type { BgpAd, Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import { Announcements, type Concerned } from "./announcements.ts";
+import { Announcements, type AffectedServices } from "./announcements.ts";
 
 const NODES = Array.from({ length: 24 }, (_, n) => `node-${n}`);
 const SELF = "node-0";
@@ -141,7 +141,7 @@ class History {
     this.#decide(this.announcements.place(this.nodes));
   }
 
-  #decide(concerned: Concerned | undefined): void {
+  #decide(concerned: AffectedServices | undefined): void {
     for (const key of concerned?.services ?? []) this.announcements.decide(key, concerned?.what);
   }
 }

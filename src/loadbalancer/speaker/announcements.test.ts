@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, peer, pool, profile, service } from "../testing/announcement-fixtures.ts";
-import { Announcements, type Concerned } from "./announcements.ts";
+import { Announcements, type AffectedServices } from "./announcements.ts";
 
 const everyone: ReadonlySet<string> = new Set(["a", "b", "b-a"]);
 const plain = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAds: [bgpAd("ad")], l2Ads: [l2Ad("l2")] };
@@ -104,7 +104,7 @@ test("an address that several Services share is wanted once, on the interfaces o
   ]);
 });
 
-const concerned = (of: Concerned | undefined) => of && { ...of, services: [...of.services] };
+const concerned = (of: AffectedServices | undefined) => of && { ...of, services: [...of.services] };
 
 describe("whom a change concerns", () => {
   const ofShop = [{ matchLabels: { app: "shop" } }];

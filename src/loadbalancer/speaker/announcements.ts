@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Address } from "../../ip/address.ts";
 import { decideBgp } from "../announcement/bgp-decision.ts";
 import type { Advertised } from "../announcement/decision.ts";
-import { type ElectionGround, Elections } from "../announcement/l2-election.ts";
+import { type ElectionInput, L2Elections } from "../announcement/l2-election.ts";
 import { interfacesOn } from "../announcement/l2-decision.ts";
 import { PoolIndex } from "../announcement/pool-index.ts";
 import { isForService } from "../announcement/selection.ts";
@@ -10,7 +10,7 @@ import type { BgpAd, Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 
 /** The addresses of a Service that this node may come to answer for. */
-export interface Candidacy {
+export interface L2Candidate {
   readonly addresses: readonly Address[];
   /** In the order in which they would take over, dead or alive; this node is among them. */
   readonly candidates: readonly string[];
@@ -19,13 +19,13 @@ export interface Candidacy {
 }
 
 /** What of a decision is other than before. */
-export interface Change {
+export interface AnnouncementChange {
   readonly bgp: boolean;
   readonly l2: boolean;
 }
 
 /** Services that a change may concern. */
-export interface Concerned {
+export interface AffectedServices {
   readonly services: Iterable<string>;
   /** What has to be decided anew of them. */
   readonly what: "all" | "l2";
@@ -33,7 +33,7 @@ export interface Concerned {
   readonly tell: "all" | "changed";
 }
 
-const SAME: Change = { bgp: false, l2: false };
+const SAME: AnnouncementChange = { bgp: false, l2: false };
 
 /** One address as L2 is to hold it, for all the Services that share it. */
 export interface WantedAddress {
@@ -51,11 +51,11 @@ export class Announcements {
   readonly #node: string;
   readonly #services = new Map<string, ServiceView>();
   readonly #bgp = new Map<string, readonly Advertised[]>();
-  readonly #l2 = new Map<string, Candidacy>();
+  readonly #l2 = new Map<string, L2Candidate>();
   readonly #poolOf = new Map<string, string | undefined>();
-  readonly #elections = new Elections();
+  readonly #elections = new L2Elections();
   /** On which elections are held; undefined: it has changed since the last. */
-  #ground: ElectionGround | undefined;
+  #input: ElectionInput | undefined;
   #config: Config | undefined;
   #pools = new PoolIndex([]);
   #nodes: ReadonlyMap<string, NodeView> = new Map();
@@ -72,7 +72,7 @@ export class Announcements {
   }
 
   /** By Service. */
-  get l2(): ReadonlyMap<string, Candidacy> {
+  get l2(): ReadonlyMap<string, L2Candidate> {
     return this.#l2;
   }
 
@@ -90,13 +90,13 @@ export class Announcements {
   }
 
   /** Whom it concerns that this is the configuration; undefined: it is as before. */
-  configure(config: Config): Concerned | undefined {
+  configure(config: Config): AffectedServices | undefined {
     const before = this.#config;
     if (before && isDeepStrictEqual(before, config)) return undefined;
     const next = before ? keepingEquals(before, config) : config;
     this.#config = next;
     this.#pools = new PoolIndex(next.pools.values());
-    this.#ground = undefined;
+    this.#input = undefined;
     const poolsBefore = new Map(this.#poolOf);
     for (const [key, service] of this.#services) this.#poolOf.set(key, this.#pools.poolOfAll(service.addresses)?.name);
     if (!before || next.peers !== before.peers) return { services: this.#services.keys(), what: "all", tell: "all" };
@@ -109,13 +109,13 @@ export class Announcements {
   }
 
   /** Whom it concerns that these are the nodes; undefined: they are as before. */
-  place(nodes: ReadonlyMap<string, NodeView>): Concerned | undefined {
+  place(nodes: ReadonlyMap<string, NodeView>): AffectedServices | undefined {
     if (isDeepStrictEqual(this.#nodes, nodes)) return undefined;
     const isSelfOther = !isDeepStrictEqual(this.#nodes.get(this.#node), nodes.get(this.#node));
     const hadNamesakes = this.#hasNamesakes;
     this.#nodes = nodes;
     this.#hasNamesakes = nodes.keys().some((name) => name.endsWith(`-${this.#node}`) || this.#node.endsWith(`-${name}`));
-    this.#ground = undefined;
+    this.#input = undefined;
     const services = this.#services.keys();
     // Other nodes may make names ambiguous.
     return isSelfOther || hadNamesakes || this.#hasNamesakes
@@ -124,11 +124,11 @@ export class Announcements {
   }
 
   /** Whom it concerns that the agents of these nodes are alive; undefined: it was so before. */
-  members(live: ReadonlySet<string>): Concerned | undefined {
+  members(live: ReadonlySet<string>): AffectedServices | undefined {
     const before = this.#live;
     if (before?.symmetricDifference(live).size === 0) return undefined;
     this.#live = live;
-    this.#ground = undefined;
+    this.#input = undefined;
     return { services: this.#services.keys(), what: "l2", tell: before ? "changed" : "all" };
   }
 
@@ -150,23 +150,23 @@ export class Announcements {
     }
   }
 
-  decide(key: string, what: Concerned["what"] = "all"): Change {
+  decide(key: string, what: AffectedServices["what"] = "all"): AnnouncementChange {
     const service = this.#services.get(key);
     const self = this.#nodes.get(this.#node);
     const config = this.#config;
     if (!service) return { bgp: this.#bgp.delete(key), l2: this.#l2.delete(key) };
     // Not yet known is no reason to let go of anything.
     if (!config || !self) return SAME;
-    const l2 = this.#live !== undefined && replace(this.#l2, key, this.#candidacy(service, self, config, this.#live));
+    const l2 = this.#live !== undefined && replace(this.#l2, key, this.#candidate(service, self, config, this.#live));
     if (what === "l2") return { bgp: false, l2 };
     const bgp = decideBgp(service, self, config, this.#pools);
     return { bgp: replace(this.#bgp, key, "announce" in bgp ? bgp.announce : undefined), l2 };
   }
 
-  #candidacy(service: ServiceView, self: NodeView, config: Config, live: ReadonlySet<string>): Candidacy | undefined {
+  #candidate(service: ServiceView, self: NodeView, config: Config, live: ReadonlySet<string>): L2Candidate | undefined {
     if (config.l2Ads.size === 0) return undefined;
-    this.#ground ??= { nodes: this.#nodes.values().toArray(), config, pools: this.#pools, isAlive: (node) => live.has(node) };
-    const election = this.#elections.hold(service, this.#ground);
+    this.#input ??= { nodes: this.#nodes.values().toArray(), config, pools: this.#pools, isAlive: (node) => live.has(node) };
+    const election = this.#elections.hold(service, this.#input);
     if ("not" in election || !election.order.includes(self.name)) return undefined;
     const interfaces = interfacesOn(self, election.ads);
     return { addresses: service.addresses, candidates: election.order, ...(interfaces && { interfaces }) };

@@ -1,20 +1,24 @@
 import type { Fragment } from "../../frr/fragment.ts";
 import { StateError } from "../../resilience/state-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
-import type { LastGood, Loaded } from "../config/load.ts";
-import type { Impairment } from "../../kube/cache/unreadable-kinds.ts";
-import type { Finding } from "../status/configuration-state.ts";
+import type { LastGoodConfig, Loaded } from "../config/load.ts";
+import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import type { ConfigurationResult } from "../status/configuration-state.ts";
 
-export function findingOf({ failures, resources, unread }: Loaded, refused: readonly Failure[], applied: readonly Fragment[]): Finding {
-  const owners = new Set(refused.map(({ kind, name }) => `${kind}/${name}`));
+export function configurationResult(
+  { failures, resources, unread }: Loaded,
+  rejected: readonly Failure[],
+  applied: readonly Fragment[],
+): ConfigurationResult {
+  const owners = new Set(rejected.map(({ kind, name }) => `${kind}/${name}`));
   const kept = new Set(applied.map(({ owner }) => owner));
   return {
-    failures: [...failures, ...refused],
+    failures: [...failures, ...rejected],
     unread,
     resources: resources.map((resource) => {
       const owner = `${resource.kind}/${resource.name}`;
       if (resource.state !== "Applied" || !owners.has(owner)) return resource;
-      const isPartial = refused.filter(({ kind, name }) => `${kind}/${name}` === owner).every(isLeftOut);
+      const isPartial = rejected.filter(({ kind, name }) => `${kind}/${name}` === owner).every(isLeftOut);
       return { ...resource, state: kept.has(owner) ? "KeptPrevious" : isPartial ? "AppliedInPart" : "Failed" };
     }),
   };
@@ -25,30 +29,32 @@ function isLeftOut({ kind, reason }: Failure): boolean {
   return kind === "BGPAdvertisement" && reason === "ValidationFailed";
 }
 
-export function secretsUnread(unread: Loaded["unread"]): Impairment | undefined {
+export function secretsUnread(unread: Loaded["unread"]): ReadProblem | undefined {
   if (unread.length === 0) return undefined;
   const secrets = [...new Set(unread.map(({ secret }) => secret))].sort();
-  const peers = unread.map(({ kind, name, isInForce }) => `${kind} ${name} ${isInForce ? "stays as it was" : "is left out"}`).sort();
-  return { reason: "SecretUnreadable", message: `The API does not let us read Secret ${secrets.join(", ")}: ${peers.join(", ")}` };
+  const peers = unread
+    .map(({ kind, name, isInForce }) => `${kind} ${name} ${isInForce ? "keeps its last good version" : "is not applied"}`)
+    .sort();
+  return { reason: "SecretUnreadable", message: `Access to Secret ${secrets.join(", ")} denied: ${peers.join(", ")}` };
 }
 
 /** The first gives the reason. */
-export function inOne(impairments: readonly (Impairment | undefined)[]): Impairment | undefined {
-  const all = impairments.filter((one) => one !== undefined);
+export function joinProblems(readProblems: readonly (ReadProblem | undefined)[]): ReadProblem | undefined {
+  const all = readProblems.filter((one) => one !== undefined);
   return all[0] && { reason: all[0].reason, message: [...new Set(all.map(({ message }) => message))].join("; ") };
 }
 
-export function unavailable(error: unknown): Impairment {
-  if (error instanceof StateError) return { reason: "StateUnusable", message: error.message };
+export function unavailable(error: unknown): ReadProblem {
+  if (error instanceof StateError) return { reason: "StateFileError", message: error.message };
   const words = error instanceof Error ? error.message : String(error);
-  return { reason: "FRRUnavailable", message: `FRR cannot be configured: ${words}` };
+  return { reason: "FRRUnavailable", message: `Cannot configure FRR: ${words}` };
 }
 
 /** What FRR refused has not become good by being well written. */
-export function lastGoodOf(next: LastGood, refused: readonly Failure[], before: LastGood): LastGood {
-  if (refused.length === 0) return next;
+export function lastGoodOf(next: LastGoodConfig, rejected: readonly Failure[], before: LastGoodConfig): LastGoodConfig {
+  if (rejected.length === 0) return next;
   const good = new Map(next);
-  for (const { kind, name } of refused) {
+  for (const { kind, name } of rejected) {
     const owner = `${kind}/${name}`;
     const known = before.get(owner);
     if (known) good.set(owner, known);

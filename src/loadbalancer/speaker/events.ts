@@ -15,22 +15,22 @@ interface Options {
 
 type Protocol = "bgp" | "layer2";
 
-/** Events and the metric of what is announced: when something begins or fails, and never again while it lasts. */
-export class Tidings {
+/** Events and the metric of announcements: recorded on start and failure, and not repeated while the state lasts. */
+export class SpeakerEvents {
   readonly #options: Options;
   /** By protocol and Service, the addresses that are announced. */
   readonly #announced = new Map<string, readonly string[]>();
-  /** Those of which it was known already, or told. */
-  readonly #told = new Set<string>();
-  readonly #refused = new Map<string, string>();
+  /** The announcements whose Event is recorded. */
+  readonly #reported = new Set<string>();
+  readonly #rejected = new Map<string, string>();
   #strangers: readonly string[] = [];
-  #memoryProblem: string | undefined;
+  #stateProblem: string | undefined;
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  /** `addresses` are announced from here. `wasTold`: by an earlier run of ours, as far as the cluster knows. */
+  /** This node announces `addresses`. `wasTold`: an earlier run recorded the Event. */
   announced(key: string, uid: string, protocol: Protocol, addresses: readonly Address[], wasTold: () => boolean): void {
     const { node } = this.#options;
     const subject = `${protocol} ${key}`;
@@ -40,8 +40,8 @@ export class Tidings {
     for (const ip of now) speakerAnnounced.set({ service: key, protocol, node, ip }, 1);
     if (now.length === 0) return void this.#announced.delete(subject);
     this.#announced.set(subject, now);
-    const isFirst = !this.#told.has(subject);
-    this.#told.add(subject);
+    const isFirst = !this.#reported.has(subject);
+    this.#reported.add(subject);
     if (before.length > 0 || (isFirst && wasTold())) return;
     this.#record(key, uid, {
       type: "Normal",
@@ -52,16 +52,16 @@ export class Tidings {
 
   /** The Service is gone. */
   forget(key: string): void {
-    for (const protocol of ["bgp", "layer2"]) this.#told.delete(`${protocol} ${key}`);
-    this.#refused.delete(key);
+    for (const protocol of ["bgp", "layer2"]) this.#reported.delete(`${protocol} ${key}`);
+    this.#rejected.delete(key);
   }
 
-  /** The kernel did not take an address. */
+  /** An address cannot be announced. */
   refused(key: string, uid: string, states: readonly AddressState[]): void {
     const words = states.flatMap((state) => (state.is === "refused" ? [state.words] : [])).join("; ");
-    if (words === (this.#refused.get(key) ?? "")) return;
-    if (words === "") return void this.#refused.delete(key);
-    this.#refused.set(key, words);
+    if (words === (this.#rejected.get(key) ?? "")) return;
+    if (words === "") return void this.#rejected.delete(key);
+    this.#rejected.set(key, words);
     const { node } = this.#options;
     this.#record(key, uid, {
       type: "Warning",
@@ -70,40 +70,40 @@ export class Tidings {
     });
   }
 
-  /** Lines of FRR that someone else had changed and were put back. */
+  /** FRR lines that another writer changed and that were restored. */
   drift(lines: readonly string[]): void {
     if (lines.length === 0) return;
     const shown = lines.slice(0, 5).map((line) => `"${line}"`);
     const more = lines.length > shown.length ? ` and ${lines.length - shown.length} more` : "";
-    const message = `Node ${this.#options.node}: FRR had been changed by someone else; put right ${shown.join(", ")}${more}`;
+    const message = `Node ${this.#options.node}: FRR configuration drift repaired: ${shown.join(", ")}${more}`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "DriftRepaired", message });
   }
 
-  /** Why what the next agent must know is not on the disk; undefined: it is. */
+  /** Why the state file cannot be written; undefined: it is written. */
   memory(problem: string | undefined): void {
-    if (problem === this.#memoryProblem) return;
-    this.#memoryProblem = problem;
+    if (problem === this.#stateProblem) return;
+    this.#stateProblem = problem;
     const { node, events, state } = this.#options;
     const text: EventText =
       problem === undefined
-        ? { type: "Normal", reason: "StateUsable", message: `Node ${node}: what the next agent must know is on the disk again` }
+        ? { type: "Normal", reason: "StateUsable", message: `Node ${node}: the state file can be written again` }
         : {
             type: "Warning",
-            reason: "StateUnusable",
-            message: `Node ${node}: ${problem}; what is announced goes on, but the next agent would not know of it`,
+            reason: "StateFileError",
+            message: `Node ${node}: ${problem}; announcements continue, but the next agent starts without this state`,
           };
     events.record(withKind(state()), text);
   }
 
-  /** Candidates that were never heard. */
+  /** Candidates without any heartbeat. */
   strangers(nodes: readonly string[]): void {
     const isNews = nodes.some((node) => !this.#strangers.includes(node));
     this.#strangers = nodes;
     if (!isNews) return;
     const shown = nodes.slice(0, 5).join(", ");
     const more = nodes.length > 5 ? ` and ${nodes.length - 5} more` : "";
-    const message = `Node ${this.#options.node}: no heartbeat of ${shown}${more} arrives here; whether they live is told by their Leases alone, and taking over from them takes as long. Let the nodes reach each other on UDP port 7947`;
-    this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "CandidateUnheard", message });
+    const message = `Node ${this.#options.node}: no heartbeats from ${shown}${more}; failover falls back to Leases and is slower. Open UDP port 7947 between nodes`;
+    this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "HeartbeatsMissing", message });
   }
 
   #record(key: string, uid: string, text: EventText): void {

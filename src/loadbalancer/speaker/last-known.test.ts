@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { LastTold } from "./last-known.ts";
+import { LastKnown } from "./last-known.ts";
 
-test("what was told holds until something else is told", () => {
+test("the last value stays until a new one arrives", () => {
   let says: string | undefined;
-  const told = new LastTold(() => says);
+  const told = new LastKnown(() => says);
   expect(told.value).toBeUndefined();
   says = "one";
   expect(told.value).toBe("one");

@@ -2,7 +2,7 @@
  * What the controller last told in an object of its own. One that is gone, or that a person broke, tells nothing: what was known holds until the controller
  * puts it right.
  */
-export class LastTold<T> {
+export class LastKnown<T> {
   readonly #read: () => T | undefined;
   #known: T | undefined;
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { Node } from "../../api/core/node.ts";
 import type { Change } from "../../kube/cache/cache.ts";
-import { leanNode, leanService, leanSlice } from "../services/transforms.ts";
-import { changesThatCount } from "./relevant-changes.ts";
+import { stripNode, stripService, stripSlice } from "../services/transforms.ts";
+import { relevantChangesOf } from "./relevant-changes.ts";
 
 const node = (resourceVersion: string, heartbeat: string, labels: Record<string, string> = {}): Node =>
-  leanNode({
+  stripNode({
     metadata: { name: "a", uid: "u1", resourceVersion, labels, annotations: { heartbeat } },
     spec: { taints: [{ key: heartbeat, effect: "NoSchedule" }] },
     status: {
@@ -29,7 +29,7 @@ function heard(...changes: Change<Node>[]): string[] {
     },
     waitForSync: () => Promise.resolve(),
   };
-  changesThatCount(cache, ({ metadata }) => Object.keys(metadata.labels ?? {})).subscribe((key) => keys.push(key));
+  relevantChangesOf(cache, ({ metadata }) => Object.keys(metadata.labels ?? {})).subscribe((key) => keys.push(key));
   return keys;
 }
 
@@ -42,7 +42,7 @@ test("a heartbeat is no change, and a label is one for those that had it and tho
 
 test("of Services and slices only what announcing looks at is kept", () => {
   expect(
-    leanService({
+    stripService({
       metadata: {
         name: "web",
         namespace: "shop",
@@ -59,7 +59,7 @@ test("of Services and slices only what announcing looks at is kept", () => {
     status: { loadBalancer: { ingress: [{ ip: "10.0.0.1" }] } },
   });
   expect(
-    leanSlice({
+    stripSlice({
       metadata: { name: "web-1", namespace: "shop", labels: { "kubernetes.io/service-name": "web", other: "x" } },
       addressType: "IPv4",
       endpoints: [{ addresses: ["10.1.0.1"], conditions: { ready: true, terminating: false }, nodeName: "a", zone: "z" }],

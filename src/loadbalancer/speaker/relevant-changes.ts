@@ -4,7 +4,7 @@ import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Source } from "../../kube/controller/source.ts";
 
 /** The changes of a cache of lean objects, as keys. An update of what was left out, such as a node's heartbeat, is no change. */
-export function changesThatCount<T extends KubeObject>(
+export function relevantChangesOf<T extends KubeObject>(
   cache: Pick<Cache<T>, "subscribe" | "waitForSync">,
   keys: (object: T) => Iterable<string>,
 ): Source {

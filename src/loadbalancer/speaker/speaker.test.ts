@@ -8,10 +8,10 @@ import { speakerAnnounced } from "../metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../testing/announcement-fixtures.ts";
 import { bgpAd, l2Ad, peer, pool, secret } from "../testing/config-fixtures.ts";
-import type { Finding } from "../status/configuration-state.ts";
-import { NOTHING_REFUSED } from "./bgp/rejected.ts";
-import { SpeakerMemory } from "./stored-decisions.ts";
-import { Stage } from "../testing/speaker-harness.ts";
+import type { ConfigurationResult } from "../status/configuration-state.ts";
+import { NOTHING_REJECTED } from "./bgp/rejected.ts";
+import { SpeakerStateStore } from "./stored-decisions.ts";
+import { SpeakerHarness } from "../testing/speaker-harness.ts";
 
 const { signal } = new AbortController();
 const log = createLog({ level: "silent" });
@@ -21,13 +21,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const refusal = (name: string): Failure => ({
+const rejection = (name: string): Failure => ({
   kind: "BGPPeer",
   name,
   namespace: "metallb-system",
   reason: "ApplicationFailed",
   field: "",
-  message: "bgpd refused it",
+  message: "bgpd rejected it",
   class: "Permanent",
 });
 
@@ -36,8 +36,8 @@ const announcedBy = async (service: string) =>
 const withSecret = (name: string, address: string) => peer(name, { peerAddress: address, passwordSecret: { name: "s" } });
 const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
 
-test("where there is no peer, FRR is left alone, and the configuration is in effect all the same", async () => {
-  const stage = new Stage(directory);
+test("without peers FRR is left alone, and the configuration is in effect", async () => {
+  const stage = new SpeakerHarness(directory);
   await stage.load(network);
   await stage.speaker.carryOutBgp(signal);
   expect(stage.passes).toEqual([]);
@@ -45,7 +45,7 @@ test("where there is no peer, FRR is left alone, and the configuration is in eff
 });
 
 test("sessions of which nothing is remembered are ended, where no peer is left", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   stage.spoken = [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }];
   await stage.load(network);
   await stage.speaker.carryOutBgp(signal);
@@ -53,7 +53,7 @@ test("sessions of which nothing is remembered are ended, where no peer is left",
 });
 
 test("of a peer that FRR has no more, nothing that FRR said is left", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   await stage.load({
     ...network,
     peers: [peer("tor", { peerAddress: "192.0.2.1" }), peer("red", { peerAddress: "192.0.2.1", vrf: "red" })],
@@ -67,7 +67,7 @@ test("of a peer that FRR has no more, nothing that FRR said is left", async () =
 });
 
 test("nothing is said of the configuration before it was carried out", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   stage.speaker.publish();
   expect(stage.last).toEqual({ finding: undefined, impairment: undefined });
@@ -76,13 +76,13 @@ test("nothing is said of the configuration before it was carried out", async () 
 });
 
 test("what FRR refuses has failed, or is kept as it was, and has not become good", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   await stage.speaker.carryOutBgp(signal);
   const good = (await stage.memory.lastGood()).get("BGPPeer/tor");
   expect(good).toMatchObject({ generation: 1 });
 
-  stage.failures = [refusal("tor"), refusal("new")];
+  stage.failures = [rejection("tor"), rejection("new")];
   await stage.load({
     ...network,
     peers: [peer("tor", { peerPort: 1790 }, { generation: 2 }), peer("new", { peerAddress: "192.0.2.9" })],
@@ -95,31 +95,31 @@ test("what FRR refuses has failed, or is kept as it was, and has not become good
 });
 
 test("an advertisement of which something is left out is live in part", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   const about = { kind: "BGPAdvertisement", name: "ad", field: "spec", message: "local preference 200 is left out" };
-  stage.failures = [{ ...refusal("ad"), ...about, reason: "ValidationFailed" }];
+  stage.failures = [{ ...rejection("ad"), ...about, reason: "ValidationFailed" }];
   await stage.load({ ...network, peers: [peer("tor")] });
   await stage.speaker.carryOutBgp(signal);
   expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
-  stage.failures = [{ ...refusal("ad"), ...about, reason: "ApplicationFailed" }];
+  stage.failures = [{ ...rejection("ad"), ...about, reason: "ApplicationFailed" }];
   await stage.speaker.carryOutBgp(signal);
   expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
 });
 
 test("a peer that FRR has nothing of hears no Service, nor does one from which a prefix is left out", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   stage.speaker.service("shop/api", service(["10.0.0.2"], { key: "shop/api" }));
   await stage.load({ ...network, peers: [peer("tor"), peer("bad", { peerAddress: "192.0.2.2" })] });
   expect(stage.services.get("shop/web")).toEqual(["bad", "tor"]);
-  stage.refusals = { ...NOTHING_REFUSED, peers: new Set(["bad"]) };
+  stage.refusals = { ...NOTHING_REJECTED, peers: new Set(["bad"]) };
   await stage.speaker.carryOutBgp(signal);
   expect([...stage.services.values()]).toEqual([["tor"], ["tor"]]);
   const leftOut = new Map([["shop/web", [{ advertisement: "ad", prefix: "10.0.0.1/32", peers: ["tor"] }]]]);
   stage.refusals = { peers: new Set(["bad"]), services: new Set(["shop/api"]), leftOut };
   await stage.speaker.carryOutBgp(signal);
   expect([...stage.services.values()]).toEqual([[], []]);
-  stage.refusals = NOTHING_REFUSED;
+  stage.refusals = NOTHING_REJECTED;
   await stage.speaker.carryOutBgp(signal);
   expect([...stage.services.values()]).toEqual([
     ["bad", "tor"],
@@ -127,27 +127,27 @@ test("a peer that FRR has nothing of hears no Service, nor does one from which a
   ]);
 });
 
-test("an FRR that cannot be used changes no result, is told with its words, and is tried again", async () => {
-  const stage = new Stage(directory);
+test("an unavailable FRR changes no result, is reported with its error, and is retried", async () => {
+  const stage = new SpeakerHarness(directory);
   stage.broken = new Error("zebra does not answer");
   await stage.load({ ...network, peers: [peer("tor")] });
   expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
   expect(stage.last).toMatchObject({
     finding: { failures: [] },
-    impairment: { reason: "FRRUnavailable", message: "FRR cannot be configured: zebra does not answer" },
+    impairment: { reason: "FRRUnavailable", message: "Cannot configure FRR: zebra does not answer" },
   });
   stage.broken = undefined;
   expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
   expect(stage.last?.impairment).toBeUndefined();
 });
 
-test("a Secret that cannot be read costs only its peers: one stays as it was, one is left out, and both are named", async () => {
-  const stage = new Stage(directory);
+test("an unreadable Secret affects only its peers: one keeps its last good version, one is not applied, and both are named", async () => {
+  const stage = new SpeakerHarness(directory);
   await stage.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
   await stage.speaker.carryOutBgp(signal);
   const peers = [withSecret("tor", "192.0.2.1"), withSecret("new", "192.0.2.2"), peer("plain", { peerAddress: "192.0.2.3" })];
-  const lost = { reason: "ConfigurationUnreadable", message: "The API does not let us read bfdprofiles" };
-  const unread = "The API does not let us read Secret s: BGPPeer new is left out, BGPPeer tor stays as it was";
+  const lost = { reason: "ConfigurationUnreadable", message: "Access denied: bfdprofiles" };
+  const unread = "Access to Secret s denied: BGPPeer new is not applied, BGPPeer tor keeps its last good version";
   for (const [impairment, expected] of [
     [undefined, { reason: "SecretUnreadable", message: unread }],
     [lost, { reason: "ConfigurationUnreadable", message: `${lost.message}; ${unread}` }],
@@ -164,7 +164,7 @@ test("a Secret that cannot be read costs only its peers: one stays as it was, on
 });
 
 test("one Service more is one decision, and one pass for as many as have come", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   stage.rung.length = 0;
   for (const name of ["web", "api"]) stage.speaker.service(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
@@ -180,8 +180,8 @@ test("one Service more is one decision, and one pass for as many as have come", 
   expect(stage.rung).toEqual([]);
 });
 
-test("addresses stay as they are until it is known who is alive, and while nobody says so any more", async () => {
-  const stage = new Stage(directory);
+test("addresses stay until the live agents are known, and while that is no longer reported", async () => {
+  const stage = new SpeakerHarness(directory);
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   await stage.speaker.members(undefined);
   await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
@@ -199,7 +199,7 @@ test("addresses stay as they are until it is known who is alive, and while nobod
 });
 
 test("what was said before a restart holds until the addresses were looked at, and is not swept away", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   stage.hasSaidL2 = true;
   stage.addressState = { is: "standby" };
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
@@ -211,19 +211,19 @@ test("what was said before a restart holds until the addresses were looked at, a
   expect(stage.l2.at(-1)).toBe("say shop/web");
 });
 
-test("whom an agent has heard of the other candidates, the next one knows before anything is wanted", async () => {
-  const before = new Stage(directory);
+test("the heartbeat history of an agent is restored by the next one before any address is wanted", async () => {
+  const before = new SpeakerHarness(directory);
   await before.load({ ...network, l2Advertisements: [l2Ad("l2")] });
   await before.speaker.members(new Set(["a"]));
   await before.speaker.carryOutL2();
   expect([before.remembered, before.held]).toEqual([[], [[]]]);
-  const after = new Stage(directory);
+  const after = new SpeakerHarness(directory);
   await after.speaker.carryOutL2();
   expect([after.remembered, after.held]).toEqual([[["b", "silent"]], [[]]]);
 });
 
 test("a Node object that is gone for a moment changes nothing in BGP, and one with another address does", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   stage.rung.length = 0;
   const here = new Map([["a", nodeView("a")]]);
@@ -239,8 +239,8 @@ test("a Node object that is gone for a moment changes nothing in BGP, and one wi
   expect(stage.knownAs).toEqual(["192.0.2.10", "192.0.2.10", "192.0.2.10", "192.0.2.11"]);
 });
 
-test("what nobody hears is not announced, and each address only by those of its family", async () => {
-  const stage = new Stage(directory);
+test("a Service without peers is not announced, and each address goes only to peers of its family", async () => {
+  const stage = new SpeakerHarness(directory);
   const pools = [pool("pool", ["10.0.0.0/24", "2001:db8::/120"])];
   stage.speaker.service("shop/unheard", service(["10.0.0.1", "2001:db8::1"], { key: "shop/unheard" }));
   await stage.load({ ...network, pools });
@@ -250,8 +250,8 @@ test("what nobody hears is not announced, and each address only by those of its 
   expect(await announcedBy("shop/unheard")).toEqual(["10.0.0.1"]);
 });
 
-test("a memory that cannot be written costs no announcement, and is told in the condition and once as an Event", async () => {
-  const stage = new Stage(directory);
+test("a state file that cannot be written affects no announcement, and is reported in the condition and by one Event", async () => {
+  const stage = new SpeakerHarness(directory);
   const inTheWay = join(directory, "loadbalancer.json.new");
   mkdirSync(join(inTheWay, "in-the-way"), { recursive: true });
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
@@ -260,22 +260,25 @@ test("a memory that cannot be written costs no announcement, and is told in the 
   stage.events.length = 0;
   for (let pass = 0; pass < 2; pass++) await stage.speaker.carryOutL2();
   expect(stage.held).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
-  const reason = "StateUnusable";
+  const reason = "StateFileError";
   const message = expect.stringContaining("loadbalancer.json cannot be written: ") as string;
   expect(stage.last?.impairment).toEqual({ reason, message });
   expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
-  expect(stage.last).toEqual({ finding: expect.objectContaining({ failures: [] }) as Finding, impairment: { reason, message } });
-  expect(stage.events).toEqual([expect.stringMatching(/^Node a: .* but the next agent would not know of it$/)]);
+  expect(stage.last).toEqual({
+    finding: expect.objectContaining({ failures: [] }) as ConfigurationResult,
+    impairment: { reason, message },
+  });
+  expect(stage.events).toEqual([expect.stringMatching(/^Node a: .* but the next agent starts without this state$/)]);
 
   rmSync(inTheWay, { recursive: true });
   expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
   expect([stage.last?.impairment, stage.events.length]).toEqual([undefined, 2]);
   // What could not be written then is there now.
-  expect(await new SpeakerMemory(directory, log).addresses()).toMatchObject([{ service: "shop/web" }]);
+  expect(await new SpeakerStateStore(directory, log).addresses()).toMatchObject([{ service: "shop/web" }]);
 });
 
-test("who is told to end in the middle of a pass leaves on the disk what FRR has", async () => {
-  const stage = new Stage(directory);
+test("an agent that stops in the middle of a pass leaves the FRR state on disk", async () => {
+  const stage = new SpeakerHarness(directory);
   await stage.speaker.settle();
   await stage.load({ ...network, peers: [peer("tor")] });
   await stage.speaker.carryOutBgp(signal);
@@ -284,11 +287,11 @@ test("who is told to end in the middle of a pass leaves on the disk what FRR has
   await expect(stage.speaker.carryOutBgp(AbortSignal.abort(stage.broken))).rejects.toBe(stage.broken);
   await stage.speaker.settle();
   expect(stage.settled).toBe(1);
-  expect((await new SpeakerMemory(directory, log).applied()).map(({ owner }) => owner)).toEqual(["BGPPeer/tor", "BGPPeer/half"]);
+  expect((await new SpeakerStateStore(directory, log).applied()).map(({ owner }) => owner)).toEqual(["BGPPeer/tor", "BGPPeer/half"]);
 });
 
-test("what an earlier run has told of a Service is not told again, unless it is another one of that name", async () => {
-  const stage = new Stage(directory);
+test("an Event of an earlier run is not recorded again, unless the Service is a new one of that name", async () => {
+  const stage = new SpeakerHarness(directory);
   stage.hasSaidBgp = true;
   const web = service(["10.0.0.1"], { key: "shop/web" });
   stage.speaker.service("shop/web", web);
@@ -300,7 +303,7 @@ test("what an earlier run has told of a Service is not told again, unless it is 
 });
 
 test("the same holds for who answers on the local network", async () => {
-  const stage = new Stage(directory);
+  const stage = new SpeakerHarness(directory);
   stage.hasSaidL2 = true;
   stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
   const web = service(["10.0.0.1"], { key: "shop/web" });

@@ -8,56 +8,56 @@ import { StateError } from "../../resilience/state-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { peersOf } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
-import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
+import { type LastGoodConfig, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
-import type { Impairment } from "../../kube/cache/unreadable-kinds.ts";
+import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import { Announcements, type Concerned } from "./announcements.ts";
-import { concernedBy, isRefused, NOTHING_REFUSED, type Refusals } from "./bgp/rejected.ts";
+import { Announcements, type AffectedServices } from "./announcements.ts";
+import { affectedBy, isRejected, NOTHING_REJECTED, type RejectedAnnouncements } from "./bgp/rejected.ts";
 import { sessionKeyOf } from "./bgp/sessions.ts";
-import type { BgpDriver, Drivers } from "./drivers.ts";
-import type { Pulses } from "./l2/liveness.ts";
-import { findingOf, inOne, lastGoodOf, secretsUnread, unavailable } from "./configuration-result.ts";
-import type { Reports } from "./status-writers.ts";
-import type { SpeakerMemory } from "./stored-decisions.ts";
-import type { Tidings } from "./events.ts";
+import type { BgpDriver, SpeakerBackends } from "./drivers.ts";
+import type { HeartbeatTimes } from "./l2/liveness.ts";
+import { configurationResult, joinProblems, lastGoodOf, secretsUnread, unavailable } from "./configuration-result.ts";
+import type { StatusWriters } from "./status-writers.ts";
+import type { SpeakerStateStore } from "./stored-decisions.ts";
+import type { SpeakerEvents } from "./events.ts";
 
 interface Options {
   node: string;
-  drivers: Drivers;
-  reports: Reports;
-  memory: SpeakerMemory;
-  tidings: Tidings;
+  drivers: SpeakerBackends;
+  reports: StatusWriters;
+  memory: SpeakerStateStore;
+  tidings: SpeakerEvents;
   /** Something has to be carried out: what FRR has, or what is held on the local network. */
   ring(what: "bgp" | "l2"): void;
   log: Log;
 }
 
 const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
-const REFUSED = { minMs: 500, maxMs: 60_000 };
+const REJECTED = { minMs: 500, maxMs: 60_000 };
 const NOTHING = { failures: [], changed: 0, drift: [] };
 /** So long Services are decided before others have their turn: heartbeats and lifetimes of addresses do not wait. */
 const TURN_MS = 10;
 
-/** What one node makes of the load balancer's configuration: decides, has it carried out, and says what became of it. */
+/** The load balancer on one node: decides, applies and reports. */
 export class Speaker {
   readonly announcements: Announcements;
   readonly #options: Options;
   #bgp: BgpDriver | undefined;
   #loaded: Loaded | undefined;
-  #refused: readonly Failure[] = [];
-  #refusals = NOTHING_REFUSED;
-  /** With whom FRR has been told to have sessions. */
+  #rejected: readonly Failure[] = [];
+  #rejections = NOTHING_REJECTED;
+  /** The peers configured in FRR. */
   #neighbors: ReadonlySet<string> = new Set();
   #internalIPv4: string | undefined;
   /** Why what is loaded may be old, and why it may not be in effect. */
-  #unread: Impairment | undefined;
-  #unavailable: Impairment | undefined;
+  #unread: ReadProblem | undefined;
+  #unavailable: ReadProblem | undefined;
   #failures = 0;
   #carriedOut = false;
   /** What is remembered of the other candidates; undefined until it was looked up. */
-  #pulses: Pulses | undefined;
-  /** The Services that were there when we began: of them an earlier run of ours may have told. */
+  #heartbeats: HeartbeatTimes | undefined;
+  /** The Services that existed at start: an earlier run may have recorded Events for them. */
   readonly #fromBefore = new Set<string>();
 
   constructor(options: Options) {
@@ -65,22 +65,22 @@ export class Speaker {
     this.announcements = new Announcements(options.node);
   }
 
-  /** What stands in the cluster becomes what is in effect. */
-  async load(objects: ConfigObjects, impairment: Impairment | undefined): Promise<void> {
+  /** Loads the configuration from the cluster. */
+  async load(objects: ConfigObjects, readProblem: ReadProblem | undefined): Promise<void> {
     const { node } = this.#options;
-    this.#unread = impairment;
+    this.#unread = readProblem;
     this.#loaded = loadConfig(objects, { view: { of: "node", node }, lastGood: await this.#lastGood(), now: new Date() });
     await this.#decide(this.announcements.configure(this.#loaded.config));
     this.#options.ring("bgp");
   }
 
-  /** Without what was good before, what is broken now would be let go. */
-  async #lastGood(): Promise<LastGood> {
+  /** Without the last good versions, resources that are invalid now would be withdrawn. */
+  async #lastGood(): Promise<LastGoodConfig> {
     try {
       return await this.#options.memory.lastGood();
     } catch (error) {
       if (error instanceof StateError) {
-        this.#unread = { reason: "StateUnusable", message: error.message };
+        this.#unread = { reason: "StateFileError", message: error.message };
         this.publish();
       }
       throw error;
@@ -88,7 +88,7 @@ export class Speaker {
   }
 
   async place(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
-    // By it others know this node in BGP. A Node object that is gone for a moment is no reason to start all sessions anew.
+    // It identifies the node in BGP. A Node object that is briefly gone must not reset all sessions.
     const isOther = nodes.has(this.#options.node) && this.#internalIPv4 !== internalIPv4;
     if (isOther) this.#internalIPv4 = internalIPv4;
     await this.#decide(this.announcements.place(nodes));
@@ -120,7 +120,7 @@ export class Speaker {
     if (!view !== !before) for (const kin of this.announcements.kin(key)) this.#publishService(kin);
   }
 
-  async #decide(concerned: Concerned | undefined): Promise<void> {
+  async #decide(concerned: AffectedServices | undefined): Promise<void> {
     if (!concerned || !this.announcements.config) return;
     const { reports } = this.#options;
     const isAnew = concerned.tell === "all";
@@ -154,9 +154,9 @@ export class Speaker {
       const isIdle = config.peers.size === 0 && config.extras === "" && this.#bgp.applied.length === 0 && !drivers.sessions()?.length;
       const wanted = { config, node: place, services: bgp };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
-      this.#refused = failures;
+      this.#rejected = failures;
       this.#leavePeers(config.peers);
-      this.#leaveOut(isIdle ? NOTHING_REFUSED : this.#bgp.refusals);
+      this.#leaveOut(isIdle ? NOTHING_REJECTED : this.#bgp.refusals);
       this.#unavailable = undefined;
       this.#carriedOut = true;
       if (changed > 0) log.info({ changed }, "FRR changed");
@@ -164,7 +164,7 @@ export class Speaker {
       await this.#keep({ lastGood: lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), applied: this.#bgp.applied });
     } catch (error) {
       signal.throwIfAborted();
-      if (!this.#unavailable) log.warn({ error }, "FRR cannot be configured");
+      if (!this.#unavailable) log.warn({ error }, "cannot configure FRR");
       this.#unavailable = unavailable(error);
     }
     this.publish();
@@ -172,7 +172,7 @@ export class Speaker {
     return this.#next();
   }
 
-  /** A peer that comes again begins anew, however soon. */
+  /** A peer that is removed and added again starts with a new session state. */
   #leavePeers(peers: Config["peers"]): void {
     const neighbors = new Set(Array.from(peers.values(), sessionKeyOf));
     this.#options.drivers.forgetSessions(this.#neighbors.difference(neighbors));
@@ -180,16 +180,16 @@ export class Speaker {
   }
 
   /** Nobody hears what is refused. */
-  #leaveOut(refusals: Refusals): void {
-    const concerned = concernedBy(this.#refusals, refusals) ?? this.announcements.bgp.keys();
-    this.#refusals = refusals;
+  #leaveOut(rejections: RejectedAnnouncements): void {
+    const concerned = affectedBy(this.#rejections, rejections) ?? this.announcements.bgp.keys();
+    this.#rejections = rejections;
     for (const key of concerned) this.#publishService(key);
   }
 
   async carryOutL2(): Promise<void> {
     const { drivers, memory } = this.#options;
     await this.#recall();
-    // What was held before a restart is held on until it is known who is elected.
+    // Addresses from before a restart are kept until the elected node is known.
     if (!this.announcements.live) return drivers.l2.set(await memory.addresses());
     const addresses = [...this.announcements.addresses()];
     drivers.l2.set(addresses);
@@ -204,12 +204,12 @@ export class Speaker {
       await this.#keep({ applied: this.#bgp.applied });
       await this.#bgp.settled();
     } catch (error) {
-      this.#options.log.warn({ error }, "what FRR has cannot be written to the disk; the next agent finds it out");
+      this.#options.log.warn({ error }, "cannot write the FRR state file; the next agent reads FRR instead");
     }
   }
 
   /** What cannot be written is known all the same as long as we run, and is written with whatever is kept next. */
-  async #keep(known: Parameters<SpeakerMemory["keep"]>[0]): Promise<void> {
+  async #keep(known: Parameters<SpeakerStateStore["keep"]>[0]): Promise<void> {
     const { memory } = this.#options;
     const before = memory.problem;
     try {
@@ -222,29 +222,29 @@ export class Speaker {
 
   /** Once, before anything is wanted: whom the agent before us has heard is not judged by membership alone. */
   async #recall(): Promise<void> {
-    if (this.#pulses) return;
+    if (this.#heartbeats) return;
     // Without a memory addresses are held all the same; that it cannot be used is said where it is written.
-    this.#pulses = await this.#options.memory.pulses().catch(() => new Map<string, never>());
-    this.#options.drivers.l2.candidates.remember(this.#pulses);
+    this.#heartbeats = await this.#options.memory.pulses().catch(() => new Map<string, never>());
+    this.#options.drivers.l2.candidates.remember(this.#heartbeats);
   }
 
   /** What became of the configuration. */
   publish(): void {
     const { reports, memory, tidings } = this.#options;
     tidings.memory(memory.problem);
-    const forgetful = memory.problem === undefined ? undefined : { reason: "StateUnusable", message: memory.problem };
-    const impairment = inOne([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable, forgetful]);
-    if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, impairment);
-    const finding = findingOf(this.#loaded, this.#refused, this.#bgp?.applied ?? []);
+    const forgetful = memory.problem === undefined ? undefined : { reason: "StateFileError", message: memory.problem };
+    const readProblem = joinProblems([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable, forgetful]);
+    if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, readProblem);
+    const finding = configurationResult(this.#loaded, this.#rejected, this.#bgp?.applied ?? []);
     configLoaded.set(1);
-    configStale.set(finding.failures.length > 0 || impairment ? 1 : 0);
-    reports.configuration(finding, impairment);
+    configStale.set(finding.failures.length > 0 || readProblem ? 1 : 0);
+    reports.configuration(finding, readProblem);
   }
 
   publishSessions(): void {
     const { config } = this.announcements;
-    const refused = new Set(this.#refused.filter(({ kind }) => kind === "BGPPeer").map(({ name }) => name));
-    if (config) this.#options.reports.sessions(config.peers, this.#options.drivers.sessions(), refused);
+    const rejected = new Set(this.#rejected.filter(({ kind }) => kind === "BGPPeer").map(({ name }) => name));
+    if (config) this.#options.reports.sessions(config.peers, this.#options.drivers.sessions(), rejected);
   }
 
   /** Who lives and who holds what may have changed for any of them. */
@@ -253,9 +253,9 @@ export class Speaker {
     for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
     const { strangers, pulses } = drivers.l2.candidates;
     tidings.strangers(strangers);
-    if (!this.#pulses || isDeepStrictEqual(pulses, this.#pulses)) return;
+    if (!this.#heartbeats || isDeepStrictEqual(pulses, this.#heartbeats)) return;
     await this.#keep({ pulses });
-    this.#pulses = pulses;
+    this.#heartbeats = pulses;
   }
 
   #publishService(key: string): void {
@@ -263,7 +263,7 @@ export class Speaker {
     const { bgp, services, config } = this.announcements;
     if (!config) return;
     const { uid = "", addresses = [] } = services.get(key) ?? {};
-    const reach = peersOf(bgp.get(key) ?? [], config.peers, (one, peer) => isRefused(this.#refusals, key, one, peer));
+    const reach = peersOf(bgp.get(key) ?? [], config.peers, (one, peer) => isRejected(this.#rejections, key, one, peer));
     const heard = addresses.filter(({ family }) => (family === 4 ? reach.IPv4 : reach.IPv6).length > 0);
     tidings.announced(key, uid, "bgp", heard, () => this.#fromBefore.has(key) && reports.hasSaidBgp(key));
     reports.service(key, uid, reach);
@@ -275,12 +275,12 @@ export class Speaker {
     const { drivers, reports, tidings, node } = this.#options;
     const { services, l2 } = this.announcements;
     const uid = services.get(key)?.uid ?? "";
-    const candidacy = l2.get(key);
-    const eligible = candidacy ? drivers.l2.candidates.eligible(candidacy.candidates, candidacy.addresses) : [];
-    const elected = candidacy && eligible[0] === node ? { ...candidacy, node, candidates: eligible } : undefined;
+    const candidate = l2.get(key);
+    const eligible = candidate ? drivers.l2.candidates.eligible(candidate.candidates, candidate.addresses) : [];
+    const elected = candidate && eligible[0] === node ? { ...candidate, node, candidates: eligible } : undefined;
     const stateOf = (address: Address) => drivers.l2.state(address);
     const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
-    // After a restart of ours: what is on the links is found in a moment, and until then what was said holds.
+    // After a restart the addresses on the links are not read yet; until then the last report stays.
     if (states.some(({ state }) => state.is === "standby") && reports.hasSaidL2(key)) return reports.l2.adopt(key, key);
     const held = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
     tidings.announced(key, uid, "layer2", held, () => this.#fromBefore.has(key) && reports.hasSaidL2(key));
@@ -294,8 +294,8 @@ export class Speaker {
 
   #next(): Result {
     const isUnusable = this.#unavailable !== undefined || this.#options.memory.problem !== undefined;
-    const retried = isUnusable || this.#refused.some((failure) => failure.class === "Transient");
+    const retried = isUnusable || this.#rejected.some((failure) => failure.class === "Transient");
     this.#failures = retried ? this.#failures + 1 : 0;
-    if (retried) return { requeueAfter: backoffMs(this.#failures, isUnusable ? UNAVAILABLE : REFUSED) };
+    if (retried) return { requeueAfter: backoffMs(this.#failures, isUnusable ? UNAVAILABLE : REJECTED) };
   }
 }

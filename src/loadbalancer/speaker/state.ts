@@ -1,17 +1,17 @@
 import type { Fragment } from "../../frr/fragment.ts";
-import { CheckedFile, type Damage } from "../../resilience/state-file.ts";
-import type { LastGood } from "../config/load.ts";
-import type { Pulses } from "./l2/liveness.ts";
+import { StateFile, type FileDamage } from "../../resilience/state-file.ts";
+import type { LastGoodConfig } from "../config/load.ts";
+import type { HeartbeatTimes } from "./l2/liveness.ts";
 
 /** What the speaker of a node must know after a restart. */
 export interface SpeakerState {
-  lastGood: LastGood;
+  lastGood: LastGoodConfig;
   /** What FRR was given, in order. */
   applied: readonly Fragment[];
   /** What was to be held on the local network. */
   addresses: readonly StoredAddress[];
   /** Who of the other candidates was heard. */
-  pulses: Pulses;
+  pulses: HeartbeatTimes;
 }
 
 interface StoredAddress {
@@ -22,21 +22,21 @@ interface StoredAddress {
 }
 
 interface Stored {
-  lastGood: [string, LastGood extends ReadonlyMap<string, infer T> ? T : never][];
+  lastGood: [string, LastGoodConfig extends ReadonlyMap<string, infer T> ? T : never][];
   applied: readonly Fragment[];
   addresses: readonly StoredAddress[];
-  pulses: readonly (Pulses extends ReadonlyMap<infer K, infer V> ? [K, V] : never)[];
+  pulses: readonly (HeartbeatTimes extends ReadonlyMap<infer K, infer V> ? [K, V] : never)[];
 }
 
 /** `<directory>/loadbalancer.json`. */
 export class SpeakerStateFile {
-  readonly #file: CheckedFile<Stored>;
+  readonly #file: StateFile<Stored>;
 
   constructor(directory: string) {
-    this.#file = new CheckedFile(directory, "loadbalancer", { versions: [(content) => content as Stored], keepsPrevious: false });
+    this.#file = new StateFile(directory, "loadbalancer", { versions: [(content) => content as Stored], keepsPrevious: false });
   }
 
-  async load(): Promise<{ state: SpeakerState; damage?: Damage }> {
+  async load(): Promise<{ state: SpeakerState; damage?: FileDamage }> {
     const { content, damage } = await this.#file.load();
     const { lastGood = [], applied = [], addresses = [], pulses = [] } = content ?? {};
     return {

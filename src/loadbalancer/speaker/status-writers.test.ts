@@ -9,12 +9,12 @@ import { WriteBudget } from "../../kube/status/budget.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { config, peer } from "../testing/announcement-fixtures.ts";
 import type { AddressState } from "../status/service-l2-status.ts";
-import { Reports } from "./status-writers.ts";
+import { StatusWriters } from "./status-writers.ts";
 
 /** The reports of node `a`, in clusters of one kind each. */
 class Stage {
   readonly stop = new AbortController();
-  readonly reports: Reports;
+  readonly reports: StatusWriters;
   nodeUid: string | undefined = "u1";
   /** Whether the other node is. */
   isMember = true;
@@ -27,7 +27,7 @@ class Stage {
       cache: (kind: Kind) => ({ ...this.model(kind.kind).cache, list: () => this.#listed(kind.kind) }),
       add: (runnable: Runnable) => this.#runnables.push(runnable),
     };
-    this.reports = new Reports({
+    this.reports = new StatusWriters({
       manager: manager as unknown as Manager,
       client: { resource: (kind: Kind) => this.model(kind.kind).resource() } as unknown as KubeClient,
       node: "a",
@@ -81,7 +81,7 @@ test("what was said of a session before a restart stays while FRR does not know 
   expect(await stage.writes("BGPSessionStatus")).toEqual(["delete metallb-system/a-tor"]);
 });
 
-test("nothing is told of a Service while the Node is gone", async () => {
+test("no Service status is written while the Node is gone", async () => {
   stage = new Stage();
   const say = () => stage.reports.service("shop/web", "u2", { IPv4: ["tor"], IPv6: [], all: ["tor"], advertisements: ["ad"] });
   say();

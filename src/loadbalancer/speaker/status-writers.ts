@@ -12,16 +12,16 @@ import type { WriteBudget } from "../../kube/status/budget.ts";
 import type { StatusOf, StatusRules } from "../../kube/status/plan.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { Address } from "../../ip/address.ts";
-import type { ReachedPeers } from "../announcement/peers.ts";
+import type { AnnouncedPeers } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
-import type { Impairment } from "../../kube/cache/unreadable-kinds.ts";
-import { configurationState, configurationStateName, type Finding } from "../status/configuration-state.ts";
+import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import { configurationState, configurationStateName, type ConfigurationResult } from "../status/configuration-state.ts";
 import { labelValue } from "../status/names.ts";
 import { serviceBgpStatus, serviceBgpStatusKey } from "../status/service-bgp-status.ts";
-import { type AddressState, isAnnounced, type Protection, serviceL2Status, tenureOf, yieldsTo } from "../status/service-l2-status.ts";
+import { type AddressState, isAnnounced, type FilterStatus, serviceL2Status, ownedSince, leavesTo } from "../status/service-l2-status.ts";
 import { sessionStatus, sessionStatusName } from "../status/bgp-session-status.ts";
 import { nodeOfReport } from "../status/unknown.ts";
-import { sessionKeyOf, type SpokenSession } from "./bgp/sessions.ts";
+import { sessionKeyOf, type SessionState } from "./bgp/sessions.ts";
 
 interface Options {
   manager: Manager;
@@ -47,8 +47,8 @@ interface Surroundings {
 /** A session that has just changed and changes again is no news: it waits its turn among the refreshes. */
 const FLAPPING_MS = 10_000;
 
-/** All that the speaker of a node says in the cluster. What is said again costs nothing. */
-export class Reports {
+/** All status objects that a node's speaker writes. Repeating a status costs nothing. */
+export class StatusWriters {
   readonly #states: Cache<ConfigurationState>;
   readonly bgp: Reported<ServiceBGPStatus>;
   readonly l2: Reported<ServiceL2Status>;
@@ -58,7 +58,7 @@ export class Reports {
   readonly #node: string;
   readonly #namespace: string;
   /** By Service: since when its addresses are answered for here, and whether that has been said. */
-  readonly #tenures = new Map<string, { readonly since: number; hasSaid: boolean }>();
+  readonly #ownerships = new Map<string, { readonly since: number; hasSaid: boolean }>();
   surroundings: Surroundings = {
     nodeUid: () => undefined,
     isNode: () => false,
@@ -82,8 +82,8 @@ export class Reports {
     // Of all nodes: there is one object for a Service, whoever has it.
     this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (held) => this.#yields(held) });
     this.l2.cache.subscribe(({ type, object }) => {
-      const tenure = type === "deleted" ? undefined : this.#tenures.get(keyOf(object));
-      if (tenure && nodeOfReport(object) === node) tenure.hasSaid = true;
+      const ownership = type === "deleted" ? undefined : this.#ownerships.get(keyOf(object));
+      if (ownership && nodeOfReport(object) === node) ownership.hasSaid = true;
     });
   }
 
@@ -93,14 +93,14 @@ export class Reports {
   }
 
   /** What belongs to the Node goes with it. */
-  configuration(finding?: Finding, impairment?: Impairment): void {
+  configuration(finding?: ConfigurationResult, readProblem?: ReadProblem): void {
     const nodeUid = this.surroundings.nodeUid();
     if (nodeUid === undefined) return this.#stateWriter.forget(this.#stateKey);
-    this.#stateWriter.set(this.#stateKey, configurationState({ type: "speaker", node: this.#node, nodeUid }, finding, impairment));
+    this.#stateWriter.set(this.#stateKey, configurationState({ type: "speaker", node: this.#node, nodeUid }, finding, readProblem));
   }
 
   /** What FRR has said of its sessions. A peer that it does not know yet is not told of, unless it has refused it. */
-  sessions(peers: Config["peers"], said: readonly SpokenSession[] | undefined, refused: ReadonlySet<string>): void {
+  sessions(peers: Config["peers"], said: readonly SessionState[] | undefined, rejected: ReadonlySet<string>): void {
     const { isNode, isPeer, nodeUid } = this.surroundings;
     const node = { name: this.#node, uid: nodeUid() };
     if (node.uid === undefined) return this.#sessions.forget();
@@ -109,15 +109,15 @@ export class Reports {
     for (const peer of peers.values()) {
       const words = spoken ? (spoken.get(sessionKeyOf(peer)) ?? "not-configured") : "not-answering";
       const key = `${this.#namespace}/${sessionStatusName(this.#node, peer.name, exists)}`;
-      if (words === "not-configured" && !refused.has(peer.name)) this.#sessions.adopt(peer.name, key);
+      if (words === "not-configured" && !rejected.has(peer.name)) this.#sessions.adopt(peer.name, key);
       else this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));
     }
     for (const peer of this.#sessions.subjects()) if (!peers.has(peer)) this.#sessions.drop(peer);
     this.#sessions.sweep();
   }
 
-  /** To whom a Service is to be announced from here. */
-  service(key: string, uid: string, reach: ReachedPeers): void {
+  /** The peers to which this node announces a Service. */
+  service(key: string, uid: string, reach: AnnouncedPeers): void {
     if (reach.all.length === 0 || this.#isNodeGone()) return this.bgp.drop(key);
     this.bgp.set(key, this.#bgpKey(key), serviceBgpStatus({ ...named(key), uid }, this.#node, reach));
   }
@@ -131,28 +131,29 @@ export class Reports {
     return said !== undefined && isAnnounced(said);
   }
 
-  /** Who answers for the addresses of a Service; only the elected node says so. */
+  /** The L2 status of a Service; only the elected node writes it. */
   holder(
     key: string,
     uid: string,
     elected: Parameters<typeof serviceL2Status>[1] | undefined,
     stateOf: (address: Address) => AddressState,
-    protection: Protection,
+    protection: FilterStatus,
   ): void {
-    const tenure = elected && tenureOf(elected.addresses.map(stateOf));
-    if (!(tenure instanceof Date)) this.#tenures.delete(key);
-    else if (this.#tenures.get(key)?.since !== tenure.getTime()) this.#tenures.set(key, { since: tenure.getTime(), hasSaid: false });
+    const ownership = elected && ownedSince(elected.addresses.map(stateOf));
+    if (!(ownership instanceof Date)) this.#ownerships.delete(key);
+    else if (this.#ownerships.get(key)?.since !== ownership.getTime())
+      this.#ownerships.set(key, { since: ownership.getTime(), hasSaid: false });
     if (elected?.node !== this.#node || this.#isNodeGone()) return this.l2.drop(key);
     // A moment later it is known, and then it is said once.
-    if (tenure === "asking" && !this.l2.said(key)) return this.l2.leave(key);
+    if (ownership === "asking" && !this.l2.said(key)) return this.l2.leave(key);
     this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
   }
 
   #yields(held: ServiceL2Status): boolean {
     const teller = nodeOfReport(held);
     if (teller === undefined || teller === this.#node || !this.surroundings.isMember(teller)) return false;
-    const tenure = this.#tenures.get(keyOf(held));
-    return yieldsTo(held, { answers: tenure !== undefined, hasSaid: tenure?.hasSaid === true });
+    const ownership = this.#ownerships.get(keyOf(held));
+    return leavesTo(held, { answers: ownership !== undefined, hasSaid: ownership?.hasSaid === true });
   }
 
   /** Of a Node that is gone nothing is to be told, and what is told is taken away by others. */
@@ -198,7 +199,7 @@ class Reported<T extends KubeObject> {
     this.#writer.set(key, picture);
   }
 
-  /** What an earlier run of ours has said of it holds for now. */
+  /** The report of an earlier run stays for now. */
   adopt(subject: string, key: string): void {
     this.#keys.set(subject, key);
   }
@@ -210,7 +211,7 @@ class Reported<T extends KubeObject> {
     this.#delete(key);
   }
 
-  /** Nothing is said of it for now, and what is said stays. */
+  /** Writes nothing for now; the existing report stays. */
   leave(subject: string): void {
     const key = this.#keys.get(subject);
     if (key !== undefined) this.#writer.forget(key);
@@ -222,19 +223,19 @@ class Reported<T extends KubeObject> {
     this.#keys.clear();
   }
 
-  /** Takes away what an earlier run of ours left, and nobody says any more. */
+  /** Deletes reports of an earlier run that are no longer current. */
   sweep(): void {
     const said = new Set(this.#keys.values());
     for (const object of this.cache.list()) if (!said.has(keyOf(object)) && this.#isOurs(object)) this.#delete(keyOf(object));
   }
 
-  /** What an earlier run of ours has said. */
+  /** The reports of an earlier run. */
   said(key: string): T | undefined {
     const held = this.cache.get(key);
     return held && this.#isOurs(held) ? held : undefined;
   }
 
-  /** By now it may be somebody else's. */
+  /** It may belong to another node by now. */
   #delete(key: string): void {
     this.#writer.delete(key, (object) => this.#isOurs(object));
   }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseAddress } from "../../ip/address.ts";
 import { createLog } from "../../kube/log.ts";
 import { StateError } from "../../resilience/state-file.ts";
-import { SpeakerMemory } from "./stored-decisions.ts";
+import { SpeakerStateStore } from "./stored-decisions.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -13,11 +13,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const open = () => new SpeakerMemory(directory, createLog({ level: "silent" }));
+const open = () => new SpeakerStateStore(directory, createLog({ level: "silent" }));
 const lastGood = new Map([["BGPPeer/tor", { uid: "u1", generation: 2, spec: { password: "s3cret" } }]]);
 const applied = [{ owner: "BGPPeer/tor", lines: [{ line: "router bgp 64513", inside: [{ line: "neighbor 192.0.2.1 remote-as 64512" }] }] }];
 const addresses = [{ address: parseAddress("10.0.0.1"), service: "shop/web", candidates: ["a", "b"], interfaces: ["eth0"] }];
-const pulses = new Map([
+const heartbeats = new Map([
   ["b", "silent"],
   ["c", "heard"],
 ] as const);
@@ -27,47 +27,47 @@ test("a new node remembers nothing", async () => {
 });
 
 test("what one agent keeps, the next one knows", async () => {
-  const memory = open();
-  await memory.keep({ lastGood, applied });
-  await memory.keep({ addresses });
-  await memory.keep({ pulses });
+  const state = open();
+  await state.keep({ lastGood, applied });
+  await state.keep({ addresses });
+  await state.keep({ pulses: heartbeats });
   expect([await open().lastGood(), await open().applied(), await open().addresses()]).toEqual([lastGood, applied, addresses]);
-  expect(await open().pulses()).toEqual(pulses);
+  expect(await open().pulses()).toEqual(heartbeats);
   expect(statSync(join(directory, "loadbalancer.json")).mode & 0o777).toBe(0o600);
 });
 
 test("the same again is not written", async () => {
-  const memory = open();
-  await memory.keep({ lastGood, applied, addresses });
+  const state = open();
+  await state.keep({ lastGood, applied, addresses });
   const { ino } = statSync(join(directory, "loadbalancer.json"));
-  await memory.keep({ lastGood: new Map(lastGood), addresses: [...addresses] });
+  await state.keep({ lastGood: new Map(lastGood), addresses: [...addresses] });
   expect(statSync(join(directory, "loadbalancer.json")).ino).toBe(ino);
 });
 
 test("what several keep at once is all there", async () => {
-  const memory = open();
-  await Promise.all([memory.keep({ lastGood }), memory.keep({ applied }), memory.keep({ addresses })]);
+  const state = open();
+  await Promise.all([state.keep({ lastGood }), state.keep({ applied }), state.keep({ addresses })]);
   expect([await open().lastGood(), await open().applied(), await open().addresses()]).toEqual([lastGood, applied, addresses]);
 });
 
 test("a directory that cannot be written is an error with its name, and later it is tried again", async () => {
-  const memory = open();
+  const state = open();
   mkdirSync(join(directory, "loadbalancer.json.new", "in-the-way"), { recursive: true });
-  expect(memory.problem).toBeUndefined();
-  await expect(memory.keep({ lastGood })).rejects.toBeInstanceOf(StateError);
-  expect(memory.problem).toContain(`${join(directory, "loadbalancer.json")} cannot be written: `);
+  expect(state.problem).toBeUndefined();
+  await expect(state.keep({ lastGood })).rejects.toBeInstanceOf(StateError);
+  expect(state.problem).toContain(`${join(directory, "loadbalancer.json")} cannot be written: `);
   rmSync(join(directory, "loadbalancer.json.new"), { recursive: true });
-  await memory.keep({ addresses });
-  expect(memory.problem).toBeUndefined();
+  await state.keep({ addresses });
+  expect(state.problem).toBeUndefined();
   expect(readFileSync(join(directory, "loadbalancer.json"), "utf8")).toContain("BGPPeer/tor");
 });
 
 test("a file that cannot be read is a problem until it can be", async () => {
-  const memory = open();
+  const state = open();
   mkdirSync(join(directory, "loadbalancer.json"), { recursive: true });
-  await expect(memory.lastGood()).rejects.toBeInstanceOf(StateError);
-  expect(memory.problem).toContain("cannot be read");
+  await expect(state.lastGood()).rejects.toBeInstanceOf(StateError);
+  expect(state.problem).toContain("cannot be read");
   rmSync(join(directory, "loadbalancer.json"), { recursive: true });
-  await memory.lastGood();
-  expect(memory.problem).toBeUndefined();
+  await state.lastGood();
+  expect(state.problem).toBeUndefined();
 });

@@ -1,12 +1,12 @@
 import type { Fragment } from "../../frr/fragment.ts";
 import { parseAddress } from "../../ip/address.ts";
 import type { Log } from "../../kube/log.ts";
-import type { LastGood } from "../config/load.ts";
+import type { LastGoodConfig } from "../config/load.ts";
 import type { WantedAddress } from "./announcements.ts";
 import { type SpeakerState, SpeakerStateFile } from "./state.ts";
 
 /** What the speaker knows, on the disk too: what it keeps is there when the promise is fulfilled. Throws a StateError. */
-export class SpeakerMemory {
+export class SpeakerStateStore {
   readonly #file: SpeakerStateFile;
   readonly #log: Log;
   #state: Promise<SpeakerState> | undefined;
@@ -24,7 +24,7 @@ export class SpeakerMemory {
     return this.#unreadable ?? this.#unwritable;
   }
 
-  async lastGood(): Promise<LastGood> {
+  async lastGood(): Promise<LastGoodConfig> {
     return (await this.#load()).lastGood;
   }
 
@@ -38,7 +38,7 @@ export class SpeakerMemory {
     return (await this.#load()).addresses.map(({ address, ...wanted }) => Object.assign(wanted, { address: parseAddress(address) }));
   }
 
-  /** Who of the other candidates was heard before. */
+  /** The candidates whose heartbeats were received before. */
   async pulses(): Promise<SpeakerState["pulses"]> {
     return (await this.#load()).pulses;
   }

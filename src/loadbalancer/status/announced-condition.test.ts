@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, peer, pool, service } from "../testing/announcement-fixtures.ts";
-import { Elections } from "../announcement/l2-election.ts";
+import { L2Elections } from "../announcement/l2-election.ts";
 import { PoolIndex } from "../announcement/pool-index.ts";
 import type { NodeView } from "../services/service-view.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { announcedCondition, type Landscape } from "./announced-condition.ts";
-import { hindranceIn } from "./l2-blocker.ts";
+import { announcedCondition, type AnnouncementInput } from "./announced-condition.ts";
+import { l2BlockerIn } from "./l2-blocker.ts";
 import { groupNodes } from "./node-groups.ts";
 
 const main = pool("pool", ["192.0.2.0/24"]);
 const racks = [node("n1", { labels: { rack: "a" } }), node("n2", { labels: { rack: "a" } }), node("n3", { labels: { rack: "b" } })];
 
-function landscape(
+function input(
   parts: Parameters<typeof config>[0],
   nodes: readonly NodeView[] = racks,
   { dead = [], doubtful = [] }: { dead?: string[]; doubtful?: string[] } = {},
-): Landscape {
+): AnnouncementInput {
   const whole = config({ pools: [main], peers: [peer("tor")], ...parts });
   const isAlive = (name: string) => !dead.includes(name);
   return {
@@ -24,7 +24,7 @@ function landscape(
     nodes,
     groups: groupNodes(nodes, whole, isAlive),
     isAlive,
-    elections: new Elections(),
+    elections: new L2Elections(),
     doubtful: new Set(doubtful),
   };
 }
@@ -34,7 +34,7 @@ const inRackA = { nodeSelectors: [{ matchLabels: { rack: "a" } }] };
 
 describe("announced", () => {
   test("over BGP by all nodes", () => {
-    expect(announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }), undefined)).toEqual({
+    expect(announcedCondition(web, input({ bgpAds: [bgpAd("all")] }), undefined)).toEqual({
       type: "metallb.io/Announced",
       status: "True",
       reason: "Announced",
@@ -44,76 +44,76 @@ describe("announced", () => {
 
   test("by some, with what keeps the others from it", () => {
     const local = service(["192.0.2.1"], { local: true, endpoints: { any: true, nodes: new Set(["n2", "n3"]) } });
-    expect(announcedCondition(local, landscape({ bgpAds: [bgpAd("a", inRackA)] }), undefined)).toMatchObject({
+    expect(announcedCondition(local, input({ bgpAds: [bgpAd("a", inRackA)] }), undefined)).toMatchObject({
       status: "True",
       message: "BGP: 1 node announces it, 1 not (noLocalEndpoints), 1 not (notOwner)",
     });
   });
 
   test("over both, where one node answers", () => {
-    const both = landscape({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] });
-    expect(announcedCondition(web, both, undefined).message).toMatch(/^BGP: 3 nodes announce it; L2: n\d answers for it, 2 more could$/);
+    const both = input({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] });
+    expect(announcedCondition(web, both, undefined).message).toMatch(/^BGP: 3 nodes announce it; L2: n\d announces it, 2 on standby$/);
   });
 });
 
 describe("elected, but another answers", () => {
-  const there = landscape({ l2Ads: [l2Ad("all")] });
+  const there = input({ l2Ads: [l2Ad("all")] });
   const [, elected = ""] = /^L2: (n\d)/.exec(announcedCondition(web, there, undefined).message) ?? [];
   const [other = "", ...more] = racks.map(({ name }) => name).filter((name) => name !== elected);
 
   test("who says so itself is named", () => {
     expect(announcedCondition(web, there, undefined, { answering: other })).toMatchObject({
       status: "True",
-      message: `L2: ${other} answers for it, 2 more could`,
+      message: `L2: ${other} announces it, 2 on standby`,
     });
   });
 
   test("also where nodes are in doubt, whether it is one of them or not", () => {
     for (const doubtful of [[elected], [other], more]) {
-      const inDoubt = landscape({ l2Ads: [l2Ad("all")] }, racks, { doubtful });
-      expect(announcedCondition(web, inDoubt, undefined, { answering: other }).message).toBe(`L2: ${other} answers for it, 2 more could`);
+      const inDoubt = input({ l2Ads: [l2Ad("all")] }, racks, { doubtful });
+      expect(announcedCondition(web, inDoubt, undefined, { answering: other }).message).toBe(`L2: ${other} announces it, 2 on standby`);
     }
   });
 
-  test("one that is silent, that may not answer any more or that nobody knows is not believed", () => {
-    const silent = landscape({ l2Ads: [l2Ad("all")] }, racks, { dead: [other] });
-    expect(announcedCondition(web, silent, undefined, { answering: other }).message).toBe(`L2: ${elected} answers for it, 1 more could`);
+  test("the report of a node that is not alive, no longer eligible or unknown is ignored", () => {
+    const silent = input({ l2Ads: [l2Ad("all")] }, racks, { dead: [other] });
+    expect(announcedCondition(web, silent, undefined, { answering: other }).message).toBe(`L2: ${elected} announces it, 1 on standby`);
     const excluded = racks.map((one) => (one.name === other ? node(other, { excluded: true }) : one));
-    const without = landscape({ l2Ads: [l2Ad("all")] }, excluded);
-    expect(announcedCondition(web, without, undefined, { answering: other }).message).toBe(`L2: ${elected} answers for it, 1 more could`);
-    expect(announcedCondition(web, there, undefined, { answering: "n9" }).message).toBe(`L2: ${elected} answers for it, 2 more could`);
+    const without = input({ l2Ads: [l2Ad("all")] }, excluded);
+    expect(announcedCondition(web, without, undefined, { answering: other }).message).toBe(`L2: ${elected} announces it, 1 on standby`);
+    expect(announcedCondition(web, there, undefined, { answering: "n9" }).message).toBe(`L2: ${elected} announces it, 2 on standby`);
   });
 
   test("what is left in a report does not make up for an advertisement that is gone", () => {
-    const uncovered = landscape({});
+    const uncovered = input({});
     expect(announcedCondition(web, uncovered, undefined, { answering: other })).toMatchObject({ reason: "noMatchingAdvertisement" });
-    const overBgp = landscape({ bgpAds: [bgpAd("all")] });
+    const overBgp = input({ bgpAds: [bgpAd("all")] });
     expect(announcedCondition(web, overBgp, undefined, { answering: other }).message).toBe("BGP: 3 nodes announce it");
   });
 });
 
 describe("elected, but kept from answering", () => {
   const [alone] = racks;
-  const words = "02:00:00:00:00:07 on eth0 answers for 192.0.2.1; the node takes the address when that stops";
+  const words = "192.0.2.1 is in use by 02:00:00:00:00:07 on eth0; the node announces it when that stops";
   const inUse = { node: "n1", reason: "addressInUse", message: words } as const;
 
   test("it is not announced, in the words of the node", () => {
-    const there = landscape({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    const there = input({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
     expect(announcedCondition(web, there, undefined, { hindrance: inUse })).toEqual({
       type: "metallb.io/Announced",
       status: "False",
       reason: "addressInUse",
-      message: `L2: n1 does not answer for it: ${words}`,
+      message: `L2: n1 does not announce it: ${words}`,
     });
   });
 
   test("it is announced over BGP all the same, and where another node is elected by now", () => {
-    const both = landscape({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    const both = input({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] }, [alone as NodeView]);
     expect(announcedCondition(web, both, undefined, { hindrance: inUse })).toMatchObject({
       status: "True",
-      message: `BGP: 1 node announces it; L2: n1 does not answer for it: ${words}`,
+      message: `BGP: 1 node announces it; L2: n1 does not announce it: ${words}`,
     });
-    const there = landscape({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    const there = input({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
     expect(announcedCondition(web, there, undefined, { hindrance: { ...inUse, node: "n2" } })).toMatchObject({ status: "True" });
   });
 
@@ -124,12 +124,12 @@ describe("elected, but kept from answering", () => {
   ])("%s of a ServiceL2Status is %s", (reason, told) => {
     const condition = { type: "Announced", status: "False", reason, message: "x", lastTransitionTime: "2026-01-01T00:00:00Z" } as const;
     const status = { metadata: { name: "web", annotations: { [nodeAnnotation]: "n1" } }, status: { conditions: [condition] } };
-    expect(hindranceIn(status)?.reason).toBe(told);
+    expect(l2BlockerIn(status)?.reason).toBe(told);
   });
 });
 
 test("nodes that no peer selects announce nothing", () => {
-  const there = landscape({ bgpAds: [bgpAd("all")], peers: [peer("tor", inRackA)] });
+  const there = input({ bgpAds: [bgpAd("all")], peers: [peer("tor", inRackA)] });
   expect(announcedCondition(web, there, undefined).message).toBe("BGP: 2 nodes announce it, 1 not (noPeers)");
 });
 
@@ -138,7 +138,7 @@ describe("of nodes that run on other configuration than what is written", () => 
   const two = racks.slice(0, 2);
 
   test("those count that say so themselves, of the others the reason that there is, or that", () => {
-    const there = landscape({ bgpAds: all.bgpAds }, racks, { doubtful: ["n1", "n2"] });
+    const there = input({ bgpAds: all.bgpAds }, racks, { doubtful: ["n1", "n2"] });
     expect(announcedCondition(web, there, undefined, { overBgp: new Set(["n2"]) }).message).toBe(
       "BGP: 2 nodes announce it, 1 not (configurationInvalid)",
     );
@@ -146,49 +146,49 @@ describe("of nodes that run on other configuration than what is written", () => 
     expect(announcedCondition(local, there, undefined, {}).message).toBe("BGP: 1 node announces it, 2 not (noLocalEndpoints)");
   });
 
-  test.each<[string, Parameters<typeof landscape>[0]]>([
+  test.each<[string, Parameters<typeof input>[0]]>([
     ["of a pool that is gone as it is written", { pools: [] }],
     ["by an advertisement that is not in effect as it is written", {}],
   ])("a Service is announced %s", (_what, parts) => {
-    const there = landscape(parts, two, { doubtful: ["n1", "n2"] });
+    const there = input(parts, two, { doubtful: ["n1", "n2"] });
     expect(announcedCondition(web, there, undefined, { overBgp: new Set(["n1"]), answering: "n2" })).toMatchObject({
       status: "True",
-      message: expect.stringMatching(/^BGP: 1 node announces it, 1 not \(\w+\); L2: n2 answers for it$/) as string,
+      message: expect.stringMatching(/^BGP: 1 node announces it, 1 not \(\w+\); L2: n2 announces it$/) as string,
     });
     expect(announcedCondition(web, there, undefined, {})).toMatchObject({ status: "False" });
   });
 
   test("one that is elected answers if it says so", () => {
-    const there = landscape({ l2Ads: all.l2Ads }, racks.slice(0, 1), { doubtful: ["n1"] });
-    expect(announcedCondition(web, there, undefined, { answering: "n1" }).message).toBe("L2: n1 answers for it");
+    const there = input({ l2Ads: all.l2Ads }, racks.slice(0, 1), { doubtful: ["n1"] });
+    expect(announcedCondition(web, there, undefined, { answering: "n1" }).message).toBe("L2: n1 announces it");
     expect(announcedCondition(web, there, undefined, {})).toMatchObject({
       status: "False",
       reason: "configurationInvalid",
-      message: "L2: n1 is elected and does not answer for it (configurationInvalid)",
+      message: "L2: n1 is elected but does not announce it (configurationInvalid)",
     });
   });
 });
 
 describe("not announced", () => {
   test.each<[string, ReturnType<typeof announcedCondition>, string, string]>([
-    ["without an address", announcedCondition(service([]), landscape({}), "No address: no room"), "noIPAllocated", "No address: no room"],
+    ["without an address", announcedCondition(service([]), input({}), "No address: no room"), "noIPAllocated", "No address: no room"],
     [
       "outside of every pool",
-      announcedCondition(service(["198.51.100.1"]), landscape({ bgpAds: [bgpAd("all")] }), undefined),
+      announcedCondition(service(["198.51.100.1"]), input({ bgpAds: [bgpAd("all")] }), undefined),
       "ipNotAllowed",
-      "198.51.100.1 is not of one pool that is in effect",
+      "No active pool contains 198.51.100.1",
     ],
     [
       "where nothing covers its pool",
-      announcedCondition(web, landscape({ bgpAds: [bgpAd("all", { pools: new Set(["other"]) })] }), undefined),
+      announcedCondition(web, input({ bgpAds: [bgpAd("all", { pools: new Set(["other"]) })] }), undefined),
       "noMatchingAdvertisement",
-      "No BGPAdvertisement and no L2Advertisement that is in effect covers pool pool",
+      "No active BGPAdvertisement or L2Advertisement covers pool pool",
     ],
     [
       "for the reason that most nodes have",
       announcedCondition(
         service(["192.0.2.1"], { endpoints: { any: false, nodes: new Set() } }),
-        landscape({ bgpAds: [bgpAd("a", inRackA)] }),
+        input({ bgpAds: [bgpAd("a", inRackA)] }),
         undefined,
       ),
       "noEndpoints",
@@ -196,13 +196,13 @@ describe("not announced", () => {
     ],
     [
       "where no speaker is heard of",
-      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }, racks, { dead: ["n1", "n2", "n3"] }), undefined),
-      "speakerSilent",
-      "BGP: 0 nodes announce it, 3 not (speakerSilent)",
+      announcedCondition(web, input({ bgpAds: [bgpAd("all")] }, racks, { dead: ["n1", "n2", "n3"] }), undefined),
+      "speakerNotReporting",
+      "BGP: 0 nodes announce it, 3 not (speakerNotReporting)",
     ],
     [
       "where there is nobody to announce it to",
-      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")], peers: [] }), undefined),
+      announcedCondition(web, input({ bgpAds: [bgpAd("all")], peers: [] }), undefined),
       "noPeers",
       "BGP: 0 nodes announce it, 3 not (noPeers)",
     ],
@@ -210,7 +210,7 @@ describe("not announced", () => {
       "where every peer is another's, or of the other family",
       announcedCondition(
         web,
-        landscape({
+        input({
           bgpAds: [bgpAd("one", { peers: new Set(["six"]) })],
           peers: [peer("tor"), peer("six", { address: "2001:db8::1" })],
         }),
@@ -219,17 +219,12 @@ describe("not announced", () => {
       "noPeers",
       "BGP: 0 nodes announce it, 3 not (noPeers)",
     ],
-    [
-      "where there is no node",
-      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }, []), undefined),
-      "notOwner",
-      "BGP: there is no node",
-    ],
+    ["where there is no node", announcedCondition(web, input({ bgpAds: [bgpAd("all")] }, []), undefined), "notOwner", "BGP: no nodes"],
     [
       "on any link",
-      announcedCondition(web, landscape({ l2Ads: [l2Ad("all")] }, [node("n1", { excluded: true })]), undefined),
+      announcedCondition(web, input({ l2Ads: [l2Ad("all")] }, [node("n1", { excluded: true })]), undefined),
       "nodeLabeledExcludeBalancers",
-      "L2: no node answers for it (nodeLabeledExcludeBalancers)",
+      "L2: no node announces it (nodeLabeledExcludeBalancers)",
     ],
   ])("%s", (_when, condition, reason, message) => {
     expect(condition).toEqual({ type: "metallb.io/Announced", status: "False", reason, message });
@@ -238,6 +233,6 @@ describe("not announced", () => {
 
 test("nodes are alike that the same advertisements select and that are in the same state", () => {
   const nodes = [...racks, node("n4", { labels: { rack: "b" }, excluded: true }), node("n5", { labels: { rack: "b", zone: "z" } })];
-  const { groups } = landscape({ bgpAds: [bgpAd("a", inRackA)] }, nodes);
+  const { groups } = input({ bgpAds: [bgpAd("a", inRackA)] }, nodes);
   expect(groups.map((group) => group.map(({ name }) => name))).toEqual([["n1", "n2"], ["n3", "n5"], ["n4"]]);
 });

@@ -1,55 +1,55 @@
 import { decideBgp } from "../announcement/bgp-decision.ts";
 import type { Advertised, NotAnnounced } from "../announcement/decision.ts";
-import type { ElectionGround, Elections } from "../announcement/l2-election.ts";
-import { goesTo } from "../announcement/peers.ts";
+import type { ElectionInput, L2Elections } from "../announcement/l2-election.ts";
+import { isAnnouncedTo } from "../announcement/peers.ts";
 import { adsOf, isForNode } from "../announcement/selection.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { Config } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import type { Hindrance } from "./l2-blocker.ts";
+import type { L2Blocker } from "./l2-blocker.ts";
 import type { NodeGroup } from "./node-groups.ts";
 
 export const announcedType = "metallb.io/Announced";
 
-/** What it takes to tell where a Service is announced. */
-export interface Landscape extends ElectionGround {
+/** The input for the Announced condition. */
+export interface AnnouncementInput extends ElectionInput {
   readonly groups: readonly NodeGroup[];
-  readonly elections: Elections;
-  /** Nodes that run on other configuration than what is written: of these only they themselves know. */
+  readonly elections: L2Elections;
+  /** Nodes that do not run the current configuration: only their own reports count. */
   readonly doubtful: ReadonlySet<string>;
 }
 
-/** What nodes say of a Service themselves. */
-export interface Said {
-  /** What keeps the elected one from answering. */
-  readonly hindrance?: Hindrance | undefined;
-  /** The doubtful ones that announce it over BGP. */
+/** The nodes' own reports about a Service. */
+export interface SpeakerStatuses {
+  /** Why the elected node does not announce it. */
+  readonly hindrance?: L2Blocker | undefined;
+  /** The doubtful nodes that announce it over BGP. */
   readonly overBgp?: ReadonlySet<string>;
-  /** Who answers for it. */
+  /** The node that announces it over L2. */
   readonly answering?: string | undefined;
 }
 
-type Reason = NotAnnounced | Hindrance["reason"] | "speakerSilent" | "noPeers" | "configurationInvalid";
+type Reason = NotAnnounced | L2Blocker["reason"] | "speakerNotReporting" | "noPeers" | "configurationInvalid";
 
-/** Where the Service is announced, and on how many nodes it is not, and why. `refusal`: why it has no address. */
+/** The Announced condition: where the Service is announced, and on how many nodes it is not, and why. `refusal`: why it has no address. */
 export function announcedCondition(
   service: ServiceView,
-  landscape: Landscape,
+  input: AnnouncementInput,
   refusal: string | undefined,
-  said: Said = {},
+  said: SpeakerStatuses = {},
 ): ConditionReport {
-  if (service.addresses.length === 0) return not("noIPAllocated", refusal ?? "There is no address to announce");
-  const { config, pools, doubtful } = landscape;
+  if (service.addresses.length === 0) return not("noIPAllocated", refusal ?? "No address to announce");
+  const { config, pools, doubtful } = input;
   const pool = pools.poolOfAll(service.addresses);
   const overBgp = (pool && adsOf(config.bgpAds, pool.name).length > 0) || (said.overBgp?.size ?? 0) > 0;
   const overL2 = (pool && adsOf(config.l2Ads, pool.name).length > 0) || isIn(doubtful, said.answering);
   if (!overBgp && !overL2) {
     return pool
-      ? not("noMatchingAdvertisement", `No BGPAdvertisement and no L2Advertisement that is in effect covers pool ${pool.name}`)
-      : not("ipNotAllowed", `${service.addresses.join(", ")} is not of one pool that is in effect`);
+      ? not("noMatchingAdvertisement", `No active BGPAdvertisement or L2Advertisement covers pool ${pool.name}`)
+      : not("ipNotAllowed", `No active pool contains ${service.addresses.join(", ")}`);
   }
-  const bgp = overBgp ? countBgp(service, landscape, said) : undefined;
-  const l2 = overL2 ? answerOf(service, landscape, said) : undefined;
+  const bgp = overBgp ? countBgp(service, input, said) : undefined;
+  const l2 = overL2 ? answerOf(service, input, said) : undefined;
   const message = [...(bgp ? [`BGP: ${bgpWords(bgp)}`] : []), ...(l2 ? [`L2: ${l2.words}`] : [])].join("; ");
   if (bgp?.announcing || (l2 && !l2.not)) return { type: announcedType, status: "True", reason: "Announced", message };
   if (said.hindrance && l2?.not === said.hindrance.reason) return not(l2.not, message);
@@ -57,27 +57,27 @@ export function announcedCondition(
 }
 
 interface Answer {
-  /** Why no node answers; undefined: one does. */
+  /** Why no node announces it; undefined: one does. */
   readonly not?: Reason;
   readonly words: string;
 }
 
-function answerOf(service: ServiceView, landscape: Landscape, { answering, hindrance }: Said): Answer {
-  const election = landscape.elections.hold(service, landscape);
+function answerOf(service: ServiceView, input: AnnouncementInput, { answering, hindrance }: SpeakerStatuses): Answer {
+  const election = input.elections.hold(service, input);
   const order = "order" in election ? election.order : [];
   const [elected] = order;
   if (elected !== undefined && elected === hindrance?.node) {
-    return { not: hindrance.reason, words: `${elected} does not answer for it: ${hindrance.message}` };
+    return { not: hindrance.reason, words: `${elected} does not announce it: ${hindrance.message}` };
   }
-  // Which of the candidates hear each other, and which have a link that works, only they know.
-  const isBelieved = answering !== undefined && (order.includes(answering) || landscape.doubtful.has(answering));
-  const node = isBelieved ? answering : isIn(landscape.doubtful, elected) ? undefined : elected;
+  // Only the candidates know which of them receive each other's heartbeats and have a working link.
+  const isBelieved = answering !== undefined && (order.includes(answering) || input.doubtful.has(answering));
+  const node = isBelieved ? answering : isIn(input.doubtful, elected) ? undefined : elected;
   if (node !== undefined) {
     const others = order.filter((name) => name !== node).length;
-    return { words: `${node} answers for it${others > 0 ? `, ${others} more could` : ""}` };
+    return { words: `${node} announces it${others > 0 ? `, ${others} on standby` : ""}` };
   }
-  if ("not" in election) return { not: election.not, words: `no node answers for it (${election.not})` };
-  return { not: "configurationInvalid", words: `${elected ?? "no node"} is elected and does not answer for it (configurationInvalid)` };
+  if ("not" in election) return { not: election.not, words: `no node announces it (${election.not})` };
+  return { not: "configurationInvalid", words: `${elected ?? "no node"} is elected but does not announce it (configurationInvalid)` };
 }
 
 function isIn(nodes: ReadonlySet<string>, node: string | undefined): boolean {
@@ -89,8 +89,8 @@ interface BgpCount {
   readonly reasons: Map<Reason, number>;
 }
 
-function countBgp(service: ServiceView, landscape: Landscape, { overBgp }: Said): BgpCount {
-  const { groups, doubtful, isAlive } = landscape;
+function countBgp(service: ServiceView, input: AnnouncementInput, { overBgp }: SpeakerStatuses): BgpCount {
+  const { groups, doubtful, isAlive } = input;
   const count: BgpCount = { announcing: 0, reasons: new Map() };
   const add = (reason: Reason | undefined, nodes: number) => {
     if (reason === undefined) count.announcing += nodes;
@@ -98,30 +98,29 @@ function countBgp(service: ServiceView, landscape: Landscape, { overBgp }: Said)
   };
   for (const group of groups) {
     if (!isAlive(group[0].name)) {
-      add("speakerSilent", group.length);
+      add("speakerNotReporting", group.length);
       continue;
     }
     const doubted = doubtful.size === 0 ? [] : group.filter(({ name }) => doubtful.has(name));
     const certain = doubted.length === 0 ? group : group.filter(({ name }) => !doubtful.has(name));
-    for (const [representative, nodes] of parts(certain, service)) add(reasonNot(service, representative, landscape), nodes);
-    for (const node of doubted)
-      add(overBgp?.has(node.name) ? undefined : (reasonNot(service, node, landscape) ?? "configurationInvalid"), 1);
+    for (const [representative, nodes] of parts(certain, service)) add(reasonNot(service, representative, input), nodes);
+    for (const node of doubted) add(overBgp?.has(node.name) ? undefined : (reasonNot(service, node, input) ?? "configurationInvalid"), 1);
   }
   return count;
 }
 
-/** Why the node does not announce it, as far as that follows from what is written. */
-function reasonNot(service: ServiceView, node: NodeView, { config, pools }: Landscape): Reason | undefined {
+/** Why the node does not announce it, as far as the configuration tells. */
+function reasonNot(service: ServiceView, node: NodeView, { config, pools }: AnnouncementInput): Reason | undefined {
   const decision = decideBgp(service, node, config, pools);
   if ("not" in decision) return decision.not;
   return reachesAnyone(decision.announce, node, config) ? undefined : "noPeers";
 }
 
 function reachesAnyone(advertised: readonly Advertised[], node: NodeView, { peers }: Config): boolean {
-  return peers.values().some((peer) => isForNode(peer, node) && advertised.some((one) => goesTo(one, peer)));
+  return peers.values().some((peer) => isForNode(peer, node) && advertised.some((one) => isAnnouncedTo(one, peer)));
 }
 
-/** One node of each part, and how many it stands for: where only local endpoints count, those that have one are not as the others. */
+/** One node per group with the size of the group. With local endpoints only, nodes with an endpoint form their own group. */
 function parts(group: readonly NodeView[], { local, endpoints }: ServiceView): [NodeView, number][] {
   const halves = local
     ? [group.filter(({ name }) => endpoints.nodes.has(name)), group.filter(({ name }) => !endpoints.nodes.has(name))]
@@ -131,7 +130,7 @@ function parts(group: readonly NodeView[], { local, endpoints }: ServiceView): [
 
 function bgpWords({ announcing, reasons }: BgpCount): string {
   const others = [...reasons].sort(byCount).map(([reason, nodes]) => `${nodes} not (${reason})`);
-  if (announcing === 0 && others.length === 0) return "there is no node";
+  if (announcing === 0 && others.length === 0) return "no nodes";
   return [`${announcing} ${announcing === 1 ? "node announces" : "nodes announce"} it`, ...others].join(", ");
 }
 

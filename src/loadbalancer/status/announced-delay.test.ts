@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
-import { AnnouncedPace } from "./announced-delay.ts";
+import { AnnouncedDelay } from "./announced-delay.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -11,7 +11,7 @@ const is = (status: "True" | "False", reason = status === "True" ? "Announced" :
 
 /** One Service, looked at now and whenever that was asked for, until nothing is left to do. What is done, with the second it is done in. */
 function course(stored?: ConditionReport) {
-  const pace = new AnnouncedPace();
+  const pace = new AnnouncedDelay();
   const begun = performance.now();
   const done: string[] = [];
   let held = stored;
@@ -43,7 +43,7 @@ test("one that stays without is said to be after a moment, and warned of when th
   expect(done).toEqual(["written noEndpoints at 3", "told noEndpoints at 10"]);
 });
 
-test("one that is announced again before the warning was due is not told of at all", () => {
+test("a Service that is announced again before the warning is due gets no Event", () => {
   const { look, settle, done } = course(is("True"));
   settle(is("True"));
   vi.advanceTimersByTime(20_000);
@@ -53,7 +53,7 @@ test("one that is announced again before the warning was due is not told of at a
   expect(done).toEqual(["written Announced at 0", "written noEndpoints at 20", "written Announced at 30"]);
 });
 
-test("what changes is written every ten seconds at most, and told only when it turns", () => {
+test("changes are written at most every ten seconds, and Events recorded only when the status changes", () => {
   const { settle, done } = course();
   settle(is("True", "Announced", "3 nodes"));
   vi.advanceTimersByTime(1000);
@@ -90,7 +90,7 @@ test("one between two addresses keeps its condition for a moment", () => {
   expect(done.slice(1)).toEqual(["written noIPAllocated at 23.1", "told noIPAllocated at 30.1"]);
 });
 
-test("whoever comes to lead tells nothing that was told", () => {
+test("a new leader does not repeat Events", () => {
   const { settle, done } = course(is("False"));
   settle(is("False"));
   expect(done).toEqual(["written noEndpoints at 0"]);

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 
-/** What is to be done about a Service of which something can be said. */
+/** What to do with a computed condition. */
 interface Turn {
   readonly write: boolean;
-  /** By an Event. */
+  /** Whether to record an Event. */
   readonly tell: boolean;
-  /** When there may be more to do, if nothing happens until then. */
+  /** When to check again. */
   readonly againMs?: number;
 }
 
 interface Course {
-  /** What could be said at the last look, as far as it matters here. */
+  /** The last computed state, as far as it matters here. */
   standing: string;
   since: number;
   written: ConditionReport | undefined;
@@ -19,16 +19,16 @@ interface Course {
   told: ConditionReport["status"] | undefined;
 }
 
-/** How long a condition stands at least, and how long a Service has not been announced before that is worth a warning. */
+/** Minimum time between condition writes, and the time before NotAnnounced becomes a warning. */
 const PACE_MS = 10_000;
-/** A Service is new for a moment before its endpoints are known and its speakers have come to it. */
+/** Grace period for a new Service, until its endpoints are known and the speakers have seen it. */
 const SETTLING_MS = 3_000;
 
-/** When what is said of Services is written, and when it is told, so that nothing is said of what is only settling. */
-export class AnnouncedPace {
+/** Delays condition writes and Events, so that short transitions are not reported. */
+export class AnnouncedDelay {
   readonly #courses = new Map<string, Course>();
 
-  /** `stored` is what the Service carries. `passing`: nothing is in its way, it only has not come to it yet. */
+  /** `stored` is the condition in the Service. `passing`: nothing blocks it, it is only not processed yet. */
   look(key: string, condition: ConditionReport, stored: ConditionReport | undefined, passing: boolean): Turn {
     const now = performance.now();
     const course = this.#course(key, stored, now);
@@ -61,7 +61,7 @@ export class AnnouncedPace {
   }
 
   #telling(course: Course, { status, reason }: ConditionReport, now: number): Pick<Turn, "tell" | "againMs"> {
-    // Why it has no address is told when it is refused one.
+    // The Event for a missing address is recorded when the allocation fails.
     if (course.told === status || (course.told === undefined && reason === "noIPAllocated")) return { tell: false };
     const tellIn = status === "True" ? 0 : course.since + PACE_MS - now;
     if (tellIn > 0) return { tell: false, againMs: tellIn };

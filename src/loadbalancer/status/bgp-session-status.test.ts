@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseAddress } from "../../ip/address.ts";
-import { sessionStatus, sessionStatusName, type SpokenOf } from "./bgp-session-status.ts";
+import { sessionStatus, sessionStatusName, type SessionStateOrReason } from "./bgp-session-status.ts";
 
 const peer = { name: "peer1", address: parseAddress("192.0.2.1"), vrf: "" };
 const node = { name: "worker0", uid: "u1" };
@@ -11,7 +11,7 @@ const shown = (
   status: typeof status === "function" ? status(held) : status,
   create,
 });
-const statusOf = (spoken: SpokenOf, more = {}) => shown(sessionStatus({ ...peer, ...more }, node, spoken)).status;
+const statusOf = (spoken: SessionStateOrReason, more = {}) => shown(sessionStatus({ ...peer, ...more }, node, spoken)).status;
 
 test("a BGPSessionStatus has FRR's words, and belongs to the Node", () => {
   const words = { state: "Established", bfd: "Up", since: "2026-11-15T10:00:00Z", lastResetReason: "Peer closed the session" };
@@ -25,7 +25,7 @@ test("a BGPSessionStatus has FRR's words, and belongs to the Node", () => {
       address: "192.0.2.1",
       since: "2026-11-15T10:00:00Z",
       lastResetReason: "Peer closed the session",
-      conditions: [{ type: "Reported", status: "True", reason: "AgentReports", message: "As FRR says it" }],
+      conditions: [{ type: "Reported", status: "True", reason: "AgentReports", message: "As reported by FRR" }],
     },
     create: {
       metadata: {

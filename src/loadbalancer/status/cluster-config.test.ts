@@ -9,7 +9,7 @@ import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { ClusterView } from "./cluster-config.ts";
+import { ClusterConfig } from "./cluster-config.ts";
 
 function holding<T extends KubeObject>(kind: Kind<T>, objects: T[] = []) {
   return { kind, list: () => objects, subscribe: () => () => undefined, waitForSync: () => Promise.resolve() };
@@ -28,13 +28,13 @@ const sources = {
 };
 
 test.each([true, false])("a node labelled to be left out counts as the speakers have it: ignored %s", (ignoreExclude) => {
-  const view = new ClusterView(sources, { ignoreExclude, states: holding(ConfigurationState) });
+  const view = new ClusterConfig(sources, { ignoreExclude, states: holding(ConfigurationState) });
   view.load(["n1"]);
   expect(view.landscape?.nodes).toMatchObject([{ name: "n1", excluded: !ignoreExclude }]);
 });
 
 test("where nobody knows who is alive nobody knows where Services can be announced, and the same again is no change", () => {
-  const view = new ClusterView(sources, { ignoreExclude: false, states: holding(ConfigurationState) });
+  const view = new ClusterConfig(sources, { ignoreExclude: false, states: holding(ConfigurationState) });
   view.load(undefined);
   expect(view.landscape).toBeUndefined();
   expect([view.load(["n1"]), view.load(["n1"]), view.load([])]).toEqual([true, false, true]);
@@ -47,7 +47,7 @@ const said = (node: string, result: "Valid" | "Invalid" | "Unknown"): Configurat
 
 test("nodes that are alive and whose speaker does not run on what is written, or cannot read all of it, are in doubt until it says otherwise", () => {
   const states: ConfigurationState[] = [];
-  const view = new ClusterView(sources, { ignoreExclude: false, states: holding(ConfigurationState, states) });
+  const view = new ClusterConfig(sources, { ignoreExclude: false, states: holding(ConfigurationState, states) });
   view.load(["n1", "n2"]);
   states.push(said("n1", "Invalid"), said("n2", "Valid"), said("dead", "Invalid"), {
     metadata: { name: "controller" },

@@ -11,12 +11,12 @@ import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
-import { Elections } from "../announcement/l2-election.ts";
+import { L2Elections } from "../announcement/l2-election.ts";
 import { PoolIndex } from "../announcement/pool-index.ts";
-import { type LastGood, loadConfig, type Loaded } from "../config/load.ts";
+import { type LastGoodConfig, loadConfig, type Loaded } from "../config/load.ts";
 import { readNode } from "../services/read-nodes.ts";
 import type { NodeView } from "../services/service-view.ts";
-import type { Landscape } from "./announced-condition.ts";
+import type { AnnouncementInput } from "./announced-condition.ts";
 import { groupNodes } from "./node-groups.ts";
 import { nodeOfReport } from "./unknown.ts";
 
@@ -35,26 +35,26 @@ export interface ClusterSources {
 }
 
 interface ClusterViewOptions {
-  /** Nodes that ask not to be used for load balancers are, by all speakers. */
+  /** Whether all speakers run with --ignore-exclude-lb. */
   readonly ignoreExclude: boolean;
-  /** What the speakers say of their configuration. */
+  /** The speakers' ConfigurationStates. */
   readonly states: Pick<Cache<ConfigurationState>, "list" | "subscribe" | "waitForSync">;
 }
 
-/** Passwords are the speakers' business: the controller has no right to read them, and takes for granted that they are there. */
+/** The controller has no access to password Secrets and assumes that they exist; the speakers check them. */
 const someSecret: Omit<Secret, "metadata"> = { type: "kubernetes.io/basic-auth", data: { password: "Kg==" } };
 
-/** The configuration as the cluster has it, over all nodes: for what is to be said of it in one place. */
-export class ClusterView {
+/** The configuration over all nodes, for cluster-wide statuses and warnings. */
+export class ClusterConfig {
   readonly sources: ClusterSources;
   readonly states: ClusterViewOptions["states"];
   readonly #ignoreExclude: boolean;
-  #lastGood: LastGood = new Map();
+  #lastGood: LastGoodConfig = new Map();
   #loaded: Loaded | undefined;
   #nodes: readonly NodeView[] = [];
   #living: ReadonlySet<string> | undefined;
-  readonly #elections = new Elections();
-  #landscape: Landscape | undefined;
+  readonly #elections = new L2Elections();
+  #input: AnnouncementInput | undefined;
 
   constructor(sources: ClusterSources, { ignoreExclude, states }: ClusterViewOptions) {
     this.sources = sources;
@@ -66,19 +66,19 @@ export class ClusterView {
     return this.#loaded;
   }
 
-  /** Where Services can be announced; undefined while it is not known who is alive. */
-  get landscape(): Landscape | undefined {
-    return this.#landscape;
+  /** The input for announcement decisions; undefined until the live agents are known. */
+  get landscape(): AnnouncementInput | undefined {
+    return this.#input;
   }
 
-  /** Looks at everything anew. Returns whether anything that could decide about an announcement is different. */
+  /** Loads everything again. Returns whether any input of announcement decisions changed. */
   load(living: readonly string[] | undefined): boolean {
     const nodes = this.sources.nodes.list().map((node) => readNode(node, { ignoreExclude: this.#ignoreExclude }));
     const loaded = this.#load(nodes);
     const alive = living && new Set(living);
     const doubtful = this.#doubtful(alive);
     const isSame =
-      isDeepStrictEqual(doubtful, this.#landscape?.doubtful ?? new Set()) &&
+      isDeepStrictEqual(doubtful, this.#input?.doubtful ?? new Set()) &&
       isDeepStrictEqual(alive, this.#living) &&
       isDeepStrictEqual(nodes, this.#nodes) &&
       isDeepStrictEqual(loaded.config, this.#loaded?.config);
@@ -87,13 +87,13 @@ export class ClusterView {
     if (isSame) return false;
     this.#nodes = nodes;
     this.#living = alive;
-    this.#landscape = alive && landscapeOf(loaded, nodes, { alive, doubtful, elections: this.#elections });
+    this.#input = alive && inputOf(loaded, nodes, { alive, doubtful, elections: this.#elections });
     return true;
   }
 
-  /** What a speaker keeps of before, and which Secrets it could not use, nobody else knows. */
+  /** Only a speaker knows its last good versions and the Secrets that it cannot use. */
   #doubtful(alive: ReadonlySet<string> | undefined): Set<string> {
-    const others = this.states.list().filter((state) => !isAsWritten(state));
+    const others = this.states.list().filter((state) => !isCurrent(state));
     return new Set(others.flatMap((state) => nodeOfReport(state) ?? []).filter((node) => alive?.has(node)));
   }
 
@@ -116,20 +116,20 @@ export class ClusterView {
   }
 }
 
-/** One that only just begins has nothing to say yet. */
+/** A component that has just started has no result yet. */
 const CERTAIN = new Set(["ConfigurationValid", "Starting"]);
 
-/** Whether the component runs on what is written, with nothing that kept it from reading all of it. */
-export function isAsWritten({ status }: ConfigurationState): boolean {
+/** Whether the component runs the current configuration and could read all of it. */
+export function isCurrent({ status }: ConfigurationState): boolean {
   const valid = status?.conditions?.find(({ type }) => type === "Valid");
   return status?.result !== "Invalid" && (!valid || CERTAIN.has(valid.reason));
 }
 
-function landscapeOf(
+function inputOf(
   { config }: Loaded,
   nodes: readonly NodeView[],
-  { alive, ...rest }: { alive: ReadonlySet<string> } & Pick<Landscape, "doubtful" | "elections">,
-): Landscape {
+  { alive, ...rest }: { alive: ReadonlySet<string> } & Pick<AnnouncementInput, "doubtful" | "elections">,
+): AnnouncementInput {
   const isAlive = (node: string) => alive.has(node);
   return { config, pools: new PoolIndex(config.pools.values()), nodes, groups: groupNodes(nodes, config, isAlive), isAlive, ...rest };
 }

@@ -11,7 +11,7 @@ import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Change } from "../../kube/cache/cache.ts";
 import { createLog } from "../../kube/log.ts";
-import { ClusterView } from "./cluster-config.ts";
+import { ClusterConfig } from "./cluster-config.ts";
 import { clusterWatch } from "./cluster-watch.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -47,7 +47,7 @@ async function watched() {
     nodes: cached(Node),
   };
   const told: string[] = [];
-  const view = new ClusterView(sources, { ignoreExclude: false, states: cached(ConfigurationState) });
+  const view = new ClusterConfig(sources, { ignoreExclude: false, states: cached(ConfigurationState) });
   const watching = clusterWatch({
     view,
     agents: { living: () => [], subscribe: () => () => undefined, ready: () => Promise.resolve() },

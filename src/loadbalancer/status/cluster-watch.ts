@@ -10,28 +10,28 @@ import { configChangesOf } from "../config/changes.ts";
 import type { Warning } from "../config/load.ts";
 import { readNode } from "../services/read-nodes.ts";
 import type { NodeView } from "../services/service-view.ts";
-import { type ClusterSources, type ClusterView, isAsWritten } from "./cluster-config.ts";
-import { LoadPace } from "./load-pace.ts";
+import { type ClusterSources, type ClusterConfig, isCurrent } from "./cluster-config.ts";
+import { LoadRateLimit } from "./load-pace.ts";
 
 export interface ClusterWatchOptions {
-  view: ClusterView;
+  view: ClusterConfig;
   agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
   events: Pick<EventRecorder, "record">;
-  /** The configuration was looked at anew. */
+  /** The configuration was loaded again. */
   onLoaded: () => void;
-  /** Something that decides about announcements is different. */
+  /** An input of announcement decisions has changed. */
   onChange: () => void;
   log: Log;
 }
 
 const KEY = "cluster";
-/** Pools and advertisements are seldom written in the same moment, and whoever writes them should not be warned in between. */
+/** Pools and advertisements are rarely written at the same time: don't warn in between. */
 const STANDING_MS = 10_000;
 
-/** Keeps the view of the cluster up to date, and tells whoever wrote something that cannot be meant so. */
+/** Keeps the cluster configuration up to date, and records warnings about objects without effect. */
 export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: ClusterWatchOptions): Runnable {
   const { nodes, ...configuration } = view.sources;
-  const pace = new LoadPace();
+  const pace = new LoadRateLimit();
   let standing = new Map<string, Standing>();
   return controller("loadbalancer-view", {
     watches: [
@@ -89,7 +89,7 @@ function tell(sources: ClusterSources, warnings: readonly Warning[], events: Pic
   }
 }
 
-/** A Node says every few minutes that it is well, which is no news here. */
+/** Heartbeats in a Node's status are not relevant here. */
 function nodeChanges(nodes: ClusterSources["nodes"]): Source {
   return {
     subscribe: (enqueue) =>
@@ -100,12 +100,12 @@ function nodeChanges(nodes: ClusterSources["nodes"]): Source {
   };
 }
 
-/** Whether a speaker runs on what is written. */
-function certaintyOf(states: ClusterView["states"]): Source {
+/** Fires when a speaker starts or stops running the current configuration. */
+function certaintyOf(states: ClusterConfig["states"]): Source {
   return {
     subscribe: (enqueue) =>
       states.subscribe((change) => {
-        if (change.type !== "updated" || isAsWritten(change.old) !== isAsWritten(change.object)) enqueue(KEY);
+        if (change.type !== "updated" || isCurrent(change.old) !== isCurrent(change.object)) enqueue(KEY);
       }),
     ready: (signal) => states.waitForSync(signal),
   };

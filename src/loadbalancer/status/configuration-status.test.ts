@@ -41,7 +41,7 @@ test("what several components find wrong is said once, whole, without what each 
     error: `overlap\n${two}`,
     components: { valid: 1, invalid: 2, unknown: 0 },
     invalidComponents: ["controller", "speaker-n2"],
-    conditions: [{ status: "False", reason: "ConfigurationInvalid", message: "Not valid for controller, speaker-n2" }],
+    conditions: [{ status: "False", reason: "ConfigurationInvalid", message: "Invalid for controller, speaker-n2" }],
   });
 });
 
@@ -62,7 +62,7 @@ test("a component that is silent makes the condition Unknown; validConfig is wha
   });
 });
 
-test("while nobody has reported there is no answer", () => {
+test("validConfig is unset while no component has reported", () => {
   expect(statusOf()).not.toHaveProperty("validConfig");
   expect(statusOf(state("controller", "Unknown"))).not.toHaveProperty("validConfig");
 });

@@ -97,7 +97,7 @@ test("a Lease that is deleted counts as not renewed, and one that never was as n
   expect(cluster.marks).toEqual(MARKS);
 });
 
-test("while the API server is away nobody can renew: the time begins anew when it is back", async () => {
+test("an API server outage does not count: the timeout starts again when it is back", async () => {
   start();
   await seconds(20);
   cluster.isAway = true;

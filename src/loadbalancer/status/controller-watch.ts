@@ -4,11 +4,11 @@ import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { ConfigurationStatus } from "../../api/metallb/configuration-status.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { pause } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { within } from "../../kube/leader/within.ts";
+import { withTimeout } from "../../kube/leader/within.ts";
 import type { Log } from "../../kube/log.ts";
-import { janitorMarks } from "../../kube/metrics.ts";
+import { statusCleanerMarks } from "../../kube/metrics.ts";
 import { unknownConditions } from "../../kube/members/unknown-conditions.ts";
 import { configurationStateName } from "./configuration-state.ts";
 import { configurationStatusName } from "./configuration-status.ts";
@@ -16,14 +16,14 @@ import { configurationStatusName } from "./configuration-status.ts";
 export interface ControllerWatchOptions {
   client: KubeClient;
   log: Log;
-  /** Of the Lease that controllers lead by. */
+  /** The name of the leader election Lease. */
   namespace: string;
   lease: string;
   metallbNamespace: string;
-  /** How many live agents come before this one: each looks less often than those before it, so that mostly one marks, and hundreds cost little. */
+  /** The number of live agents before this one: later agents poll less often, so usually one agent marks and hundreds cost little. */
   agentsBefore: () => number;
   pollMs?: number;
-  /** Twice what a leader's Lease lasts: another replica has had the time to take over. */
+  /** Twice the Lease duration: another replica had time to take over. */
   silenceMs?: number;
 }
 
@@ -31,8 +31,8 @@ const LONGEST_POLL_MS = 300_000;
 const REQUEST_MS = 10_000;
 
 /**
- * Marks what the controllers reported as Unknown once none of them has been seen to renew the leader's Lease for a full duration: nobody else is left to do
- * it. The controller that leads next writes its reports again. Where there was never a Lease, there is no election.
+ * Marks the controllers' reports Unknown when no controller has renewed the leader Lease for a full duration: only agents are left to do it. The next
+ * leader writes its reports again. If there never was a Lease, there is no leader election.
  */
 export function controllerWatch({ pollMs = 10_000, silenceMs = 30_000, ...options }: ControllerWatchOptions): Runnable {
   const { client, log, namespace, lease, agentsBefore } = options;
@@ -42,21 +42,21 @@ export function controllerWatch({ pollMs = 10_000, silenceMs = 30_000, ...option
       let seen: { renewTime: string | undefined; at: number } | undefined;
       while (!signal.aborted) {
         try {
-          const found = await within(REQUEST_MS, signal, (limited) => renewal(client, { name: lease, namespace }, limited));
-          // A Lease that was deleted says no more than one that is not renewed.
+          const found = await withTimeout(REQUEST_MS, signal, (limited) => renewal(client, { name: lease, namespace }, limited));
+          // A deleted Lease counts like one that is not renewed.
           if (found && found.renewTime !== seen?.renewTime) seen = { renewTime: found.renewTime, at: performance.now() };
           if (seen && performance.now() - seen.at >= silenceMs) {
             const { renewTime } = seen;
-            await within(REQUEST_MS, signal, (limited) => markBoth(options, renewTime, limited));
+            await withTimeout(REQUEST_MS, signal, (limited) => markBoth(options, renewTime, limited));
           }
         } catch (error) {
           if (signal.aborted) return;
           // While the server is away no controller can renew.
           seen = undefined;
-          log.debug({ error }, "could not find out whether a controller leads");
+          log.debug({ error }, "cannot read the leader Lease");
         }
         const waitMs = Math.min(pollMs * (1 + agentsBefore()), LONGEST_POLL_MS);
-        await pause(waitMs * (0.9 + Math.random() * 0.2), signal).catch(() => {});
+        await sleep(waitMs * (0.9 + Math.random() * 0.2), signal).catch(() => {});
       }
     },
   };
@@ -76,7 +76,7 @@ async function renewal(
 }
 
 async function markBoth(options: ControllerWatchOptions, since: string | undefined, signal: AbortSignal): Promise<void> {
-  const message = `No controller has renewed Lease ${options.lease} since ${since ?? "it was made"}; what else stands here is what the last one reported`;
+  const message = `No controller has renewed Lease ${options.lease} since ${since ?? "it was created"}; the rest of this status is the last report`;
   const words = { reason: "ControllerSilent", message };
   await mark(options, ConfigurationState, configurationStateName({ type: "controller" }), signal, (state) => {
     const conditions = unknownConditions(state.status?.conditions, ["Valid"], words, new Date());
@@ -102,10 +102,10 @@ async function mark<T extends KubeObject>(
     if (!status) return;
     const { resourceVersion = "" } = object.metadata;
     await objects.patchStatus(object.metadata, { status }, { resourceVersion, signal });
-    janitorMarks.inc({ kind: kind.kind, action: "unknown" });
-    log.warn({ kind: kind.kind, name }, "report of controllers that do not lead any more marked Unknown");
+    statusCleanerMarks.inc({ kind: kind.kind, action: "unknown" });
+    log.warn({ kind: kind.kind, name }, "no controller leads: report marked Unknown");
   } catch (error) {
-    // Somebody else was first.
+    // Another agent was first.
     if (!isKubeError(error, "NotFound", "Conflict")) throw error;
   }
 }

@@ -1,23 +1,23 @@
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { cutLine } from "../../kube/status/limits.ts";
+import { truncateLine } from "../../kube/status/limits.ts";
 
-/** What keeps an elected node from answering for addresses, as it says itself. */
-export interface Hindrance {
+/** Why an elected node cannot announce addresses, from its own report. */
+export interface L2Blocker {
   readonly node: string;
   readonly reason: "addressInUse" | "announceFailed";
   readonly message: string;
 }
 
-/** It stands in one condition beside everything else. */
+/** It shares a condition message with other texts. */
 const LONGEST = 1024;
 
-/** undefined also while the node asks around, which it does for a moment whenever it takes over. */
-export function hindranceIn({ metadata, status }: ServiceL2Status): Hindrance | undefined {
+/** undefined also while the node probes, which it does briefly on every takeover. */
+export function l2BlockerIn({ metadata, status }: ServiceL2Status): L2Blocker | undefined {
   const node = metadata.annotations?.[nodeAnnotation];
   const condition = status?.conditions?.find(({ type }) => type === "Announced");
   if (node === undefined || condition?.status !== "False") return undefined;
   const { reason, message } = condition;
   if (reason !== "AddressInUse" && reason !== "Refused") return undefined;
-  return { node, reason: reason === "AddressInUse" ? "addressInUse" : "announceFailed", message: cutLine(message, LONGEST) };
+  return { node, reason: reason === "AddressInUse" ? "addressInUse" : "announceFailed", message: truncateLine(message, LONGEST) };
 }

@@ -1,13 +1,13 @@
-/** As many times as long as a look took is the pause after it. */
+/** The pause after a load, as a multiple of its duration. */
 const PAUSES = 5;
-/** So that nobody waits for ever behind a machine that stood still. */
+/** Upper limit of the pause, for a machine that was suspended during a load. */
 const LONGEST_MS = 10_000;
 
-/** How often all of the configuration is looked at while many write it: a single edit is seen at once, and a flood of them costs a small part of the time. */
-export class LoadPace {
+/** Limits how often the configuration is loaded during many edits: a single edit loads at once, a flood costs a small share of CPU time. */
+export class LoadRateLimit {
   #notBefore = 0;
 
-  /** In how many milliseconds it may be looked at; 0: now. */
+  /** Milliseconds until the next load is allowed; 0: now. */
   get waitMs(): number {
     return Math.max(0, this.#notBefore - performance.now());
   }

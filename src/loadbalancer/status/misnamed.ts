@@ -31,11 +31,11 @@ interface Options {
   log: Log;
 }
 
-/** Reports of one kind, and whose a name is. */
+/** Reports of one kind, and which node owns a name. */
 interface Named {
   readonly kind: Kind;
   readonly cache: Read<KubeObject>;
-  /** Undefined where nobody would give a report this name. */
+  /** Undefined if no node would use this name. */
   readonly ownerOf: (report: KubeObject) => { readonly node: string; readonly of: string } | undefined;
 }
 
@@ -65,8 +65,8 @@ export function misnamedReports(options: Options): Runnable {
       if (isKubeError(error, "NotFound")) return;
       throw error;
     }
-    const message = `${kind.kind} ${report.metadata.name} was made by the agent of node ${node}, but this is the name of the report of node ${owner.node} about ${owner.of}; it is deleted`;
-    log.warn({ kind: kind.kind, key, node, owner: owner.node }, "report with the name of another node's deleted");
+    const message = `${kind.kind} ${report.metadata.name} was created by the agent of node ${node}, but the name belongs to the report of node ${owner.node} about ${owner.of}: deleted`;
+    log.warn({ kind: kind.kind, key, node, owner: owner.node }, "deleted a report that used another node's name");
     events.record({ ...report, apiVersion: apiVersionOf(kind), kind: kind.kind }, { type: "Warning", reason: "ReportMisnamed", message });
   };
 

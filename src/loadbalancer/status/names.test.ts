@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { joinedName, labelValue, pairsNamed, prefixedName } from "./names.ts";
 
-const nobodyElse = () => false;
+const noneElse = () => false;
 
 test("names are readable, as the spec's examples are", () => {
-  expect(joinedName("worker0", "peer1", nobodyElse)).toBe("worker0-peer1");
-  expect(joinedName("kind-worker", "tor-1", nobodyElse)).toBe("kind-worker-tor-1");
+  expect(joinedName("worker0", "peer1", noneElse)).toBe("worker0-peer1");
+  expect(joinedName("kind-worker", "tor-1", noneElse)).toBe("kind-worker-tor-1");
   expect(prefixedName("speaker-", "kind-worker")).toBe("speaker-kind-worker");
   expect(labelValue("kind-worker")).toBe("kind-worker");
 });
@@ -26,8 +26,8 @@ test("a pair is not ambiguous by being there itself", () => {
 
 test("what is too long is cut and hashed, and stays a name", () => {
   const node = `${"n".repeat(240)}.example`;
-  expect(joinedName(node, "peer", nobodyElse)).toHaveLength(253);
-  expect(joinedName(node, "peer", nobodyElse)).not.toBe(joinedName(node, "other", nobodyElse));
+  expect(joinedName(node, "peer", noneElse)).toHaveLength(253);
+  expect(joinedName(node, "peer", noneElse)).not.toBe(joinedName(node, "other", noneElse));
   expect(prefixedName("speaker-", node)).toMatch(/^speaker-n+-[0-9a-f]{10}$/);
   expect(labelValue("n".repeat(64))).toMatch(/^n{52}-[0-9a-f]{10}$/);
   expect(labelValue(`${"n".repeat(51)}.${"m".repeat(30)}`)).toMatch(/^n{51}-[0-9a-f]{10}$/);

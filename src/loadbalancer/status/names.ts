@@ -1,13 +1,13 @@
-import { fittingName, hashedName, LONGEST } from "../../api/object-name.ts";
+import { objectName, hashedName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 
-/** What a label can say of a name: the name itself, or, where that is too long, its beginning with a hash of the whole. */
+/** A name as a label value: the name itself, or if too long, its beginning with a hash of the whole. */
 export function labelValue(name: string): string {
-  return fittingName(name, LONGEST.label);
+  return objectName(name, MAX_NAME_LENGTH.label);
 }
 
 /** `<prefix><name>`, with a hash at its end where that would be too long. */
 export function prefixedName(prefix: string, name: string): string {
-  return fittingName(prefix + name, LONGEST.name);
+  return objectName(prefix + name, MAX_NAME_LENGTH.name);
 }
 
 /**
@@ -16,9 +16,9 @@ export function prefixedName(prefix: string, name: string): string {
  */
 export function joinedName(first: string, second: string, exists: (first: string, second: string) => boolean): string {
   const whole = `${first}-${second}`;
-  if (whole.length <= LONGEST.name && !isAmbiguous(whole, first.length, exists)) return whole;
+  if (whole.length <= MAX_NAME_LENGTH.name && !isAmbiguous(whole, first.length, exists)) return whole;
   // A slash is in no name, so that no two pairs have the same hash.
-  return hashedName(whole, `${first}/${second}`, LONGEST.name);
+  return hashedName(whole, `${first}/${second}`, MAX_NAME_LENGTH.name);
 }
 
 function isAmbiguous(whole: string, joint: number, exists: (first: string, second: string) => boolean): boolean {
@@ -33,7 +33,7 @@ export function pairsNamed(
   const [, readable] = /^(.*)-[0-9a-f]{10}$/.exec(name) ?? [];
   const candidates = [...splits(name), ...(readable === undefined ? [] : splits(readable))];
   // Of one that was too long only the beginning is left.
-  if (readable !== undefined && name.length > LONGEST.name - 30) {
+  if (readable !== undefined && name.length > MAX_NAME_LENGTH.name - 30) {
     for (const first of pairs.firsts()) {
       if (readable.startsWith(first) || first.startsWith(readable)) for (const second of pairs.seconds()) candidates.push([first, second]);
     }

@@ -5,7 +5,7 @@ import type { NodeView } from "../services/service-view.ts";
 /** Nodes between which no decision makes a difference, the place of endpoints aside. */
 export type NodeGroup = readonly [NodeView, ...NodeView[]];
 
-/** So that what is decided for thousands of Services on hundreds of nodes is decided once for all that are alike. */
+/** Groups nodes that are alike, so that thousands of Services on hundreds of nodes are decided once per group. */
 export function groupNodes(nodes: Iterable<NodeView>, { bgpAds, l2Ads, peers }: Config, isAlive: (node: string) => boolean): NodeGroup[] {
   const selecting = [...bgpAds.values(), ...l2Ads.values(), ...peers.values()].filter(({ nodeSelectors }) => nodeSelectors.length > 0);
   const groups = new Map<string, [NodeView, ...NodeView[]]>();

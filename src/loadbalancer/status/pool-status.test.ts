@@ -46,7 +46,7 @@ test("exhausted is a pool that has no address left in a family that it has", () 
 test("exhausted is also a pool that never had an address to give", () => {
   const nothing = { assignedIPv4: 0n, availableIPv4: 0n };
   expect(exhausted(usage(nothing))).toEqual(["True NoAddressLeft"]);
-  expect(statusOf(usage(nothing)).conditions?.[0]?.message).toBe("The pool has no address that it may give");
+  expect(statusOf(usage(nothing)).conditions?.[0]?.message).toBe("The pool has no usable address");
 });
 
 test("of a pool that is invalid nobody can tell", () => {

@@ -1,10 +1,10 @@
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { type ConditionReport, setCondition } from "../../kube/status/conditions.ts";
-import type { Picture } from "../../kube/status/plan.ts";
+import type { DesiredStatus } from "../../kube/status/plan.ts";
 import type { Usage } from "../allocator/allocator.ts";
 
-/** What is handed out of a pool. Who asked first for its ranges is written into the same status by others, and stays. */
-export function poolStatus(usage: Usage, inEffect: boolean): Picture<IPAddressPool> {
+/** The allocations of a pool. `status.claims` is written by another controller and stays. */
+export function poolStatus(usage: Usage, inEffect: boolean): DesiredStatus<IPAddressPool> {
   const counters = {
     assignedIPV4: counted(usage.assignedIPv4),
     assignedIPV6: counted(usage.assignedIPv6),
@@ -20,7 +20,7 @@ const invalid: ConditionReport = {
   type: "Exhausted",
   status: "Unknown",
   reason: "PoolInvalid",
-  message: "The pool cannot be used as it is written, and gives nothing; ConfigurationState controller says why",
+  message: "Invalid pool: no address is allocated from it; see ConfigurationState controller",
 };
 
 /** The largest number that JSON carries without rounding. */
@@ -37,8 +37,8 @@ function exhaustion({ assignedIPv4, assignedIPv6, availableIPv4, availableIPv6 }
   ];
   const isEmpty = full.length === 0 && availableIPv4 + availableIPv6 === 0n;
   if (full.length === 0 && !isEmpty) {
-    return { type: "Exhausted", status: "False", reason: "AddressesLeft", message: "There are addresses left" };
+    return { type: "Exhausted", status: "False", reason: "AddressesLeft", message: "Addresses are available" };
   }
-  const message = isEmpty ? "The pool has no address that it may give" : `Every ${full.join(" and ")} address of the pool is in use`;
+  const message = isEmpty ? "The pool has no usable address" : `All ${full.join(" and ")} addresses of the pool are in use`;
   return { type: "Exhausted", status: "True", reason: "NoAddressLeft", message };
 }

@@ -1,6 +1,6 @@
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import type { Picture } from "../../kube/status/plan.ts";
+import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { joinedName, labelValue } from "./names.ts";
 
 /** The Service that a report is about, and that owns it. */
@@ -10,15 +10,15 @@ export interface ReportedService {
   readonly uid: string;
 }
 
-/** To whom its addresses go, by family, each sorted. */
-export interface Reach {
+/** The peers of its addresses by family, sorted. */
+export interface PeersByFamily {
   readonly IPv4: readonly string[];
   readonly IPv6: readonly string[];
   readonly all: readonly string[];
   readonly advertisements: readonly string[];
 }
 
-/** `exists` tells of the other Services of the namespace and the other nodes. */
+/** `exists` checks names of other Services in the namespace and other nodes. */
 export function serviceBgpStatusKey(
   { name, namespace }: Pick<ReportedService, "name" | "namespace">,
   node: string,
@@ -27,8 +27,8 @@ export function serviceBgpStatusKey(
   return `${namespace}/${joinedName(name, node, exists)}`;
 }
 
-/** What a node means to announce of a Service, whether or not the sessions are up. */
-export function serviceBgpStatus(service: ReportedService, node: string, reach: Reach): Picture<ServiceBGPStatus> {
+/** What a node announces for a Service, whether or not the sessions are up. */
+export function serviceBgpStatus(service: ReportedService, node: string, reach: PeersByFamily): DesiredStatus<ServiceBGPStatus> {
   const families = (["IPv4", "IPv6"] as const)
     .filter((family) => reach[family].length > 0)
     .map((family) => ({ family, peers: reach[family].slice(0, MOST) }));
@@ -39,19 +39,19 @@ export function serviceBgpStatus(service: ReportedService, node: string, reach: 
       service: service.name,
       families,
       advertisements: reach.advertisements.slice(0, MOST),
-      conditions: [{ type: "Reported", status: "True", reason: "AgentReports", message: "As the agent of the node decided" }],
+      conditions: [{ type: "Reported", status: "True", reason: "AgentReports", message: "As decided by the node's agent" }],
     },
     create: { metadata: serviceReportMetadata(service, node) },
   };
 }
 
-/** What the schema allows. */
+/** The schema's limit. */
 const MOST = 1024;
 
 export function serviceReportMetadata(
   { name, uid }: ReportedService,
   node: string,
-): NonNullable<NonNullable<Picture<ServiceBGPStatus>["create"]>["metadata"]> {
+): NonNullable<NonNullable<DesiredStatus<ServiceBGPStatus>["create"]>["metadata"]> {
   return {
     labels: { "metallb.io/node": labelValue(node), "metallb.io/service": labelValue(name) },
     annotations: { [nodeAnnotation]: node },

@@ -22,7 +22,7 @@ test("a ServiceBGPStatus names the peers by family and the advertisements, and b
         { family: "IPv6", peers: ["b"] },
       ],
       advertisements: ["ad"],
-      conditions: [{ type: "Reported", status: "True", reason: "AgentReports", message: "As the agent of the node decided" }],
+      conditions: [{ type: "Reported", status: "True", reason: "AgentReports", message: "As decided by the node's agent" }],
     },
     create: { metadata },
   });
@@ -42,7 +42,7 @@ const conditionsWith = (state: AddressState) => {
   return (picture.status as { conditions: object[] }).conditions;
 };
 
-test("a ServiceL2Status has the elected node, its interfaces and who would take over", () => {
+test("a ServiceL2Status has the elected node, its interfaces and the failover order", () => {
   expect(serviceL2Status(service, elected, () => holding, { is: "on" })).toEqual({
     status: {
       node: "worker0",
@@ -54,13 +54,13 @@ test("a ServiceL2Status has the elected node, its interfaces and who would take 
           type: "Announced",
           status: "True",
           reason: "Announcing",
-          message: "The node answers for 10.0.0.1; The node answers for 2001:db8::1",
+          message: "Announcing 10.0.0.1; Announcing 2001:db8::1",
         },
         {
           type: "HostProtected",
           status: "True",
           reason: "Filtered",
-          message: "Connections to the addresses reach no service of the node itself",
+          message: "Connections to the addresses cannot reach the node's own services",
         },
       ],
     },
@@ -73,29 +73,29 @@ test("without a choice of interfaces it lists none, which means all", () => {
   expect(serviceL2Status(service, all, () => holding, { is: "on" }).status).not.toHaveProperty("interfaces");
 });
 
-test("an address that another machine answers for is told with its MAC, before what is well", () => {
+test("an address in use by another machine is reported with its MAC, before healthy addresses", () => {
   expect(conditionsWith({ is: "in-use", mac: "02:00:00:00:00:01", interface: "eth0" })[0]).toEqual({
     type: "Announced",
     status: "False",
     reason: "AddressInUse",
-    message: "02:00:00:00:00:01 on eth0 answers for 10.0.0.1; the node takes the address when that stops",
+    message: "10.0.0.1 is in use by 02:00:00:00:00:01 on eth0; the node announces it when that stops",
   });
   expect(conditionsWith({ is: "probing" })[0]).toMatchObject({ status: "False", reason: "Probing" });
   expect(conditionsWith({ is: "refused", words: "no such device" })[0]).toMatchObject({
     status: "False",
     reason: "Refused",
-    message: "10.0.0.1 cannot be held: no such device",
+    message: "Cannot announce 10.0.0.1: no such device",
   });
 });
 
-test("a stranger who answers for an address that the node keeps is told with its MAC, for as long as it does", () => {
+test("another machine that answers for a kept address is reported with its MAC while it does", () => {
   const contested = { ...holding, rival: { mac: "02:00:00:00:00:01", interface: "eth0" } };
   expect(conditionsWith(contested)[0]).toMatchObject({ type: "Announced", status: "True" });
   expect(conditionsWith(contested)[2]).toEqual({
-    type: "Contested",
+    type: "Conflict",
     status: "True",
     reason: "AddressInUse",
-    message: "02:00:00:00:00:01 on eth0 answers for 10.0.0.1 too",
+    message: "10.0.0.1 is also in use by 02:00:00:00:00:01 on eth0",
   });
   expect(conditionsWith(holding)).toHaveLength(2);
 });

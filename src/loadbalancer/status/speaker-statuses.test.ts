@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import { saidOf, serviceOf, type SpeakersWords } from "./speaker-statuses.ts";
+import { speakerStatusesOf, serviceOf, type SpeakerStatusCaches } from "./speaker-statuses.ts";
 
 const by = (node: string, name: string) => ({ name, namespace: "shop", annotations: { "plumbline.dev/node": node } });
 const bgp = (node: string, name = `web-${node}`): ServiceBGPStatus => ({ metadata: by(node, name), status: { service: "web" } });
@@ -14,7 +14,12 @@ const found = <T extends { metadata: { name: string; namespace?: string } }>(obj
   get: (key: string) => objects.find(({ metadata }) => prefix + metadata.name === key),
 });
 
-function words(reports: readonly ServiceBGPStatus[], answer?: ServiceL2Status, services = ["web"], nodes = ["n1", "n2"]): SpeakersWords {
+function words(
+  reports: readonly ServiceBGPStatus[],
+  answer?: ServiceL2Status,
+  services = ["web"],
+  nodes = ["n1", "n2"],
+): SpeakerStatusCaches {
   return {
     l2Reports: found(answer ? [answer] : []),
     bgpReports: found(reports),
@@ -28,17 +33,17 @@ function words(reports: readonly ServiceBGPStatus[], answer?: ServiceL2Status, s
 
 test("only those in doubt are asked whether they announce over BGP; who answers on its links has said so", () => {
   const there = words([bgp("n1"), bgp("n2")], l2("n2", "True"));
-  expect(saidOf("shop/web", new Set(), there)).toEqual({ answering: "n2" });
-  expect(saidOf("shop/web", new Set(["n1"]), there)).toEqual({ overBgp: new Set(["n1"]), answering: "n2" });
-  expect(saidOf("shop/web", new Set(["n2", "n3"]), there)).toEqual({ overBgp: new Set(["n2"]), answering: "n2" });
-  expect(saidOf("shop/web", new Set(["n2"]), words([], l2("n2", "False")))).toEqual({ overBgp: new Set() });
+  expect(speakerStatusesOf("shop/web", new Set(), there)).toEqual({ answering: "n2" });
+  expect(speakerStatusesOf("shop/web", new Set(["n1"]), there)).toEqual({ overBgp: new Set(["n1"]), answering: "n2" });
+  expect(speakerStatusesOf("shop/web", new Set(["n2", "n3"]), there)).toEqual({ overBgp: new Set(["n2"]), answering: "n2" });
+  expect(speakerStatusesOf("shop/web", new Set(["n2"]), words([], l2("n2", "False")))).toEqual({ overBgp: new Set() });
 });
 
 test("a report is found under its hashed name where another would have the plain one, and is not taken for another's", () => {
   const ambiguous = words([bgp("n1", "web-n1")], undefined, ["web", "web-a"], ["n1", "a-n1"]);
-  expect(saidOf("shop/web", new Set(["n1"]), ambiguous).overBgp).toEqual(new Set(["n1"]));
+  expect(speakerStatusesOf("shop/web", new Set(["n1"]), ambiguous).overBgp).toEqual(new Set(["n1"]));
   const others = words([bgp("n1", "web-a-n1")], undefined, ["web", "web-a"], ["n1", "a-n1"]);
-  expect(saidOf("shop/web", new Set(["a-n1"]), others).overBgp).toEqual(new Set());
+  expect(speakerStatusesOf("shop/web", new Set(["a-n1"]), others).overBgp).toEqual(new Set());
 });
 
 test("a report is of the Service that it names, in its namespace", () => {

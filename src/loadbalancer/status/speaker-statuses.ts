@@ -4,34 +4,38 @@ import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { type KubeObject, parseKey } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
-import type { Said } from "./announced-condition.ts";
-import { hindranceIn } from "./l2-blocker.ts";
+import type { SpeakerStatuses } from "./announced-condition.ts";
+import { l2BlockerIn } from "./l2-blocker.ts";
 import { serviceBgpStatusKey } from "./service-bgp-status.ts";
 import { isAnnounced } from "./service-l2-status.ts";
 import { nodeOfReport } from "./unknown.ts";
 
 type Found<T extends KubeObject> = Pick<Cache<T>, "get">;
 
-export interface SpeakersWords {
-  /** What the elected nodes say; each has the key of its Service. */
+export interface SpeakerStatusCaches {
+  /** The reports of the elected nodes; each has the key of its Service. */
   readonly l2Reports: Found<ServiceL2Status>;
   readonly bgpReports: Found<ServiceBGPStatus>;
   readonly services: Found<Service>;
   readonly nodes: Found<Node>;
 }
 
-/** What speakers report of a Service; of those that are in doubt, also that they announce it over BGP. */
-export function saidOf(key: string, doubtful: ReadonlySet<string>, { l2Reports, bgpReports, services, nodes }: SpeakersWords): Said {
+/** The speakers' reports about a Service; for nodes with unknown configuration also their BGP announcements. */
+export function speakerStatusesOf(
+  key: string,
+  doubtful: ReadonlySet<string>,
+  { l2Reports, bgpReports, services, nodes }: SpeakerStatusCaches,
+): SpeakerStatuses {
   const l2 = l2Reports.get(key);
-  const hindrance = l2 && hindranceIn(l2);
+  const blocker = l2 && l2BlockerIn(l2);
   const answering = l2 && isAnnounced(l2) ? ownerOf(l2) : undefined;
-  if (doubtful.size === 0) return { hindrance, answering };
+  if (doubtful.size === 0) return { hindrance: blocker, answering };
 
   const { name, namespace = "" } = parseKey(key);
   const exists = (service: string, node: string) => services.get(`${namespace}/${service}`) !== undefined && nodes.get(node) !== undefined;
   const reportOf = (node: string) => bgpReports.get(serviceBgpStatusKey({ name, namespace }, node, exists));
   const overBgp = new Set(doubtful.values().filter((node) => ownerOf(reportOf(node)) === node));
-  return { hindrance, overBgp, answering };
+  return { hindrance: blocker, overBgp, answering };
 }
 
 /** Of which Service it is. */

@@ -6,7 +6,7 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ReportedKind } from "../../kube/members/status-cleaner.ts";
-import { nodeOfReport, silentConfigurationState, silentServiceBGP, silentServiceL2, silentSession } from "./unknown.ts";
+import { nodeOfReport, unknownConfigurationState, unknownServiceBGP, unknownServiceL2, unknownSession } from "./unknown.ts";
 
 export interface SpeakerReports {
   readonly states: Cache<ConfigurationState>;
@@ -19,7 +19,7 @@ export interface SpeakerReports {
   readonly kinds: readonly ReportedKind[];
 }
 
-/** What the speakers of all nodes report. */
+/** The status kinds that speakers write. */
 export function speakerReports(manager: Manager, namespace: string): SpeakerReports {
   const speaker = { nodeOf: nodeOfReport, part: "loadbalancer" };
   const states = manager.cache(ConfigurationState, { namespace });
@@ -27,19 +27,19 @@ export function speakerReports(manager: Manager, namespace: string): SpeakerRepo
   const bgp = manager.cache(ServiceBGPStatus, serviceReports);
   const sessions = manager.cache(BGPSessionStatus, { namespace });
   const kinds = [
-    { kind: ConfigurationState, cache: states, ...speaker, unknown: silentConfigurationState },
-    { kind: BGPSessionStatus, cache: sessions, ...speaker, unknown: silentSession },
-    { kind: ServiceBGPStatus, cache: bgp, ...speaker, unknown: silentServiceBGP },
-    { kind: ServiceL2Status, cache: l2, ...speaker, unknown: silentServiceL2 },
+    { kind: ConfigurationState, cache: states, ...speaker, unknown: unknownConfigurationState },
+    { kind: BGPSessionStatus, cache: sessions, ...speaker, unknown: unknownSession },
+    { kind: ServiceBGPStatus, cache: bgp, ...speaker, unknown: unknownServiceBGP },
+    { kind: ServiceL2Status, cache: l2, ...speaker, unknown: unknownServiceL2 },
   ] as unknown as ReportedKind[];
   return { states, l2, bgp, sessions, kinds };
 }
 
 /** How caches of them are asked for, so that all ask for the same. */
-export const serviceReports = { transform: leanReport };
+export const serviceReports = { transform: stripReport };
 
 /** There is one for each Service and node, so of the metadata only whose it is. */
-function leanReport<T extends ServiceBGPStatus | ServiceL2Status>(report: T): T {
+function stripReport<T extends ServiceBGPStatus | ServiceL2Status>(report: T): T {
   const { name, namespace, uid, resourceVersion, annotations } = report.metadata;
   const metadata = { name, namespace, uid, resourceVersion, annotations: { [nodeAnnotation]: annotations?.[nodeAnnotation] } };
   const { apiVersion, kind, status } = report;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeOfReport, silentConfigurationState, silentServiceBGP, silentServiceL2, silentSession } from "./unknown.ts";
+import { nodeOfReport, unknownConfigurationState, unknownServiceBGP, unknownServiceL2, unknownSession } from "./unknown.ts";
 
 const silence = { node: "worker0", since: new Date("2026-11-15T10:30:00Z") };
 const now = new Date("2026-11-15T10:31:00Z");
@@ -11,7 +11,7 @@ const condition = (type: string) => ({
   message: "",
   lastTransitionTime: "2026-11-15T09:00:00Z",
 });
-const unknown = (type: string) => ({ type, status: "Unknown", reason: "AgentSilent", lastTransitionTime: "2026-11-15T10:31:00Z" });
+const unknown = (type: string) => ({ type, status: "Unknown", reason: "AgentNotReporting", lastTransitionTime: "2026-11-15T10:31:00Z" });
 
 test("a report is known by its annotation, and the controller's is nobody's", () => {
   expect(nodeOfReport({ metadata })).toBe("worker0");
@@ -19,29 +19,29 @@ test("a report is known by its annotation, and the controller's is nobody's", ()
 });
 
 test("a ConfigurationState becomes Unknown, and its errors stay readable", () => {
-  const marked = silentConfigurationState(
+  const marked = unknownConfigurationState(
     { metadata, status: { result: "Invalid", lastError: "x", conditions: [condition("Valid")] } },
     silence,
     now,
   );
   expect(marked).toMatchObject({ result: "Unknown", conditions: [unknown("Valid")] });
   expect(marked).not.toHaveProperty("lastError");
-  expect(silentConfigurationState({ metadata, status: marked as never }, silence, now)).toBeUndefined();
+  expect(unknownConfigurationState({ metadata, status: marked as never }, silence, now)).toBeUndefined();
 });
 
 test("a session becomes Unknown, and BFD as well where there is any", () => {
   const session = (bfdStatus: string) =>
-    silentSession({ metadata, status: { bgpStatus: "Established", bfdStatus, conditions: [condition("Reported")] } }, silence, now);
+    unknownSession({ metadata, status: { bgpStatus: "Established", bfdStatus, conditions: [condition("Reported")] } }, silence, now);
   expect(session("Up")).toMatchObject({ bgpStatus: "Unknown", bfdStatus: "Unknown", conditions: [unknown("Reported")] });
   expect(session("N/A")).toMatchObject({ bgpStatus: "Unknown", bfdStatus: "N/A" });
-  expect(silentSession({ metadata, status: session("N/A") as never }, silence, now)).toBeUndefined();
+  expect(unknownSession({ metadata, status: session("N/A") as never }, silence, now)).toBeUndefined();
 });
 
 test("what a silent speaker announces is no longer claimed", () => {
-  const bgp = silentServiceBGP({ metadata, status: { bgpPeers: ["a"], conditions: [condition("Reported")] } }, silence, now);
+  const bgp = unknownServiceBGP({ metadata, status: { bgpPeers: ["a"], conditions: [condition("Reported")] } }, silence, now);
   expect(bgp).toMatchObject({ conditions: [unknown("Reported")] });
-  expect(silentServiceBGP({ metadata, status: bgp as never }, silence, now)).toBeUndefined();
-  const l2 = silentServiceL2({ metadata, status: { node: "worker0", conditions: [condition("Announced")] } }, silence, now);
+  expect(unknownServiceBGP({ metadata, status: bgp as never }, silence, now)).toBeUndefined();
+  const l2 = unknownServiceL2({ metadata, status: { node: "worker0", conditions: [condition("Announced")] } }, silence, now);
   expect(l2).toMatchObject({ conditions: [unknown("Announced"), unknown("HostProtected")] });
-  expect(silentServiceL2({ metadata, status: l2 as never }, silence, now)).toBeUndefined();
+  expect(unknownServiceL2({ metadata, status: l2 as never }, silence, now)).toBeUndefined();
 });

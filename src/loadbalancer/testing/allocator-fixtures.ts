@@ -3,8 +3,8 @@ import { parseAddress, type Address } from "../../ip/address.ts";
 import { parseMaskedPrefix } from "../../ip/prefix.ts";
 import { parseRange } from "../../ip/range.ts";
 import type { Pool } from "../config/config.ts";
-import type { Sharing, Wish } from "../services/address-request.ts";
-import { Allocator, type Held, type Refusal } from "../allocator/allocator.ts";
+import type { Sharing, AddressRequest } from "../services/address-request.ts";
+import { Allocator, type Allocation, type NoAddress } from "../allocator/allocator.ts";
 
 // Pools and Services for tests: everything in order unless told otherwise.
 
@@ -34,7 +34,7 @@ export function pool(name: string, addresses: readonly string[], terms: PoolTerm
   };
 }
 
-export interface WishTerms extends Partial<Omit<Wish, "addresses" | "pool" | "sharing">> {
+export interface RequestTerms extends Partial<Omit<AddressRequest, "addresses" | "pool" | "sharing">> {
   /** The second of a minute in which it was created. */
   readonly second?: number;
   readonly addresses?: readonly Address[] | undefined;
@@ -42,7 +42,7 @@ export interface WishTerms extends Partial<Omit<Wish, "addresses" | "pool" | "sh
   readonly sharing?: Partial<Sharing>;
 }
 
-export function wish(name: string, { second = 0, sharing, addresses, pool, ...terms }: WishTerms = {}): Wish {
+export function addressRequest(name: string, { second = 0, sharing, addresses, pool, ...terms }: RequestTerms = {}): AddressRequest {
   const namespace = terms.namespace ?? "default";
   return {
     key: `${namespace}/${name}`,
@@ -67,7 +67,7 @@ export function addresses(...texts: readonly string[]): Address[] {
 }
 
 /** `a: 10.0.0.1 fc00::1`, or why not. */
-export function told(outcome: Held | Refusal | undefined): string {
+export function wokenServices(outcome: Allocation | NoAddress | undefined): string {
   if (outcome === undefined) return "nothing";
   return "refused" in outcome ? outcome.refused : `${outcome.pool}: ${outcome.addresses.join(" ")}`;
 }

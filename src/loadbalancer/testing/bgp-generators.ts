@@ -5,7 +5,7 @@ import { decideBgp } from "../announcement/bgp-decision.ts";
 import { PoolIndex } from "../announcement/pool-index.ts";
 import { bgpAd, config, node, peer, pool, profile, service } from "./announcement-fixtures.ts";
 import type { BgpAd, Peer, Profile } from "../config/config.ts";
-import type { BgpWanted } from "../speaker/bgp/apply.ts";
+import type { DesiredBgp } from "../speaker/bgp/apply.ts";
 
 // Random speakers: peers with all that can be said of them, profiles, advertisements and Services. Pools of values are small, so that two of them share much, differ
 // in single values, and take each other's addresses, names and VRFs.
@@ -129,7 +129,7 @@ const addresses = fc.uniqueArray(fc.constantFrom("10.0.0.1", "10.0.0.2", "10.0.1
 });
 
 /** What a node is to announce, now and then nothing to nobody. */
-export const speakers: fc.Arbitrary<BgpWanted> = fc
+export const speakers: fc.Arbitrary<DesiredBgp> = fc
   .tuple(peers, profiles, ads, addresses, fc.constantFrom(undefined, "192.0.2.10", "192.0.2.11"))
   .map(([peers, bfdProfiles, bgpAds, addresses, internalIPv4]) => {
     const wanted = config({ pools: POOLS, peers, bfdProfiles, bgpAds });

@@ -87,7 +87,7 @@ export const offer = (prefix: string, more: Partial<Advertised> = {}): Advertise
 });
 
 /** A speaker with an FRR of its own. */
-export function stage() {
+export function bgpHarness() {
   const frr = new FakeFrr();
   const speaker = new BgpSpeaker({
     namespace: "metallb-system",

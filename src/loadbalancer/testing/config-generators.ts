@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { LabelSelector } from "../../api/core/label-selector.ts";
-import type { Born, Parts } from "./config-fixtures.ts";
+import type { ObjectAge, ConfigParts } from "./config-fixtures.ts";
 import { bgpAd, community, l2Ad, node, peer, pool, profile, secret } from "./config-fixtures.ts";
 
 // Random objects for tests: much of it sound, so that objects meet; much of it hostile.
@@ -78,7 +78,7 @@ const addresses = fc.oneof(
   mostly("0.0.0.0/0", "::/0", "10.0.0.1-2001:db8::1", "", "10.0.0.0", "::ffff:10.0.0.0/120"),
 );
 
-const born: fc.Arbitrary<Born> = fc.record({
+const born: fc.Arbitrary<ObjectAge> = fc.record({
   hour: fc.nat(3),
   generation: fc.integer({ min: 1, max: 2 }),
   labels: fc.constantFrom({}, { rack: "a" }, { rack: "b" }),
@@ -208,7 +208,7 @@ const SECRETS = [
 ];
 
 /** About twenty objects of every sort, no two of a kind with one name. */
-export const parts: fc.Arbitrary<Parts> = fc.record({
+export const parts: fc.Arbitrary<ConfigParts> = fc.record({
   pools: several(pools),
   peers: several(peers),
   bfdProfiles: several(profiles),

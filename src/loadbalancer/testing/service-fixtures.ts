@@ -2,7 +2,7 @@ import type { Service } from "../../api/core/service.ts";
 import { config } from "./announcement-fixtures.ts";
 import type { Pool } from "../config/config.ts";
 import type { Loaded } from "../config/load.ts";
-import { AddressDesk } from "../controller/address-assigner.ts";
+import { AddressAssigner } from "../controller/address-assigner.ts";
 
 // For tests: Services that are as plain as can be, and a desk that serves them.
 
@@ -29,10 +29,10 @@ export function service(name: string, annotations: Record<string, string> = {}, 
   };
 }
 
-export function open(pools: readonly Pool[]): { desk: AddressDesk; woken: string[]; rung: string[] } {
+export function open(pools: readonly Pool[]): { desk: AddressAssigner; woken: string[]; rung: string[] } {
   const [woken, rung]: [string[], string[]] = [[], []];
-  const desk = new AddressDesk({ lbClass: undefined, onWake: (key) => woken.push(key), onPool: (name) => rung.push(name) });
-  desk.configure(loaded(pools));
+  const assigner = new AddressAssigner({ lbClass: undefined, onWake: (key) => woken.push(key), onPool: (name) => rung.push(name) });
+  assigner.configure(loaded(pools));
   rung.length = 0;
-  return { desk, woken, rung };
+  return { desk: assigner, woken, rung };
 }

@@ -1,30 +1,30 @@
 import type { Fragment } from "../../frr/fragment.ts";
 import { createLog } from "../../kube/log.ts";
 import type { Failure } from "../../resilience/failure.ts";
-import type { ReachedPeers } from "../announcement/peers.ts";
+import type { AnnouncedPeers } from "../announcement/peers.ts";
 import { node as nodeView } from "./announcement-fixtures.ts";
 import { node, objects } from "./config-fixtures.ts";
-import type { Impairment } from "../../kube/cache/unreadable-kinds.ts";
-import type { Finding } from "../status/configuration-state.ts";
+import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import type { ConfigurationResult } from "../status/configuration-state.ts";
 import type { AddressState } from "../status/service-l2-status.ts";
-import type { BgpWanted } from "../speaker/bgp/apply.ts";
-import { NOTHING_REFUSED } from "../speaker/bgp/rejected.ts";
-import type { SpokenSession } from "../speaker/bgp/sessions.ts";
-import type { Drivers } from "../speaker/drivers.ts";
-import { SpeakerMemory } from "../speaker/stored-decisions.ts";
-import type { Reports } from "../speaker/status-writers.ts";
+import type { DesiredBgp } from "../speaker/bgp/apply.ts";
+import { NOTHING_REJECTED } from "../speaker/bgp/rejected.ts";
+import type { SessionState } from "../speaker/bgp/sessions.ts";
+import type { SpeakerBackends } from "../speaker/drivers.ts";
+import { SpeakerStateStore } from "../speaker/stored-decisions.ts";
+import type { StatusWriters } from "../speaker/status-writers.ts";
 import { Speaker } from "../speaker/speaker.ts";
-import { Tidings } from "../speaker/events.ts";
+import { SpeakerEvents } from "../speaker/events.ts";
 
 const log = createLog({ level: "silent" });
 
 /** A speaker on node `a`, with an FRR and a local network that do as the test says. */
-export class Stage {
+export class SpeakerHarness {
   readonly rung: string[] = [];
-  readonly findings: { finding: Finding | undefined; impairment: Impairment | undefined }[] = [];
+  readonly findings: { finding: ConfigurationResult | undefined; impairment: ReadProblem | undefined }[] = [];
   /** Who hears each Service. */
   readonly services = new Map<string, readonly string[]>();
-  refusals = NOTHING_REFUSED;
+  refusals = NOTHING_REJECTED;
   readonly passes: string[][] = [];
   readonly knownAs: (string | undefined)[] = [];
   readonly held: string[][] = [];
@@ -34,9 +34,9 @@ export class Stage {
   hasSaidBgp = false;
   settled = 0;
   readonly remembered: [string, string][] = [];
-  spoken: SpokenSession[] | undefined;
+  spoken: SessionState[] | undefined;
   readonly forgotten: string[][] = [];
-  readonly memory: SpeakerMemory;
+  readonly memory: SpeakerStateStore;
   readonly speaker: Speaker;
   failures: Failure[] = [];
   broken: Error | undefined;
@@ -44,15 +44,15 @@ export class Stage {
   addressState: AddressState = { is: "probing" };
 
   constructor(directory: string) {
-    this.memory = new SpeakerMemory(directory, log);
-    const drivers: Drivers = {
+    this.memory = new SpeakerStateStore(directory, log);
+    const drivers: SpeakerBackends = {
       bgp: (applied) => {
         this.applied = [...applied];
         const driver = {
           applied: this.applied,
-          refusals: NOTHING_REFUSED,
+          refusals: NOTHING_REJECTED,
           settled: () => Promise.resolve(void this.settled++),
-          apply: ({ config, services, node }: BgpWanted) => {
+          apply: ({ config, services, node }: DesiredBgp) => {
             if (this.broken) return Promise.reject(this.broken);
             this.knownAs.push(node.internalIPv4);
             this.passes.push([...config.peers.keys(), ...services.keys()]);
@@ -71,7 +71,7 @@ export class Stage {
         candidates: {
           eligible: (candidates) => candidates,
           strangers: [],
-          remember: (pulses) => this.remembered.push(...pulses),
+          remember: (heartbeats) => this.remembered.push(...heartbeats),
           pulses: new Map([["b", "silent"]]),
         },
         protection: () => ({ is: "on" }),
@@ -80,16 +80,16 @@ export class Stage {
       forgetSessions: (gone) => this.forgotten.push([...gone]),
     };
     const reports = {
-      configuration: (finding?: Finding, impairment?: Impairment) => this.findings.push({ finding, impairment }),
+      configuration: (finding?: ConfigurationResult, readProblem?: ReadProblem) => this.findings.push({ finding, impairment: readProblem }),
       sessions: () => undefined,
-      service: (key: string, _uid: string, { all }: ReachedPeers) => this.services.set(key, all),
+      service: (key: string, _uid: string, { all }: AnnouncedPeers) => this.services.set(key, all),
       holder: (key: string) => this.l2.push(`say ${key}`),
       hasSaidBgp: () => this.hasSaidBgp,
       hasSaidL2: () => this.hasSaidL2,
       bgp: { sweep: () => undefined },
       l2: { sweep: () => this.l2.push("sweep"), adopt: (key: string) => this.l2.push(`adopt ${key}`) },
-    } as unknown as Reports;
-    const tidings = new Tidings({
+    } as unknown as StatusWriters;
+    const tidings = new SpeakerEvents({
       node: "a",
       events: { record: (_object, { message }) => void this.events.push(message) },
       state: () => ({ metadata: { name: "speaker-a" } }),
@@ -97,9 +97,9 @@ export class Stage {
     this.speaker = new Speaker({ node: "a", drivers, reports, memory: this.memory, tidings, ring: (what) => this.rung.push(what), log });
   }
 
-  async load(parts: Parameters<typeof objects>[0], impairment?: Impairment): Promise<void> {
+  async load(parts: Parameters<typeof objects>[0], readProblem?: ReadProblem): Promise<void> {
     await this.speaker.place(new Map([["a", nodeView("a")]]), undefined);
-    await this.speaker.load(objects({ nodes: [node("a")], ...parts }), impairment);
+    await this.speaker.load(objects({ nodes: [node("a")], ...parts }), readProblem);
   }
 
   get last() {

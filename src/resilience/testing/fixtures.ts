@@ -4,16 +4,16 @@ import { Address } from "../../ip/address.ts";
 import { Range } from "../../ip/range.ts";
 import { type Claim, claimText, type RecordedClaim } from "../claim.ts";
 import type { Failure } from "../failure.ts";
-import { type Contender, type Rules, settle, type Settlement } from "../resolve-conflicts.ts";
+import { type ClaimingResource, type ConflictRules, resolveConflicts, type ConflictResolution } from "../resolve-conflicts.ts";
 
-export interface Wish {
+export interface TestSpec {
   readonly asks: readonly string[];
   readonly faulty?: true;
 }
 
 export const now = new Date(1_000_000);
 
-export function wish(...asks: string[]): Wish {
+export function testSpec(...asks: string[]): TestSpec {
   return { asks };
 }
 
@@ -26,16 +26,16 @@ export function recorded(since: Readonly<Record<string, number>>): RecordedClaim
   return Object.entries(since).map(([text, second]) => ({ claim: claimText(...keyAndRange(text)), since: at(second) }));
 }
 
-export function contender(name: string, spec: Wish, more: Partial<Contender<Wish>> = {}): Contender<Wish> {
+export function testResource(name: string, spec: TestSpec, more: Partial<ClaimingResource<TestSpec>> = {}): ClaimingResource<TestSpec> {
   return { kind: "Lamp", namespace: "hall", name, generation: 2, created: new Date(0), spec, recorded: [], ...more };
 }
 
 /** Its last good form is one generation old. */
-export function running(...asks: string[]): { lastGood: { spec: Wish; generation: number } } {
-  return { lastGood: { spec: wish(...asks), generation: 1 } };
+export function running(...asks: string[]): { lastGood: { spec: TestSpec; generation: number } } {
+  return { lastGood: { spec: testSpec(...asks), generation: 1 } };
 }
 
-export function claimsOf({ asks }: Wish): Claim[] {
+export function claimsOf({ asks }: TestSpec): Claim[] {
   return asks.map((text) => {
     const [key, range] = keyAndRange(text);
     return {
@@ -48,7 +48,7 @@ export function claimsOf({ asks }: Wish): Claim[] {
   });
 }
 
-export const rules: Rules<Wish, Contender<Wish>> = {
+export const rules: ConflictRules<TestSpec, ClaimingResource<TestSpec>> = {
   check: ({ faulty }, { kind, name, namespace }): Failure[] =>
     faulty ? [{ kind, name, namespace, reason: "ValidationFailed", field: "spec", message: "Faulty", class: "Permanent" }] : [],
   claims: claimsOf,
@@ -56,16 +56,16 @@ export const rules: Rules<Wish, Contender<Wish>> = {
   now,
 };
 
-export function settled(...contenders: Contender<Wish>[]): Settlement<Wish, Contender<Wish>> {
-  return settle(contenders, rules);
+export function resolvedNames(...resources: ClaimingResource<TestSpec>[]): ConflictResolution<TestSpec, ClaimingResource<TestSpec>> {
+  return resolveConflicts(resources, rules);
 }
 
 /** `{ a: "current 7", b: "kept 8" }` */
-export function outcome({ effective }: Settlement<Wish, Contender<Wish>>): Record<string, string> {
+export function effectiveForms({ effective }: ConflictResolution<TestSpec, ClaimingResource<TestSpec>>): Record<string, string> {
   return Object.fromEntries(effective.map(({ contender: { name }, form, spec }) => [name, [form, ...spec.asks].join(" ")]));
 }
 
-export function messages({ failures }: Settlement<Wish, Contender<Wish>>): string[] {
+export function messages({ failures }: ConflictResolution<TestSpec, ClaimingResource<TestSpec>>): string[] {
   return failures.map(({ name, message }) => `${name}: ${message}`);
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { type ClaimsView, releasing } from "./claim-release.ts";
-import type { Claimant } from "./claims.ts";
+import { type ClaimsView, releasableClaims } from "./claim-release.ts";
+import type { ClaimOwner } from "./claims.ts";
 
 const since = (second: number) => new Date(second * 1000).toISOString();
 
 /** An L2VNI of generation 2 that asks for this VNI, with what is recorded of it. */
-function l2vni(name: string, vni: number, recorded: Record<number, number>, nodeSelector: L2VNI["spec"]["nodeSelector"] = {}): Claimant {
+function l2vni(name: string, vni: number, recorded: Record<number, number>, nodeSelector: L2VNI["spec"]["nodeSelector"] = {}): ClaimOwner {
   return {
     kind: "L2VNI",
     object: {
@@ -36,7 +36,7 @@ function report(node: string, resources: Record<string, [State, number]>): Route
 
 const node = (name: string, labels: Record<string, string> = {}) => ({ name, labels });
 const released = (view: Partial<ClaimsView>) =>
-  releasing({ claimants: [], nodes: [node("n1"), node("n2")], reports: [], now: new Date(1_000_000), ...view }).map(
+  releasableClaims({ claimants: [], nodes: [node("n1"), node("n2")], reports: [], now: new Date(1_000_000), ...view }).map(
     ({ object }) => object.metadata.name,
   );
 
@@ -48,7 +48,7 @@ describe("what an object has left is released", () => {
     expect(released({ claimants: [moved], reports: Object.values(both) })).toEqual(["moved"]);
   });
 
-  test("when nobody else asks for its new value, also where no agent reports", () => {
+  test("when no other object claims its new value, also where no agent reports", () => {
     expect(released({ claimants: [moved] })).toEqual(["moved"]);
   });
 

@@ -1,15 +1,15 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Claim, RecordedClaim } from "../../resilience/claim.ts";
-import { leftValues } from "../../resilience/claim-record.ts";
-import { type Contender, settle } from "../../resilience/resolve-conflicts.ts";
-import { type Claimant, claimsOf, kindOrder } from "./claims.ts";
-import { selectorComplaints } from "../validate/selector.ts";
+import { releasedValues } from "../../resilience/claim-record.ts";
+import { type ClaimingResource, resolveConflicts } from "../../resilience/resolve-conflicts.ts";
+import { type ClaimOwner, claimsOf, kindOrder } from "./claims.ts";
+import { selectorFieldProblems } from "../validate/selector.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 export interface ClaimsView {
-  readonly claimants: readonly Claimant[];
+  readonly claimants: readonly ClaimOwner[];
   readonly nodes: readonly { readonly name: string; readonly labels: Labels }[];
   readonly reports: readonly RouterNodeConfigurationStatus[];
   readonly now: Date;
@@ -19,13 +19,13 @@ export interface ClaimsView {
  * Those that may forget what their spec has left: everything they ask for now is theirs on every node, and no node runs on what they asked for
  * before.
  */
-export function releasing({ claimants, nodes, reports, now }: ClaimsView): Claimant[] {
+export function releasableClaims({ claimants, nodes, reports, now }: ClaimsView): ClaimOwner[] {
   const leaving = claimants.filter((claimant) => hasLeft(claimant) && isUsable(claimant));
   if (leaving.length === 0) return [];
   const standings = standingsOf(leaving, reports);
   const decisions = new Decisions(claimants, now);
   const unknown = new Set(reports.filter(isUnknown).map(({ metadata }) => metadata.name));
-  const released = (claimant: Claimant, node: ClaimsView["nodes"][number], live: ReadonlySet<string>) =>
+  const released = (claimant: ClaimOwner, node: ClaimsView["nodes"][number], live: ReadonlySet<string>) =>
     live.has(node.name) || !isFor(claimant, node.labels) || (!unknown.has(node.name) && decisions.winners(node).has(claimant));
   return leaving.filter((claimant) => {
     const { holds = false, live = new Set<string>() } = standings.get(ownerOf(claimant)) ?? {};
@@ -40,7 +40,7 @@ interface Standing {
   readonly live: Set<string>;
 }
 
-function standingsOf(leaving: readonly Claimant[], reports: ClaimsView["reports"]): Map<string, Standing> {
+function standingsOf(leaving: readonly ClaimOwner[], reports: ClaimsView["reports"]): Map<string, Standing> {
   const generations = new Map(leaving.map((claimant) => [ownerOf(claimant), claimant.object.metadata.generation ?? 0]));
   const standings = new Map(leaving.map((claimant): [string, Standing] => [ownerOf(claimant), { holds: false, live: new Set() }]));
   for (const { metadata, status } of reports) {
@@ -54,30 +54,30 @@ function standingsOf(leaving: readonly Claimant[], reports: ClaimsView["reports"
   return standings;
 }
 
-/** A router that cannot be spoken to reports no resources, and may run on anything. */
+/** A router that does not answer reports no resources, and may still run any of them. */
 function isUnknown({ status }: RouterNodeConfigurationStatus): boolean {
   return (
     status?.resources === undefined && (status?.conditions?.some(({ type, status }) => type === "Ready" && status !== "True") ?? false)
   );
 }
 
-function hasLeft(claimant: Claimant): boolean {
-  return leftValues(claimsOf(claimant, undefined), recordOf(claimant)).length > 0;
+function hasLeft(claimant: ClaimOwner): boolean {
+  return releasedValues(claimsOf(claimant, undefined), recordOf(claimant)).length > 0;
 }
 
 /** What the nodes would decide, made out once for all nodes that the same objects are for. */
 class Decisions {
-  readonly #claimants: readonly Claimant[];
+  readonly #claimants: readonly ClaimOwner[];
   readonly #now: Date;
-  readonly #byNode = new Map<string, ReadonlySet<Claimant>>();
-  readonly #byObjects = new Map<string, ReadonlySet<Claimant>>();
+  readonly #byNode = new Map<string, ReadonlySet<ClaimOwner>>();
+  readonly #byObjects = new Map<string, ReadonlySet<ClaimOwner>>();
 
-  constructor(claimants: readonly Claimant[], now: Date) {
+  constructor(claimants: readonly ClaimOwner[], now: Date) {
     this.#claimants = claimants;
     this.#now = now;
   }
 
-  winners({ name, labels }: { name: string; labels: Labels }): ReadonlySet<Claimant> {
+  winners({ name, labels }: { name: string; labels: Labels }): ReadonlySet<ClaimOwner> {
     const known = this.#byNode.get(name);
     if (known) return known;
     const here = this.#claimants.filter((one) => isFor(one, labels));
@@ -88,7 +88,7 @@ class Decisions {
     return winners;
   }
 
-  #decide(here: readonly Claimant[]): ReadonlySet<Claimant> {
+  #decide(here: readonly ClaimOwner[]): ReadonlySet<ClaimOwner> {
     const underlays = this.#winnersOf(
       here.filter(({ kind }) => kind === "Underlay"),
       undefined,
@@ -102,25 +102,25 @@ class Decisions {
     return new Set([...underlays, ...others]);
   }
 
-  #winnersOf(claimants: readonly Claimant[], asn: number | undefined): Claimant[] {
-    const { effective } = settle<readonly Claim[], ClaimContender>(
-      claimants.map((claimant) => contenderOf(claimant, asn, this.#now)),
+  #winnersOf(claimants: readonly ClaimOwner[], asn: number | undefined): ClaimOwner[] {
+    const { effective } = resolveConflicts<readonly Claim[], ClaimResource>(
+      claimants.map((claimant) => resourceOf(claimant, asn, this.#now)),
       { check: () => [], claims: (spec) => spec, kindOrder, now: this.#now },
     );
     return effective.filter(({ form }) => form === "current").map(({ contender: { claimant } }) => claimant);
   }
 }
 
-interface ClaimContender extends Contender<readonly Claim[]> {
-  readonly claimant: Claimant;
+interface ClaimResource extends ClaimingResource<readonly Claim[]> {
+  readonly claimant: ClaimOwner;
 }
 
 /** As far as the record tells, what an object has left is still its own somewhere. */
-function contenderOf(claimant: Claimant, asn: number | undefined, now: Date): ClaimContender {
+function resourceOf(claimant: ClaimOwner, asn: number | undefined, now: Date): ClaimResource {
   const { kind, object } = claimant;
   const { name, namespace = "", generation = 0, creationTimestamp } = object.metadata;
   const spec = claimsOf(claimant, asn);
-  const left = leftValues(spec, recordOf(claimant)).map(({ key, range }) => unnamed(key, range));
+  const left = releasedValues(spec, recordOf(claimant)).map(({ key, range }) => unnamed(key, range));
   return {
     claimant,
     kind,
@@ -138,19 +138,19 @@ function unnamed(key: string, range: Claim["range"]): Claim {
   return { key, field: "", words: "", ...(range && { range }) };
 }
 
-function isUsable({ object }: Claimant): boolean {
-  return selectorComplaints(object.spec.nodeSelector).length === 0;
+function isUsable({ object }: ClaimOwner): boolean {
+  return selectorFieldProblems(object.spec.nodeSelector).length === 0;
 }
 
 /** One whose selector cannot be understood may be anywhere. */
-function isFor(claimant: Claimant, labels: Labels): boolean {
+function isFor(claimant: ClaimOwner, labels: Labels): boolean {
   return !isUsable(claimant) || selects(claimant.object.spec.nodeSelector, labels);
 }
 
-export function recordOf({ object }: Claimant): readonly RecordedClaim[] {
+export function recordOf({ object }: ClaimOwner): readonly RecordedClaim[] {
   return object.status?.claims ?? [];
 }
 
-function ownerOf({ kind, object }: Claimant): string {
+function ownerOf({ kind, object }: ClaimOwner): string {
   return `${kind}/${object.metadata.name}`;
 }

@@ -13,12 +13,12 @@ import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { writeClaims } from "../../kube/status/write-claims.ts";
 import { recordClaims } from "../../resilience/claim-record.ts";
-import { recordOf, releasing } from "./claim-release.ts";
-import { type Claimant, claimsOf } from "./claims.ts";
+import { recordOf, releasableClaims } from "./claim-release.ts";
+import { type ClaimOwner, claimsOf } from "./claims.ts";
 
 type Watched<T extends KubeObject> = Pick<Cache<T>, "get" | "list" | "subscribe" | "waitForSync">;
 
-export interface ClaimsRecorderOptions {
+export interface RouterClaimsOptions {
   /** Fenced: only the leader records. */
   client: KubeClient;
   /** All of the router's namespace and no other. */
@@ -40,21 +40,21 @@ const RELEASE = "release";
  * Writes into each object since when it asks for the values that only one may have, so that every node decides alike. A value is written when it
  * is first asked for, and taken out when it has been left for good.
  */
-export function claimsRecorder(options: ClaimsRecorderOptions): Runnable {
+export function claimsRecorder(options: RouterClaimsOptions): Runnable {
   const { underlays, l2vnis, l3vnis, passthroughs, reports, nodes } = options;
 
-  const claimants = (): Claimant[] => [
-    ...underlays.list().map((object): Claimant => ({ kind: "Underlay", object })),
-    ...l3vnis.list().map((object): Claimant => ({ kind: "L3VNI", object })),
-    ...l2vnis.list().map((object): Claimant => ({ kind: "L2VNI", object })),
-    ...passthroughs.list().map((object): Claimant => ({ kind: "L3Passthrough", object })),
+  const claimants = (): ClaimOwner[] => [
+    ...underlays.list().map((object): ClaimOwner => ({ kind: "Underlay", object })),
+    ...l3vnis.list().map((object): ClaimOwner => ({ kind: "L3VNI", object })),
+    ...l2vnis.list().map((object): ClaimOwner => ({ kind: "L2VNI", object })),
+    ...passthroughs.list().map((object): ClaimOwner => ({ kind: "L3Passthrough", object })),
   ];
-  const find = (key: string): Claimant | undefined => {
+  const find = (key: string): ClaimOwner | undefined => {
     const slash = key.indexOf("/");
     const [kind, name] = [key.slice(0, slash), key.slice(slash + 1)];
     const caches = { Underlay: underlays, L2VNI: l2vnis, L3VNI: l3vnis, L3Passthrough: passthroughs };
-    const object = caches[kind as Claimant["kind"]].get(name);
-    return object && ({ kind, object } as Claimant);
+    const object = caches[kind as ClaimOwner["kind"]].get(name);
+    return object && ({ kind, object } as ClaimOwner);
   };
 
   return controller("claims", {
@@ -76,21 +76,21 @@ export function claimsRecorder(options: ClaimsRecorderOptions): Runnable {
         if (claimant) await write(options, claimant, { ...present, release: false });
         return;
       }
-      const labelled = nodes.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? {} }));
-      const free = releasing({ claimants: claimants().filter(isThere), nodes: labelled, reports: reports.list(), now: present.now });
+      const labeled = nodes.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? {} }));
+      const free = releasableClaims({ claimants: claimants().filter(isThere), nodes: labeled, reports: reports.list(), now: present.now });
       for (const claimant of free) await write(options, claimant, { ...present, release: true });
     },
   });
 }
 
 /** An object that changed has perhaps a value to record, and has perhaps made room for others. */
-function asking<T extends KubeObject>(kind: Claimant["kind"], cache: Watched<T>): Source {
+function asking<T extends KubeObject>(kind: ClaimOwner["kind"], cache: Watched<T>): Source {
   return changesOf(cache, (object) => [`${kind}/${keyOf(object)}`, RELEASE]);
 }
 
 async function write(
-  { client, budget }: ClaimsRecorderOptions,
-  claimant: Claimant,
+  { client, budget }: RouterClaimsOptions,
+  claimant: ClaimOwner,
   { now, release, signal, log }: { now: Date; release: boolean; signal: AbortSignal; log: Log },
 ): Promise<void> {
   const { creationTimestamp } = claimant.object.metadata;
@@ -100,6 +100,6 @@ async function write(
   await writeClaims({ client, budget, log, signal }, kinds[claimant.kind], claimant.object, { claims, release });
 }
 
-function isThere({ object }: Claimant): boolean {
+function isThere({ object }: ClaimOwner): boolean {
   return object.metadata.deletionTimestamp === undefined;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import { claimText } from "../../resilience/claim.ts";
-import { type Contender, settle } from "../../resilience/resolve-conflicts.ts";
+import { type ClaimingResource, resolveConflicts } from "../../resilience/resolve-conflicts.ts";
 import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, underlayClaims, vrfOf } from "./claims.ts";
 
 const l2 = (spec: Partial<L2VNI["spec"]> = {}): L2VNI["spec"] => ({ vni: 110, vxlanport: 4789, ...spec });
@@ -127,9 +127,9 @@ describe("what each kind asks for", () => {
   });
 });
 
-describe("who is told what", () => {
+describe("conflict messages", () => {
   type Spec = { l2: L2VNI["spec"] } | { l3: L3VNI["spec"] } | { pass: ReturnType<typeof session> } | { underlay: true };
-  const entry = (kind: string, name: string, spec: Spec, second: number): Contender<Spec> => ({
+  const entry = (kind: string, name: string, spec: Spec, second: number): ClaimingResource<Spec> => ({
     kind,
     namespace: "openperouter-system",
     name,
@@ -138,8 +138,8 @@ describe("who is told what", () => {
     spec,
     recorded: [],
   });
-  const told = (...contenders: Contender<Spec>[]) =>
-    settle<Spec>(contenders, {
+  const told = (...resources: ClaimingResource<Spec>[]) =>
+    resolveConflicts<Spec>(resources, {
       check: () => [],
       claims: (spec, { name }) => {
         if ("l2" in spec) return l2vniClaims(name, spec.l2);
@@ -150,7 +150,7 @@ describe("who is told what", () => {
       now: new Date(1_000_000),
     }).failures.map(({ kind, name, field, message }) => `${kind} ${name} ${field}: ${message}`);
 
-  test.each<[string, Contender<Spec>[], string[]]>([
+  test.each<[string, ClaimingResource<Spec>[], string[]]>([
     [
       "the same VNI in an L2VNI and an L3VNI",
       [entry("L3VNI", "production-l3", { l3: l3() }, 1), entry("L2VNI", "tenant-network-b", { l2: l2({ vni: 100 }) }, 2)],
@@ -292,9 +292,9 @@ describe("who is told what", () => {
         "L3Passthrough q spec.nodeSelector: A second L3Passthrough on the node conflicts with L3Passthrough p",
       ],
     ],
-  ])("%s", (_what, contenders, expected) => {
-    expect(told(...contenders)).toEqual(expected);
-    expect(told(...contenders.toReversed())).toEqual(expected);
+  ])("%s", (_what, resources, expected) => {
+    expect(told(...resources)).toEqual(expected);
+    expect(told(...resources.toReversed())).toEqual(expected);
   });
 });
 
@@ -333,7 +333,7 @@ describe("route targets as FRR matches them", () => {
   test("winners do not import each other's routes unless they list them, and every loser overlaps a winner", () => {
     fc.assert(
       fc.property(asns, fc.uniqueArray(vni, { maxLength: 6, selector: (one) => JSON.stringify(one) }), (asn, drawn) => {
-        const contenders = drawn.map((spec, nth) => ({
+        const resources = drawn.map((spec, nth) => ({
           kind: spec.kind,
           namespace: "openperouter-system",
           name: `v${nth}`,
@@ -342,7 +342,7 @@ describe("route targets as FRR matches them", () => {
           spec,
           recorded: [],
         }));
-        const { effective, failures } = settle<Drawn>(contenders, {
+        const { effective, failures } = resolveConflicts<Drawn>(resources, {
           check: () => [],
           claims: ({ kind, vni: number, exportRTs, importRTs }, { name }) =>
             kind === "L2VNI"
@@ -355,7 +355,7 @@ describe("route targets as FRR matches them", () => {
           for (const { spec: b } of effective.slice(nth + 1)) expect(overlap(asn, a, b)).toBe(false);
         }
         for (const { name } of failures) {
-          const loser = contenders.find((one) => one.name === name)?.spec as Drawn;
+          const loser = resources.find((one) => one.name === name)?.spec as Drawn;
           expect(effective.some(({ spec }) => overlap(asn, spec, loser))).toBe(true);
         }
       }),

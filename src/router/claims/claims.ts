@@ -12,14 +12,14 @@ type HostSession = L3Passthrough["spec"]["hostsession"];
 export const kindOrder = ["Underlay", "L3VNI", "L2VNI", "L3Passthrough"] as const;
 
 /** An object that asks for values which only one object on a node may have. */
-export type Claimant =
+export type ClaimOwner =
   | { readonly kind: "Underlay"; readonly object: Underlay }
   | { readonly kind: "L2VNI"; readonly object: L2VNI }
   | { readonly kind: "L3VNI"; readonly object: L3VNI }
   | { readonly kind: "L3Passthrough"; readonly object: L3Passthrough };
 
 /** `asn` is that of the node's Underlay. */
-export function claimsOf({ kind, object }: Claimant, asn: number | undefined): Claim[] {
+export function claimsOf({ kind, object }: ClaimOwner, asn: number | undefined): Claim[] {
   if (kind === "L2VNI") return l2vniClaims(object.metadata.name, object.spec);
   if (kind === "L3VNI") return l3vniClaims(object.spec, asn);
   return kind === "L3Passthrough" ? passthroughClaims(object.spec) : underlayClaims();
@@ -168,7 +168,7 @@ function localPrefixes({ localcidr: { ipv4, ipv6 } }: HostSession): Asked[] {
   return [...prefixes(ipv4, `${field}.ipv4`), ...prefixes(ipv6, `${field}.ipv6`)];
 }
 
-/** What cannot be read asks for nothing; that it cannot be read is said elsewhere. */
+/** Invalid text claims nothing; validation reports it. */
 function prefixes(text: string | undefined, field: string): Asked[] {
   try {
     return text ? [{ prefix: parseMaskedPrefix(text), field }] : [];

@@ -11,7 +11,7 @@ import { bfdProfile, fabricNeighbor, fabricNeighborInFamily } from "./neighbor.t
 import { routeTarget } from "../validate/route-target.ts";
 import type { HostSession } from "../validate/host-session.ts";
 
-// Every line stands here as FRR prints it, and none that FRR would hide as a default: what is hidden looks missing, and would be sent
+// Every line is written as FRR prints it, and none that FRR would hide as a default: what is hidden looks missing, and would be sent
 // again and again.
 
 /** What every router has, also one without an Underlay. Not its hostname: vtysh has one of its own, and daemons do not take it from a file. */
@@ -20,7 +20,7 @@ export function baseFragment(): Fragment {
     owner: "Router/base",
     lines: [
       { line: "log timestamp precision 3" },
-      // zebra goes on believing in nexthop objects that went away with an interface, and routes through the one that came back are then refused.
+      // zebra keeps nexthop objects of a removed interface, and then rejects routes through it when it is back.
       { line: "no zebra nexthop kernel enable" },
       { line: "ip nht resolve-via-default" },
       { line: "ipv6 nht resolve-via-default" },
@@ -29,7 +29,7 @@ export function baseFragment(): Fragment {
   };
 }
 
-export interface Fabric {
+export interface UnderlayRenderInput {
   readonly spec: Underlay["spec"];
   readonly routerId: string;
   /** The VTEP's address where it is ours to announce. */
@@ -38,7 +38,7 @@ export interface Fabric {
   readonly passwords: ReadonlyMap<string, string>;
 }
 
-export function underlayFragment(owner: string, { spec, routerId, announcedVtep, passwords }: Fabric): Fragment {
+export function underlayFragment(owner: string, { spec, routerId, announcedVtep, passwords }: UnderlayRenderInput): Fragment {
   const neighbors = spec.neighbors ?? [];
   const inFamily = (family: Family) =>
     neighbors
@@ -67,12 +67,12 @@ export function underlayFragment(owner: string, { spec, routerId, announcedVtep,
 }
 
 /** The ends of a host session by family. */
-export type SessionEnds = ReadonlyMap<Family, SessionAddresses>;
+export type SessionPairs = ReadonlyMap<Family, SessionAddresses>;
 
 export function l3vniFragment(
   owner: string,
   { vrf, vni, hostsession, exportRTs, importRTs }: L3VNI["spec"],
-  { asn, routerId, ends }: { asn: number; routerId: string; ends: SessionEnds },
+  { asn, routerId, ends }: { asn: number; routerId: string; ends: SessionPairs },
 ): Fragment {
   const hosts = [...ends.values()].map(({ host }) => host.address.toString());
   const inFamily = (family: Family): ConfigLine[] => [
@@ -105,7 +105,7 @@ export function l3vniFragment(
 }
 
 /** An L3VNI's fragment that announces the subnets of the L2VNIs in its VRF as well. */
-export function announcing(fragment: Fragment, prefixes: readonly string[]): Fragment {
+export function withSubnets(fragment: Fragment, prefixes: readonly string[]): Fragment {
   const instance = fragment.lines.find(({ line }) => line.startsWith("router bgp "));
   if (!instance || prefixes.length === 0) return fragment;
   const of = (family: Family) => prefixes.filter((prefix) => prefix.includes(":") === (family === 6)).map(network);
@@ -114,7 +114,7 @@ export function announcing(fragment: Fragment, prefixes: readonly string[]): Fra
   return { owner, lines: merge([fragment, { owner, lines: [{ line: instance.line, inside }] }]) };
 }
 
-export function passthroughFragment(owner: string, { hostsession }: L3Passthrough["spec"], asn: number, ends: SessionEnds): Fragment {
+export function passthroughFragment(owner: string, { hostsession }: L3Passthrough["spec"], asn: number, ends: SessionPairs): Fragment {
   const inFamily = (family: Family): ConfigLine[] => {
     const host = ends.get(family)?.host.address.toString();
     return host === undefined ? [] : [...hostRoute(ends.get(family)), { line: `neighbor ${host} activate` }, ...allowAll(host)];
@@ -134,7 +134,7 @@ export function passthroughFragment(owner: string, { hostsession }: L3Passthroug
   };
 }
 
-/** The session is in the fabric's own instance, whose AS number need not be the one that the host was told. */
+/** The session is in the fabric's own instance, whose AS number can differ from the one that the host uses. */
 function passthroughNeighbor(host: string, session: HostSession, asn: number): ConfigLine[] {
   const remote = { line: `neighbor ${host} remote-as ${session.hostasn}` };
   return session.asn === asn ? [remote] : [remote, { line: `neighbor ${host} local-as ${session.asn} no-prepend replace-as` }];
@@ -178,7 +178,7 @@ function network(prefix: string): ConfigLine {
   return { line: `network ${prefix}` };
 }
 
-/** FRR does not show a family in which nothing stands. */
+/** FRR does not show an empty address family. */
 function addressFamily(family: "ipv4 unicast" | "ipv6 unicast" | "l2vpn evpn", inside: readonly ConfigLine[]): ConfigLine[] {
   return context(`address-family ${family}`, inside);
 }

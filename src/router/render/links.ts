@@ -1,20 +1,20 @@
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
-import { OVS_MASTER, type WantedLink } from "../../hostnet/desired-link.ts";
+import { OVS_MASTER, type DesiredLink } from "../../hostnet/desired-link.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
-import type { SessionEnds } from "./frr.ts";
+import type { SessionPairs } from "./frr.ts";
 import type { Vtep } from "../validate/underlay.ts";
 
-/** The links of a node's router, each after those that it stands on. */
+/** The links of a node's router, each after those that it depends on. */
 export function underlayLinks(
   owner: string,
   { nics = [] }: Underlay["spec"],
   vtep: Vtep | undefined,
   known: ReadonlyMap<string, readonly string[]> = new Map(),
-): WantedLink[] {
+): DesiredLink[] {
   return [
-    ...nics.map((name): WantedLink => {
+    ...nics.map((name): DesiredLink => {
       const addresses = known.get(name);
       return { type: "nic", place: "router", name, owner, ...(addresses && { addresses }) };
     }),
@@ -24,7 +24,7 @@ export function underlayLinks(
   ];
 }
 
-export function l3vniLinks(owner: string, spec: L3VNI["spec"], vtep: Vtep, ends: SessionEnds): WantedLink[] {
+export function l3vniLinks(owner: string, spec: L3VNI["spec"], vtep: Vtep, ends: SessionPairs): DesiredLink[] {
   const { vrf, vni } = spec;
   return [
     vrfLink(vrf),
@@ -34,10 +34,10 @@ export function l3vniLinks(owner: string, spec: L3VNI["spec"], vtep: Vtep, ends:
   ];
 }
 
-export function l2vniLinks(owner: string, spec: L2VNI["spec"], vrf: string, vtep: Vtep): WantedLink[] {
+export function l2vniLinks(owner: string, spec: L2VNI["spec"], vrf: string, vtep: Vtep): DesiredLink[] {
   const { vni, l2gatewayips = [] } = spec;
   const gateways = l2gatewayips.map(parseInterfaceAddress);
-  // An IPv6 gateway speaks to its neighbours from a link-local address.
+  // An IPv6 gateway uses a link-local address toward its neighbors.
   const linkLocal = gateways.some(({ address }) => address.family === 6);
   const bridge = `br-pe-${vni}`;
   const { links, master } = hostMaster(owner, spec);
@@ -58,16 +58,16 @@ export function l2vniLinks(owner: string, spec: L2VNI["spec"], vrf: string, vtep
   ];
 }
 
-export function passthroughLinks(owner: string, ends: SessionEnds): WantedLink[] {
+export function passthroughLinks(owner: string, ends: SessionPairs): DesiredLink[] {
   return veth(owner, "pt-host", "pt-ns", sessionLegs(ends));
 }
 
 /** One device for all resources of the VRF. */
-function vrfLink(vrf: string): WantedLink {
+function vrfLink(vrf: string): DesiredLink {
   return { type: "vrf", place: "router", name: vrf, owner: `VRF/${vrf}` };
 }
 
-function vxlanLink(owner: string, { vni, vxlanport }: { vni: number; vxlanport: number }, { address, device }: Vtep): WantedLink {
+function vxlanLink(owner: string, { vni, vxlanport }: { vni: number; vxlanport: number }, { address, device }: Vtep): DesiredLink {
   return {
     type: "vxlan",
     place: "router",
@@ -93,14 +93,14 @@ interface Leg {
   readonly addresses?: readonly string[];
 }
 
-function veth(owner: string, host: string, router: string, legs: { host: Leg; router: Leg }): WantedLink[] {
+function veth(owner: string, host: string, router: string, legs: { host: Leg; router: Leg }): DesiredLink[] {
   return [
     { type: "veth", place: "host", name: host, owner, peer: { place: "router", name: router }, ...legs.host },
     { type: "veth", place: "router", name: router, owner, peer: { place: "host", name: host }, ...legs.router },
   ];
 }
 
-function sessionLegs(ends: SessionEnds, vrf?: string): { host: Leg; router: Leg } {
+function sessionLegs(ends: SessionPairs, vrf?: string): { host: Leg; router: Leg } {
   const all = [...ends.values()];
   return {
     host: { addresses: all.map(({ host }) => host.toString()) },
@@ -109,7 +109,7 @@ function sessionLegs(ends: SessionEnds, vrf?: string): { host: Leg; router: Leg 
 }
 
 /** What the host's leg is attached to, and what has to be there for that. */
-function hostMaster(owner: string, { hostmaster, vni }: L2VNI["spec"]): { links: WantedLink[]; master?: string } {
+function hostMaster(owner: string, { hostmaster, vni }: L2VNI["spec"]): { links: DesiredLink[]; master?: string } {
   if (!hostmaster) return { links: [] };
   const { type, linuxBridge, ovsBridge } = hostmaster;
   const name = (type === "linux-bridge" ? linuxBridge : ovsBridge)?.name || `br-hs-${vni}`;

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { rendering } from "./preview.ts";
+import { previewNode } from "./preview.ts";
 import { CASES } from "../testing/golden-cases.ts";
 
 test.each(Object.entries(CASES))("the FRR configuration of the router %s is as on file", async (name, observed) => {
-  const { frr, failures } = rendering(observed);
+  const { frr, failures } = previewNode(observed);
   expect(failures).toEqual([]);
   await expect(frr).toMatchFileSnapshot(`testdata/${name}.conf`);
 });
 
 test.each(Object.entries(CASES))("the links of the router %s are as on file", async (name, observed) => {
-  const links = rendering(observed).links.map((link) => `${JSON.stringify(link)}\n`);
+  const links = previewNode(observed).links.map((link) => `${JSON.stringify(link)}\n`);
   await expect(links.join("")).toMatchFileSnapshot(`testdata/${name}.links`);
 });

@@ -1,25 +1,25 @@
 import { merge, print } from "../../frr/config.ts";
 import type { Fragment } from "../../frr/fragment.ts";
-import type { WantedLink } from "../../hostnet/desired-link.ts";
+import type { DesiredLink } from "../../hostnet/desired-link.ts";
 import type { Failure } from "../../resilience/failure.ts";
-import type { Observed } from "../observed.ts";
+import type { ObservedNode } from "../observed.ts";
 import { plan } from "../plan.ts";
 import { baseFragment } from "./frr.ts";
-import type { Step } from "../step.ts";
-import { traverse } from "../apply-order.ts";
+import type { ResourceStep } from "../step.ts";
+import { applyOrder } from "../apply-order.ts";
 
-/** What a node would be if neither FRR nor the kernel refused anything. */
-export interface Rendering {
+/** What a node would be if neither FRR nor the kernel rejected anything. */
+export interface Preview {
   readonly frr: string;
-  /** In the order in which they are set up. What several resources share stands here once. */
-  readonly links: readonly WantedLink[];
+  /** In the order in which they are set up. A link that several resources share is listed once. */
+  readonly links: readonly DesiredLink[];
   readonly failures: readonly Failure[];
 }
 
-export function rendering(observed: Observed): Rendering {
+export function previewNode(observed: ObservedNode): Preview {
   const planned = plan(observed);
-  const forms = new Map<string, Step>();
-  const walk = traverse(planned);
+  const forms = new Map<string, ResourceStep>();
+  const walk = applyOrder(planned);
   let next = walk.next();
   while (!next.done) {
     for (const step of next.value) if (!step.leaves) forms.set(step.owner, step);

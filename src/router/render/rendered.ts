@@ -1,16 +1,16 @@
 import type { Fragment } from "../../frr/fragment.ts";
-import type { WantedLink } from "../../hostnet/desired-link.ts";
+import type { DesiredLink } from "../../hostnet/desired-link.ts";
 
 /** What one resource asks of the node it is on. */
-export interface Form {
+export interface Rendered {
   readonly fragment: Fragment;
-  readonly links: readonly WantedLink[];
+  readonly links: readonly DesiredLink[];
 }
 
 /** The form of a resource that was last live on this node; it stays when a newer one fails. */
-export interface LastGood {
+export interface LastGoodResource {
   readonly uid: string;
   readonly generation: number;
   readonly spec: unknown;
-  readonly form: Form;
+  readonly form: Rendered;
 }

@@ -6,17 +6,17 @@ import { type Family, parseAddress } from "../../ip/address.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import type { SessionAddresses } from "../validate/addresses.ts";
 import { vrfOf } from "../claims/claims.ts";
-import type { Form } from "./rendered.ts";
+import type { Rendered } from "./rendered.ts";
 import { l2vniLinks, l3vniLinks, passthroughLinks, underlayLinks } from "./links.ts";
 import { l3vniFragment, passthroughFragment, underlayFragment } from "./frr.ts";
-import { sessionEnds } from "../validate/host-session.ts";
+import { sessionAddressPair } from "../validate/host-session.ts";
 import { valueOf } from "../validate/networks.ts";
 import { passwordOf } from "../validate/neighbors.ts";
 import { routerId, type Vtep, vtepOf } from "../validate/underlay.ts";
-import type { Ground } from "../validate/vni.ts";
+import type { NodeFacts } from "../validate/vni.ts";
 
-/** What everything else on the node stands on. */
-export interface Fabric {
+/** Everything else on the node depends on it. */
+export interface UnderlayFacts {
   readonly name: string;
   readonly asn: number;
   readonly routerId: string;
@@ -31,9 +31,9 @@ export interface Fabric {
 }
 
 /** The fabric of an Underlay that nothing is wrong with. */
-export function fabricOf(name: string, spec: Underlay["spec"], ground: Ground): Fabric {
-  const index = ground.index ?? 0;
-  const vtep = vtepOf(spec, ground);
+export function fabricOf(name: string, spec: Underlay["spec"], backends: NodeFacts): UnderlayFacts {
+  const index = backends.index ?? 0;
+  const vtep = vtepOf(spec, backends);
   return {
     name,
     asn: spec.asn,
@@ -46,28 +46,28 @@ export function fabricOf(name: string, spec: Underlay["spec"], ground: Ground): 
   };
 }
 
-export function underlayForm(owner: string, spec: Underlay["spec"], { routerId, vtep }: Fabric, ground: Ground): Form {
+export function renderUnderlay(owner: string, spec: Underlay["spec"], { routerId, vtep }: UnderlayFacts, backends: NodeFacts): Rendered {
   const passwords = new Map(
     (spec.neighbors ?? []).flatMap((neighbor) => {
-      const password = passwordOf(neighbor, ground.passwords);
+      const password = passwordOf(neighbor, backends.passwords);
       return password === undefined ? [] : [[neighbor.address, password] as const];
     }),
   );
   const fragment = underlayFragment(owner, { spec, routerId, passwords, ...(vtep?.ours && { announcedVtep: vtep.address.toString() }) });
-  return { fragment, links: underlayLinks(owner, spec, vtep, ground.nics) };
+  return { fragment, links: underlayLinks(owner, spec, vtep, backends.nics) };
 }
 
 /** It says nothing to FRR by itself: the L3VNI of its VRF announces its subnets. */
-export function l2vniForm(owner: string, name: string, spec: L2VNI["spec"], vtep: Vtep): Form {
+export function renderL2VNI(owner: string, name: string, spec: L2VNI["spec"], vtep: Vtep): Rendered {
   return { fragment: { owner, lines: [] }, links: l2vniLinks(owner, spec, vrfOf(name, spec), vtep) };
 }
 
-export function l3vniForm(owner: string, spec: L3VNI["spec"], fabric: Fabric, vtep: Vtep): Form {
-  const ends = spec.hostsession ? sessionEnds(spec.hostsession, fabric.index) : new Map<Family, SessionAddresses>();
+export function renderL3VNI(owner: string, spec: L3VNI["spec"], fabric: UnderlayFacts, vtep: Vtep): Rendered {
+  const ends = spec.hostsession ? sessionAddressPair(spec.hostsession, fabric.index) : new Map<Family, SessionAddresses>();
   return { fragment: l3vniFragment(owner, spec, { ...fabric, ends }), links: l3vniLinks(owner, spec, vtep, ends) };
 }
 
-export function passthroughForm(owner: string, spec: L3Passthrough["spec"], { asn, index }: Fabric): Form {
-  const ends = sessionEnds(spec.hostsession, index);
+export function renderPassthrough(owner: string, spec: L3Passthrough["spec"], { asn, index }: UnderlayFacts): Rendered {
+  const ends = sessionAddressPair(spec.hostsession, index);
   return { fragment: passthroughFragment(owner, spec, asn, ends), links: passthroughLinks(owner, ends) };
 }

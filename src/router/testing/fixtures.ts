@@ -4,19 +4,19 @@ import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
-import type { Form } from "../render/rendered.ts";
-import type { Observed, RouterObjects } from "../observed.ts";
+import type { Rendered } from "../render/rendered.ts";
+import type { ObservedNode, RouterObjects } from "../observed.ts";
 
-// Objects and a node for tests: everything in order unless told otherwise.
+// Objects and a node for tests: everything is valid by default.
 
 /** The hour of the day that an object was created at makes its age. */
-export interface Born {
+export interface ResourceAge {
   readonly hour?: number;
   readonly generation?: number;
   readonly annotations?: Record<string, string>;
 }
 
-function metadata(kind: string, name: string, { hour = 0, generation = 1, annotations }: Born): ObjectMeta {
+function metadata(kind: string, name: string, { hour = 0, generation = 1, annotations }: ResourceAge): ObjectMeta {
   return {
     name,
     namespace: "openperouter-system",
@@ -27,7 +27,7 @@ function metadata(kind: string, name: string, { hour = 0, generation = 1, annota
   };
 }
 
-export function underlay(name = "fabric", spec: Partial<Underlay["spec"]> = {}, born: Born = {}): Underlay {
+export function underlay(name = "fabric", spec: Partial<Underlay["spec"]> = {}, born: ResourceAge = {}): Underlay {
   return {
     metadata: metadata("Underlay", name, born),
     spec: {
@@ -41,11 +41,11 @@ export function underlay(name = "fabric", spec: Partial<Underlay["spec"]> = {}, 
   };
 }
 
-export function l2vni(name: string, spec: Partial<L2VNI["spec"]> & { vni: number }, born: Born = {}): L2VNI {
+export function l2vni(name: string, spec: Partial<L2VNI["spec"]> & { vni: number }, born: ResourceAge = {}): L2VNI {
   return { metadata: metadata("L2VNI", name, born), spec: { vxlanport: 4789, ...spec } };
 }
 
-export function l3vni(name: string, spec: Partial<L3VNI["spec"]> & { vni: number; vrf: string }, born: Born = {}): L3VNI {
+export function l3vni(name: string, spec: Partial<L3VNI["spec"]> & { vni: number; vrf: string }, born: ResourceAge = {}): L3VNI {
   return { metadata: metadata("L3VNI", name, born), spec: { vxlanport: 4789, ...spec } };
 }
 
@@ -53,15 +53,15 @@ export function hostSession(ipv4 = "192.169.10.0/24", ipv6?: string): L3Passthro
   return { asn: 64514, hostasn: 64515, localcidr: { ipv4, ...(ipv6 !== undefined && { ipv6 }) } };
 }
 
-export function passthrough(name: string, session = hostSession("192.169.20.0/24"), born: Born = {}): L3Passthrough {
+export function passthrough(name: string, session = hostSession("192.169.20.0/24"), born: ResourceAge = {}): L3Passthrough {
   return { metadata: metadata("L3Passthrough", name, born), spec: { hostsession: session } };
 }
 
-export function rawConfig(name: string, text: string, priority = 0, born: Born = {}): RawFRRConfig {
+export function rawConfig(name: string, text: string, priority = 0, born: ResourceAge = {}): RawFRRConfig {
   return { metadata: metadata("RawFRRConfig", name, born), spec: { rawConfig: text, priority } };
 }
 
-export function observed(objects: Partial<RouterObjects>, rest: Partial<Omit<Observed, "objects">> = {}): Observed {
+export function observed(objects: Partial<RouterObjects>, rest: Partial<Omit<ObservedNode, "objects">> = {}): ObservedNode {
   return {
     node: { name: "worker-1", labels: { "kubernetes.io/hostname": "worker-1" } },
     index: 0,
@@ -85,6 +85,6 @@ export function observed(objects: Partial<RouterObjects>, rest: Partial<Omit<Obs
 }
 
 /** Text as `print` of frr/ writes it is easier to read in a test than a tree; so are links by name. */
-export function linkNames({ links }: Form): string[] {
+export function linkNames({ links }: Rendered): string[] {
   return links.map(({ place, name, master }) => `${place} ${name}${master === undefined ? "" : ` in ${master}`}`);
 }

@@ -1,14 +1,19 @@
-import type { Observed } from "../observed.ts";
+import type { ObservedNode } from "../observed.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "./fixtures.ts";
 
 /** Routers whose FRR configuration is in the files beside. */
-export const CASES: Readonly<Record<string, Observed>> = {
+export const CASES: Readonly<Record<string, ObservedNode>> = {
   empty: observed({}),
 
   minimal: observed({ underlays: [underlay()] }),
 
   "without-evpn": observed({
-    underlays: [{ ...underlay(), spec: { asn: 64514, routeridcidr: "10.0.0.0/24", neighbors: [{ asn: 64512, address: "192.168.11.2" }], nics: ["eth1"] } }],
+    underlays: [
+      {
+        ...underlay(),
+        spec: { asn: 64514, routeridcidr: "10.0.0.0/24", neighbors: [{ asn: 64512, address: "192.168.11.2" }], nics: ["eth1"] },
+      },
+    ],
     passthroughs: [passthrough("host")],
   }),
 

@@ -1,7 +1,7 @@
 import type { ConfigLine, Fragment } from "../../frr/fragment.ts";
-import type { Place, WantedLink } from "../../hostnet/desired-link.ts";
-import type { Daemons, Ground, Kernel, LostLine } from "../backends.ts";
-import { linesWanted } from "../../frr/fragment-lines.ts";
+import type { NetnsRole, DesiredLink } from "../../hostnet/desired-link.ts";
+import type { FrrBackend, RouterBackends, LinkBackend, LostLine } from "../backends.ts";
+import { desiredLinePaths } from "../../frr/fragment-lines.ts";
 
 interface HeldLink {
   name: string;
@@ -12,11 +12,11 @@ interface HeldLink {
   as: string;
 }
 
-/** A kernel and an FRR that only remember, and refuse what a test tells them to. */
-export class GroundInMemory implements Ground {
+/** An in-memory kernel and FRR that reject what a test tells them to. */
+export class MemoryBackends implements RouterBackends {
   /** In order: `link host/br`, `unlink router/vni100`, `lines L2VNI/red`, `gone L3VNI/blue`. */
   readonly log: string[] = [];
-  readonly links: Record<Place, Map<string, HeldLink>> = { host: new Map(), router: new Map() };
+  readonly links: Record<NetnsRole, Map<string, HeldLink>> = { host: new Map(), router: new Map() };
   readonly fragments = new Map<string, Fragment>();
   /** `router/vni100`, the same of one owner, `router/vni100 L2VNI/red`, or a line of FRR, alone or after those that it is inside of. */
   readonly refused = new Set<string>();
@@ -29,14 +29,14 @@ export class GroundInMemory implements Ground {
   /** Lines that FRR takes, and does not have afterwards. */
   lost: LostLine[] = [];
 
-  readonly kernel: Kernel = {
+  readonly kernel: LinkBackend = {
     have: this.links,
     bring: (links) => this.#answer(() => this.#bring(links)),
     remove: (links) => this.#answer(() => this.#remove(links)),
     sysctls: () => Promise.resolve({ changed: [] }),
   };
 
-  readonly daemons: Daemons = {
+  readonly daemons: FrrBackend = {
     bring: (fragment) => this.#answer(() => this.#configure(fragment)),
     bringRaw: (fragment) => this.#answer(() => this.#configure(fragment)),
     remove: (owner) => this.#answer(() => this.#forget(owner)),
@@ -67,11 +67,11 @@ export class GroundInMemory implements Ground {
     this.rebuilt.push(owners);
   }
 
-  has(place: Place, ...names: string[]): boolean {
-    return names.every((name) => this.links[place].has(name));
+  has(role: NetnsRole, ...names: string[]): boolean {
+    return names.every((name) => this.links[role].has(name));
   }
 
-  #bring(links: readonly WantedLink[]) {
+  #bring(links: readonly DesiredLink[]) {
     let changed = 0;
     for (const link of links) {
       const { place, name, owner, type } = link;
@@ -88,7 +88,7 @@ export class GroundInMemory implements Ground {
     return { changed };
   }
 
-  #remove(links: readonly { place: Place; name: string }[]) {
+  #remove(links: readonly { place: NetnsRole; name: string }[]) {
     let changed = 0;
     for (const { place, name } of links) {
       const held = this.links[place].get(name);
@@ -103,7 +103,7 @@ export class GroundInMemory implements Ground {
 
   #configure(fragment: Fragment, anew = false) {
     const earlier = this.fragments.get(fragment.owner);
-    const lines = linesWanted([fragment]);
+    const lines = desiredLinePaths([fragment]);
     const running = [...this.fragments.values()].flatMap(({ lines }) => asns(lines));
     if (!anew && running.some((line) => asns(fragment.lines).some((other) => other !== line))) return { sent: 0, rebuild: true };
     for (const path of lines) {
@@ -112,7 +112,7 @@ export class GroundInMemory implements Ground {
         return { sent: 0, refused: { line, daemon: "bgpd", words: "% Unknown command" } };
     }
     this.fragments.set(fragment.owner, fragment);
-    const before = linesWanted(earlier ? [earlier] : []);
+    const before = desiredLinePaths(earlier ? [earlier] : []);
     const sent = lines.symmetricDifference(before).size;
     if (sent > 0) this.log.push(`lines ${fragment.owner}`);
     return { sent };
@@ -122,7 +122,7 @@ export class GroundInMemory implements Ground {
     const held = this.fragments.get(owner);
     this.fragments.delete(owner);
     if (held) this.log.push(`gone ${owner}`);
-    return { sent: held ? linesWanted([held]).size : 0 };
+    return { sent: held ? desiredLinePaths([held]).size : 0 };
   }
 }
 

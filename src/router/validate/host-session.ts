@@ -1,42 +1,42 @@
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { Family } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
-import type { Observed } from "../observed.ts";
+import type { ObservedNode } from "../observed.ts";
 import { sessionAddresses, type SessionAddresses } from "./addresses.ts";
-import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./field-error.ts";
-import { readPrefixOf, type Reading, unusable, valueOf } from "./networks.ts";
+import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
+import { readPrefixOf, type ParsedField, unusable, valueOf } from "./networks.ts";
 
 export type HostSession = L3Passthrough["spec"]["hostsession"];
 
 const FIELD = "spec.hostsession";
 const OWN_LEG = /^(host-[0-9]+|pt-host)$/;
 
-type Ground = Pick<Observed, "index" | "interfaces" | "guarded">;
+type Ground = Pick<ObservedNode, "index" | "interfaces" | "guarded">;
 
 /** H1 to H3, whether there is an address for this node, and whether it leaves the node its own. */
-export function hostSessionComplaints(session: HostSession, { index = 0, ...ground }: Ground): Complaint[] {
+export function hostSessionProblems(session: HostSession, { index = 0, ...ground }: Ground): FieldProblem[] {
   const { asn, hostasn, localcidr } = session;
   const families = ([4, 6] as const).filter((family) => localcidr?.[`ipv${family}`]);
   return [
-    ...numberComplaints(`${FIELD}.asn`, "AS number", asn, AS_NUMBER.min, AS_NUMBER.max),
-    ...numberComplaints(`${FIELD}.hostasn`, "AS number of the host", hostasn, AS_NUMBER.min, AS_NUMBER.max),
-    ...complaintIf(asn !== undefined && asn === hostasn, `${FIELD}.hostasn`, () => `AS number of the host ${hostasn} must differ from asn`),
-    ...complaintIf(families.length === 0, `${FIELD}.localcidr`, () => "localcidr needs ipv4, ipv6 or both"),
+    ...numberProblems(`${FIELD}.asn`, "AS number", asn, AS_NUMBER.min, AS_NUMBER.max),
+    ...numberProblems(`${FIELD}.hostasn`, "AS number of the host", hostasn, AS_NUMBER.min, AS_NUMBER.max),
+    ...problemIf(asn !== undefined && asn === hostasn, `${FIELD}.hostasn`, () => `AS number of the host ${hostasn} must differ from asn`),
+    ...problemIf(families.length === 0, `${FIELD}.localcidr`, () => "localcidr requires ipv4, ipv6 or both"),
     ...families.flatMap((family) => {
       const reading = sessionLink(session, family, index);
       if ("complaint" in reading) return [{ field: `${FIELD}.localcidr.ipv${family}`, message: reading.complaint }];
-      return lifeLineComplaints(reading.value, family, ground);
+      return lifeLineProblems(reading.value, family, ground);
     }),
   ];
 }
 
 /** The host's end brings a route of its own: one into the network that the node lives on would cut it off. */
-function lifeLineComplaints({ host }: SessionAddresses, family: Family, { interfaces, guarded }: Omit<Ground, "index">): Complaint[] {
+function lifeLineProblems({ host }: SessionAddresses, family: Family, { interfaces, guarded }: Omit<Ground, "index">): FieldProblem[] {
   const overlapping = interfaces.host
     .filter(({ name }) => guarded.has(name) && !OWN_LEG.test(name))
     .flatMap(({ name, addresses }) => addresses.map((text) => ({ name, text })))
     .find(({ text }) => parseInterfaceAddress(text).prefix.overlaps(host.prefix));
-  return complaintIf(
+  return problemIf(
     overlapping !== undefined,
     `${FIELD}.localcidr.ipv${family}`,
     () =>
@@ -45,13 +45,13 @@ function lifeLineComplaints({ host }: SessionAddresses, family: Family, { interf
 }
 
 /** The ends of a session that nothing is wrong with, by family. */
-export function sessionEnds(session: HostSession, index: number): Map<Family, SessionAddresses> {
+export function sessionAddressPair(session: HostSession, index: number): Map<Family, SessionAddresses> {
   const families = ([4, 6] as const).filter((family) => session.localcidr[`ipv${family}`]);
   return new Map(families.map((family) => [family, valueOf(sessionLink(session, family, index))]));
 }
 
 /** The addresses of the link that the session runs over, for one family that it has. */
-function sessionLink({ localcidr }: HostSession, family: Family, index: number): Reading<SessionAddresses> {
+function sessionLink({ localcidr }: HostSession, family: Family, index: number): ParsedField<SessionAddresses> {
   const words = `localcidr.ipv${family}`;
   const reading = readPrefixOf(family, words, localcidr[`ipv${family}`]);
   if ("complaint" in reading) return reading;

@@ -11,7 +11,7 @@ test("a target that only another VNI exports is far, and the message names who e
     {
       field: "spec.importRTs[0]",
       message:
-        "Route target 64514:32 is exported only by L3VNI amber (VNI 301); FRR passes no traffic from VNI 300 to another VNI. Give both the same VNI on different nodes, or connect the VRFs by a router outside",
+        "Route target 64514:32 is exported only by L3VNI amber (VNI 301); FRR forwards no traffic from VNI 300 to another VNI. Use one VNI on different nodes, or connect the VRFs with an external router",
     },
   ]);
 });

@@ -9,7 +9,7 @@ interface FarImport {
 
 /**
  * What this L3VNI imports that only L3VNIs with other VNIs export. FRR 8.4 installs such routes and sends with the importing VRF's VNI, which the other end
- * drops; FRR 10 leaves them inactive. A target that nobody here exports may come from a router outside the cluster.
+ * drops; FRR 10 leaves them inactive. A target that no L3VNI exports may come from a router outside the cluster.
  */
 export function farImports(l3vni: L3VNI, all: readonly L3VNI[], underlays: readonly Underlay[]): FarImport[] {
   const asns = underlays.map(({ spec }) => spec.asn);
@@ -18,7 +18,7 @@ export function farImports(l3vni: L3VNI, all: readonly L3VNI[], underlays: reado
     const exporters = target === undefined ? [] : all.filter(({ spec }) => exportsOf(spec, asns).has(target));
     if (exporters.length === 0 || exporters.some(({ spec }) => spec.vni === l3vni.spec.vni)) return [];
     const named = exporters.map(({ metadata, spec }) => `L3VNI ${metadata.name} (VNI ${spec.vni})`).sort();
-    const message = `Route target ${target} is exported only by ${named.join(", ")}; FRR passes no traffic from VNI ${l3vni.spec.vni} to another VNI. Give both the same VNI on different nodes, or connect the VRFs by a router outside`;
+    const message = `Route target ${target} is exported only by ${named.join(", ")}; FRR forwards no traffic from VNI ${l3vni.spec.vni} to another VNI. Use one VNI on different nodes, or connect the VRFs with an external router`;
     return [{ field: `spec.importRTs[${nth}]`, message }];
   });
 }

@@ -1,9 +1,9 @@
 import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
-import type { Complaint } from "./field-error.ts";
+import type { FieldProblem } from "./field-error.ts";
 
 /** What the kernel can call an interface and we are willing to. */
-export function nameComplaints(field: string, words: "Interface" | "VRF" | "Bridge", name: unknown): Complaint[] {
+export function nameProblems(field: string, words: "Interface" | "VRF" | "Bridge", name: unknown): FieldProblem[] {
   if (typeof name !== "string" || name === "") return [{ field, message: `${words} name is empty` }];
   const problem = interfaceNameProblem(name);
   return problem === undefined ? [] : [{ field, message: `${words} name ${quote(name)} ${problem}` }];
@@ -12,8 +12,8 @@ export function nameComplaints(field: string, words: "Interface" | "VRF" | "Brid
 /** Names that every router uses, or that mean something else in FRR. */
 const TAKEN = /^(default|all|lo|lound)$/;
 
-export function vrfComplaints(field: string, name: unknown): Complaint[] {
-  const complaints = nameComplaints(field, "VRF", name);
-  if (complaints.length > 0 || !TAKEN.test(String(name))) return complaints;
-  return [{ field, message: `VRF name ${String(name)} is taken by the router itself` }];
+export function vrfFieldProblems(field: string, name: unknown): FieldProblem[] {
+  const problems = nameProblems(field, "VRF", name);
+  if (problems.length > 0 || !TAKEN.test(String(name))) return problems;
+  return [{ field, message: `VRF name ${String(name)} is reserved for the router` }];
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plan } from "../plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "../testing/fixtures.ts";
-import type { Observed, RouterObjects } from "../observed.ts";
+import type { ObservedNode, RouterObjects } from "../observed.ts";
 
 // What one resource puts on the node must not make another one fail.
 
@@ -10,7 +10,7 @@ const host = [
   { name: "eth1", addresses: ["192.168.11.4/24"] },
 ];
 
-function said(objects: Partial<RouterObjects>, more: Partial<Observed> = {}): string[] {
+function said(objects: Partial<RouterObjects>, more: Partial<ObservedNode> = {}): string[] {
   const planned = plan(observed({ underlays: [underlay()], ...objects }, more));
   return planned.failures.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);
 }
@@ -34,7 +34,7 @@ test.each<[string, string, string[]]>([
   expect(said({ passthroughs }, { interfaces: { host, router: [] } })).toEqual(
     found.map(
       (prefix) =>
-        `L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 ${prefix} has 192.168.11.2 in it, which is a neighbor of Underlay fabric`,
+        `L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 ${prefix} contains 192.168.11.2, a neighbor of Underlay fabric`,
     ),
   );
 });
@@ -42,7 +42,7 @@ test.each<[string, string, string[]]>([
 test("a passthrough among the VTEPs would be taken for one of them", () => {
   const passthroughs = [passthrough("p", hostSession("100.65.0.128/25"))];
   expect(said({ passthroughs })).toEqual([
-    "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps the VTEPs 100.65.0.0/24 of Underlay fabric",
+    "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps vtepcidr 100.65.0.0/24 of Underlay fabric",
   ]);
   const onInterface = [underlay("fabric", { evpn: { vtepInterface: "eth1" } })];
   expect(said({ underlays: onInterface, passthroughs })).toEqual([]);

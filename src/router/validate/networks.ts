@@ -4,32 +4,32 @@ import { IpError, quote } from "../../ip/error.ts";
 import { parseInterfaceAddress, type InterfaceAddress } from "../../ip/interface-address.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import { scopeOf } from "../../ip/scope.ts";
-import type { Complaint } from "./field-error.ts";
+import type { FieldProblem } from "./field-error.ts";
 
 /** What a field's text means, or why it means nothing. */
-export type Reading<T> = { readonly value: T } | { readonly complaint: string };
+export type ParsedField<T> = { readonly value: T } | { readonly complaint: string };
 
-export function readAddress(words: string, text: unknown): Reading<Address> {
+export function readAddress(words: string, text: unknown): ParsedField<Address> {
   return read(words, text, parseAddress);
 }
 
 /** An address with the length of its network. */
-export function readInterfaceAddress(words: string, text: unknown): Reading<InterfaceAddress> {
+export function readInterfaceAddress(words: string, text: unknown): ParsedField<InterfaceAddress> {
   return read(words, text, parseInterfaceAddress);
 }
 
-function read<T>(words: string, text: unknown, parse: (text: string) => T): Reading<T> {
+function read<T>(words: string, text: unknown, parse: (text: string) => T): ParsedField<T> {
   if (typeof text !== "string") return { complaint: `${words} is missing` };
   try {
     return { value: parse(text) };
   } catch (error) {
     if (!(error instanceof IpError)) throw error;
-    return { complaint: `${words} ${quote(text)} cannot be read: ${error.reason}` };
+    return { complaint: `${words} ${quote(text)} is invalid: ${error.reason}` };
   }
 }
 
 /** A network of the family that the field is for; host bits do no harm. */
-export function readPrefixOf(family: Family, words: string, text: unknown): Reading<Prefix> {
+export function readPrefixOf(family: Family, words: string, text: unknown): ParsedField<Prefix> {
   const reading = read(words, text, parseMaskedPrefix);
   if ("complaint" in reading || reading.value.first.family === family) return reading;
   return { complaint: `${words} ${reading.value.toString()} is not IPv${family}` };
@@ -42,18 +42,18 @@ export function unusable(address: Address): string | undefined {
   const scope = scopeOf(address);
   if (scope !== "unicast" && scope !== "link-local") return `is ${ARTICLE[scope]} ${scope} address`;
   if (address.family === 4) return undefined;
-  if (scope === "link-local") return "is a link-local address, which says nothing without an interface";
-  // FRR prints these in two ways by version, so that what was applied could not be recognised.
+  if (scope === "link-local") return "is a link-local address, which is ambiguous without an interface";
+  // FRR prints these in two ways by version, so that what was applied could not be recognized.
   if (address.value >> 32n === 0n || address.mappedIPv4) return "is an IPv4 address in IPv6 form; write it as IPv4";
   return undefined;
 }
 
-export function complaintsOf(field: string, reading: Reading<unknown>): Complaint[] {
+export function problemsOf(field: string, reading: ParsedField<unknown>): FieldProblem[] {
   return "complaint" in reading ? [{ field, message: reading.complaint }] : [];
 }
 
 /** Of what has been found to be in order. */
-export function valueOf<T>(reading: Reading<T>): T {
+export function valueOf<T>(reading: ParsedField<T>): T {
   if ("value" in reading) return reading.value;
-  throw new Error(`a resource with a fault was given a form: ${reading.complaint}`);
+  throw new Error(`rendering an invalid resource: ${reading.complaint}`);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
-import { selectorComplaints } from "./selector.ts";
+import { selectorFieldProblems } from "./selector.ts";
 
 const labels = { rack: "a", "kubernetes.io/hostname": "worker-1", empty: "" };
 
@@ -26,28 +26,32 @@ test.each<[LabelSelector | undefined, boolean]>([
   [{ matchLabels: { rack: "a" }, matchExpressions: [{ key: "rack", operator: "DoesNotExist" }] }, false],
 ])("%j says %s", (selector, answer) => {
   expect(selects(selector, labels)).toBe(answer);
-  expect(selectorComplaints(selector)).toEqual([]);
+  expect(selectorFieldProblems(selector)).toEqual([]);
 });
 
 test.each<[LabelSelector, string, string]>([
-  [{ matchLabels: { "not a key": "x" } }, "spec.nodeSelector.matchLabels", 'nodeSelector: "not a key" is no label'],
-  [{ matchLabels: { rack: "a b" } }, "spec.nodeSelector.matchLabels", 'nodeSelector: label "rack" can never have the value "a b"'],
+  [{ matchLabels: { "not a key": "x" } }, "spec.nodeSelector.matchLabels", 'nodeSelector: "not a key" is not a label key'],
+  [{ matchLabels: { rack: "a b" } }, "spec.nodeSelector.matchLabels", 'nodeSelector: label "rack" cannot have the value "a b"'],
   [
     { matchExpressions: [{ key: "rack", operator: "Like", values: ["a"] }] },
     "spec.nodeSelector.matchExpressions[0].operator",
-    'nodeSelector: "Like" is no operator; there are In, NotIn, Exists and DoesNotExist',
+    'nodeSelector: "Like" is not an operator; use In, NotIn, Exists or DoesNotExist',
   ],
   [
     { matchExpressions: [{ key: "rack", operator: "In" }] },
     "spec.nodeSelector.matchExpressions[0].values",
-    "nodeSelector: operator In needs values",
+    "nodeSelector: operator In requires values",
   ],
   [
     { matchExpressions: [{ key: "rack", operator: "Exists", values: ["a"] }] },
     "spec.nodeSelector.matchExpressions[0].values",
-    "nodeSelector: operator Exists takes no values",
+    "nodeSelector: operator Exists does not take values",
   ],
-  [{ matchExpressions: [{ key: "/", operator: "Exists" }] }, "spec.nodeSelector.matchExpressions[0].key", 'nodeSelector: "/" is no label'],
+  [
+    { matchExpressions: [{ key: "/", operator: "Exists" }] },
+    "spec.nodeSelector.matchExpressions[0].key",
+    'nodeSelector: "/" is not a label key',
+  ],
 ])("%j is unusable", (selector, field, message) => {
-  expect(selectorComplaints(selector)).toEqual([{ field, message }]);
+  expect(selectorFieldProblems(selector)).toEqual([{ field, message }]);
 });

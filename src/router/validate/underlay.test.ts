@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { observed, underlay } from "../testing/fixtures.ts";
-import { ALLOW_NODE_INTERFACE, underlayComplaints, vtepOf } from "./underlay.ts";
+import { ALLOW_NODE_INTERFACE, underlayProblems, vtepOf } from "./underlay.ts";
 import type { Neighbor } from "./neighbors.ts";
 
-const ground = observed({}, { passwords: new Map([["tor", { password: "secret" }]]) });
+const facts = observed({}, { passwords: new Map([["tor", { password: "secret" }]]) });
 
-function said(spec: Partial<Underlay["spec"]>, on: Partial<typeof ground> = {}, annotations: Record<string, string> = {}): string[] {
-  const complaints = underlayComplaints(underlay("fabric", spec).spec, annotations, { ...ground, ...on });
-  return complaints.map(({ field, message, transient }) => `${field}: ${message}${transient ? " (for now)" : ""}`);
+function said(spec: Partial<Underlay["spec"]>, on: Partial<typeof facts> = {}, annotations: Record<string, string> = {}): string[] {
+  const problems = underlayProblems(underlay("fabric", spec).spec, annotations, { ...facts, ...on });
+  return problems.map(({ field, message, transient }) => `${field}: ${message}${transient ? " (for now)" : ""}`);
 }
 
-function ofNeighbor(neighbor: Partial<Neighbor>, on: Partial<typeof ground> = {}): string[] {
+function ofNeighbor(neighbor: Partial<Neighbor>, on: Partial<typeof facts> = {}): string[] {
   return said({ neighbors: [{ asn: 64512, address: "192.168.11.2", ...neighbor }] }, on);
 }
 
@@ -39,7 +39,7 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
   [
     "routeridcidr unparsable",
     { routeridcidr: "10.0.0.0" },
-    ['spec.routeridcidr: routeridcidr "10.0.0.0" cannot be read: the prefix length is missing; a single address is /32'],
+    ['spec.routeridcidr: routeridcidr "10.0.0.0" is invalid: the prefix length is missing; a single address is /32'],
   ],
   ["routeridcidr IPv6", { routeridcidr: "2001:db8::/64" }, ["spec.routeridcidr: routeridcidr 2001:db8::/64 is not IPv4"]],
   [
@@ -47,16 +47,16 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
     { routeridcidr: "10.0.0.0/32" },
     ["spec.routeridcidr: routeridcidr 10.0.0.0/32 has no router id for node index 0"],
   ],
-  ["U4 neither source", { evpn: {} }, ["spec.evpn: evpn needs exactly one of vtepcidr and vtepInterface"]],
+  ["U4 neither source", { evpn: {} }, ["spec.evpn: evpn requires exactly one of vtepcidr and vtepInterface"]],
   [
     "U4 both sources",
     { evpn: { vtepcidr: "100.65.0.0/24", vtepInterface: "eth1" } },
-    ["spec.evpn: evpn needs exactly one of vtepcidr and vtepInterface"],
+    ["spec.evpn: evpn requires exactly one of vtepcidr and vtepInterface"],
   ],
   [
     "U5 vtepcidr unparsable",
     { evpn: { vtepcidr: "100.65.0.300/24" } },
-    ['spec.evpn.vtepcidr: vtepcidr "100.65.0.300/24" cannot be read: in "100.65.0.300" octet 4 is more than 255'],
+    ['spec.evpn.vtepcidr: vtepcidr "100.65.0.300/24" is invalid: in "100.65.0.300" octet 4 is more than 255'],
   ],
   ["vtepcidr IPv6", { evpn: { vtepcidr: "2001:db8::/64" } }, ["spec.evpn.vtepcidr: vtepcidr 2001:db8::/64 is not IPv4"]],
   [
@@ -92,9 +92,9 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
     { nics: ["eth1", "eth2", ""] },
     ["spec.nics[1]: Interface eth2 not present on node (for now)", "spec.nics[2]: Interface name is empty"],
   ],
-  ["no nic", { nics: [] }, ["spec.nics: nics is empty; the router needs at least one interface"]],
+  ["no nic", { nics: [] }, ["spec.nics: nics is empty; the router requires at least one interface"]],
   ["nic missing", { nics: ["eth2"] }, ["spec.nics[0]: Interface eth2 not present on node (for now)"]],
-  ["U8 no neighbor", { neighbors: [] }, ["spec.neighbors: neighbors is empty; the router needs at least one"]],
+  ["U8 no neighbor", { neighbors: [] }, ["spec.neighbors: neighbors is empty; the router requires at least one"]],
   [
     "U9 neighbor twice",
     {
@@ -103,18 +103,18 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
         { asn: 2, address: "2001:DB8:0::2" },
       ],
     },
-    ["spec.neighbors[1].address: Neighbor address 2001:db8::2 stands in spec.neighbors[0] as well"],
+    ["spec.neighbors[1].address: Neighbor address 2001:db8::2 is a duplicate of spec.neighbors[0]"],
   ],
-])("%s is refused", (_, spec, complaints) => {
-  expect(said(spec)).toEqual(complaints);
+])("%s is refused", (_, spec, problems) => {
+  expect(said(spec)).toEqual(problems);
 });
 
-test("all that is wrong is said at once", () => {
-  const complaints = said({ asn: 0, routeridcidr: "x", neighbors: [], nics: [], evpn: {} });
-  expect(complaints.map((one) => one.split(":")[0])).toEqual(["spec.asn", "spec.routeridcidr", "spec.neighbors", "spec.nics", "spec.evpn"]);
+test("reports all problems at once", () => {
+  const problems = said({ asn: 0, routeridcidr: "x", neighbors: [], nics: [], evpn: {} });
+  expect(problems.map((one) => one.split(":")[0])).toEqual(["spec.asn", "spec.routeridcidr", "spec.neighbors", "spec.nics", "spec.evpn"]);
 });
 
-test("prefixes that end before the node's index are refused", () => {
+test("rejects prefixes that are too small for the node's index", () => {
   expect(said({ routeridcidr: "10.0.0.0/30", evpn: { vtepcidr: "100.65.0.0/30" } }, { index: 4 })).toEqual([
     "spec.routeridcidr: routeridcidr 10.0.0.0/30 has no router id for node index 4",
     "spec.evpn.vtepcidr: vtepcidr 100.65.0.0/30 has no VTEP address for node index 4",
@@ -122,10 +122,10 @@ test("prefixes that end before the node's index are refused", () => {
 });
 
 test("a node without an index has to wait", () => {
-  expect(said({}, { index: undefined })).toEqual([": Node has no annotation openpe.io/nodeindex yet; the controller gives it (for now)"]);
+  expect(said({}, { index: undefined })).toEqual([": Node has no annotation openpe.io/nodeindex yet; the controller sets it (for now)"]);
 });
 
-test("the interface that the node itself lives on is not taken, unless the Underlay says so", () => {
+test("rejects a protected interface of the node, unless the Underlay is annotated", () => {
   const words =
     "spec.nics[0]: Interface eth0 carries the Node address 192.0.2.1; moving it into the router would cut the node off. Annotate the Underlay with plumbline.dev/allow-node-interface to allow it";
   expect(said({ nics: ["eth0"] })).toEqual([words]);
@@ -149,7 +149,7 @@ test("an interface that was moved into the router is there", () => {
   const spec = { evpn: { vtepInterface: "eth1" } };
   const on = { interfaces: { host: [], router }, guarded: new Map([["eth1", "carries the Node address 192.168.11.3"]]) };
   expect(said(spec, on)).toEqual([]);
-  expect(vtepOf(underlay("fabric", spec).spec, { ...ground, ...on })).toMatchObject({ value: { device: "eth1", ours: false } });
+  expect(vtepOf(underlay("fabric", spec).spec, { ...facts, ...on })).toMatchObject({ value: { device: "eth1", ours: false } });
 });
 
 test.each<[string, Partial<Neighbor>]>([
@@ -168,16 +168,16 @@ test.each<[string, Partial<Neighbor>]>([
 });
 
 test.each<[string, Partial<Neighbor>, string]>([
-  ["no address", { address: "tor.example" }, 'address: Neighbor address "tor.example" cannot be read: unexpected "t" at position 1'],
+  ["no address", { address: "tor.example" }, 'address: Neighbor address "tor.example" is invalid: unexpected "t" at position 1'],
   [
     "a link-local address",
     { address: "fe80::1" },
-    "address: Neighbor address fe80::1 is a link-local address, which says nothing without an interface",
+    "address: Neighbor address fe80::1 is a link-local address, which is ambiguous without an interface",
   ],
   [
     "a zone",
     { address: "fe80::1%eth0" },
-    'address: Neighbor address "fe80::1%eth0" cannot be read: a zone is not allowed here, leave out "%eth0"',
+    'address: Neighbor address "fe80::1%eth0" is invalid: a zone is not allowed here, remove "%eth0"',
   ],
   ["a multicast address", { address: "224.0.0.5" }, "address: Neighbor address 224.0.0.5 is a multicast address"],
   ["the unspecified address", { address: "::" }, "address: Neighbor address :: is the unspecified address"],
@@ -187,23 +187,27 @@ test.each<[string, Partial<Neighbor>, string]>([
     { address: "::ffff:192.0.2.1" },
     "address: Neighbor address ::ffff:192.0.2.1 is an IPv4 address in IPv6 form; write it as IPv4",
   ],
-  ["an address of the router itself", { address: "192.168.11.4" }, "address: Neighbor address 192.168.11.4 is the router's own"],
+  [
+    "an address of the router itself",
+    { address: "192.168.11.4" },
+    "address: Neighbor address 192.168.11.4 is an address of the router itself",
+  ],
   ["no AS number", { asn: 0 }, "asn: AS number 0 is not a whole number from 1 to 4294967295"],
   ["a port out of range", { port: 65_536 }, "port: Port 65536 is not a whole number from 0 to 65535"],
-  ["a hold time alone", { holdTime: "9s" }, "keepaliveTime: holdTime and keepaliveTime go together; give both or none"],
-  ["a keepalive time alone", { keepaliveTime: "3s" }, "holdTime: holdTime and keepaliveTime go together; give both or none"],
-  ["a hold time of 2 s", { holdTime: "2s", keepaliveTime: "1s" }, "holdTime: holdTime 2s is neither 0 nor 3s to 65535s"],
-  ["a hold time of a day", { holdTime: "24h", keepaliveTime: "1s" }, "holdTime: holdTime 24h is neither 0 nor 3s to 65535s"],
+  ["a hold time alone", { holdTime: "9s" }, "keepaliveTime: set both holdTime and keepaliveTime, or neither"],
+  ["a keepalive time alone", { keepaliveTime: "3s" }, "holdTime: set both holdTime and keepaliveTime, or neither"],
+  ["a hold time of 2 s", { holdTime: "2s", keepaliveTime: "1s" }, "holdTime: holdTime 2s must be 0 or 3s to 65535s"],
+  ["a hold time of a day", { holdTime: "24h", keepaliveTime: "1s" }, "holdTime: holdTime 24h must be 0 or 3s to 65535s"],
   ["a longer keepalive time", { holdTime: "9s", keepaliveTime: "10s" }, "keepaliveTime: keepaliveTime 10s is longer than holdTime 9s"],
-  ["a duration that is none", { connectTime: "soon" }, 'connectTime: connectTime "soon" is no length of time such as 30s'],
-  ["a connect time of parts", { connectTime: "1500ms" }, "connectTime: connectTime 1500ms is not 1s to 65535s in whole seconds"],
-  ["a connect time of 0", { connectTime: "0s" }, "connectTime: connectTime 0s is not 1s to 65535s in whole seconds"],
+  ["a duration that is none", { connectTime: "soon" }, 'connectTime: connectTime "soon" is not a duration such as 30s'],
+  ["a connect time of parts", { connectTime: "1500ms" }, "connectTime: connectTime 1500ms must be 1s to 65535s in whole seconds"],
+  ["a connect time of 0", { connectTime: "0s" }, "connectTime: connectTime 0s must be 1s to 65535s in whole seconds"],
   ["a password with a space", { password: "a b" }, "password: Password has a character other than printable ASCII without spaces"],
   ["a password with a line in it", { password: "a\nb" }, "password: Password has a character other than printable ASCII without spaces"],
   ["a long password", { password: "x".repeat(81) }, "password: Password has more than 80 characters"],
-  ["two passwords", { password: "a", passwordSecret: "tor" }, "passwordSecret: Give password or passwordSecret, not both"],
+  ["two passwords", { password: "a", passwordSecret: "tor" }, "passwordSecret: Set password or passwordSecret, not both"],
   ["a Secret not read yet", { passwordSecret: "other" }, "passwordSecret: Secret other has not been read yet (for now)"],
-  ["a Secret that cannot be", { passwordSecret: "Tor\n" }, 'passwordSecret: passwordSecret "Tor\\n" can be no name of a Secret'],
+  ["a Secret that cannot be", { passwordSecret: "Tor\n" }, 'passwordSecret: passwordSecret "Tor\\n" is not a valid Secret name'],
   ["BFD out of range", { bfd: { receiveInterval: 9 } }, "bfd.receiveInterval: receiveInterval 9 is not a whole number from 10 to 60000"],
   [
     "a BFD multiplier of 1",
@@ -214,7 +218,7 @@ test.each<[string, Partial<Neighbor>, string]>([
   expect(ofNeighbor(neighbor)).toEqual([`spec.neighbors[0].${complaint}`]);
 });
 
-test("a Secret that is missing, or holds what no password can be, is the neighbor's problem until it is mended", () => {
+test("a Secret that is missing, or holds what no password can be, is the neighbor's problem until it is fixed", () => {
   const problem = { passwords: new Map([["tor", { problem: "Secret tor not found" }]]) };
   expect(ofNeighbor({ passwordSecret: "tor" }, problem)).toEqual(["spec.neighbors[0].passwordSecret: Secret tor not found (for now)"]);
   const odd = { passwords: new Map([["tor", { password: "geheim nis" }]]) };

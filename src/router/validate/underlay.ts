@@ -2,40 +2,40 @@ import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Address } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { routerIdOf, vtepAddress } from "./addresses.ts";
-import type { InterfaceSeen } from "../observed.ts";
-import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./field-error.ts";
-import { nameComplaints } from "./names.ts";
-import { neighborComplaints } from "./neighbors.ts";
-import { complaintsOf, readAddress, readPrefixOf, type Reading, unusable } from "./networks.ts";
-import type { Ground } from "./vni.ts";
+import type { ObservedInterface } from "../observed.ts";
+import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
+import { nameProblems } from "./names.ts";
+import { neighborProblems } from "./neighbors.ts";
+import { problemsOf, readAddress, readPrefixOf, type ParsedField, unusable } from "./networks.ts";
+import type { NodeFacts } from "./vni.ts";
 
 type Spec = Underlay["spec"];
 
 export const ALLOW_NODE_INTERFACE = "plumbline.dev/allow-node-interface";
 
 /** U2, U4 to U9, and whether the Underlay can stand on this node. */
-export function underlayComplaints(spec: Spec, annotations: Readonly<Record<string, string>>, ground: Ground): Complaint[] {
+export function underlayProblems(spec: Spec, annotations: Readonly<Record<string, string>>, facts: NodeFacts): FieldProblem[] {
   return [
-    ...numberComplaints("spec.asn", "AS number", spec.asn, AS_NUMBER.min, AS_NUMBER.max),
-    ...indexComplaints(ground.index),
-    ...complaintsOf("spec.routeridcidr", routerId(spec, ground.index ?? 0)),
-    ...neighborComplaints(spec.neighbors ?? [], ground.passwords),
-    ...selfComplaints(spec, ground),
-    ...nicComplaints(spec, annotations, ground),
-    ...evpnComplaints(spec, ground),
+    ...numberProblems("spec.asn", "AS number", spec.asn, AS_NUMBER.min, AS_NUMBER.max),
+    ...indexProblems(facts.index),
+    ...problemsOf("spec.routeridcidr", routerId(spec, facts.index ?? 0)),
+    ...neighborProblems(spec.neighbors ?? [], facts.passwords),
+    ...selfProblems(spec, facts),
+    ...nicProblems(spec, annotations, facts),
+    ...evpnProblems(spec, facts),
   ];
 }
 
-function indexComplaints(index: number | undefined): Complaint[] {
+function indexProblems(index: number | undefined): FieldProblem[] {
   if (index !== undefined) return [];
-  return [{ field: "", message: "Node has no annotation openpe.io/nodeindex yet; the controller gives it", transient: true }];
+  return [{ field: "", message: "Node has no annotation openpe.io/nodeindex yet; the controller sets it", transient: true }];
 }
 
 /** These are in a VRF, always. */
 const OF_VRF = /^(br-pe-|pe-)[0-9]+$/;
 
-/** FRR refuses to have itself as a neighbor. What is in a VRF is another router to it. */
-function selfComplaints({ neighbors = [], nics = [] }: Spec, { interfaces: { host, router } }: Ground): Complaint[] {
+/** FRR rejects itself as a neighbor. An address in a VRF belongs to another router. */
+function selfProblems({ neighbors = [], nics = [] }: Spec, { interfaces: { host, router } }: NodeFacts): FieldProblem[] {
   const own = [...router.filter(({ name }) => !OF_VRF.test(name)), ...host.filter(({ name }) => nics.includes(name))].flatMap(
     ({ addresses }) => addresses,
   );
@@ -43,38 +43,42 @@ function selfComplaints({ neighbors = [], nics = [] }: Spec, { interfaces: { hos
   return neighbors.flatMap(({ address }, nth) => {
     const reading = readAddress("", address);
     const text = "value" in reading && !unusable(reading.value) ? reading.value.toString() : "";
-    return complaintIf(addresses.has(text), `spec.neighbors[${nth}].address`, () => `Neighbor address ${text} is the router's own`);
+    return problemIf(
+      addresses.has(text),
+      `spec.neighbors[${nth}].address`,
+      () => `Neighbor address ${text} is an address of the router itself`,
+    );
   });
 }
 
-export function routerId({ routeridcidr }: Spec, index: number): Reading<Address> {
+export function routerId({ routeridcidr }: Spec, index: number): ParsedField<Address> {
   const reading = readPrefixOf(4, "routeridcidr", routeridcidr);
   if ("complaint" in reading) return reading;
   const id = routerIdOf(reading.value, index);
   return id ? { value: id } : { complaint: `routeridcidr ${reading.value.toString()} has no router id for node index ${index}` };
 }
 
-function nicComplaints({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, ground: Ground): Complaint[] {
-  if (nics.length === 0) return [{ field: "spec.nics", message: "nics is empty; the router needs at least one interface" }];
+function nicProblems({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, facts: NodeFacts): FieldProblem[] {
+  if (nics.length === 0) return [{ field: "spec.nics", message: "nics is empty; the router requires at least one interface" }];
   return nics.flatMap((nic, nth) => {
     const field = `spec.nics[${nth}]`;
     if (nics.indexOf(nic) < nth) return [{ field, message: `Interface ${nic} is listed more than once` }];
-    return oneNicComplaints(field, nic, annotations, ground);
+    return oneNicProblems(field, nic, annotations, facts);
   });
 }
 
-function oneNicComplaints(
+function oneNicProblems(
   field: string,
   nic: string,
   annotations: Readonly<Record<string, string>>,
-  { interfaces, guarded }: Ground,
-): Complaint[] {
-  const complaints = nameComplaints(field, "Interface", nic);
-  if (complaints.length > 0) return complaints;
+  { interfaces, guarded }: NodeFacts,
+): FieldProblem[] {
+  const problems = nameProblems(field, "Interface", nic);
+  if (problems.length > 0) return problems;
   if (named(interfaces.router, nic)) return [];
   if (!named(interfaces.host, nic)) return [{ field, message: `Interface ${nic} not present on node`, transient: true }];
   const why = guarded.get(nic);
-  return complaintIf(
+  return problemIf(
     why !== undefined && annotations[ALLOW_NODE_INTERFACE] === undefined,
     field,
     () =>
@@ -82,16 +86,16 @@ function oneNicComplaints(
   );
 }
 
-function evpnComplaints(spec: Spec, ground: Ground): Complaint[] {
+function evpnProblems(spec: Spec, facts: NodeFacts): FieldProblem[] {
   const { evpn } = spec;
   if (!evpn) return [];
   if (Boolean(evpn.vtepcidr) === Boolean(evpn.vtepInterface)) {
-    return [{ field: "spec.evpn", message: "evpn needs exactly one of vtepcidr and vtepInterface" }];
+    return [{ field: "spec.evpn", message: "evpn requires exactly one of vtepcidr and vtepInterface" }];
   }
   const field = `spec.evpn.${evpn.vtepcidr ? "vtepcidr" : "vtepInterface"}`;
-  const complaints = evpn.vtepInterface ? nameComplaints(field, "Interface", evpn.vtepInterface) : [];
-  if (complaints.length > 0) return complaints;
-  const reading = vtepOf(spec, ground);
+  const problems = evpn.vtepInterface ? nameProblems(field, "Interface", evpn.vtepInterface) : [];
+  if (problems.length > 0) return problems;
+  const reading = vtepOf(spec, facts);
   if (!reading || "value" in reading) return [];
   return [{ field, message: reading.complaint, ...(evpn.vtepInterface && { transient: true as const }) }];
 }
@@ -105,7 +109,7 @@ export interface Vtep {
 }
 
 /** Where this node's tunnels end; nothing without EVPN. */
-export function vtepOf({ evpn, nics = [] }: Spec, { index = 0, interfaces }: Ground): Reading<Vtep> | undefined {
+export function vtepOf({ evpn, nics = [] }: Spec, { index = 0, interfaces }: NodeFacts): ParsedField<Vtep> | undefined {
   if (!evpn) return undefined;
   if (evpn.vtepInterface) return vtepOfInterface(evpn.vtepInterface, nics, interfaces);
   const reading = readPrefixOf(4, "vtepcidr", evpn.vtepcidr);
@@ -117,7 +121,7 @@ export function vtepOf({ evpn, nics = [] }: Spec, { index = 0, interfaces }: Gro
   return { value: { address, device: "lound", ours: true } };
 }
 
-function vtepOfInterface(name: string, nics: readonly string[], { host, router }: Ground["interfaces"]): Reading<Vtep> {
+function vtepOfInterface(name: string, nics: readonly string[], { host, router }: NodeFacts["interfaces"]): ParsedField<Vtep> {
   const onHost = named(host, name);
   const there = named(router, name) ?? onHost;
   if (!there) return { complaint: `Interface ${name} not present on node` };
@@ -131,6 +135,6 @@ function vtepOfInterface(name: string, nics: readonly string[], { host, router }
   return { value: { address, device: name, ours: false } };
 }
 
-function named(interfaces: readonly InterfaceSeen[], name: string): InterfaceSeen | undefined {
+function named(interfaces: readonly ObservedInterface[], name: string): ObservedInterface | undefined {
   return interfaces.find((one) => one.name === name);
 }

@@ -5,11 +5,11 @@ import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import { Address } from "../../ip/address.ts";
 import { InterfaceAddress } from "../../ip/interface-address.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough } from "../testing/fixtures.ts";
-import type { Complaint } from "./field-error.ts";
+import type { FieldProblem } from "./field-error.ts";
 import type { HostSession } from "./host-session.ts";
-import { l2vniComplaints, l3vniComplaints, passthroughComplaints, rawConfigComplaints } from "./vni.ts";
+import { l2vniProblems, l3vniProblems, passthroughProblems, rawConfigProblems } from "./vni.ts";
 
-const ground = observed(
+const facts = observed(
   {},
   {
     interfaces: {
@@ -25,19 +25,19 @@ const ground = observed(
   },
 );
 
-const texts = (complaints: readonly Complaint[]) =>
-  complaints.map(({ field, message, transient }) => `${field}: ${message}${transient ? " (for now)" : ""}`);
+const texts = (problems: readonly FieldProblem[]) =>
+  problems.map(({ field, message, transient }) => `${field}: ${message}${transient ? " (for now)" : ""}`);
 
-function ofL2(spec: Partial<L2VNI["spec"]>, name = "red", on = ground): string[] {
-  return texts(l2vniComplaints(l2vni(name, { vni: 100, ...spec }).spec, name, on));
+function ofL2(spec: Partial<L2VNI["spec"]>, name = "red", on = facts): string[] {
+  return texts(l2vniProblems(l2vni(name, { vni: 100, ...spec }).spec, name, on));
 }
 
 function ofL3(spec: Partial<L3VNI["spec"]>): string[] {
-  return texts(l3vniComplaints(l3vni("red", { vni: 100, vrf: "red", ...spec }).spec, ground));
+  return texts(l3vniProblems(l3vni("red", { vni: 100, vrf: "red", ...spec }).spec, facts));
 }
 
 function ofSession(session: Partial<HostSession>, index = 0): string[] {
-  return texts(passthroughComplaints(passthrough("p", { ...hostSession(), ...session }).spec, { ...ground, index }));
+  return texts(passthroughProblems(passthrough("p", { ...hostSession(), ...session }).spec, { ...facts, index }));
 }
 
 const linux = (bridge: { name?: string; autoCreate?: boolean }) => ({
@@ -79,36 +79,36 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
     'spec.vrf: VRF name "1red" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
   ],
   ["V2 a long VRF name", { vrf: "a234567890123456" }, 'spec.vrf: VRF name "a234567890123456" has more than 15 characters'],
-  ["a VRF called default", { vrf: "default" }, "spec.vrf: VRF name default is taken by the router itself"],
-  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also the name of a link of its VNI"],
-  ["a VRF called like its own bridge", { vrf: "br-pe-100" }, "spec.vrf: VRF name br-pe-100 is also the name of a link of its VNI"],
-  ["a VRF called like its own veth", { vrf: "pe-100" }, "spec.vrf: VRF name pe-100 is also the name of a link of its VNI"],
-  ["a VRF called like the VTEP's device", { vrf: "lound" }, "spec.vrf: VRF name lound is taken by the router itself"],
-  ["a VRF called like an interface there", { vrf: "eth1" }, "spec.vrf: VRF name eth1 is taken by an interface of the router"],
+  ["a VRF called default", { vrf: "default" }, "spec.vrf: VRF name default is reserved for the router"],
+  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also a link name of its VNI"],
+  ["a VRF called like its own bridge", { vrf: "br-pe-100" }, "spec.vrf: VRF name br-pe-100 is also a link name of its VNI"],
+  ["a VRF called like its own veth", { vrf: "pe-100" }, "spec.vrf: VRF name pe-100 is also a link name of its VNI"],
+  ["a VRF called like the VTEP's device", { vrf: "lound" }, "spec.vrf: VRF name lound is reserved for the router"],
+  ["a VRF called like an interface there", { vrf: "eth1" }, "spec.vrf: VRF name eth1 is already used by an interface of the router"],
   [
     "V6 an unknown hostmaster",
     { hostmaster: { type: "macvlan" as never } },
-    'spec.hostmaster.type: hostmaster type "macvlan" is neither linux-bridge nor ovs-bridge',
+    'spec.hostmaster.type: hostmaster type "macvlan" must be linux-bridge or ovs-bridge',
   ],
   [
     "a hostmaster without a body",
     { hostmaster: { type: "linux-bridge" } },
-    "spec.hostmaster.linuxBridge: hostmaster of type linux-bridge needs linuxBridge",
+    "spec.hostmaster.linuxBridge: hostmaster type linux-bridge requires linuxBridge",
   ],
   [
     "a hostmaster with two bodies",
     { hostmaster: { ...linux({ name: "br0" }), ovsBridge: { autoCreate: true } } },
-    "spec.hostmaster.ovsBridge: hostmaster of type linux-bridge goes with linuxBridge alone",
+    "spec.hostmaster.ovsBridge: hostmaster type linux-bridge allows only linuxBridge",
   ],
   [
     "a bridge with neither name nor autoCreate",
     { hostmaster: linux({}) },
-    "spec.hostmaster.linuxBridge: linuxBridge needs exactly one of name and autoCreate",
+    "spec.hostmaster.linuxBridge: linuxBridge requires exactly one of name and autoCreate",
   ],
   [
     "a bridge with both",
     { hostmaster: linux({ name: "br0", autoCreate: true }) },
-    "spec.hostmaster.linuxBridge: linuxBridge needs exactly one of name and autoCreate",
+    "spec.hostmaster.linuxBridge: linuxBridge requires exactly one of name and autoCreate",
   ],
   [
     "V7 a bad bridge name",
@@ -120,11 +120,11 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
     { hostmaster: linux({ name: "eth2" }) },
     "spec.hostmaster.linuxBridge.name: Interface eth2 not present on node (for now)",
   ],
-  ["a bridge that is none", { hostmaster: linux({ name: "eth0" }) }, "spec.hostmaster.linuxBridge.name: Interface eth0 is no bridge"],
+  ["a bridge that is none", { hostmaster: linux({ name: "eth0" }) }, "spec.hostmaster.linuxBridge.name: Interface eth0 is not a bridge"],
   [
     "V8 a gateway without length",
     { l2gatewayips: ["192.0.2.1"] },
-    'spec.l2gatewayips[0]: Gateway "192.0.2.1" cannot be read: the prefix length is missing; a single address is /32',
+    'spec.l2gatewayips[0]: Gateway "192.0.2.1" is invalid: the prefix length is missing; a single address is /32',
   ],
   [
     "V8 three gateways",
@@ -137,12 +137,12 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
     "spec.l2gatewayips: l2gatewayips 192.0.2.1/24 and 10.0.0.1/8 are both IPv4; at most one IPv4 and one IPv6",
   ],
   ["a gateway of no use", { l2gatewayips: ["ff02::1/64"] }, "spec.l2gatewayips[0]: Gateway ff02::1/64 is a multicast address"],
-])("an L2VNI with %s is refused", (_, spec, complaint) => {
-  expect(ofL2(spec)).toEqual([complaint]);
+])("an L2VNI with %s is refused", (_, spec, problem) => {
+  expect(ofL2(spec)).toEqual([problem]);
 });
 
 test.each([
-  ["192.0.2.0/24", "is the network number of 192.0.2.0/24; use another address of the subnet"],
+  ["192.0.2.0/24", "is the network address of 192.0.2.0/24; use another address of the subnet"],
   ["192.0.2.255/24", "is the broadcast address of 192.0.2.0/24; use another address of the subnet"],
   ["192.0.2.3/30", "is the broadcast address of 192.0.2.0/30; use another address of the subnet"],
   ["192.0.2.1/32", "leaves no address for a host; use a shorter prefix"],
@@ -174,20 +174,20 @@ test("an L2VNI without a VRF is judged by its own name", () => {
   expect(ofL2({}, "10-red")).toEqual([expect.stringContaining("must start with a letter")]);
 });
 
-test("a node without Open vSwitch refuses what asks for it, for now", () => {
-  expect(ofL2({ hostmaster: ovs({ autoCreate: true }) }, "red", { ...ground, ovs: false })).toEqual([
+test("a node without Open vSwitch rejects an ovs-bridge, as a transient problem", () => {
+  expect(ofL2({ hostmaster: ovs({ autoCreate: true }) }, "red", { ...facts, ovs: false })).toEqual([
     "spec.hostmaster.type: Open vSwitch does not answer on this node (for now)",
   ]);
 });
 
 /** A router with a VXLAN device of that name. */
-const withVni7 = (lastGood: typeof ground.lastGood) => ({
-  ...ground,
+const withVni7 = (lastGood: typeof facts.lastGood) => ({
+  ...facts,
   interfaces: { host: [], router: [{ name: "vni7", addresses: [], kind: "vxlan" }] },
   lastGood,
 });
 
-test("a VRF name is free where the link of that name is ours and about to leave, but not where it is somebody else's", () => {
+test("a VRF name is free if the link of that name is ours, but not if it is foreign", () => {
   const link = {
     type: "vxlan",
     place: "router",
@@ -200,7 +200,9 @@ test("a VRF name is free where the link of that name is ours and about to leave,
   } as const;
   const old = { uid: "1", generation: 1, spec: {}, form: { fragment: { owner: "L2VNI/old", lines: [] }, links: [link] } };
   expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map([["L2VNI/old", old]])))).toEqual([]);
-  expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map()))).toEqual(["spec.vrf: VRF name vni7 is taken by an interface of the router"]);
+  expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map()))).toEqual([
+    "spec.vrf: VRF name vni7 is already used by an interface of the router",
+  ]);
 });
 
 test.each<[string, Partial<L3VNI["spec"]>]>([
@@ -220,11 +222,11 @@ test.each<[string, Partial<L3VNI["spec"]>, string]>([
     { vrf: "red\nexit" },
     'spec.vrf: VRF name "red\\nexit" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
   ],
-  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also the name of a link of its VNI"],
+  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also a link name of its VNI"],
   [
     "a session, in a VRF called like its veth",
     { vrf: "pe-100", hostsession: hostSession() },
-    "spec.vrf: VRF name pe-100 is also the name of a link of its VNI",
+    "spec.vrf: VRF name pe-100 is also a link name of its VNI",
   ],
   ["VNI 0", { vni: 0 }, "spec.vni: VNI 0 is not a whole number from 1 to 16777215"],
   [
@@ -242,8 +244,8 @@ test.each<[string, Partial<L3VNI["spec"]>, string]>([
     { hostsession: { ...hostSession(), hostasn: 64514 } },
     "spec.hostsession.hostasn: AS number of the host 64514 must differ from asn",
   ],
-])("an L3VNI with %s is refused", (_, spec, complaint) => {
-  expect(ofL3(spec)).toEqual([complaint]);
+])("an L3VNI with %s is refused", (_, spec, problem) => {
+  expect(ofL3(spec)).toEqual([problem]);
 });
 
 test.each<[string, Partial<HostSession>]>([
@@ -259,11 +261,11 @@ test.each<[string, Partial<HostSession>]>([
 test.each<[string, Partial<HostSession>, string]>([
   ["asn 0", { asn: 0 }, "asn: AS number 0 is not a whole number from 1 to 4294967295"],
   ["hostasn 0", { hostasn: 0 }, "hostasn: AS number of the host 0 is not a whole number from 1 to 4294967295"],
-  ["H2 no prefix", { localcidr: {} }, "localcidr: localcidr needs ipv4, ipv6 or both"],
+  ["H2 no prefix", { localcidr: {} }, "localcidr: localcidr requires ipv4, ipv6 or both"],
   [
     "H3 a prefix that is none",
     { localcidr: { ipv4: "192.169.10.0/33" } },
-    'localcidr.ipv4: localcidr.ipv4 "192.169.10.0/33" cannot be read: the prefix length is more than 32',
+    'localcidr.ipv4: localcidr.ipv4 "192.169.10.0/33" is invalid: the prefix length is more than 32',
   ],
   ["the wrong family", { localcidr: { ipv6: "192.169.10.0/24" } }, "localcidr.ipv6: localcidr.ipv6 192.169.10.0/24 is not IPv6"],
   [
@@ -279,13 +281,13 @@ test.each<[string, Partial<HostSession>, string]>([
   [
     "a link-local prefix",
     { localcidr: { ipv6: "fe80::/64" } },
-    "localcidr.ipv6: localcidr.ipv6 fe80::/64 cannot be used: fe80::1 is a link-local address, which says nothing without an interface",
+    "localcidr.ipv6: localcidr.ipv6 fe80::/64 cannot be used: fe80::1 is a link-local address, which is ambiguous without an interface",
   ],
-])("a session with %s is refused", (_, session, complaint) => {
-  expect(ofSession(session)).toEqual([`spec.hostsession.${complaint}`]);
+])("a session with %s is refused", (_, session, problem) => {
+  expect(ofSession(session)).toEqual([`spec.hostsession.${problem}`]);
 });
 
-test("a session whose prefix ends before the node's index is refused", () => {
+test("rejects a session prefix that is too small for the node's index", () => {
   expect(ofSession({ localcidr: { ipv4: "192.169.10.0/29" } }, 4)).toEqual([]);
   expect(ofSession({ localcidr: { ipv4: "192.169.10.0/29" } }, 5)).toEqual([
     "spec.hostsession.localcidr.ipv4: localcidr.ipv4 192.169.10.0/29 has no address for the host with node index 5",
@@ -299,6 +301,6 @@ test.each([
   ["a\n\u0007b", ["spec.rawConfig: rawConfig has a control character in line 2"]],
   ["a\u0000", ["spec.rawConfig: rawConfig has a control character in line 1"]],
   ["x".repeat(5000), ["spec.rawConfig: rawConfig has more than 4096 characters in line 1"]],
-])("of the raw configuration %j is said: %j", (rawConfig, complaints) => {
-  expect(texts(rawConfigComplaints({ rawConfig, priority: 0 }))).toEqual(complaints);
+])("of the raw configuration %j is said: %j", (rawConfig, problems) => {
+  expect(texts(rawConfigProblems({ rawConfig, priority: 0 }))).toEqual(problems);
 });

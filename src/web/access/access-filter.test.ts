@@ -5,23 +5,23 @@ import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Answer } from "../../explain/answer.ts";
-import type { Ref } from "../model/row-builder.ts";
-import { announcement, node, pictureOf, PLACES, routerStatus, service, session } from "../testing/fixtures.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
+import { announcement, node, modelOf, CONFIG_NAMESPACES, routerStatus, service, session } from "../testing/fixtures.ts";
 import type { Rows, ViewName } from "../api.ts";
-import { Eyes } from "./access-filter.ts";
+import { AccessFilter } from "./access-filter.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Someone who may list these: `services in shop`, `nodes`. */
 function viewer(...allowed: string[]): Viewer {
-  const may = ({ kind, namespace }: Ref) =>
+  const may = ({ kind, namespace }: KindInNamespace) =>
     allowed.includes(kind.plural) || (namespace !== undefined && allowed.includes(`${kind.plural} in ${namespace}`));
   return { user: "someone", login: true, seesAll: false, version: 0, isIncomplete: false, learn: () => Promise.resolve(), may };
 }
 
 const SHOP = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
 
-function picture() {
-  const painted = pictureOf();
+function model() {
+  const painted = modelOf();
   painted.put(Node, node("n1"));
   painted.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
   for (const namespace of ["shop", "vault"]) {
@@ -34,7 +34,7 @@ function picture() {
 }
 
 function seen<V extends ViewName>(view: V, by: Viewer): Rows[V][] {
-  return JSON.parse(picture().rows.snapshot(view, new Eyes(by, PLACES).glass)) as Rows[V][];
+  return JSON.parse(model().rows.snapshot(view, new AccessFilter(by, CONFIG_NAMESPACES).glass)) as Rows[V][];
 }
 
 test("rows of what someone may not list are not there, and nothing of their names is", () => {
@@ -63,9 +63,11 @@ test("of a node someone sees the domains that he may list all of, and is not tol
 });
 
 test("he is told which kinds he may not list", () => {
-  const painted = picture();
+  const painted = model();
   painted.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
-  const rows = JSON.parse(painted.rows.snapshot("sight", new Eyes(viewer("nodes", "services"), PLACES).glass)) as Rows["sight"][];
+  const rows = JSON.parse(
+    painted.rows.snapshot("sight", new AccessFilter(viewer("nodes", "services"), CONFIG_NAMESPACES).glass),
+  ) as Rows["sight"][];
   expect(rows[0]?.hidden).toEqual([
     "RouterNodeConfigurationStatus",
     "IPAddressPool",
@@ -82,22 +84,22 @@ function depth(step: Answer["path"]): number {
 }
 
 test("an answer keeps its shape, with something hidden in place of what may not be seen, and there is none to a question about that", () => {
-  const painted = picture();
+  const painted = model();
   const answer = painted.why("Service/shop/web");
-  const eyes = new Eyes(viewer(...SHOP), PLACES);
-  const shown = answer && eyes.answer(answer);
+  const access = new AccessFilter(viewer(...SHOP), CONFIG_NAMESPACES);
+  const shown = answer && access.answer(answer);
   expect(shown && depth(shown.path)).toBe(answer && depth(answer.path));
   expect(JSON.stringify(shown)).toContain('"kind":"Hidden"');
   expect(JSON.stringify(shown)).not.toMatch(/vault|tor/);
   const other = painted.why("Service/vault/web");
-  expect(other && eyes.answer(other)).toBeUndefined();
+  expect(other && access.answer(other)).toBeUndefined();
 });
 
 test("what is known of everybody's removals is not told to those who never saw the rows", () => {
-  const painted = picture();
+  const painted = model();
   const before = painted.rows.revision;
   for (const namespace of ["shop", "vault"]) painted.drop(Service, service(namespace, "web"));
   painted.refresh();
-  const change = painted.rows.since(before, "loadbalancer", new Eyes(viewer(...SHOP), PLACES).glass);
+  const change = painted.rows.since(before, "loadbalancer", new AccessFilter(viewer(...SHOP), CONFIG_NAMESPACES).glass);
   expect(change).toBe('{"remove":["service/shop/web"]}');
 });

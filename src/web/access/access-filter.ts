@@ -1,28 +1,28 @@
-import { type Domain, type Health, type Thing, worse } from "../../api/health.ts";
-import type { Answer, Cause, Step, Verdict } from "../../explain/answer.ts";
-import type { Glass } from "../model/row-store.ts";
-import type { Ref } from "../model/row-builder.ts";
-import type { Places } from "../../explain/explainers.ts";
+import { type Domain, type Health, type Component, worseHealth } from "../../api/health.ts";
+import type { Answer, Cause, PathNode, ComponentHealth } from "../../explain/answer.ts";
+import type { RowFilter } from "../model/row-store.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
+import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import { causeRow, domainRefs } from "../rows/overview.ts";
-import { type CauseRow, type Cell, HIDDEN_KIND, type NodeRow, type SightRow, type ViewName } from "../api.ts";
-import { type RefsBehind, type RefsOf, refsOfThings, shownRefs } from "./refs.ts";
+import { type CauseRow, type MatrixCellRow, HIDDEN_KIND, type NodeRow, type SyncRow, type ViewName } from "../api.ts";
+import { type RowReferences, type RefsOf, refsOfComponents, visibleRefs } from "./refs.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** How one viewer sees the picture: without what he may not list, and without the names of that. */
-export class Eyes {
+export class AccessFilter {
   readonly #viewer: Viewer;
   readonly #refsOf: RefsOf;
-  readonly #domains: Readonly<Record<Domain, readonly Ref[]>>;
-  readonly #shown: readonly Ref[];
+  readonly #domains: Readonly<Record<Domain, readonly KindInNamespace[]>>;
+  readonly #shown: readonly KindInNamespace[];
 
-  constructor(viewer: Viewer, places: Places) {
+  constructor(viewer: Viewer, namespaces: ConfigNamespaces) {
     this.#viewer = viewer;
-    this.#refsOf = refsOfThings(places);
-    this.#domains = domainRefs(places);
-    this.#shown = shownRefs(places);
+    this.#refsOf = refsOfComponents(namespaces);
+    this.#domains = domainRefs(namespaces);
+    this.#shown = visibleRefs(namespaces);
   }
 
-  readonly glass: Glass = (held) => {
+  readonly glass: RowFilter = (held) => {
     if (this.#viewer.seesAll) return held.text;
     if (!this.may(held.of)) return undefined;
     const { row } = held;
@@ -34,19 +34,19 @@ export class Eyes {
   };
 
   /** All that must be known of the viewer before he looks at these views. */
-  *asks(views: Iterable<ViewName>, behind: RefsBehind): Iterable<Ref> {
+  *asks(views: Iterable<ViewName>, behind: RowReferences): Iterable<KindInNamespace> {
     if (this.#viewer.seesAll) return;
     yield* this.#shown;
     for (const refs of Object.values(this.#domains)) yield* refs;
     for (const view of views) yield* behind.of(view);
   }
 
-  *asksOf(things: Iterable<Thing>): Iterable<Ref> {
-    if (!this.#viewer.seesAll) for (const thing of things) yield* this.#refsOf(thing);
+  *asksOf(components: Iterable<Component>): Iterable<KindInNamespace> {
+    if (!this.#viewer.seesAll) for (const component of components) yield* this.#refsOf(component);
   }
 
-  sees(thing: Thing): boolean {
-    return this.#viewer.seesAll || this.may(this.#refsOf(thing));
+  sees(component: Component): boolean {
+    return this.#viewer.seesAll || this.may(this.#refsOf(component));
   }
 
   /** The answer without what may not be seen; nothing where that is what was asked for. */
@@ -54,14 +54,14 @@ export class Eyes {
     if (this.#viewer.seesAll) return answer;
     if (!this.sees(answer.path.thing)) return undefined;
     const names = new Map<string, string>();
-    const hidden = (verdict: Verdict) => {
+    const hidden = (verdict: ComponentHealth) => {
       const name = names.get(verdict.id) ?? String(names.size + 1);
       names.set(verdict.id, name);
-      const thing = { kind: HIDDEN_KIND, name };
-      return { id: `${HIDDEN_KIND}/${name}`, thing, domain: verdict.domain, health: verdict.health };
+      const component = { kind: HIDDEN_KIND, name };
+      return { id: `${HIDDEN_KIND}/${name}`, thing: component, domain: verdict.domain, health: verdict.health };
     };
-    const verdict = (one: Verdict): Verdict => (this.sees(one.thing) ? this.#withoutHiddenRemedy(one) : hidden(one));
-    const step = ({ cause, needs, ...one }: Step): Step => ({ ...verdict(one), cause, needs: needs.map(step) });
+    const verdict = (one: ComponentHealth): ComponentHealth => (this.sees(one.thing) ? this.#withoutHiddenFix(one) : hidden(one));
+    const step = ({ cause, needs, ...one }: PathNode): PathNode => ({ ...verdict(one), cause, needs: needs.map(step) });
     const cause = ({ symptoms, ...one }: Cause): Cause => ({
       ...verdict(one),
       symptoms: symptoms.filter(({ thing }) => this.sees(thing)).map(verdict),
@@ -69,38 +69,38 @@ export class Eyes {
     return { path: step(answer.path), causes: answer.causes.map(cause) };
   }
 
-  verdict(verdict: Verdict): Verdict | undefined {
-    return this.sees(verdict.thing) ? this.#withoutHiddenRemedy(verdict) : undefined;
+  verdict(verdict: ComponentHealth): ComponentHealth | undefined {
+    return this.sees(verdict.thing) ? this.#withoutHiddenFix(verdict) : undefined;
   }
 
-  may(refs: readonly Ref[]): boolean {
+  may(refs: readonly KindInNamespace[]): boolean {
     return this.#viewer.seesAll || refs.every((ref) => this.#viewer.may(ref));
   }
 
-  #withoutHiddenRemedy<V extends Verdict>(verdict: V): V {
-    const thing = verdict.remedy?.change?.thing;
-    if (!thing || this.sees(thing)) return verdict;
+  #withoutHiddenFix<V extends ComponentHealth>(verdict: V): V {
+    const component = verdict.remedy?.change?.thing;
+    if (!component || this.sees(component)) return verdict;
     const seen = { ...verdict };
     delete (seen as { remedy?: unknown }).remedy;
     return seen;
   }
 
   #node(row: NodeRow): NodeRow {
-    const cells = (Object.entries(row.cells) as [Domain, Cell][]).filter(([domain]) => this.may(this.#domains[domain]));
+    const cells = (Object.entries(row.cells) as [Domain, MatrixCellRow][]).filter(([domain]) => this.may(this.#domains[domain]));
     if (cells.length === Object.keys(row.cells).length) return row;
-    const health = cells.reduce<Health>((worst, [, cell]) => worse(worst, cell.health), cells.length > 0 ? "Healthy" : "Unknown");
+    const health = cells.reduce<Health>((worst, [, cell]) => worseHealth(worst, cell.health), cells.length > 0 ? "Healthy" : "Unknown");
     const since = cells.flatMap(([, cell]) => (cell.health === health ? (cell.since ?? []) : [])).toSorted()[0];
     return { type: "node", key: row.key, name: row.name, health, ...(since !== undefined && { since }), cells: Object.fromEntries(cells) };
   }
 
-  #sight(row: SightRow): SightRow {
+  #sight(row: SyncRow): SyncRow {
     const hidden = this.#shown.filter((ref) => !this.#viewer.may(ref)).map(({ kind }) => kind.kind);
     return { ...row, hidden, ...(this.#viewer.isIncomplete && { incomplete: true }) };
   }
 
   #cause({ key }: CauseRow, cause: Cause): CauseRow | undefined {
     const symptoms = cause.symptoms.filter(({ thing }) => this.sees(thing));
-    if (this.sees(cause.thing)) return causeRow(this.#withoutHiddenRemedy({ ...cause, symptoms }), key);
+    if (this.sees(cause.thing)) return causeRow(this.#withoutHiddenFix({ ...cause, symptoms }), key);
     if (symptoms.length === 0) return undefined;
     const { type, health, since, symptoms: shown, symptomCount } = causeRow({ ...cause, symptoms }, key);
     return { type, key, health, ...(since !== undefined && { since }), symptoms: shown, symptomCount };

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FailedTries, networkOf } from "./failed-logins.ts";
+import { FailedLogins, networkOf } from "./failed-logins.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 test("ten wrong tokens of one address within a minute are too many from there, and from nowhere else", () => {
-  const tries = new FailedTries();
+  const tries = new FailedLogins();
   for (let count = 0; count < 10; count += 1) {
     expect(tries.areTooMany("192.0.2.1")).toBe(false);
     tries.add("192.0.2.1");
@@ -17,7 +17,7 @@ test("ten wrong tokens of one address within a minute are too many from there, a
 });
 
 test("many wrong tokens from elsewhere keep nobody out", () => {
-  const tries = new FailedTries();
+  const tries = new FailedLogins();
   for (let count = 0; count < 1_000; count += 1) tries.add(networkOf(`2001:db8:0:${count.toString(16)}::1`));
   expect(tries.areTooMany("192.0.2.9")).toBe(false);
 });

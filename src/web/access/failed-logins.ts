@@ -7,7 +7,7 @@ const MOST = 10;
 const MOST_NETWORKS = 10_000;
 
 /** Counts wrong tokens within a minute, by the network that they come from. */
-export class FailedTries {
+export class FailedLogins {
   readonly #tries = new Map<string, number[]>();
 
   add(from: string): void {

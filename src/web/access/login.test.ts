@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LoginError } from "./login-error.ts";
-import { TokenDoor } from "./login.ts";
+import { TokenLogin } from "./login.ts";
 
 const { signal } = new AbortController();
 
@@ -15,7 +15,7 @@ function apiServer() {
     const { token } = body.spec;
     return { status: token.startsWith("good") ? { authenticated: true, user: { username: token } } : {} };
   };
-  const door = new TokenDoor({ request } as unknown as KubeClient);
+  const door = new TokenLogin({ request } as unknown as KubeClient);
   const enter = async (token: string, from = "10.0.0.1") => {
     const { user } = await door.viewerOf({ authorization: `Bearer ${token}`, from }, signal);
     return user;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { pageLogins } from "../metrics.ts";
-import type { Doorkeeper } from "../server/app.ts";
+import type { Authenticator } from "../server/app.ts";
 import { Slots } from "../slots.ts";
-import { FailedTries, networkOf } from "./failed-logins.ts";
+import { FailedLogins, networkOf } from "./failed-logins.ts";
 import { LoginError } from "./login-error.ts";
 import { reviewToken, type User } from "./reviews.ts";
 import { TokenViewer } from "./token-viewer.ts";
@@ -20,7 +20,7 @@ const MOST_WAITING = { each: 8, all: Infinity };
 const LONGEST_TOKEN = 16 * 1024;
 
 /** In a cluster: who shows a token that the API server knows may look at what he may list. */
-export class TokenDoor implements Doorkeeper {
+export class TokenLogin implements Authenticator {
   readonly cookie = COOKIE;
   readonly #client: KubeClient;
   readonly #viewers = new Map<string, TokenViewer>();
@@ -28,7 +28,7 @@ export class TokenDoor implements Doorkeeper {
   readonly #entering = new Map<string, Promise<TokenViewer>>();
   readonly #reviews = new Slots(MOST_ENTERING);
   readonly #waiting = new Slots(MOST_WAITING);
-  readonly #failed = new FailedTries();
+  readonly #failed = new FailedLogins();
 
   constructor(client: KubeClient) {
     this.#client = client;
@@ -39,12 +39,12 @@ export class TokenDoor implements Doorkeeper {
     return true;
   }
 
-  async viewerOf({ authorization, cookie, from }: Parameters<Doorkeeper["viewerOf"]>[0], signal: AbortSignal): Promise<Viewer> {
+  async viewerOf({ authorization, cookie, from }: Parameters<Authenticator["viewerOf"]>[0], signal: AbortSignal): Promise<Viewer> {
     const token = bearer(authorization) ?? inCookie(cookie);
-    if (token === undefined) throw new LoginError("NoToken", "Log in with a token of the cluster: kubectl create token NAME -n NAMESPACE");
+    if (token === undefined) throw new LoginError("NoToken", "Log in with a cluster token: kubectl create token NAME -n NAMESPACE");
     const hash = hashOf(token);
     const stopWaiting = this.#waiting.take(hash);
-    if (typeof stopWaiting === "string") throw new LoginError("TooMany", "Too many requests with this token wait for the API server");
+    if (typeof stopWaiting === "string") throw new LoginError("TooMany", "Too many pending requests with this token");
     try {
       const viewer = await this.#viewer(hash, token, from);
       await viewer.learn([], signal);
@@ -78,11 +78,11 @@ export class TokenDoor implements Doorkeeper {
     const stopReviewing = this.#failed.areTooMany(network) ? "each" : this.#reviews.take(network);
     if (typeof stopReviewing === "string") {
       pageLogins.inc({ outcome: "limited" });
-      throw new LoginError("TooMany", "Too many tokens were wrong, or are being reviewed; try again in a minute");
+      throw new LoginError("TooMany", "Too many failed or pending logins; try again in a minute");
     }
     try {
       const user = token.length > LONGEST_TOKEN ? undefined : await this.#userOf(token);
-      if (!user) throw new LoginError("Refused", "The API server does not know this token, or it has expired");
+      if (!user) throw new LoginError("Refused", "Invalid or expired token");
       pageLogins.inc({ outcome: "accepted" });
       return new TokenViewer(this.#client, token, user, (one) => this.#accessOf(one));
     } catch (error) {
@@ -100,7 +100,7 @@ export class TokenDoor implements Doorkeeper {
     try {
       return await reviewToken(this.#client, token, AbortSignal.timeout(REVIEW_MS));
     } catch (error) {
-      throw new LoginError("Unreachable", "The API server does not say whose token this is; try again in a moment", { cause: error });
+      throw new LoginError("Unreachable", "The API server cannot review the token; try again in a moment", { cause: error });
     }
   }
 

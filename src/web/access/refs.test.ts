@@ -1,22 +1,27 @@
 import { expect, test } from "vitest";
-import type { Thing } from "../../api/health.ts";
-import type { Cause, Verdict } from "../../explain/answer.ts";
-import { RowsHeld } from "../model/row-store.ts";
+import type { Component } from "../../api/health.ts";
+import type { Cause, ComponentHealth } from "../../explain/answer.ts";
+import { RowStore } from "../model/row-store.ts";
 import { causeRow } from "../rows/overview.ts";
-import { PLACES } from "../testing/fixtures.ts";
-import { RefsBehind } from "./refs.ts";
+import { CONFIG_NAMESPACES } from "../testing/fixtures.ts";
+import { RowReferences } from "./refs.ts";
 
-const verdict = (thing: Thing): Verdict => ({ id: thing.name, thing, domain: "loadbalancer", health: "Down" });
+const verdict = (component: Component): ComponentHealth => ({
+  id: component.name,
+  thing: component,
+  domain: "loadbalancer",
+  health: "Down",
+});
 const service = (namespace: string, name: string) => verdict({ kind: "Service", namespace, name });
 
-function hold(rows: RowsHeld, cause: Cause): void {
+function hold(rows: RowStore, cause: Cause): void {
   rows.begin();
   rows.set("overview", `cause/${cause.id}`, causeRow(cause, `cause/${cause.id}`), [], cause);
 }
 
 test("what is behind the rows of a view is there once, with what a remedy would change, and is another when the rows are", () => {
-  const rows = new RowsHeld();
-  const behind = new RefsBehind(rows, PLACES);
+  const rows = new RowStore();
+  const behind = new RowReferences(rows, CONFIG_NAMESPACES);
   const words = () => behind.of("overview").map(({ kind, namespace }) => `${kind.plural} in ${namespace}`);
   expect(words()).toEqual([]);
   const change = { thing: { kind: "BGPAdvertisement", namespace: "metallb-system", name: "edge" } };

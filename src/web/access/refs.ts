@@ -9,15 +9,15 @@ import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import type { Thing } from "../../api/health.ts";
+import type { Component } from "../../api/health.ts";
 import type { Cause } from "../../explain/answer.ts";
-import { EXPLAINED_KINDS, type Places } from "../../explain/explainers.ts";
-import type { RowsHeld } from "../model/row-store.ts";
-import type { Ref } from "../model/row-builder.ts";
+import { EXPLAINED_KINDS, type ConfigNamespaces } from "../../explain/explainers.ts";
+import type { RowStore } from "../model/row-store.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
 import type { ViewName } from "../api.ts";
 
 /** What the views are made of, as far as a viewer would miss it. */
-export function shownRefs({ routerNamespace, metallbNamespace }: Places): readonly Ref[] {
+export function visibleRefs({ routerNamespace, metallbNamespace }: ConfigNamespaces): readonly KindInNamespace[] {
   return [
     { kind: Node },
     { kind: RouterNodeConfigurationStatus, namespace: routerNamespace },
@@ -31,14 +31,14 @@ export function shownRefs({ routerNamespace, metallbNamespace }: Places): readon
   ];
 }
 
-export type RefsOf = (thing: Thing) => readonly Ref[];
+export type RefsOf = (component: Component) => readonly KindInNamespace[];
 
 /** What one must be allowed to list to see a thing: its object and, where it is about a node, the statuses that nodes write of it. */
-export function refsOfThings({ routerNamespace, metallbNamespace }: Places): RefsOf {
+export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNamespaces): RefsOf {
   const kinds = new Map<string, Kind>(EXPLAINED_KINDS.map((kind) => [kind.kind, kind]));
-  const router: Ref = { kind: RouterNodeConfigurationStatus, namespace: routerNamespace };
-  const balancer: Ref = { kind: ConfigurationState, namespace: metallbNamespace };
-  const onNode = ({ group }: Kind, namespace: string | undefined): readonly Ref[] => {
+  const router: KindInNamespace = { kind: RouterNodeConfigurationStatus, namespace: routerNamespace };
+  const balancer: KindInNamespace = { kind: ConfigurationState, namespace: metallbNamespace };
+  const onNode = ({ group }: Kind, namespace: string | undefined): readonly KindInNamespace[] => {
     if (group === RouterNodeConfigurationStatus.group) return [router];
     if (group === ConfigurationState.group) return [balancer, { kind: BGPSessionStatus, namespace: metallbNamespace }];
     const inIt = namespace === undefined ? {} : { namespace };
@@ -61,32 +61,32 @@ export function refsOfThings({ routerNamespace, metallbNamespace }: Places): Ref
   };
 }
 
-function* thingsIn({ thing, remedy, symptoms }: Cause): Iterable<Thing> {
+function* componentsIn({ thing, remedy, symptoms }: Cause): Iterable<Component> {
   yield thing;
   if (remedy?.change) yield remedy.change.thing;
   for (const symptom of symptoms) yield symptom.thing;
 }
 
 /** What the rows of each view are made of, each once. It is the same for all viewers, and is worked out once for all of them. */
-export class RefsBehind {
-  readonly #rows: RowsHeld;
+export class RowReferences {
+  readonly #rows: RowStore;
   readonly #refsOf: RefsOf;
-  readonly #known = new Map<ViewName, { readonly revision: number; readonly refs: readonly Ref[] }>();
+  readonly #known = new Map<ViewName, { readonly revision: number; readonly refs: readonly KindInNamespace[] }>();
 
-  constructor(rows: RowsHeld, places: Places) {
+  constructor(rows: RowStore, namespaces: ConfigNamespaces) {
     this.#rows = rows;
-    this.#refsOf = refsOfThings(places);
+    this.#refsOf = refsOfComponents(namespaces);
   }
 
-  of(view: ViewName): readonly Ref[] {
+  of(view: ViewName): readonly KindInNamespace[] {
     const { revision } = this.#rows;
     const known = this.#known.get(view);
     if (known?.revision === revision) return known.refs;
-    const found = new Map<string, Ref>();
-    const add = (ref: Ref) => found.set(`${ref.kind.plural}.${ref.kind.group} ${ref.namespace ?? ""}`, ref);
+    const found = new Map<string, KindInNamespace>();
+    const add = (ref: KindInNamespace) => found.set(`${ref.kind.plural}.${ref.kind.group} ${ref.namespace ?? ""}`, ref);
     for (const { of, cause } of this.#rows.of(view)) {
       of.forEach(add);
-      for (const thing of cause ? thingsIn(cause) : []) this.#refsOf(thing).forEach(add);
+      for (const component of cause ? componentsIn(cause) : []) this.#refsOf(component).forEach(add);
     }
     const refs = [...found.values()];
     this.#known.set(view, { revision, refs });

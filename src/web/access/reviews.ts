@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { Ref } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
 
 /** Who a token is of, as the API server says. */
 export interface User {
@@ -33,7 +33,12 @@ function withoutCredential(user: User): User {
 }
 
 /** Asks whether someone may list objects of a kind. */
-export async function reviewAccess(client: KubeClient, user: User, { kind, namespace }: Ref, signal: AbortSignal): Promise<boolean> {
+export async function reviewAccess(
+  client: KubeClient,
+  user: User,
+  { kind, namespace }: KindInNamespace,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { username, uid, groups, extra } = user;
   const { group, version, plural: resource } = kind;
   const resourceAttributes = { verb: "list", group, version, resource, ...(namespace !== undefined && { namespace }) };

@@ -1,9 +1,9 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import { untilAborted } from "../../util/sleep.ts";
-import type { Ref } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
 import { LoginError } from "./login-error.ts";
 import { reviewToken, type User } from "./reviews.ts";
-import { HOLDS_MS, lastAnswerHolds, REVIEW_MS, type UserAccess } from "./user-access.ts";
+import { REVIEW_VALID_MS, lastReviewIsValid, REVIEW_MS, type UserAccess } from "./user-access.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Someone with a token: sees what he may list. */
@@ -38,11 +38,11 @@ export class TokenViewer implements Viewer {
     return this.#access.isIncomplete;
   }
 
-  may(ref: Ref): boolean {
+  may(ref: KindInNamespace): boolean {
     return this.#access.may(ref);
   }
 
-  async learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<void> {
+  async learn(refs: Iterable<KindInNamespace>, signal: AbortSignal): Promise<void> {
     await this.#assertKnown(signal);
     await this.#access.learn(refs, signal);
   }
@@ -50,13 +50,13 @@ export class TokenViewer implements Viewer {
   /** Throws where the token has ended meanwhile. */
   async #assertKnown(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (performance.now() - this.#reviewedAt < HOLDS_MS) return;
+    if (performance.now() - this.#reviewedAt < REVIEW_VALID_MS) return;
     this.#review ??= reviewToken(this.#client, this.#token, AbortSignal.timeout(REVIEW_MS)).finally(() => (this.#review = undefined));
     const review = this.#review;
     const startedAt = performance.now();
-    const user = await lastAnswerHolds(this.#reviewedAt, () => untilAborted(review, signal), signal);
+    const user = await lastReviewIsValid(this.#reviewedAt, () => untilAborted(review, signal), signal);
     if (user === "unanswered") return;
-    if (!user) throw new LoginError("Refused", "Your token is no longer valid; log in with another");
+    if (!user) throw new LoginError("Refused", "Your token is no longer valid; log in again");
     this.#reviewedAt = startedAt;
     const access = this.#accessOf(user);
     if (access === this.#access) return;

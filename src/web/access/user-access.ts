@@ -1,11 +1,11 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import { untilAborted } from "../../util/sleep.ts";
-import type { Ref } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
 import { LoginError } from "./login-error.ts";
 import { reviewAccess, type User } from "./reviews.ts";
 
 /** How long an answer holds. Who loses a right, or whose token ends, sees nothing more after that. */
-export const HOLDS_MS = 60_000;
+export const REVIEW_VALID_MS = 60_000;
 /** How much longer it holds while the API server cannot be asked: then the page is needed most. */
 const AT_MOST_MS = 10 * 60_000;
 /** Of one request; requests of one user share the reviews that are under way. */
@@ -42,17 +42,17 @@ export class UserAccess {
 
   /** Whether questions were left out lately, because there were too many. */
   get isIncomplete(): boolean {
-    return performance.now() - this.#lastLeftOut < 2 * HOLDS_MS;
+    return performance.now() - this.#lastLeftOut < 2 * REVIEW_VALID_MS;
   }
 
-  may({ kind, namespace }: Ref): boolean {
-    const allowed = (ref: Ref) => this.#answers.get(keyOf(ref))?.allowed === true;
+  may({ kind, namespace }: KindInNamespace): boolean {
+    const allowed = (ref: KindInNamespace) => this.#answers.get(keyOf(ref))?.allowed === true;
     return allowed({ kind }) || (namespace !== undefined && allowed({ kind, namespace }));
   }
 
-  async learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<void> {
-    const everywhere = new Map<string, Ref>();
-    const somewhere = new Map<string, Ref>();
+  async learn(refs: Iterable<KindInNamespace>, signal: AbortSignal): Promise<void> {
+    const everywhere = new Map<string, KindInNamespace>();
+    const somewhere = new Map<string, KindInNamespace>();
     for (const { kind, namespace } of refs) {
       everywhere.set(keyOf({ kind }), { kind });
       if (namespace !== undefined) somewhere.set(keyOf({ kind, namespace }), { kind, namespace });
@@ -63,13 +63,13 @@ export class UserAccess {
     await this.#ask(somewhere, signal);
   }
 
-  async #ask(refs: ReadonlyMap<string, Ref>, signal: AbortSignal): Promise<void> {
+  async #ask(refs: ReadonlyMap<string, KindInNamespace>, signal: AbortSignal): Promise<void> {
     const asking = refs.entries();
     const one = async () => {
       for (const [key, ref] of asking) {
         signal.throwIfAborted();
         const known = this.#answers.get(key);
-        if (known && performance.now() - known.at < HOLDS_MS) continue;
+        if (known && performance.now() - known.at < REVIEW_VALID_MS) continue;
         if (!known && !this.#underWay.has(key) && !this.#hasRoom()) {
           if (!this.isIncomplete) this.#version += 1;
           this.#lastLeftOut = performance.now();
@@ -77,7 +77,7 @@ export class UserAccess {
         }
         const review = this.#underWay.get(key) ?? this.#review(key, ref);
         // Once it does not answer it is not asked about the rest either.
-        if ((await lastAnswerHolds(known?.at ?? -Infinity, () => untilAborted(review, signal), signal)) === "unanswered") return;
+        if ((await lastReviewIsValid(known?.at ?? -Infinity, () => untilAborted(review, signal), signal)) === "unanswered") return;
       }
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, refs.size) }, one));
@@ -86,14 +86,14 @@ export class UserAccess {
   #hasRoom(): boolean {
     if (this.#answers.size + this.#underWay.size < MOST_ASKED) return true;
     const now = performance.now();
-    if (now - this.#clearedAt < HOLDS_MS) return false;
+    if (now - this.#clearedAt < REVIEW_VALID_MS) return false;
     this.#clearedAt = now;
     for (const [key, { at }] of this.#answers) if (now - at >= AT_MOST_MS) this.#answers.delete(key);
     return this.#answers.size + this.#underWay.size < MOST_ASKED;
   }
 
   /** Several requests may wait for it, so it ends with none of them. */
-  #review(key: string, ref: Ref): Promise<boolean> {
+  #review(key: string, ref: KindInNamespace): Promise<boolean> {
     const review = reviewAccess(this.#client, this.user, ref, AbortSignal.timeout(REVIEW_MS))
       .then((allowed) => {
         const known = this.#answers.get(key);
@@ -108,16 +108,16 @@ export class UserAccess {
 }
 
 /** An API server that does not answer leaves what it said before, for a while. */
-export async function lastAnswerHolds<T>(knownAt: number, ask: () => Promise<T>, signal: AbortSignal): Promise<T | "unanswered"> {
+export async function lastReviewIsValid<T>(knownAt: number, ask: () => Promise<T>, signal: AbortSignal): Promise<T | "unanswered"> {
   try {
     return await ask();
   } catch (error) {
     signal.throwIfAborted();
     if (performance.now() - knownAt < AT_MOST_MS) return "unanswered";
-    throw new LoginError("Unreachable", "The API server does not say what you may see; try again in a moment", { cause: error });
+    throw new LoginError("Unreachable", "The API server cannot check your permissions; try again in a moment", { cause: error });
   }
 }
 
-function keyOf({ kind, namespace }: Ref): string {
+function keyOf({ kind, namespace }: KindInNamespace): string {
   return `${kind.plural}.${kind.group} ${namespace ?? ""}`;
 }

@@ -1,4 +1,4 @@
-import type { Ref } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
 
 /** Who looks, and at what he may look. */
 export interface Viewer {
@@ -8,17 +8,17 @@ export interface Viewer {
   /** He may see everything: nothing is asked for him. */
   readonly seesAll: boolean;
   /** Finds out what he may list of these, where that is not known or was found out long ago. Throws a LoginError when he may no longer look at all. */
-  learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<void>;
+  learn(refs: Iterable<KindInNamespace>, signal: AbortSignal): Promise<void>;
   /** Another number whenever it turns out that he may see more or less than before. */
   readonly version: number;
   /** Whether there was more to find out than is asked about: then what he may see is missing. */
   readonly isIncomplete: boolean;
   /** As it was found out; no for what was not. */
-  may(ref: Ref): boolean;
+  may(ref: KindInNamespace): boolean;
 }
 
 /** Whoever sits at this machine. */
-export const anyone: Viewer = {
+export const unrestrictedViewer: Viewer = {
   user: "this machine",
   login: false,
   seesAll: true,

@@ -3,9 +3,9 @@ import { Node } from "../../api/core/node.ts";
 import { Service } from "../../api/core/service.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
-import { pictureOf } from "../testing/fixtures.ts";
-import type { SightRow } from "../api.ts";
-import { PictureSight } from "./cache-feed.ts";
+import { modelOf } from "../testing/fixtures.ts";
+import type { SyncRow } from "../api.ts";
+import { CacheFeed } from "./cache-feed.ts";
 
 beforeEach(() => vi.useFakeTimers({ now: Date.parse("2026-11-16T12:00:00Z") }));
 afterEach(() => vi.useRealTimers());
@@ -37,10 +37,10 @@ function cacheOf(kind: Kind) {
 
 test("a watch that breaks and stays broken makes old what was read; of a kind that is never read nothing is shown that could be old", async () => {
   const [nodes, services] = [cacheOf(Node), cacheOf(Service)];
-  const picture = pictureOf();
+  const model = modelOf();
   const end = new AbortController();
-  new PictureSight(picture, [nodes, services] as unknown as Cache<KubeObject>[]).begin(end.signal);
-  const seen = () => JSON.parse(picture.rows.snapshot("sight", ({ text }) => text).slice(1, -1)) as SightRow;
+  new CacheFeed(model, [nodes, services] as unknown as Cache<KubeObject>[]).begin(end.signal);
+  const seen = () => JSON.parse(model.rows.snapshot("sight", ({ text }) => text).slice(1, -1)) as SyncRow;
   expect(seen()).toMatchObject({ complete: false, lost: [] });
 
   nodes.sync();

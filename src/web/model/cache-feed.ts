@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import { metaTime } from "../../api/time.ts";
-import type { SightRow } from "../api.ts";
-import type { Picture } from "./model.ts";
+import type { SyncRow } from "../api.ts";
+import type { DashboardModel } from "./model.ts";
 
 /** A watch that breaks is mostly whole again within moments, and nobody need see that. */
 const PATIENCE_MS = 5_000;
@@ -10,16 +10,16 @@ const PATIENCE_MS = 5_000;
 const FIRST_READ_MS = 10_000;
 
 /** Puts into the picture what the caches hold, and says in it whether that is what the cluster holds. */
-export class PictureSight {
-  readonly #picture: Picture;
+export class CacheFeed {
+  readonly #model: DashboardModel;
   readonly #caches: readonly Cache<KubeObject>[];
-  readonly #lost = new Map<string, Omit<SightRow["lost"][number], "kind">>();
+  readonly #lost = new Map<string, Omit<SyncRow["lost"][number], "kind">>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #ends: (() => void)[] = [];
   #hasWaited = false;
 
-  constructor(picture: Picture, caches: readonly Cache<KubeObject>[]) {
-    this.#picture = picture;
+  constructor(model: DashboardModel, caches: readonly Cache<KubeObject>[]) {
+    this.#model = model;
     this.#caches = caches;
   }
 
@@ -29,7 +29,7 @@ export class PictureSight {
     for (const cache of this.#caches) {
       const { kind } = cache;
       this.#ends.push(
-        cache.subscribe(({ type, object }) => (type === "deleted" ? this.#picture.drop(kind, object) : this.#picture.put(kind, object))),
+        cache.subscribe(({ type, object }) => (type === "deleted" ? this.#model.drop(kind, object) : this.#model.put(kind, object))),
         cache.onConnection((state) => (state === "lost" ? this.#lose(kind.kind) : this.#regain(kind.kind))),
       );
       if (cache.synced) continue;
@@ -77,6 +77,6 @@ export class PictureSight {
       .map(([kind, { since, read }]) => ({ kind, since, read }))
       .toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
     const complete = this.#hasWaited || this.#caches.every(({ synced }) => synced);
-    this.#picture.set("sight", { type: "sight", key: "sight", complete, lost, hidden: [] } satisfies SightRow);
+    this.#model.set("sight", { type: "sight", key: "sight", complete, lost, hidden: [] } satisfies SyncRow);
   }
 }

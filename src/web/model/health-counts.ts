@@ -1,6 +1,6 @@
 import { type Domain, type Health, HEALTHS, nodeOf } from "../../api/health.ts";
-import type { Verdict } from "../../explain/answer.ts";
-import type { Cell } from "../api.ts";
+import type { ComponentHealth } from "../../explain/answer.ts";
+import type { MatrixCellRow } from "../api.ts";
 
 interface Counted {
   readonly places: readonly string[];
@@ -9,16 +9,16 @@ interface Counted {
 
 interface Place {
   readonly counts: Record<Health, number>;
-  readonly unwell: Map<string, Verdict>;
+  readonly unwell: Map<string, ComponentHealth>;
 }
 
 /** How many things are how well: by domain, by domain and node, and by kind. Kept up to date thing by thing. */
-export class Tallies {
+export class HealthCounts {
   readonly #counted = new Map<string, Counted>();
   readonly #places = new Map<string, Place>();
 
   /** Takes in what is known of a thing now, and returns the places in which that makes a difference. */
-  count(id: string, verdict: Verdict | undefined): readonly string[] {
+  count(id: string, verdict: ComponentHealth | undefined): readonly string[] {
     const before = this.#counted.get(id);
     const places = verdict ? placesOf(verdict) : [];
     for (const place of before?.places ?? []) this.#leave(place, id, before?.health ?? "Healthy");
@@ -32,7 +32,7 @@ export class Tallies {
     return isSame ? [] : [...new Set([...(before?.places ?? []), ...places])];
   }
 
-  cell(place: string): Cell | undefined {
+  cell(place: string): MatrixCellRow | undefined {
     const found = this.#places.get(place);
     if (!found) return undefined;
     const health = HEALTHS.findLast((one) => found.counts[one] > 0) ?? "Healthy";
@@ -40,11 +40,11 @@ export class Tallies {
     return { health, ...(since !== undefined && { since }), tally: { ...found.counts } };
   }
 
-  unwell(place: string): readonly Verdict[] {
+  unwell(place: string): readonly ComponentHealth[] {
     return [...(this.#places.get(place)?.unwell.values() ?? [])];
   }
 
-  #enter(name: string, verdict: Verdict): void {
+  #enter(name: string, verdict: ComponentHealth): void {
     let place = this.#places.get(name);
     if (!place) this.#places.set(name, (place = { counts: { Healthy: 0, Degraded: 0, Unknown: 0, Down: 0 }, unwell: new Map() }));
     place.counts[verdict.health] += 1;
@@ -60,20 +60,20 @@ export class Tallies {
   }
 }
 
-export function placeOf(domain: Domain, node?: string): string {
+export function countKey(domain: Domain, node?: string): string {
   return node === undefined ? `domain ${domain}` : `cell ${domain} ${node}`;
 }
 
-export function placeOfKind(kind: string): string {
+export function kindCountKey(kind: string): string {
   return `kind ${kind}`;
 }
 
-function placesOf({ thing, domain }: Verdict): string[] {
+function placesOf({ thing, domain }: ComponentHealth): string[] {
   const node = nodeOf(thing);
-  return [placeOf(domain), placeOfKind(thing.kind), ...(node === undefined ? [] : [placeOf(domain, node)])];
+  return [countKey(domain), kindCountKey(thing.kind), ...(node === undefined ? [] : [countKey(domain, node)])];
 }
 
-function earliest(verdicts: readonly Verdict[]): string | undefined {
+function earliest(verdicts: readonly ComponentHealth[]): string | undefined {
   let first: string | undefined;
   for (const { since } of verdicts)
     if (since !== undefined && (first === undefined || Date.parse(since) < Date.parse(first))) first = since;

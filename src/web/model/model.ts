@@ -1,38 +1,38 @@
 import { createHash, randomBytes } from "node:crypto";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
-import type { Answer, Cause, Verdict } from "../../explain/answer.ts";
-import { type Look, nameOf, Objects } from "../../explain/tracked-objects.ts";
-import { pageRowsPainted } from "../metrics.ts";
+import type { Answer, Cause, ComponentHealth } from "../../explain/answer.ts";
+import { type Query, nameOf, TrackedObjects } from "../../explain/tracked-objects.ts";
+import { dashboardRowsBuilt } from "../metrics.ts";
 import { causeRow } from "../rows/overview.ts";
 import { type Rows, type ViewName } from "../api.ts";
-import { type AnyPainter, rowKey, type Scene } from "./row-builder.ts";
-import { placeOf, placeOfKind, Tallies } from "./health-counts.ts";
-import { RowsHeld } from "./row-store.ts";
+import { type AnyRowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
+import { countKey, kindCountKey, HealthCounts } from "./health-counts.ts";
+import { RowStore } from "./row-store.ts";
 
 /** What is known of all things; the cause graph. */
 export interface Graph {
   put(kind: Kind, object: KubeObject): void;
   drop(kind: Kind, key: string): void;
-  verdict(id: string): Verdict | undefined;
+  verdict(id: string): ComponentHealth | undefined;
   causes(): readonly Cause[];
   why(id: string): Answer | undefined;
   /** The things on which the verdict may be another since this was last asked, and what it is. */
-  touched(): ReadonlyMap<string, Verdict | undefined>;
+  touched(): ReadonlyMap<string, ComponentHealth | undefined>;
 }
 
 /**
  * All rows of all views, kept up to date row by row: a change costs what it changes. Objects are put in as they come; rows are painted when somebody
  * asks for them.
  */
-export class Picture {
-  readonly rows = new RowsHeld();
+export class DashboardModel {
+  readonly rows = new RowStore();
   readonly #graph: Graph;
-  readonly #objects = new Objects();
-  readonly #tallies = new Tallies();
-  readonly #painters: readonly AnyPainter[];
-  readonly #paintersOf = new Map<string, { readonly number: number; readonly rowOf: (object: KubeObject) => string | undefined }[]>();
-  readonly #lookedAtBy = new Map<Look, Set<string>>();
-  readonly #looksOf = new Map<string, ReadonlySet<Look>>();
+  readonly #objects = new TrackedObjects();
+  readonly #counts = new HealthCounts();
+  readonly #builders: readonly AnyRowBuilder[];
+  readonly #buildersOf = new Map<string, { readonly number: number; readonly rowOf: (object: KubeObject) => string | undefined }[]>();
+  readonly #lookedAtBy = new Map<Query, Set<string>>();
+  readonly #looksOf = new Map<string, ReadonlySet<Query>>();
   readonly #stale = new Set<string>();
   readonly #listeners = new Set<() => void>();
   /** Names of causes tell nothing to those who may not see them, and cannot be guessed. */
@@ -42,15 +42,15 @@ export class Picture {
   /** How many rows were painted, for those who count what a change costs. */
   painted = 0;
 
-  constructor(graph: Graph, painters: readonly AnyPainter[]) {
+  constructor(graph: Graph, builders: readonly AnyRowBuilder[]) {
     this.#graph = graph;
-    this.#painters = painters;
-    for (const [number, painter] of painters.entries()) {
+    this.#builders = builders;
+    for (const [number, painter] of builders.entries()) {
       if ("names" in painter) for (const name of painter.names) this.#stale.add(`${number} ${name}`);
       else {
         const rowOf = painter.rowOf as (object: KubeObject) => string | undefined;
-        const known = this.#paintersOf.get(nameOf(painter.kind)) ?? [];
-        this.#paintersOf.set(nameOf(painter.kind), [...known, { number, rowOf }]);
+        const known = this.#buildersOf.get(nameOf(painter.kind)) ?? [];
+        this.#buildersOf.set(nameOf(painter.kind), [...known, { number, rowOf }]);
       }
     }
   }
@@ -87,10 +87,10 @@ export class Picture {
     const touched = this.#graph.touched();
     for (const [id, verdict] of touched) {
       this.#touch([`verdict ${id}`]);
-      this.#touch(this.#tallies.count(id, verdict));
+      this.#touch(this.#counts.count(id, verdict));
     }
     this.rows.begin();
-    pageRowsPainted.inc(this.#stale.size);
+    dashboardRowsBuilt.inc(this.#stale.size);
     for (const stale of this.#stale) this.#paint(stale);
     this.#stale.clear();
     if (touched.size > 0) this.#paintCauses();
@@ -101,8 +101,8 @@ export class Picture {
   }
 
   /** Something that is no row, painted for whoever asks. */
-  glance<T>(paint: (scene: Scene) => T): T {
-    return paint(this.#scene(new Set()));
+  glance<T>(paint: (context: BuildContext) => T): T {
+    return paint(this.#context(new Set()));
   }
 
   /** A row that comes from elsewhere than objects. */
@@ -113,7 +113,7 @@ export class Picture {
   }
 
   #mark(kind: Kind, ...objects: readonly (KubeObject | undefined)[]): void {
-    for (const { number, rowOf } of this.#paintersOf.get(nameOf(kind)) ?? []) {
+    for (const { number, rowOf } of this.#buildersOf.get(nameOf(kind)) ?? []) {
       for (const object of objects) {
         const name = object && rowOf(object);
         if (name !== undefined) this.#stale.add(`${number} ${name}`);
@@ -128,23 +128,23 @@ export class Picture {
     for (const listener of this.#listeners) listener();
   }
 
-  #touch(looks: readonly Look[]): void {
+  #touch(looks: readonly Query[]): void {
     for (const look of looks) for (const row of this.#lookedAtBy.get(look) ?? []) this.#stale.add(row);
   }
 
   #paint(stale: string): void {
     const space = stale.indexOf(" ");
-    const painter = this.#painters[Number(stale.slice(0, space))];
+    const builder = this.#builders[Number(stale.slice(0, space))];
     const name = stale.slice(space + 1);
-    if (!painter) return;
-    const looks = new Set<Look>();
-    const row = painter.paint(name, this.#scene(looks));
+    if (!builder) return;
+    const looks = new Set<Query>();
+    const row = builder.paint(name, this.#context(looks));
     this.painted += 1;
-    this.#remember(stale, looks, row !== undefined || "names" in painter);
-    this.rows.set(painter.view, rowKey(painter.type, name), row, painter.of(name));
+    this.#remember(stale, looks, row !== undefined || "names" in builder);
+    this.rows.set(builder.view, rowKey(builder.type, name), row, builder.of(name));
   }
 
-  #remember(stale: string, looks: ReadonlySet<Look>, lives: boolean): void {
+  #remember(stale: string, looks: ReadonlySet<Query>, lives: boolean): void {
     for (const look of this.#looksOf.get(stale) ?? []) {
       const rows = this.#lookedAtBy.get(look);
       rows?.delete(stale);
@@ -179,18 +179,18 @@ export class Picture {
     return rowKey("cause", createHash("sha256").update(this.#salt).update(id).digest("base64url").slice(0, 16));
   }
 
-  #scene(looks: Set<Look>): Scene {
+  #context(looks: Set<Query>): BuildContext {
     const cell = (place: string) => {
       looks.add(place);
-      return this.#tallies.cell(place);
+      return this.#counts.cell(place);
     };
     return {
       ...this.#objects.sight(looks),
       unremembered: this.#objects.sight(new Set()),
-      cell: (domain, node) => cell(placeOf(domain, node)),
+      cell: (domain, node) => cell(countKey(domain, node)),
       unwell: ({ kind }) => {
-        looks.add(placeOfKind(kind));
-        return this.#tallies.unwell(placeOfKind(kind));
+        looks.add(kindCountKey(kind));
+        return this.#counts.unwell(kindCountKey(kind));
       },
       verdict: (id) => {
         looks.add(`verdict ${id}`);

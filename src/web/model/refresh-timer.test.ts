@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Picture } from "./model.ts";
-import { Pulse } from "./refresh-timer.ts";
+import type { DashboardModel } from "./model.ts";
+import { RefreshTimer } from "./refresh-timer.ts";
 
 const log = { error: vi.fn<() => void>() };
 let now = 0;
@@ -24,7 +24,7 @@ test("what takes long to paint is painted less often, so that the process has mo
   let ring: (() => void) | undefined;
   const painted: number[] = [];
   let costMs = 1;
-  const picture = {
+  const model = {
     get isStale() {
       return isStale;
     },
@@ -38,7 +38,7 @@ test("what takes long to paint is painted less often, so that the process has mo
       now += costMs;
     },
   };
-  const pulse = new Pulse(picture as unknown as Picture, log);
+  const timer = new RefreshTimer(model as unknown as DashboardModel, log);
   const end = new AbortController();
   const change = () => {
     isStale = true;
@@ -47,7 +47,7 @@ test("what takes long to paint is painted less often, so that the process has mo
   const paintedWithin = async (ms: number) => {
     painted.length = 0;
     for (const until = now + ms; now < until;) {
-      void pulse.next(pulse.beats, 60_000, end.signal);
+      void timer.next(timer.beats, 60_000, end.signal);
       change();
       await pass(50);
     }
@@ -61,7 +61,7 @@ test("what takes long to paint is painted less often, so that the process has mo
   await paintedWithin(5_000);
   expect(await paintedWithin(2_000)).toBeGreaterThanOrEqual(8);
   end.abort();
-  pulse.stop();
+  timer.stop();
 });
 
 test("what cannot be painted is told in the log, and is tried again with the next change", async () => {
@@ -75,12 +75,12 @@ test("what cannot be painted is told in the log, and is tried again with the nex
     ring = listener;
     return () => undefined;
   };
-  const pulse = new Pulse({ isStale: true, onStale, refresh } as unknown as Picture, log);
+  const timer = new RefreshTimer({ isStale: true, onStale, refresh } as unknown as DashboardModel, log);
   ring?.();
   await pass(30_000);
   expect([painted, log.error.mock.calls.length]).toEqual([1, 1]);
   ring?.();
   await pass(30_000);
   expect([painted, log.error.mock.calls.length]).toEqual([2, 1]);
-  pulse.stop();
+  timer.stop();
 });

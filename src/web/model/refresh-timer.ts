@@ -1,5 +1,5 @@
 import type { Log } from "../../kube/log.ts";
-import type { Picture } from "./model.ts";
+import type { DashboardModel } from "./model.ts";
 
 /** Whoever looks sees no two changes nearer to each other than this: what happens meanwhile is one change. */
 const GAP_MS = 200;
@@ -11,8 +11,8 @@ const LONGEST_GAP_MS = 5_000;
 const IDLE_MS = 30_000;
 
 /** When the picture is painted: soon after something has changed, but not all the time, and hardly ever while nobody looks. */
-export class Pulse {
-  readonly #picture: Picture;
+export class RefreshTimer {
+  readonly #model: DashboardModel;
   readonly #log: Pick<Log, "error">;
   readonly #waiting = new Set<() => void>();
   readonly #stopListening: () => void;
@@ -22,10 +22,10 @@ export class Pulse {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Infinity;
 
-  constructor(picture: Picture, log: Pick<Log, "error">) {
-    this.#picture = picture;
+  constructor(model: DashboardModel, log: Pick<Log, "error">) {
+    this.#model = model;
     this.#log = log;
-    this.#stopListening = picture.onStale(() => this.#schedule());
+    this.#stopListening = model.onStale(() => this.#schedule());
   }
 
   /** Counts how often it was painted. */
@@ -35,7 +35,7 @@ export class Pulse {
 
   /** Makes what is painted as new as the gap allows. */
   freshen(): void {
-    if (this.#picture.isStale && performance.now() - this.#lastAt >= this.#gapMs) this.#beat();
+    if (this.#model.isStale && performance.now() - this.#lastAt >= this.#gapMs) this.#beat();
   }
 
   /** Until it was painted after this beat, `ms` have passed, or the signal aborts. */
@@ -51,7 +51,7 @@ export class Pulse {
       const timer = setTimeout(end, ms);
       signal.addEventListener("abort", end);
       this.#waiting.add(end);
-      if (this.#picture.isStale) this.#schedule();
+      if (this.#model.isStale) this.#schedule();
     });
   }
 
@@ -76,7 +76,7 @@ export class Pulse {
     try {
       this.#beat();
     } catch (error) {
-      this.#log.error({ error }, "page could not be painted");
+      this.#log.error({ error }, "cannot rebuild the page");
     }
   }
 
@@ -86,7 +86,7 @@ export class Pulse {
     const began = performance.now();
     this.#lastAt = began;
     this.#beats += 1;
-    this.#picture.refresh();
+    this.#model.refresh();
     for (const end of this.#waiting) end();
     // By then all who waited have been told.
     setImmediate(() => (this.#gapMs = Math.min(LONGEST_GAP_MS, Math.max(GAP_MS, (performance.now() - began) / SHARE))));

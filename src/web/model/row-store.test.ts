@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import type { Cause, Verdict } from "../../explain/answer.ts";
+import type { Cause, ComponentHealth } from "../../explain/answer.ts";
 import { causeRow } from "../rows/overview.ts";
-import { type Held, RowsHeld } from "./row-store.ts";
+import { type StoredRow, RowStore } from "./row-store.ts";
 
-const all = (held: Held) => held.text;
+const all = (held: StoredRow) => held.text;
 const row = (name: string, sentence: string) => ({ type: "blame" as const, key: name, sentences: [sentence] });
 
 test("all that is set after a beginning has one revision, and what stays as it was has none", () => {
-  const rows = new RowsHeld();
+  const rows = new RowStore();
   rows.begin();
   rows.set("connectivity", "a", row("a", "one"), []);
   rows.set("connectivity", "b", row("b", "two"), []);
@@ -22,7 +22,7 @@ test("all that is set after a beginning has one revision, and what stays as it w
 });
 
 test("after more has gone than is remembered, who knows only older things is to be told everything", () => {
-  const rows = new RowsHeld();
+  const rows = new RowStore();
   const names = Array.from({ length: 9_000 }, (_, number) => `row${number}`);
   rows.begin();
   for (const name of names) rows.set("connectivity", name, row(name, "here"), []);
@@ -38,10 +38,10 @@ test("after more has gone than is remembered, who knows only older things is to 
 });
 
 test("a cause is another when any of its symptoms is, also one that its row does not show", () => {
-  const rows = new RowsHeld();
-  const symptoms = Array.from({ length: 40 }, (_, nth): Verdict => {
-    const thing = { kind: "Service", namespace: "shop", name: `web${nth}` };
-    return { id: `Service/shop/web${nth}`, thing, domain: "loadbalancer", health: "Down" };
+  const rows = new RowStore();
+  const symptoms = Array.from({ length: 40 }, (_, nth): ComponentHealth => {
+    const component = { kind: "Service", namespace: "shop", name: `web${nth}` };
+    return { id: `Service/shop/web${nth}`, thing: component, domain: "loadbalancer", health: "Down" };
   });
   const cause: Cause = {
     id: "Link/eth1@n1",
@@ -55,7 +55,7 @@ test("a cause is another when any of its symptoms is, also one that its row does
     rows.set("overview", "cause/1", causeRow(one, "cause/1"), [], one);
     return rows.revision;
   };
-  const last = (change: Partial<Verdict>) => [...symptoms.slice(0, -1), { ...(symptoms.at(-1) as Verdict), ...change }];
+  const last = (change: Partial<ComponentHealth>) => [...symptoms.slice(0, -1), { ...(symptoms.at(-1) as ComponentHealth), ...change }];
   expect(hold(cause)).toBe(1);
   expect(hold(structuredClone(cause))).toBe(1);
   expect(hold({ ...cause, symptoms: last({ health: "Degraded" }) })).toBe(2);

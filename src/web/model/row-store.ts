@@ -1,28 +1,28 @@
 import { randomBytes } from "node:crypto";
-import type { Cause, Verdict } from "../../explain/answer.ts";
+import type { Cause, ComponentHealth } from "../../explain/answer.ts";
 import { type Rows, VIEW_NAMES, type ViewName } from "../api.ts";
-import type { Ref } from "./row-builder.ts";
+import type { KindInNamespace } from "./row-builder.ts";
 
 type AnyRow = Rows[ViewName];
 
 /** A row with what decides who may see it. */
-export interface Held {
+export interface StoredRow {
   readonly row: AnyRow;
   readonly text: string;
   readonly revision: number;
-  readonly of: readonly Ref[];
+  readonly of: readonly KindInNamespace[];
   /** All of the cause that the row shows a part of. */
   readonly cause?: Cause;
 }
 
 /** What a viewer sees of a row, as JSON; nothing where he sees none of it. */
-export type Glass = (held: Held) => string | undefined;
+export type RowFilter = (held: StoredRow) => string | undefined;
 
 interface Removed {
   readonly view: ViewName;
   readonly key: string;
   readonly revision: number;
-  readonly last: Held;
+  readonly last: StoredRow;
 }
 
 /** How many rows that are gone are remembered, for those who have not heard of it. */
@@ -32,10 +32,10 @@ const REMEMBERED = 4096;
  * The rows of all views, each with the revision in which it last changed. Nothing is kept for a reader: who knows what was there at some revision is told
  * what has changed since.
  */
-export class RowsHeld {
+export class RowStore {
   /** Revisions of another process are not ours. */
   readonly epoch = randomBytes(6).toString("hex");
-  readonly #views: Readonly<Record<ViewName, Map<string, Held>>>;
+  readonly #views: Readonly<Record<ViewName, Map<string, StoredRow>>>;
   #removed: Removed[] = [];
   /** What was gone at this revision or before is forgotten. */
   #forgotten = 0;
@@ -43,7 +43,7 @@ export class RowsHeld {
   #next = 1;
 
   constructor() {
-    this.#views = Object.fromEntries(VIEW_NAMES.map((view) => [view, new Map()])) as unknown as Record<ViewName, Map<string, Held>>;
+    this.#views = Object.fromEntries(VIEW_NAMES.map((view) => [view, new Map()])) as unknown as Record<ViewName, Map<string, StoredRow>>;
   }
 
   get revision(): number {
@@ -55,7 +55,7 @@ export class RowsHeld {
     this.#next = this.#revision + 1;
   }
 
-  set(view: ViewName, key: string, row: AnyRow | undefined, of: readonly Ref[], cause?: Cause): void {
+  set(view: ViewName, key: string, row: AnyRow | undefined, of: readonly KindInNamespace[], cause?: Cause): void {
     const rows = this.#views[view];
     const before = rows.get(key);
     if (!row) {
@@ -63,7 +63,7 @@ export class RowsHeld {
       this.#revision = this.#next;
       rows.delete(key);
       this.#removed.push({ view, key, revision: this.#revision, last: before });
-      if (this.#removed.length > 2 * REMEMBERED) this.#forget();
+      if (this.#removed.length > 2 * REMEMBERED) this.#remove();
       return;
     }
     const text = JSON.stringify(row);
@@ -73,15 +73,15 @@ export class RowsHeld {
   }
 
   /** All rows of a view, with what decides who may see them. */
-  of(view: ViewName): Iterable<Held> {
+  of(view: ViewName): Iterable<StoredRow> {
     return this.#views[view].values();
   }
 
   /** All rows of a view as a JSON list. */
-  snapshot(view: ViewName, glass: Glass): string {
+  snapshot(view: ViewName, filter: RowFilter): string {
     const texts: string[] = [];
     for (const held of this.#views[view].values()) {
-      const text = glass(held);
+      const text = filter(held);
       if (text !== undefined) texts.push(text);
     }
     return `[${texts.join(",")}]`;
@@ -93,20 +93,20 @@ export class RowsHeld {
   }
 
   /** What has changed in a view since a revision, as JSON; nothing where nothing has. */
-  since(revision: number, view: ViewName, glass: Glass): string | undefined {
+  since(revision: number, view: ViewName, filter: RowFilter): string | undefined {
     const upsert: string[] = [];
     const remove: string[] = [];
     const rows = this.#views[view];
     for (const [key, held] of rows) {
       if (held.revision <= revision) continue;
-      const text = glass(held);
+      const text = filter(held);
       if (text !== undefined) upsert.push(text);
       // Only the keys of causes tell nothing to those who may not see them, and only causes come in and out of sight.
       else if (held.row.type === "cause") remove.push(key);
     }
     for (const removed of this.#removed) {
       if (removed.revision <= revision || removed.view !== view || rows.has(removed.key)) continue;
-      if (removed.last.row.type === "cause" || glass(removed.last) !== undefined) remove.push(removed.key);
+      if (removed.last.row.type === "cause" || filter(removed.last) !== undefined) remove.push(removed.key);
     }
     if (upsert.length === 0 && remove.length === 0) return undefined;
     const parts = [
@@ -116,7 +116,7 @@ export class RowsHeld {
     return `{${parts.join(",")}}`;
   }
 
-  #forget(): void {
+  #remove(): void {
     const gone = this.#removed.slice(0, -REMEMBERED);
     this.#removed = this.#removed.slice(-REMEMBERED);
     this.#forgotten = gone.at(-1)?.revision ?? this.#forgotten;
@@ -126,7 +126,7 @@ export class RowsHeld {
 /** The symptoms that are not in the row may be all that a viewer sees of it. There may be thousands of them. */
 function isSame(one: Cause | undefined, other: Cause | undefined): boolean {
   const [some, others] = [one?.symptoms ?? [], other?.symptoms ?? []];
-  const isAlike = ({ id, health, since }: Verdict, nth: number) =>
+  const isAlike = ({ id, health, since }: ComponentHealth, nth: number) =>
     others[nth]?.id === id && others[nth].health === health && others[nth].since === since;
   return some === others || (some.length === others.length && some.every(isAlike));
 }

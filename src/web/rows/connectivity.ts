@@ -1,15 +1,15 @@
 import { type LogEntry, PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { seconds } from "../../util/duration.ts";
 import { keyOf } from "../../api/kind.ts";
-import { idOf } from "../../api/health.ts";
+import { componentId } from "../../api/health.ts";
 import { reachableOf } from "../../connectivity/activity.ts";
-import { retiredMark, targetMark } from "../../api/annotations.ts";
+import { retiredAnnotation, targetAnnotation } from "../../api/annotations.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
-import { type CheckRow, type CheckThing, OUTAGES_SHOWN } from "../api.ts";
-import { namespaceIn, present, wordsOf } from "./fields.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type CheckRow, type CheckDetailData, MAX_OUTAGES_SHOWN } from "../api.ts";
+import { namespaceIn, definedFields, reasonFields } from "./fields.ts";
 
-export const checks: Painter<"connectivity"> = {
+export const checks: RowBuilder<"connectivity"> = {
   view: "connectivity",
   type: "check",
   kind: PodNetworkConnectivityCheck,
@@ -18,13 +18,13 @@ export const checks: Painter<"connectivity"> = {
   of: (key) => [{ kind: PodNetworkConnectivityCheck, ...namespaceIn(key) }],
 };
 
-function checkRow(key: string, scene: Scene): CheckRow | undefined {
-  const check = scene.get(PodNetworkConnectivityCheck, key);
-  if (!check || check.metadata.annotations?.[retiredMark] !== undefined) return undefined;
+function checkRow(key: string, context: BuildContext): CheckRow | undefined {
+  const check = context.get(PodNetworkConnectivityCheck, key);
+  if (!check || check.metadata.annotations?.[retiredAnnotation] !== undefined) return undefined;
   const { metadata, spec, status = {} } = check;
   const { namespace = "", name, annotations = {} } = metadata;
-  const id = idOf({ kind: "PodNetworkConnectivityCheck", namespace, name });
-  const { health } = wordsOf(scene.verdict(id));
+  const id = componentId({ kind: "PodNetworkConnectivityCheck", namespace, name });
+  const { health } = reasonFields(context.verdict(id));
   const { reason, lastTransitionTime: since } = reachableOf(check) ?? {};
   return {
     type: "check",
@@ -34,9 +34,11 @@ function checkRow(key: string, scene: Scene): CheckRow | undefined {
     name,
     source: annotations[nodeAnnotation] ?? `${namespace}/${sourceOf(check)}`,
     target: spec.targetEndpoint,
-    ...present({ targetIs: annotations[targetMark], since, reason, latencyMs: latencyOf(status.successes) }),
+    ...definedFields({ targetIs: annotations[targetAnnotation], since, reason, latencyMs: latencyOf(status.successes) }),
     health,
-    outages: (status.outages ?? []).slice(0, OUTAGES_SHOWN).flatMap(({ start, end }) => (start ? [{ start, ...present({ end }) }] : [])),
+    outages: (status.outages ?? [])
+      .slice(0, MAX_OUTAGES_SHOWN)
+      .flatMap(({ start, end }) => (start ? [{ start, ...definedFields({ end }) }] : [])),
   };
 }
 
@@ -50,28 +52,28 @@ function milliseconds(latency: string | null | undefined): number | undefined {
   return length === undefined ? undefined : Number((length * 1000).toPrecision(3));
 }
 
-export function checkThing(key: string, scene: Scene): CheckThing | undefined {
-  const row = checkRow(key, scene);
-  const check = scene.get(PodNetworkConnectivityCheck, key);
+export function checkDetail(key: string, context: BuildContext): CheckDetailData | undefined {
+  const row = checkRow(key, context);
+  const check = context.get(PodNetworkConnectivityCheck, key);
   if (!row || !check) return undefined;
   const { successes = [], failures = [], outages = [] } = check.status ?? {};
   const actions = [...successes, ...failures].flatMap(({ time, success, reason, message, latency }) =>
-    time ? [{ time, success, ...present({ reason, message, latencyMs: milliseconds(latency) }) }] : [],
+    time ? [{ time, success, ...definedFields({ reason, message, latencyMs: milliseconds(latency) }) }] : [],
   );
   return {
     type: "check",
     key: row.key,
     row,
-    ...present({ message: reachableOf(check)?.message }),
+    ...definedFields({ message: reachableOf(check)?.message }),
     actions: actions.toSorted((one, other) => Date.parse(one.time) - Date.parse(other.time)),
     outages: outages.flatMap(({ start, end, startedAfter, endedAfter, message }) =>
-      start ? [{ start, ...present({ end, startedAfter, endedAfter, message }) }] : [],
+      start ? [{ start, ...definedFields({ end, startedAfter, endedAfter, message }) }] : [],
     ),
   };
 }
 
 /** As much of a check as is shown: all checks of a cluster are held, and the logs of outages are most of them. */
-export function shownCheck({ status, ...check }: PodNetworkConnectivityCheck): PodNetworkConnectivityCheck {
+export function visibleCheckRow({ status, ...check }: PodNetworkConnectivityCheck): PodNetworkConnectivityCheck {
   if (!status) return check;
   const outages = status.outages?.map(({ startLogs: _start, endLogs: _end, ...outage }) => outage);
   return { ...check, status: { ...status, ...(outages && { outages }) } };

@@ -1,12 +1,12 @@
 import { FailoverPolicy, type FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
-import { idOf } from "../../api/health.ts";
+import { componentId } from "../../api/health.ts";
 import { copyTime } from "../../failover/copy-time.ts";
-import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
-import type { FailoverStep, PastTransition, PolicyRow, PolicyThing, Transition } from "../api.ts";
-import { conditionsOf, namespaceIn, present, wordsOf } from "./fields.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import type { FailoverStep, PastTransition, PolicyRow, PolicyDetailData, Transition } from "../api.ts";
+import { conditionsOf, namespaceIn, definedFields, reasonFields } from "./fields.ts";
 
-export const policies: Painter<"failover"> = {
+export const policies: RowBuilder<"failover"> = {
   view: "failover",
   type: "policy",
   kind: FailoverPolicy,
@@ -17,15 +17,15 @@ export const policies: Painter<"failover"> = {
 
 const PHASES = ["Error", "InProgress", "Complete"] as const;
 
-function policyRow(key: string, scene: Scene): PolicyRow | undefined {
-  const policy = scene.get(FailoverPolicy, key);
+function policyRow(key: string, context: BuildContext): PolicyRow | undefined {
+  const policy = context.get(FailoverPolicy, key);
   if (!policy) return undefined;
   const { metadata, spec, status = {} } = policy;
   const { namespace = "", name } = metadata;
   const { currentState = "unknown", mode, summary, token, peer, transition, history = [], conditions = [] } = status;
   const { workloadStatuses = [], volumeReplicationStatuses = [] } = status;
-  const id = idOf({ kind: "FailoverPolicy", namespace, name });
-  const { health, message, since } = wordsOf(scene.verdict(id));
+  const id = componentId({ kind: "FailoverPolicy", namespace, name });
+  const { health, message, since } = reasonFields(context.verdict(id));
   const phase = PHASES.find((type) => conditions.some((condition) => condition.type === type && condition.status === "True"));
   const flipped = conditions.find(({ type }) => type === phase)?.lastTransitionTime;
   return {
@@ -38,10 +38,10 @@ function policyRow(key: string, scene: Scene): PolicyRow | undefined {
     current: currentState,
     health,
     phase: phase ?? "Unknown",
-    ...present({ mode, message: summary ?? message, since: since ?? flipped }),
-    ...(token && { token: { epoch: token.epoch, state: token.state, ...present({ forced: token.forced }) } }),
-    ...(peer && { peer: { reachable: peer.reachable, ...present({ message: peer.message, desired: peer.desiredState }) } }),
-    ...present({ wave: spec.wave, ready: conditions.find(({ type }) => type === "Ready")?.status, copied: copyTime(policy) }),
+    ...definedFields({ mode, message: summary ?? message, since: since ?? flipped }),
+    ...(token && { token: { epoch: token.epoch, state: token.state, ...definedFields({ forced: token.forced }) } }),
+    ...(peer && { peer: { reachable: peer.reachable, ...definedFields({ message: peer.message, desired: peer.desiredState }) } }),
+    ...definedFields({ wave: spec.wave, ready: conditions.find(({ type }) => type === "Ready")?.status, copied: copyTime(policy) }),
     ...(transition && { transition: { ...transitionOf(transition), steps: transition.steps.map(stepOf) } }),
     history: history.map(pastOf),
     workloads: settled(workloadStatuses),
@@ -53,13 +53,18 @@ type Stored = NonNullable<FailoverStatus["transition"]>;
 
 function transitionOf(stored: Omit<Stored, "steps">): Transition {
   const { to, mode, startTime: start, completionTime: end, forced, lastSyncTime: lastSync, writesStoppedTime: writesStopped } = stored;
-  return { to, mode, start, ...present({ end, forced, lastSync, writesStopped }) };
+  return { to, mode, start, ...definedFields({ end, forced, lastSync, writesStopped }) };
 }
 
 function stepOf({ name, state, startTime: start, completionTime: end, waitingFor }: Stored["steps"][number]): FailoverStep {
-  if (!waitingFor) return { name, state, ...present({ start, end }) };
+  if (!waitingFor) return { name, state, ...definedFields({ start, end }) };
   const { kind, namespace, name: waited, message, others, since } = waitingFor;
-  return { name, state, ...present({ start, end }), waitingFor: { kind, name: waited, message, ...present({ namespace, others, since }) } };
+  return {
+    name,
+    state,
+    ...definedFields({ start, end }),
+    waitingFor: { kind, name: waited, message, ...definedFields({ namespace, others, since }) },
+  };
 }
 
 function pastOf(past: NonNullable<FailoverStatus["history"]>[number]): PastTransition {
@@ -67,8 +72,8 @@ function pastOf(past: NonNullable<FailoverStatus["history"]>[number]): PastTrans
   return {
     ...transitionOf(past),
     outcome,
-    ...present({ seconds, lossSeconds }),
-    steps: steps.map((step) => present({ name: step.name, seconds: step.seconds })),
+    ...definedFields({ seconds, lossSeconds }),
+    steps: steps.map((step) => definedFields({ name: step.name, seconds: step.seconds })),
   };
 }
 
@@ -76,10 +81,10 @@ function settled(resources: readonly { readonly error?: string }[]): { settled: 
   return { settled: resources.filter(({ error }) => error === undefined || error === "").length, total: resources.length };
 }
 
-export function policyThing(key: string, scene: Scene): PolicyThing | undefined {
-  const row = policyRow(key, scene);
+export function policyDetail(key: string, context: BuildContext): PolicyDetailData | undefined {
+  const row = policyRow(key, context);
   if (!row) return undefined;
-  const { conditions, volumeReplicationStatuses = [], workloadStatuses = [] } = scene.get(FailoverPolicy, key)?.status ?? {};
+  const { conditions, volumeReplicationStatuses = [], workloadStatuses = [] } = context.get(FailoverPolicy, key)?.status ?? {};
   return {
     type: "policy",
     key: row.key,
@@ -94,7 +99,7 @@ export function policyThing(key: string, scene: Scene): PolicyThing | undefined 
 
 type Resource = Omit<NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number], "kind">;
 
-function resourceOf(kind: string, resource: Resource): PolicyThing["resources"][number] {
+function resourceOf(kind: string, resource: Resource): PolicyDetailData["resources"][number] {
   const { namespace, name, state, error, message, lastUpdateTime: since, lastSyncTime: lastSync } = resource;
-  return present({ kind, namespace, name, state, error, message, since, lastSync });
+  return definedFields({ kind, namespace, name, state, error, message, since, lastSync });
 }

@@ -1,13 +1,13 @@
 import { parseKey } from "../../api/kind.ts";
 import type { Health } from "../../api/health.ts";
-import type { Verdict } from "../../explain/answer.ts";
-import type { Condition } from "../api.ts";
+import type { ComponentHealth } from "../../explain/answer.ts";
+import type { ConditionRow } from "../api.ts";
 
 /** What of a verdict stands in a row. What nobody speaks of is not known to be well. */
-export function wordsOf(verdict: Verdict | undefined): { health: Health; reason?: string; message?: string; since?: string } {
+export function reasonFields(verdict: ComponentHealth | undefined): { health: Health; reason?: string; message?: string; since?: string } {
   if (!verdict) return { health: "Unknown" };
   const { health, reason, message, since } = verdict;
-  return present({ health, reason, message, since });
+  return definedFields({ health, reason, message, since });
 }
 
 type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
@@ -15,7 +15,7 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 };
 
 /** The fields that there are: what is undefined, null or an empty text is left out. */
-export function present<T extends object>(fields: T): Present<T> {
+export function definedFields<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ""),
   ) as Present<T>;
@@ -29,9 +29,9 @@ interface Stored {
   readonly lastTransitionTime?: string;
 }
 
-export function conditionsOf(conditions: readonly Stored[] = []): Condition[] {
+export function conditionsOf(conditions: readonly Stored[] = []): ConditionRow[] {
   return conditions.map(({ type, status, reason, message, lastTransitionTime: since }) =>
-    present({ type, status, reason, message, since }),
+    definedFields({ type, status, reason, message, since }),
   );
 }
 

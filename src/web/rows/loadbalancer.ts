@@ -5,18 +5,18 @@ import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import { type Health, idOf, type Index, worse } from "../../api/health.ts";
-import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
+import { type Health, componentId, type Index, worseHealth } from "../../api/health.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
 import {
-  NODES_SHOWN,
+  MAX_NODES_SHOWN,
   type PoolRow,
   type PoolUse,
   type ServiceRow,
-  type ServiceThing,
+  type ServiceDetailData,
   type SessionCell,
   type SessionsRow,
 } from "../api.ts";
-import { conditionsOf, namespaceIn, present, wordsOf } from "./fields.ts";
+import { conditionsOf, namespaceIn, definedFields, reasonFields } from "./fields.ts";
 
 const POOL_ANNOTATION = "metallb.io/ip-allocated-from-pool";
 
@@ -36,7 +36,7 @@ const slicesOf: Index<EndpointSlice> = {
   },
 };
 
-export const pools: Painter<"loadbalancer"> = {
+export const pools: RowBuilder<"loadbalancer"> = {
   view: "loadbalancer",
   type: "pool",
   kind: IPAddressPool,
@@ -45,7 +45,7 @@ export const pools: Painter<"loadbalancer"> = {
   of: (key) => [{ kind: IPAddressPool, ...namespaceIn(key) }],
 };
 
-export const services: Painter<"loadbalancer"> = {
+export const services: RowBuilder<"loadbalancer"> = {
   view: "loadbalancer",
   type: "service",
   kind: Service,
@@ -58,7 +58,7 @@ export const services: Painter<"loadbalancer"> = {
   ],
 };
 
-export const sessions: Painter<"loadbalancer"> = {
+export const sessions: RowBuilder<"loadbalancer"> = {
   view: "loadbalancer",
   type: "sessions",
   kind: BGPSessionStatus,
@@ -67,13 +67,13 @@ export const sessions: Painter<"loadbalancer"> = {
   of: (key) => [{ kind: BGPSessionStatus, ...namespaceIn(key) }],
 };
 
-function poolRow(key: string, scene: Scene): PoolRow | undefined {
-  const pool = scene.get(IPAddressPool, key);
+function poolRow(key: string, context: BuildContext): PoolRow | undefined {
+  const pool = context.get(IPAddressPool, key);
   if (!pool) return undefined;
   const { metadata, spec, status = {} } = pool;
   const { namespace = "", name } = metadata;
-  const id = idOf({ kind: "IPAddressPool", namespace, name });
-  const { health, message, since } = wordsOf(scene.verdict(id));
+  const id = componentId({ kind: "IPAddressPool", namespace, name });
+  const { health, message, since } = reasonFields(context.verdict(id));
   return {
     type: "pool",
     key: rowKey("pool", key),
@@ -81,10 +81,10 @@ function poolRow(key: string, scene: Scene): PoolRow | undefined {
     namespace,
     name,
     addresses: spec.addresses,
-    ...present({ ipv4: use(status.assignedIPV4, status.availableIPV4), ipv6: use(status.assignedIPV6, status.availableIPV6) }),
+    ...definedFields({ ipv4: use(status.assignedIPV4, status.availableIPV4), ipv6: use(status.assignedIPV6, status.availableIPV6) }),
     services: status.services ?? 0,
     health,
-    ...present({ message, since }),
+    ...definedFields({ message, since }),
   };
 }
 
@@ -92,17 +92,17 @@ function use(assigned = 0, available = 0): PoolUse | undefined {
   return assigned + available > 0 ? { assigned, available } : undefined;
 }
 
-function serviceRow(key: string, scene: Scene): ServiceRow | undefined {
-  const service = scene.get(Service, key);
+function serviceRow(key: string, context: BuildContext): ServiceRow | undefined {
+  const service = context.get(Service, key);
   if (service?.spec.type !== "LoadBalancer") return undefined;
   const { metadata, status } = service;
   const { namespace = "", name } = metadata;
-  const id = idOf({ kind: "Service", namespace, name });
-  const nodes = scene
+  const id = componentId({ kind: "Service", namespace, name });
+  const nodes = context
     .by(announcing, key)
     .flatMap((report) => (report.status?.bgpPeers?.length && report.status.node !== undefined ? [report.status.node] : []))
     .toSorted();
-  const l2 = scene.get(ServiceL2Status, key)?.status;
+  const l2 = context.get(ServiceL2Status, key)?.status;
   return {
     type: "service",
     key: rowKey("service", key),
@@ -110,55 +110,55 @@ function serviceRow(key: string, scene: Scene): ServiceRow | undefined {
     namespace,
     name,
     addresses: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []),
-    ...present({ pool: metadata.annotations?.[POOL_ANNOTATION] }),
-    ...wordsOf(scene.verdict(id)),
-    bgp: { count: nodes.length, nodes: nodes.slice(0, NODES_SHOWN) },
+    ...definedFields({ pool: metadata.annotations?.[POOL_ANNOTATION] }),
+    ...reasonFields(context.verdict(id)),
+    bgp: { count: nodes.length, nodes: nodes.slice(0, MAX_NODES_SHOWN) },
     ...(l2?.node !== undefined && { l2: { node: l2.node, interfaces: (l2.interfaces ?? []).map((one) => one.name) } }),
   };
 }
 
-function sessionsRow(key: string, scene: Scene): SessionsRow | undefined {
-  const found = scene.by(sessionsOn, key);
+function sessionsRow(key: string, context: BuildContext): SessionsRow | undefined {
+  const found = context.by(sessionsOn, key);
   const node = found[0]?.status?.node;
   if (node === undefined) return undefined;
-  const cells = found.map((session) => [session.status?.peer ?? session.metadata.name, cellOf(session, scene)] as const);
+  const cells = found.map((session) => [session.status?.peer ?? session.metadata.name, cellOf(session, context)] as const);
   return {
     type: "sessions",
     key: rowKey("sessions", key),
     node,
-    health: cells.reduce<Health>((health, [, cell]) => worse(health, cell.health), "Healthy"),
+    health: cells.reduce<Health>((health, [, cell]) => worseHealth(health, cell.health), "Healthy"),
     peers: Object.fromEntries(cells.toSorted(([one], [other]) => (one < other ? -1 : 1))),
   };
 }
 
-function cellOf({ metadata, status = {} }: BGPSessionStatus, scene: Scene): SessionCell {
+function cellOf({ metadata, status = {} }: BGPSessionStatus, context: BuildContext): SessionCell {
   const { bgpStatus = "Unknown", bfdStatus, node, peer, since } = status;
   const { namespace = "" } = metadata;
-  const id = idOf({ kind: "BGPPeer", namespace, name: peer ?? "", node: node ?? "" });
-  const verdict = scene.verdict(id);
+  const id = componentId({ kind: "BGPPeer", namespace, name: peer ?? "", node: node ?? "" });
+  const verdict = context.verdict(id);
   const own: Health = bgpStatus === "Established" ? "Healthy" : bgpStatus === "Unknown" ? "Unknown" : "Down";
   return {
     id,
     bgp: bgpStatus,
-    health: verdict ? worse(verdict.health, own) : own,
-    ...present({ bfd: bfdStatus === "N/A" ? undefined : bfdStatus, since }),
+    health: verdict ? worseHealth(verdict.health, own) : own,
+    ...definedFields({ bfd: bfdStatus === "N/A" ? undefined : bfdStatus, since }),
   };
 }
 
-export function serviceThing(key: string, scene: Scene, metallbNamespace: string): ServiceThing | undefined {
-  const row = serviceRow(key, scene);
+export function serviceDetail(key: string, context: BuildContext, metallbNamespace: string): ServiceDetailData | undefined {
+  const row = serviceRow(key, context);
   if (!row) return undefined;
   const { namespace, name } = row;
-  const l2 = scene.get(ServiceL2Status, key)?.status;
-  const endpoints = scene.by(slicesOf, key).flatMap((slice) => slice.endpoints ?? []);
-  const healthOn = (node: string) => scene.verdict(idOf({ kind: "Service", namespace, name, node }));
-  const overBgp = scene.by(announcing, key).flatMap(({ status = {} }) => {
+  const l2 = context.get(ServiceL2Status, key)?.status;
+  const endpoints = context.by(slicesOf, key).flatMap((slice) => slice.endpoints ?? []);
+  const healthOn = (node: string) => context.verdict(componentId({ kind: "Service", namespace, name, node }));
+  const overBgp = context.by(announcing, key).flatMap(({ status = {} }) => {
     const { node, bgpPeers = [], advertisements = [] } = status;
     if (node === undefined) return [];
-    const cells = sessionsRow(`${metallbNamespace}/${node}`, scene)?.peers ?? {};
+    const cells = sessionsRow(`${metallbNamespace}/${node}`, context)?.peers ?? {};
     const peers = bgpPeers.map((peer) => ({ name: peer, bgp: cells[peer]?.bgp ?? "Unknown", health: cells[peer]?.health ?? "Unknown" }));
-    const { health, message } = wordsOf(healthOn(node));
-    return [{ node, protocol: "BGP" as const, health, peers, advertisements, ...present({ message }) }];
+    const { health, message } = reasonFields(healthOn(node));
+    return [{ node, protocol: "BGP" as const, health, peers, advertisements, ...definedFields({ message }) }];
   });
   const announced = l2?.conditions?.find(({ type }) => type === "Announced");
   const overL2 =
@@ -170,14 +170,14 @@ export function serviceThing(key: string, scene: Scene, metallbNamespace: string
             protocol: "L2" as const,
             health: healthOn(l2.node)?.health ?? healthOfCondition(announced?.status),
             interfaces: (l2.interfaces ?? []).map((one) => one.name),
-            ...present({ message: announced?.message }),
+            ...definedFields({ message: announced?.message }),
           },
         ];
   return {
     type: "service",
     key: row.key,
     row,
-    conditions: conditionsOf(scene.get(Service, key)?.status?.conditions),
+    conditions: conditionsOf(context.get(Service, key)?.status?.conditions),
     announcements: [...overL2, ...overBgp.toSorted((one, other) => (one.node < other.node ? -1 : 1))],
     eligible: l2?.eligibleNodes ?? [],
     endpoints: { ready: endpoints.filter(({ conditions }) => conditions?.ready !== false).length, total: endpoints.length },

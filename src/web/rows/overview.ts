@@ -4,17 +4,17 @@ import { Service } from "../../api/core/service.ts";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { type Domain, type Health, worse } from "../../api/health.ts";
+import { type Domain, type Health, worseHealth } from "../../api/health.ts";
 import type { Cause } from "../../explain/answer.ts";
-import type { Places } from "../../explain/explainers.ts";
-import { type FixedPainter, type Painter, type Ref, rowKey, type Scene } from "../model/row-builder.ts";
-import { type CauseRow, type Cell, type DomainRow, type NodeRow, SYMPTOMS_SHOWN } from "../api.ts";
-import { present, wordsOf } from "./fields.ts";
+import type { ConfigNamespaces } from "../../explain/explainers.ts";
+import { type FixedRowBuilder, type RowBuilder, type KindInNamespace, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type CauseRow, type MatrixCellRow, type DomainRow, type NodeRow, MAX_SYMPTOMS_SHOWN } from "../api.ts";
+import { definedFields, reasonFields } from "./fields.ts";
 
 const DOMAINS: readonly Domain[] = ["router", "loadbalancer", "failover", "connectivity", "cluster"];
 
 /** What a viewer must be allowed to list to see how many things of a domain are well. */
-export function domainRefs({ routerNamespace, metallbNamespace }: Places): Readonly<Record<Domain, readonly Ref[]>> {
+export function domainRefs({ routerNamespace, metallbNamespace }: ConfigNamespaces): Readonly<Record<Domain, readonly KindInNamespace[]>> {
   return {
     router: [{ kind: RouterNodeConfigurationStatus, namespace: routerNamespace }],
     loadbalancer: [{ kind: ConfigurationState, namespace: metallbNamespace }, { kind: Service }],
@@ -24,7 +24,7 @@ export function domainRefs({ routerNamespace, metallbNamespace }: Places): Reado
   };
 }
 
-export const nodes: Painter<"overview"> = {
+export const nodes: RowBuilder<"overview"> = {
   view: "overview",
   type: "node",
   kind: Node,
@@ -33,35 +33,35 @@ export const nodes: Painter<"overview"> = {
   of: () => [{ kind: Node }],
 };
 
-export function domains(places: Places): FixedPainter<"overview"> {
-  const refs = domainRefs(places);
+export function domains(namespaces: ConfigNamespaces): FixedRowBuilder<"overview"> {
+  const refs = domainRefs(namespaces);
   return { view: "overview", type: "domain", names: DOMAINS, paint: domainRow, of: (domain) => refs[domain as Domain] };
 }
 
-function nodeRow(name: string, scene: Scene): NodeRow | undefined {
-  if (!scene.get(Node, name)) return undefined;
-  const found = DOMAINS.map((domain) => [domain, scene.cell(domain, name)] as const);
-  const cells = found.filter((entry): entry is [Domain, Cell] => entry[1] !== undefined);
-  const own = scene.verdict(`Node/${name}`);
+function nodeRow(name: string, context: BuildContext): NodeRow | undefined {
+  if (!context.get(Node, name)) return undefined;
+  const found = DOMAINS.map((domain) => [domain, context.cell(domain, name)] as const);
+  const cells = found.filter((entry): entry is [Domain, MatrixCellRow] => entry[1] !== undefined);
+  const own = context.verdict(`Node/${name}`);
   const health = cells.reduce<Health>(
-    (worst, [, cell]) => worse(worst, cell.health),
+    (worst, [, cell]) => worseHealth(worst, cell.health),
     own?.health ?? (cells.length > 0 ? "Healthy" : "Unknown"),
   );
   const since = cells.filter(([, cell]) => cell.health === health).flatMap(([, cell]) => cell.since ?? []);
-  const { message } = wordsOf(own);
+  const { message } = reasonFields(own);
   return {
     type: "node",
     key: rowKey("node", name),
     name,
     health,
-    ...(health !== "Healthy" && present({ since: since.toSorted()[0] ?? own?.since, message })),
+    ...(health !== "Healthy" && definedFields({ since: since.toSorted()[0] ?? own?.since, message })),
     cells: Object.fromEntries(cells),
   };
 }
 
-function domainRow(name: string, scene: Scene): DomainRow | undefined {
+function domainRow(name: string, context: BuildContext): DomainRow | undefined {
   const domain = name as Domain;
-  const cell = scene.cell(domain);
+  const cell = context.cell(domain);
   return cell && { type: "domain", key: rowKey("domain", name), domain, ...cell };
 }
 
@@ -74,10 +74,10 @@ export function causeRow(cause: Cause, key: string): CauseRow {
     key,
     verdict,
     health,
-    ...present({ since }),
-    symptoms: symptoms.slice(0, SYMPTOMS_SHOWN).map((symptom) => {
+    ...definedFields({ since }),
+    symptoms: symptoms.slice(0, MAX_SYMPTOMS_SHOWN).map((symptom) => {
       const { id, thing, domain } = symptom;
-      return present({ id, thing, domain, health: symptom.health, since: symptom.since });
+      return definedFields({ id, thing, domain, health: symptom.health, since: symptom.since });
     }),
     symptomCount: symptoms.length,
   };

@@ -2,17 +2,17 @@ import { keyOf, parseKey } from "../../api/kind.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { type Health, idOf } from "../../api/health.ts";
-import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
-import type { RouterRow, RouterThing, TreeNode } from "../api.ts";
-import { conditionsOf, namespaceIn, present } from "./fields.ts";
+import { type Health, componentId } from "../../api/health.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import type { RouterRow, RouterDetailData, TreeNode } from "../api.ts";
+import { conditionsOf, namespaceIn, definedFields } from "./fields.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Resource = NonNullable<Status["resources"]>[number];
 
 const FAILED_SHOWN = 3;
 
-export const routers: Painter<"router"> = {
+export const routers: RowBuilder<"router"> = {
   view: "router",
   type: "router",
   kind: RouterNodeConfigurationStatus,
@@ -21,22 +21,22 @@ export const routers: Painter<"router"> = {
   of: (key) => [{ kind: RouterNodeConfigurationStatus, ...namespaceIn(key) }],
 };
 
-function routerRow(key: string, scene: Scene): RouterRow | undefined {
-  const report = scene.get(RouterNodeConfigurationStatus, key);
+function routerRow(key: string, context: BuildContext): RouterRow | undefined {
+  const report = context.get(RouterNodeConfigurationStatus, key);
   if (!report) return undefined;
   const { metadata, status = {} } = report;
   const { resources = [], sessions = [], vnis = [], failedResources = [], conditions = [] } = status;
   const ready = conditions.find(({ type }) => type === "Ready");
-  const cell = scene.cell("router", metadata.name);
+  const cell = context.cell("router", metadata.name);
   const health = cell?.health ?? (ready?.status === "True" ? "Healthy" : ready?.status === "False" ? "Down" : "Unknown");
   return {
     type: "router",
     key: rowKey("router", key),
-    id: idOf({ kind: "RouterNodeConfigurationStatus", ...parseKey(key) }),
+    id: componentId({ kind: "RouterNodeConfigurationStatus", ...parseKey(key) }),
     node: metadata.name,
     health,
-    ...(ready && ready.status !== "True" && present({ reason: ready.reason, message: ready.message })),
-    ...present({ since: cell?.since ?? (health === "Healthy" ? undefined : ready?.lastTransitionTime) }),
+    ...(ready && ready.status !== "True" && definedFields({ reason: ready.reason, message: ready.message })),
+    ...definedFields({ since: cell?.since ?? (health === "Healthy" ? undefined : ready?.lastTransitionTime) }),
     resources: { applied: resources.filter(({ state }) => state === "Applied").length, total: resources.length },
     sessions: { up: sessions.filter(({ state }) => state === "Established").length, total: sessions.length },
     vnis: { up: vnis.filter(({ state }) => state === "Up").length, total: vnis.length },
@@ -44,9 +44,9 @@ function routerRow(key: string, scene: Scene): RouterRow | undefined {
   };
 }
 
-export function routerThing(key: string, scene: Scene): RouterThing | undefined {
-  const row = routerRow(key, scene);
-  const report = scene.get(RouterNodeConfigurationStatus, key);
+export function routerDetail(key: string, context: BuildContext): RouterDetailData | undefined {
+  const row = routerRow(key, context);
+  const report = context.get(RouterNodeConfigurationStatus, key);
   if (!row || !report) return undefined;
   const { name: node } = report.metadata;
   const { sessions = [], vnis = [], conditions } = report.status ?? {};
@@ -55,14 +55,14 @@ export function routerThing(key: string, scene: Scene): RouterThing | undefined 
     key: row.key,
     row,
     conditions: conditionsOf(conditions),
-    tree: treeOf(report, scene),
+    tree: treeOf(report, context),
     sessions: sessions.map(({ vrf, neighbor, state, since }) => {
-      const id = idOf({ kind: "Session", name: vrf === "default" ? neighbor : `${vrf}/${neighbor}`, node });
-      const health = scene.verdict(id)?.health ?? healthIn(state, "Established");
-      return present({ id, vrf, neighbor, state, health, since });
+      const id = componentId({ kind: "Session", name: vrf === "default" ? neighbor : `${vrf}/${neighbor}`, node });
+      const health = context.verdict(id)?.health ?? healthIn(state, "Established");
+      return definedFields({ id, vrf, neighbor, state, health, since });
     }),
     vnis: vnis.map(({ vni, type, vrf, state, message, macs, vteps, prefixes }) =>
-      present({ vni, type, vrf, state, message, health: healthIn(state, "Up"), macs, vteps, prefixes }),
+      definedFields({ vni, type, vrf, state, message, health: healthIn(state, "Up"), macs, vteps, prefixes }),
     ),
   };
 }
@@ -73,19 +73,19 @@ function healthIn(state: string, good: string): Health {
 }
 
 /** The dependency tree: L2VNIs on the Underlay, each L3VNI below the first L2VNI of its VRF that is live. */
-function treeOf({ metadata, status = {} }: RouterNodeConfigurationStatus, scene: Scene): TreeNode[] {
+function treeOf({ metadata, status = {} }: RouterNodeConfigurationStatus, context: BuildContext): TreeNode[] {
   const { namespace = "", name: node } = metadata;
   const { resources = [], failedResources = [] } = status;
   const of = (...kinds: Resource["kind"][]) => resources.filter(({ kind }) => kinds.includes(kind));
   const leaf = ({ kind, name, state }: Resource, children: readonly TreeNode[] = []): TreeNode => {
-    const id = idOf({ kind, namespace, name, node });
+    const id = componentId({ kind, namespace, name, node });
     const failure = failedResources.find((failed) => failed.kind === kind && failed.name === name);
     const { reason, message, field } = failure ?? {};
-    const health = scene.verdict(id)?.health ?? (state === "Applied" ? "Healthy" : state === "Failed" ? "Down" : "Degraded");
-    return { id, kind, name, state, health, ...present({ reason, message, field }), children };
+    const health = context.verdict(id)?.health ?? (state === "Applied" ? "Healthy" : state === "Failed" ? "Down" : "Degraded");
+    return { id, kind, name, state, health, ...definedFields({ reason, message, field }), children };
   };
-  const vrfOfL2 = ({ name }: Resource) => scene.get(L2VNI, `${namespace}/${name}`)?.spec.vrf || name;
-  const vrfOfL3 = ({ name }: Resource) => scene.get(L3VNI, `${namespace}/${name}`)?.spec.vrf;
+  const vrfOfL2 = ({ name }: Resource) => context.get(L2VNI, `${namespace}/${name}`)?.spec.vrf || name;
+  const vrfOfL3 = ({ name }: Resource) => context.get(L3VNI, `${namespace}/${name}`)?.spec.vrf;
   const carriers = new Map<string, Resource>();
   for (const l2vni of of("L2VNI")) if (l2vni.state !== "Failed" && !carriers.has(vrfOfL2(l2vni))) carriers.set(vrfOfL2(l2vni), l2vni);
   const carrierOf = (l3vni: Resource) => carriers.get(vrfOfL3(l3vni) ?? "");

@@ -10,25 +10,25 @@ import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import type { Held } from "../model/row-store.ts";
-import { announcement, check, pictureOf, pool, routerStatus, service, session, SINCE } from "../testing/fixtures.ts";
+import type { StoredRow } from "../model/row-store.ts";
+import { announcement, check, modelOf, pool, routerStatus, service, session, SINCE } from "../testing/fixtures.ts";
 import type { Rows, ViewName } from "../api.ts";
-import { checkThing, shownCheck } from "./connectivity.ts";
-import { policyThing } from "./failover.ts";
-import { serviceThing } from "./loadbalancer.ts";
-import { routerThing } from "./router.ts";
+import { checkDetail, visibleCheckRow } from "./connectivity.ts";
+import { policyDetail } from "./failover.ts";
+import { serviceDetail } from "./loadbalancer.ts";
+import { routerDetail } from "./router.ts";
 
 type Objects = readonly (readonly [Kind, KubeObject])[];
 
 function painted(objects: Objects) {
-  const picture = pictureOf();
-  for (const [kind, object] of objects) picture.put(kind, object);
-  picture.refresh();
-  return picture;
+  const model = modelOf();
+  for (const [kind, object] of objects) model.put(kind, object);
+  model.refresh();
+  return model;
 }
 
 function rows<V extends ViewName>(view: V, ...objects: Objects): Rows[V][] {
-  return JSON.parse(painted(objects).rows.snapshot(view, (held: Held) => held.text)) as Rows[V][];
+  return JSON.parse(painted(objects).rows.snapshot(view, (held: StoredRow) => held.text)) as Rows[V][];
 }
 
 test("a router's row counts what is applied, up and well on its node", () => {
@@ -64,14 +64,14 @@ test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI 
       { kind: "L3VNI", name: "blue", reason: "DependencyFailed", message: "No L2VNI of VRF blue" },
     ],
   };
-  const picture = painted([
+  const model = painted([
     [RouterNodeConfigurationStatus, { ...report, status } as KubeObject],
     [L2VNI, named("shop", "red")],
     [L3VNI, named("red", "red")],
     [L3VNI, named("blue", "blue")],
   ]);
-  const thing = picture.glance((scene) => routerThing("openperouter-system/n1", scene));
-  expect(thing?.tree).toMatchObject([
+  const component = model.glance((context) => routerDetail("openperouter-system/n1", context));
+  expect(component?.tree).toMatchObject([
     {
       id: "Underlay/openperouter-system/fabric@n1",
       state: "Applied",
@@ -81,10 +81,10 @@ test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI 
       ],
     },
   ]);
-  expect(thing?.sessions).toEqual([
+  expect(component?.sessions).toEqual([
     { id: "Session/192.168.11.1@n1", vrf: "default", neighbor: "192.168.11.1", state: "Established", health: "Healthy", since: SINCE },
   ]);
-  expect(thing?.vnis).toEqual([{ vni: 110, type: "L2", vrf: "shop", state: "Up", health: "Healthy", macs: 3, vteps: 2 }]);
+  expect(component?.vnis).toEqual([{ vni: 110, type: "L2", vrf: "shop", state: "Up", health: "Healthy", macs: 3, vteps: 2 }]);
 });
 
 test("the load balancer's rows are pools by their use, services with who announces them, and the sessions of each node", () => {
@@ -129,14 +129,14 @@ test("a service says which node announces it to whom and whether those sessions 
     metadata: { name: "web", namespace: "shop" },
     status: { node: "n2", service: "web", interfaces: [{ name: "eth0" }], eligibleNodes: ["n2", "n3"] },
   };
-  const picture = painted([
+  const model = painted([
     [Service, service("shop", "web")],
     [ServiceL2Status, l2],
     [ServiceBGPStatus, announcement("shop", "web", "n1", ["tor-a", "tor-b"])],
     [BGPSessionStatus, session("n1", "tor-a")],
   ]);
-  const thing = picture.glance((scene) => serviceThing("shop/web", scene, "metallb-system"));
-  expect(thing).toMatchObject({
+  const component = model.glance((context) => serviceDetail("shop/web", context, "metallb-system"));
+  expect(component).toMatchObject({
     announcements: [
       { node: "n2", protocol: "L2", interfaces: ["eth0"] },
       {
@@ -224,8 +224,8 @@ test("a failover policy's row has its steps and what they wait for, and its hist
       history: [{ to: "primary", outcome: "Completed", seconds: 42, steps: [{ name: "Promote", seconds: 40 }] }],
     },
   ]);
-  const thing = painted([[FailoverPolicy, policy]]).glance((scene) => policyThing("shop/shop", scene));
-  expect(thing?.resources.map(({ kind, name, state }) => [kind, name, state])).toEqual([
+  const component = painted([[FailoverPolicy, policy]]).glance((context) => policyDetail("shop/shop", context));
+  expect(component?.resources.map(({ kind, name, state }) => [kind, name, state])).toEqual([
     ["VolumeReplication", "data", "primary"],
     ["Deployment", "web", "terminating"],
     ["CronJob", "nightly", "suspended"],
@@ -242,17 +242,17 @@ test("a check's row has its latency and its outages, and what failing checks hav
     { key: "check/shop/a-b", source: "shop/a", target: "10.0.0.2:80", health: "Healthy", latencyMs: 1.23, outages: [] },
     { key: "check/shop/a-c", source: "shop/a", target: "10.0.0.3:80", since: SINCE, outages: [{ start: SINCE }] },
   ]);
-  const thing = painted([[PodNetworkConnectivityCheck, check("a-c", "a", "10.0.0.3:80", "False")]]).glance((scene) =>
-    checkThing("shop/a-c", scene),
+  const component = painted([[PodNetworkConnectivityCheck, check("a-c", "a", "10.0.0.3:80", "False")]]).glance((context) =>
+    checkDetail("shop/a-c", context),
   );
-  expect(thing?.actions).toEqual([{ time: SINCE, success: false, reason: "ConnectError", latencyMs: 1.23 }]);
-  expect(thing?.outages).toEqual([{ start: SINCE, message: "No route to host" }]);
+  expect(component?.actions).toEqual([{ time: SINCE, success: false, reason: "ConnectError", latencyMs: 1.23 }]);
+  expect(component?.outages).toEqual([{ start: SINCE, message: "No route to host" }]);
 });
 
 test("of a check the page holds no logs of outages, and a check that nobody tries any more is not shown", () => {
   const failed = check("a-c", "a", "10.0.0.3:80", "False");
   const outages = [{ start: SINCE, startLogs: [{ time: SINCE, success: false }], message: "No route to host" }];
-  expect(shownCheck({ ...failed, status: { ...failed.status, outages } }).status?.outages).toEqual([
+  expect(visibleCheckRow({ ...failed, status: { ...failed.status, outages } }).status?.outages).toEqual([
     { start: SINCE, message: "No route to host" },
   ]);
   const retired = { ...failed, metadata: { ...failed.metadata, annotations: { "plumbline.dev/retired": SINCE } } };

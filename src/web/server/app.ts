@@ -4,22 +4,22 @@ import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { secureHeaders } from "hono/secure-headers";
 import type { HttpBindings } from "@hono/node-server";
-import type { Places } from "../../explain/explainers.ts";
+import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import type { Log } from "../../kube/log.ts";
 import { pageStreams, pageStreamsRefused } from "../metrics.ts";
-import type { Picture } from "../model/model.ts";
-import type { Pulse } from "../model/refresh-timer.ts";
-import { Eyes } from "../access/access-filter.ts";
+import type { DashboardModel } from "../model/model.ts";
+import type { RefreshTimer } from "../model/refresh-timer.ts";
+import { AccessFilter } from "../access/access-filter.ts";
 import { LoginError } from "../access/login-error.ts";
-import { RefsBehind } from "../access/refs.ts";
+import { RowReferences } from "../access/refs.ts";
 import type { Viewer } from "../access/viewer.ts";
-import { type Refusal, VIEW_NAMES, type ViewName, type WhoAmI } from "../api.ts";
+import { type ErrorBody, VIEW_NAMES, type ViewName, type WhoAmI } from "../api.ts";
 import { Slots } from "../slots.ts";
 import type { Asset } from "./assets.ts";
-import { DetailPainter } from "./details.ts";
+import { DetailBuilder } from "./details.ts";
 import { EventStream } from "./stream.ts";
 
-export interface Doorkeeper {
+export interface Authenticator {
   /** Who asks; throws a LoginError where that is not known. */
   viewerOf(
     request: { readonly authorization?: string; readonly cookie?: string; readonly from: string },
@@ -32,10 +32,10 @@ export interface Doorkeeper {
 }
 
 export interface AppOptions {
-  readonly picture: Picture;
-  readonly pulse: Pulse;
-  readonly places: Places;
-  readonly doorkeeper: Doorkeeper;
+  readonly picture: DashboardModel;
+  readonly pulse: RefreshTimer;
+  readonly places: ConfigNamespaces;
+  readonly doorkeeper: Authenticator;
   readonly assets: ReadonlyMap<string, Asset>;
   readonly version: string;
   readonly log: Log;
@@ -58,10 +58,10 @@ const LONGEST_COOKIE = 4_096;
 type Env = { Bindings: HttpBindings };
 
 /** What is served: rows, streams of them, and the page that draws them. Nothing here changes anything in the cluster. */
-export function pageApp({ picture, pulse, places, doorkeeper, assets, version, log, signal }: AppOptions): Hono<Env> {
+export function dashboardApp({ picture, pulse, places, doorkeeper, assets, version, log, signal }: AppOptions): Hono<Env> {
   const app = new Hono<Env>();
-  const details = new DetailPainter(picture, places);
-  const behind = new RefsBehind(picture.rows, places);
+  const details = new DetailBuilder(picture, places);
+  const behind = new RowReferences(picture.rows, places);
   const streams = new Slots(MOST_STREAMS);
   const requests = new Slots(MOST_REQUESTS);
   let atOnce = 0;
@@ -71,10 +71,10 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
     const viewer = await viewerOf(c);
     const { outgoing } = c.env;
     // Of who has gone meanwhile no close would be seen.
-    if (outgoing.destroyed) throw new LoginError("Unreachable", "Nobody waits for the answer any more");
+    if (outgoing.destroyed) throw new LoginError("Unreachable", "The client closed the request");
     const free = requests.take(viewer.user);
-    if (free === "each") throw new LoginError("TooMany", `At most ${MOST_REQUESTS.each} requests of one user are answered at a time`);
-    if (free === "all") throw new LoginError("TooMany", `At most ${MOST_REQUESTS.all} requests are answered at a time`);
+    if (free === "each") throw new LoginError("TooMany", `At most ${MOST_REQUESTS.each} requests per user at a time`);
+    if (free === "all") throw new LoginError("TooMany", `At most ${MOST_REQUESTS.all} requests at a time`);
     outgoing.once("close", free);
     return viewer;
   };
@@ -101,13 +101,13 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
     }),
   );
   app.use(async (c, next) => {
-    if (!doorkeeper.knowsHost(c.req.header("host") ?? "")) return refuse(c, 421, "This page is not served under that name");
+    if (!doorkeeper.knowsHost(c.req.header("host") ?? "")) return refuse(c, 421, "Unknown host name");
     return next();
   });
   app.use("/api/*", async (c, next) => {
     if (atOnce >= MOST_AT_ONCE) {
       c.header("Retry-After", "10");
-      return refuse(c, 503, "The page has too many requests to answer; try again in a moment");
+      return refuse(c, 503, "Too many requests; try again in a moment");
     }
     atOnce += 1;
     try {
@@ -125,9 +125,9 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
       return refuse(c, error.status, error.message);
     }
     log.error({ error, path: c.req.path }, "page request failed");
-    return refuse(c, 500, "The page could not be put together; the log of the server says why");
+    return refuse(c, 500, "Internal error; see the server's log");
   });
-  app.notFound((c) => refuse(c, 404, "There is no such page"));
+  app.notFound((c) => refuse(c, 404, "Not found"));
 
   app.get("/api/whoami", async (c) => {
     const { user, login } = await viewerOf(c);
@@ -136,13 +136,13 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
 
   app.get("/api/views/:view", async (c) => {
     const view = c.req.param("view");
-    if (!isView(view)) return refuse(c, 404, `There is no view ${view}, only ${VIEW_NAMES.join(", ")}`);
+    if (!isView(view)) return refuse(c, 404, `Unknown view ${view}; views: ${VIEW_NAMES.join(", ")}`);
     const viewer = await admitted(c);
-    const eyes = new Eyes(viewer, places);
+    const access = new AccessFilter(viewer, places);
     pulse.freshen();
-    await viewer.learn(eyes.asks([view], behind), c.req.raw.signal);
+    await viewer.learn(access.asks([view], behind), c.req.raw.signal);
     const { epoch, revision } = picture.rows;
-    const rows = picture.rows.snapshot(view, eyes.glass);
+    const rows = picture.rows.snapshot(view, access.glass);
     // What one viewer sees another may not: the revision alone does not tell.
     const tag = `"${epoch}-${createHash("sha256").update(rows).digest("base64url").slice(0, 22)}"`;
     c.header("ETag", tag);
@@ -151,29 +151,29 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
     return c.body(`{"view":"${view}","epoch":"${epoch}","revision":${revision},"rows":${rows}}`, 200, JSON_TYPE);
   });
 
-  app.get("/api/things/:id{.+}", async (c) => {
+  app.get("/api/components/:id{.+}", async (c) => {
     const viewer = await admitted(c);
     pulse.freshen();
-    const answer = await details.thing(c.req.param("id"), viewer, new Eyes(viewer, places), c.req.raw.signal);
+    const answer = await details.thing(c.req.param("id"), viewer, new AccessFilter(viewer, places), c.req.raw.signal);
     return c.json(answer, "missing" in answer ? 404 : 200);
   });
 
   app.get("/api/why", async (c) => {
     const id = c.req.query("thing");
-    if (!id) return refuse(c, 400, "Say what it is about: /api/why?thing=Service/shop/web");
+    if (!id) return refuse(c, 400, "Missing parameter thing: /api/why?thing=Service/shop/web");
     const viewer = await admitted(c);
     pulse.freshen();
-    const answer = await details.why(id, viewer, new Eyes(viewer, places), c.req.raw.signal);
+    const answer = await details.why(id, viewer, new AccessFilter(viewer, places), c.req.raw.signal);
     return c.json(answer, "missing" in answer ? 404 : 200);
   });
 
   app.get("/api/stream", async (c) => {
     const asked = (c.req.query("views") ?? "").split(",").filter((name) => name !== "");
     const unknown = asked.find((name) => !isView(name));
-    if (unknown !== undefined) return refuse(c, 404, `There is no view ${unknown}, only ${VIEW_NAMES.join(", ")}`);
-    const things = c.req.queries("thing") ?? [];
+    if (unknown !== undefined) return refuse(c, 404, `Unknown view ${unknown}; views: ${VIEW_NAMES.join(", ")}`);
+    const components = c.req.queries("thing") ?? [];
     const whys = c.req.queries("why") ?? [];
-    if (things.length + whys.length > MOST_DETAILS) return refuse(c, 400, `At most ${MOST_DETAILS} things are followed at once`);
+    if (components.length + whys.length > MOST_DETAILS) return refuse(c, 400, `At most ${MOST_DETAILS} components at a time`);
     const viewer = await viewerOf(c);
     // Who has gone meanwhile would never be seen to go.
     if (c.env.outgoing.destroyed) return c.body(null);
@@ -182,7 +182,7 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
       pageStreamsRefused.inc();
       c.header("Retry-After", "10");
       const whose = free === "each" ? `${MOST_STREAMS.each} browsers of ${viewer.user}` : `${MOST_STREAMS.all} browsers`;
-      return refuse(c, 503, `${whose} follow this page already; reload it without following, or close one of them`);
+      return refuse(c, 503, `${whose} are connected already; close one of them`);
     }
     const lastEventId = c.req.header("last-event-id");
     const ended = new AbortController();
@@ -190,11 +190,11 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
       picture,
       pulse,
       viewer,
-      eyes: new Eyes(viewer, places),
+      eyes: new AccessFilter(viewer, places),
       behind,
       details,
       views: [...new Set([...asked.filter(isView), "sight" as const])],
-      things,
+      things: components,
       whys,
       ...(lastEventId !== undefined && { lastEventId }),
       signal: AbortSignal.any([signal, ended.signal]),
@@ -212,7 +212,7 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
 
   app.get("*", (c) => {
     const asset = assets.get(c.req.path);
-    if (!asset) return refuse(c, 404, "There is no such page");
+    if (!asset) return refuse(c, 404, "Not found");
     const zipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
     return c.body(zipped ? asset.gzipped : asset.body, 200, {
       "Content-Type": asset.type,
@@ -232,16 +232,16 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
 /** Another site could send a form here, and have the browser look with a token of its own. */
 const ours: MiddlewareHandler<Env> = async (c, next) => {
   const type = (c.req.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== "application/json") return refuse(c, 415, "Only application/json is taken");
+  if (type !== "application/json") return refuse(c, 415, "Content-Type must be application/json");
   // Browsers send it; other programs need not.
-  if ((c.req.header("sec-fetch-site") ?? "same-origin") !== "same-origin") return refuse(c, 403, "Only this page itself may ask for that");
+  if ((c.req.header("sec-fetch-site") ?? "same-origin") !== "same-origin") return refuse(c, 403, "Cross-site requests are rejected");
   return next();
 };
 
 /** The token stays with the browser, out of reach of scripts, and comes back with each request to this page and to no other. */
 function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, token: string) => Promise<Viewer>): void {
   const attributes = { httpOnly: true, secure: true, sameSite: "Strict", path: "/" } as const;
-  const small = bodyLimit({ maxSize: LONGEST_TOKEN, onError: (c) => refuse(c, 413, "That is no token") });
+  const small = bodyLimit({ maxSize: LONGEST_TOKEN, onError: (c) => refuse(c, 413, "Not a valid token") });
   app.post("/api/login", ours, small, async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     const token = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
@@ -249,7 +249,7 @@ function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, to
     if (typeof token !== "string" || token.trim() === "" || !token.isWellFormed())
       return refuse(c, 400, 'Send the token as { "token": ... }');
     if (cookie.length + encodeURIComponent(token.trim()).length > LONGEST_COOKIE)
-      return refuse(c, 413, "This token is too long for a cookie; take one of a ServiceAccount: kubectl create token NAME -n NAMESPACE");
+      return refuse(c, 413, "This token is too long for a cookie; use one of a ServiceAccount: kubectl create token NAME -n NAMESPACE");
     const { user } = await viewerOf(c, token.trim());
     setCookie(c, cookie, token.trim(), attributes);
     return c.json({ user });
@@ -263,7 +263,7 @@ function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, to
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 function refuse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 415 | 421 | 429 | 500 | 503, error: string): Response {
-  return c.json({ error } satisfies Refusal, status);
+  return c.json({ error } satisfies ErrorBody, status);
 }
 
 function isView(name: string): name is ViewName {

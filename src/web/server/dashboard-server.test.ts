@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { Page } from "./dashboard-server.ts";
-import { PLACES } from "../testing/fixtures.ts";
-import { atThisMachine } from "../access/loopback.ts";
+import { DashboardServer } from "./dashboard-server.ts";
+import { CONFIG_NAMESPACES } from "../testing/fixtures.ts";
+import { loopbackViewer } from "../access/loopback.ts";
 
 test("a connection that cannot be taken does not end the process that serves the page", async () => {
   const assets = await mkdtemp(join(tmpdir(), "page-"));
@@ -19,12 +19,19 @@ test("a connection that cannot be taken does not end the process that serves the
   vi.spyOn(process, "getBuiltinModule").mockReturnValueOnce(http);
   const log = createLog({ level: "silent" });
   const error = vi.spyOn(log, "error");
-  const options = { caches: [], places: PLACES, doorkeeper: atThisMachine, assets: () => Promise.resolve(assets), version: "0.0.0", log };
-  const page = new Page({ ...options, host: "127.0.0.1", port: 0 });
+  const options = {
+    caches: [],
+    places: CONFIG_NAMESPACES,
+    doorkeeper: loopbackViewer,
+    assets: () => Promise.resolve(assets),
+    version: "0.0.0",
+    log,
+  };
+  const page = new DashboardServer({ ...options, host: "127.0.0.1", port: 0 });
   const end = new AbortController();
   const running = page.run(end.signal);
   await page.address;
-  await vi.waitFor(() => expect(servers[0]?.emit("error", new Error("accept EMFILE"))).toBe(true));
+  await vi.waitFor(() => expect(servers[0]?.emit("error", new Error("accept EMFILE"))).toBe(true), 30_000);
   expect(error).toHaveBeenCalledOnce();
   end.abort();
   await running;

@@ -3,25 +3,25 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { KubeObject } from "../../api/kind.ts";
 import { CauseGraph } from "../../explain/graph.ts";
-import { explainersOf, type Places } from "../../explain/explainers.ts";
+import { explainersOf, type ConfigNamespaces } from "../../explain/explainers.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import { aborted } from "../../kube/controller/ending.ts";
 import type { Log } from "../../kube/log.ts";
-import { guard, listen, secureContext, TIMERS } from "../../kube/serving.ts";
-import type { Identity } from "../../kube/x509.ts";
-import { paintersOf } from "../painters.ts";
-import { Picture } from "../model/model.ts";
-import { Pulse } from "../model/refresh-timer.ts";
-import { PictureSight } from "../model/cache-feed.ts";
-import { type Doorkeeper, pageApp } from "./app.ts";
+import { limitConnections, listen, secureContext, TIMERS } from "../../kube/serving.ts";
+import type { CertificatePair } from "../../kube/x509.ts";
+import { rowBuilders } from "../rows/row-builders.ts";
+import { DashboardModel } from "../model/model.ts";
+import { RefreshTimer } from "../model/refresh-timer.ts";
+import { CacheFeed } from "../model/cache-feed.ts";
+import { type Authenticator, dashboardApp } from "./app.ts";
 import { readAssets } from "./assets.ts";
 
 export interface PageOptions {
   /** One of each kind that the cause graph is made of. */
   readonly caches: readonly Cache<KubeObject>[];
-  readonly places: Places;
-  readonly doorkeeper: Doorkeeper;
+  readonly places: ConfigNamespaces;
+  readonly doorkeeper: Authenticator;
   /** The directory of the built page. */
   readonly assets: () => Promise<string>;
   readonly version: string;
@@ -31,14 +31,14 @@ export interface PageOptions {
   /** How many of the ports after it are tried where others listen already. */
   readonly otherPorts?: number;
   /** What to serve with; plain HTTP without. */
-  readonly certificates?: { subscribe(listener: (serving: Identity) => void): () => void };
+  readonly certificates?: { subscribe(listener: (serving: CertificatePair) => void): () => void };
   readonly log: Log;
 }
 
 const MAX_CONNECTIONS = 512;
 
 /** The page and what it shows, on HTTP or HTTPS. It only reads. */
-export class Page implements Runnable {
+export class DashboardServer implements Runnable {
   readonly name = "page";
   readonly #options: PageOptions;
   readonly #listening = Promise.withResolvers<AddressInfo>();
@@ -57,15 +57,15 @@ export class Page implements Runnable {
   async run(signal: AbortSignal): Promise<void> {
     const { caches, places, doorkeeper, version, log } = this.#options;
     const ended = aborted(signal);
-    const picture = new Picture(new CauseGraph(explainersOf(places)), paintersOf(places));
-    new PictureSight(picture, caches).begin(signal);
-    const pulse = new Pulse(picture, log);
+    const model = new DashboardModel(new CauseGraph(explainersOf(places)), rowBuilders(places));
+    new CacheFeed(model, caches).begin(signal);
+    const timer = new RefreshTimer(model, log);
     try {
       const assets = await readAssets(await this.#options.assets());
-      const app = pageApp({ picture, pulse, places, doorkeeper, assets, version, log, signal });
+      const app = dashboardApp({ picture: model, pulse: timer, places, doorkeeper, assets, version, log, signal });
       const server = await this.#server(getRequestListener(app.fetch, { overrideGlobalObjects: false }), ended);
       if (!server) return;
-      guard(server, { name: "page", log, maxConnections: MAX_CONNECTIONS });
+      limitConnections(server, { name: "page", log, maxConnections: MAX_CONNECTIONS });
       this.#listening.resolve(await this.#listen(server));
       log.info({ address: await this.address }, "page listens");
       await ended;
@@ -74,7 +74,7 @@ export class Page implements Runnable {
       this.#listening.reject(error);
       throw error;
     } finally {
-      pulse.stop();
+      timer.stop();
     }
   }
 
@@ -82,9 +82,9 @@ export class Page implements Runnable {
     const { certificates, log } = this.#options;
     const answer = (...[request, response]: Parameters<typeof listener>) => void listener(request, response);
     if (!certificates) return process.getBuiltinModule("node:http").createServer(TIMERS, answer);
-    const first = Promise.withResolvers<Identity>();
+    const first = Promise.withResolvers<CertificatePair>();
     let server: ReturnType<typeof create> | undefined;
-    const create = (serving: Identity) =>
+    const create = (serving: CertificatePair) =>
       process.getBuiltinModule("node:https").createServer({ ...TIMERS, ...secureContext(serving) }, answer);
     const unsubscribe = certificates.subscribe((serving) => {
       first.resolve(serving);

@@ -2,16 +2,16 @@ import { expect, test } from "vitest";
 import { Service } from "../../api/core/service.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
-import type { Ref } from "../model/row-builder.ts";
-import { announcement, pictureOf, PLACES, service, session } from "../testing/fixtures.ts";
-import { Eyes } from "../access/access-filter.ts";
-import { anyone, type Viewer } from "../access/viewer.ts";
-import { DetailPainter } from "./details.ts";
+import type { KindInNamespace } from "../model/row-builder.ts";
+import { announcement, modelOf, CONFIG_NAMESPACES, service, session } from "../testing/fixtures.ts";
+import { AccessFilter } from "../access/access-filter.ts";
+import { unrestrictedViewer, type Viewer } from "../access/viewer.ts";
+import { DetailBuilder } from "./details.ts";
 
 const { signal } = new AbortController();
 const WEB = "Service/shop/web";
 
-const words = ({ kind, namespace }: Ref) => `${kind.plural} in ${namespace}`;
+const words = ({ kind, namespace }: KindInNamespace) => `${kind.plural} in ${namespace}`;
 
 /** Someone who may list these, once it was found out: `services in shop`. */
 function viewer(...allowed: string[]): Viewer {
@@ -31,12 +31,12 @@ function viewer(...allowed: string[]): Viewer {
 }
 
 function ask(id: string, by: Viewer) {
-  const picture = pictureOf();
-  picture.put(Service, service("shop", "web"));
-  picture.put(ServiceBGPStatus, announcement("shop", "web", "n1"));
-  picture.put(BGPSessionStatus, session("n1", "tor", "Active"));
-  picture.refresh();
-  return new DetailPainter(picture, PLACES).thing(id, by, new Eyes(by, PLACES), signal);
+  const model = modelOf();
+  model.put(Service, service("shop", "web"));
+  model.put(ServiceBGPStatus, announcement("shop", "web", "n1"));
+  model.put(BGPSessionStatus, session("n1", "tor", "Active"));
+  model.refresh();
+  return new DetailBuilder(model, CONFIG_NAMESPACES).thing(id, by, new AccessFilter(by, CONFIG_NAMESPACES), signal);
 }
 
 test("who announces a Service is told to those who may list what the nodes say of it, as in the list of Services", async () => {
@@ -55,7 +55,7 @@ async function peersSeen(by: Viewer) {
 
 test("what state a session is in is told to those who may list sessions", async () => {
   const inShop = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
-  expect(await peersSeen(anyone)).toEqual([{ name: "tor", bgp: "Active", health: "Down" }]);
-  expect(await peersSeen(viewer(...inShop, "bgpsessionstatuses in metallb-system"))).toEqual(await peersSeen(anyone));
+  expect(await peersSeen(unrestrictedViewer)).toEqual([{ name: "tor", bgp: "Active", health: "Down" }]);
+  expect(await peersSeen(viewer(...inShop, "bgpsessionstatuses in metallb-system"))).toEqual(await peersSeen(unrestrictedViewer));
   expect(await peersSeen(viewer(...inShop))).toEqual([{ name: "tor", health: "Down" }]);
 });

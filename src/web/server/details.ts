@@ -4,79 +4,83 @@ import { Service } from "../../api/core/service.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { parseKey } from "../../api/kind.ts";
-import type { Thing } from "../../api/health.ts";
-import type { Answer, Step } from "../../explain/answer.ts";
-import type { Picture } from "../model/model.ts";
-import type { Ref, Scene } from "../model/row-builder.ts";
-import { checks, checkThing } from "../rows/connectivity.ts";
-import { policies, policyThing } from "../rows/failover.ts";
-import { services, serviceThing } from "../rows/loadbalancer.ts";
-import { routers, routerThing } from "../rows/router.ts";
-import type { Eyes } from "../access/access-filter.ts";
+import type { Component } from "../../api/health.ts";
+import type { Answer, PathNode } from "../../explain/answer.ts";
+import type { DashboardModel } from "../model/model.ts";
+import type { KindInNamespace, BuildContext } from "../model/row-builder.ts";
+import { checks, checkDetail } from "../rows/connectivity.ts";
+import { policies, policyDetail } from "../rows/failover.ts";
+import { services, serviceDetail } from "../rows/loadbalancer.ts";
+import { routers, routerDetail } from "../rows/router.ts";
+import type { AccessFilter } from "../access/access-filter.ts";
 import type { Viewer } from "../access/viewer.ts";
-import type { PlainThing, ServiceThing, ThingAnswer, WhyAnswer } from "../api.ts";
+import type { ComponentDetail, ServiceDetailData, DetailAnswer, WhyAnswer } from "../api.ts";
 
 interface Details {
-  readonly paint: (key: string, scene: Scene, eyes: Eyes) => Exclude<ThingAnswer, { missing: string }>["thing"] | undefined;
+  readonly paint: (
+    key: string,
+    context: BuildContext,
+    access: AccessFilter,
+  ) => Exclude<DetailAnswer, { missing: string }>["thing"] | undefined;
   /** What a viewer must be allowed to list, as for its row. */
-  readonly of: (key: string) => readonly Ref[];
+  readonly of: (key: string) => readonly KindInNamespace[];
 }
 
 /** What is only worked out for whoever asks for it: all of one thing, and why it is as it is. */
-export class DetailPainter {
-  readonly #picture: Picture;
-  readonly #painters: ReadonlyMap<string, Details>;
-  readonly #sessions: Ref;
+export class DetailBuilder {
+  readonly #model: DashboardModel;
+  readonly #builders: ReadonlyMap<string, Details>;
+  readonly #sessions: KindInNamespace;
 
-  constructor(picture: Picture, { metallbNamespace }: { metallbNamespace: string }) {
-    this.#picture = picture;
+  constructor(model: DashboardModel, { metallbNamespace }: { metallbNamespace: string }) {
+    this.#model = model;
     this.#sessions = { kind: BGPSessionStatus, namespace: metallbNamespace };
-    const paintService: Details["paint"] = (key, scene, eyes) => {
-      const thing = serviceThing(key, scene, metallbNamespace);
-      return thing && (eyes.may([this.#sessions]) ? thing : withoutSessions(thing));
+    const paintService: Details["paint"] = (key, context, access) => {
+      const component = serviceDetail(key, context, metallbNamespace);
+      return component && (access.may([this.#sessions]) ? component : withoutSessions(component));
     };
-    this.#painters = new Map<string, Details>([
-      [RouterNodeConfigurationStatus.kind, { paint: routerThing, of: routers.of }],
+    this.#builders = new Map<string, Details>([
+      [RouterNodeConfigurationStatus.kind, { paint: routerDetail, of: routers.of }],
       [Service.kind, { paint: paintService, of: services.of }],
-      [FailoverPolicy.kind, { paint: policyThing, of: policies.of }],
-      [PodNetworkConnectivityCheck.kind, { paint: checkThing, of: checks.of }],
+      [FailoverPolicy.kind, { paint: policyDetail, of: policies.of }],
+      [PodNetworkConnectivityCheck.kind, { paint: checkDetail, of: checks.of }],
     ]);
   }
 
-  async thing(id: string, viewer: Viewer, eyes: Eyes, signal: AbortSignal): Promise<ThingAnswer> {
-    const missing = { missing: `There is no ${id}, or you may not see it` };
+  async thing(id: string, viewer: Viewer, access: AccessFilter, signal: AbortSignal): Promise<DetailAnswer> {
+    const missing = { missing: `${id} not found, or you have no access` };
     const { kind, key } = splitId(id);
-    const about: Thing = { kind, ...parseKey(key) };
-    const painter = this.#painters.get(kind);
-    const refs = painter?.of(key) ?? [];
-    await viewer.learn([...eyes.asksOf([about]), ...refs, this.#sessions], signal);
-    if (!eyes.sees(about)) return missing;
-    return this.#picture.glance((scene) => {
-      const thing = (eyes.may(refs) ? painter?.paint(key, scene, eyes) : undefined) ?? plain(id, scene, eyes);
-      return thing ? { thing } : missing;
+    const about: Component = { kind, ...parseKey(key) };
+    const builder = this.#builders.get(kind);
+    const refs = builder?.of(key) ?? [];
+    await viewer.learn([...access.asksOf([about]), ...refs, this.#sessions], signal);
+    if (!access.sees(about)) return missing;
+    return this.#model.glance((context) => {
+      const component = (access.may(refs) ? builder?.paint(key, context, access) : undefined) ?? plain(id, context, access);
+      return component ? { thing: component } : missing;
     });
   }
 
-  async why(id: string, viewer: Viewer, eyes: Eyes, signal: AbortSignal): Promise<WhyAnswer> {
-    const answer = this.#picture.why(id);
-    if (answer) await viewer.learn(eyes.asksOf(thingsIn(answer)), signal);
-    const seen = answer && eyes.answer(answer);
-    return seen ? { answer: seen } : { missing: `There is no ${id}, or you may not see it` };
+  async why(id: string, viewer: Viewer, access: AccessFilter, signal: AbortSignal): Promise<WhyAnswer> {
+    const answer = this.#model.why(id);
+    if (answer) await viewer.learn(access.asksOf(componentsIn(answer)), signal);
+    const seen = answer && access.answer(answer);
+    return seen ? { answer: seen } : { missing: `${id} not found, or you have no access` };
   }
 }
 
-function plain(id: string, scene: Scene, eyes: Eyes): PlainThing | undefined {
-  const verdict = scene.verdict(id);
-  const seen = verdict && eyes.verdict(verdict);
+function plain(id: string, context: BuildContext, access: AccessFilter): ComponentDetail | undefined {
+  const verdict = context.verdict(id);
+  const seen = verdict && access.verdict(verdict);
   return seen && { type: "plain", key: id, verdict: seen };
 }
 
 /** What hides behind the name of a peer shows in its health, and says nothing. */
-function withoutSessions(thing: ServiceThing): ServiceThing {
-  const announcements = thing.announcements.map((one) =>
+function withoutSessions(component: ServiceDetailData): ServiceDetailData {
+  const announcements = component.announcements.map((one) =>
     one.peers ? { ...one, peers: one.peers.map(({ name, health }) => ({ name, health })) } : one,
   );
-  return { ...thing, announcements };
+  return { ...component, announcements };
 }
 
 /** `Service/shop/web` is the Service with key `shop/web`. */
@@ -85,8 +89,8 @@ function splitId(id: string): { kind: string; key: string } {
   return { kind: id.slice(0, Math.max(0, slash)), key: id.slice(slash + 1) };
 }
 
-function* thingsIn({ path, causes }: Answer): Iterable<Thing> {
-  yield* thingsBelow(path);
+function* componentsIn({ path, causes }: Answer): Iterable<Component> {
+  yield* componentsBelow(path);
   for (const { thing, symptoms, remedy } of causes) {
     yield thing;
     if (remedy?.change) yield remedy.change.thing;
@@ -94,8 +98,8 @@ function* thingsIn({ path, causes }: Answer): Iterable<Thing> {
   }
 }
 
-function* thingsBelow({ thing, remedy, needs }: Step): Iterable<Thing> {
+function* componentsBelow({ thing, remedy, needs }: PathNode): Iterable<Component> {
   yield thing;
   if (remedy?.change) yield remedy.change.thing;
-  for (const need of needs) yield* thingsBelow(need);
+  for (const dependency of needs) yield* componentsBelow(dependency);
 }

@@ -1,20 +1,20 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { Pulse } from "../model/refresh-timer.ts";
-import { pictureOf, PLACES } from "../testing/fixtures.ts";
-import { anyone } from "../access/viewer.ts";
-import { pageApp } from "./app.ts";
+import { RefreshTimer } from "../model/refresh-timer.ts";
+import { modelOf, CONFIG_NAMESPACES } from "../testing/fixtures.ts";
+import { unrestrictedViewer } from "../access/viewer.ts";
+import { dashboardApp } from "./app.ts";
 
 function served() {
-  const picture = pictureOf();
+  const model = modelOf();
   const log = createLog({ level: "silent" });
-  const pulse = new Pulse(picture, log);
-  onTestFinished(() => pulse.stop());
-  return pageApp({
-    picture,
-    pulse,
-    places: PLACES,
-    doorkeeper: { cookie: "__Host-plumbline", knowsHost: () => true, viewerOf: () => Promise.resolve(anyone) },
+  const timer = new RefreshTimer(model, log);
+  onTestFinished(() => timer.stop());
+  return dashboardApp({
+    picture: model,
+    pulse: timer,
+    places: CONFIG_NAMESPACES,
+    doorkeeper: { cookie: "__Host-plumbline", knowsHost: () => true, viewerOf: () => Promise.resolve(unrestrictedViewer) },
     assets: new Map(),
     version: "0.0.0",
     log,

@@ -1,20 +1,20 @@
-import type { Picture } from "../model/model.ts";
-import type { Pulse } from "../model/refresh-timer.ts";
+import type { DashboardModel } from "../model/model.ts";
+import type { RefreshTimer } from "../model/refresh-timer.ts";
 import { pageSnapshots } from "../metrics.ts";
-import type { Eyes } from "../access/access-filter.ts";
+import type { AccessFilter } from "../access/access-filter.ts";
 import { LoginError } from "../access/login-error.ts";
-import type { RefsBehind } from "../access/refs.ts";
+import type { RowReferences } from "../access/refs.ts";
 import type { Viewer } from "../access/viewer.ts";
 import type { ViewName } from "../api.ts";
-import type { DetailPainter } from "./details.ts";
+import type { DetailBuilder } from "./details.ts";
 
-export interface StreamOptions {
-  readonly picture: Picture;
-  readonly pulse: Pulse;
+export interface EventStreamOptions {
+  readonly picture: DashboardModel;
+  readonly pulse: RefreshTimer;
   readonly viewer: Viewer;
-  readonly eyes: Eyes;
-  readonly behind: RefsBehind;
-  readonly details: DetailPainter;
+  readonly eyes: AccessFilter;
+  readonly behind: RowReferences;
+  readonly details: DetailBuilder;
   readonly views: readonly ViewName[];
   readonly things: readonly string[];
   readonly whys: readonly string[];
@@ -27,16 +27,16 @@ export interface StreamOptions {
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 2_000;
 /** An event, not a comment: only an event is seen by the page, which must tell a quiet cluster from a dead connection. */
-const BEAT = "event: beat\ndata: {}\n\n";
+const BEAT = "event: heartbeat\ndata: {}\n\n";
 
 /**
  * What one reader is told, worked out when he can take it: a reader who is slow is told less often, and all that happened meanwhile at once. Nothing is
  * kept for him.
  */
 export class EventStream {
-  readonly #options: StreamOptions;
+  readonly #options: EventStreamOptions;
   /** What the reader knows: everything up to this revision. Nothing before the first snapshot. */
-  #told: number | undefined;
+  #reported: number | undefined;
   /** What the reader was known to be allowed to see. */
   #sees: number;
   #beat = -1;
@@ -45,10 +45,10 @@ export class EventStream {
   #saidAt = Number.NEGATIVE_INFINITY;
   #greeted = false;
 
-  constructor(options: StreamOptions) {
+  constructor(options: EventStreamOptions) {
     this.#options = options;
     this.#sees = options.viewer.version;
-    this.#told = revisionIn(options.lastEventId, options.picture.rows.epoch);
+    this.#reported = revisionIn(options.lastEventId, options.picture.rows.epoch);
   }
 
   /** To be told of nothing until there is room for it: nothing is made in advance. */
@@ -95,16 +95,16 @@ export class EventStream {
     const { picture, viewer, eyes, views } = this.#options;
     const { rows } = picture;
     const details = await this.#learned();
-    if (viewer.version !== this.#sees) this.#told = undefined;
+    if (viewer.version !== this.#sees) this.#reported = undefined;
     this.#sees = viewer.version;
     const { revision } = rows;
-    const snapshot = this.#told === undefined || !rows.knows(this.#told);
-    const from = this.#told ?? 0;
+    const snapshot = this.#reported === undefined || !rows.knows(this.#reported);
+    const from = this.#reported ?? 0;
     const parts = views.flatMap((view) => {
       const text = snapshot ? rows.snapshot(view, eyes.glass) : rows.since(from, view, eyes.glass);
       return text === undefined ? [] : [`${JSON.stringify(view)}:${text}`];
     });
-    this.#told = revision;
+    this.#reported = revision;
     const changed = [...details].filter(([name, text]) => snapshot || this.#detailsTold.get(name) !== text);
     for (const [name, text] of changed) this.#detailsTold.set(name, text);
     if (!snapshot && parts.length === 0 && changed.length === 0) return undefined;

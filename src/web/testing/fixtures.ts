@@ -7,16 +7,16 @@ import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { CauseGraph } from "../../explain/graph.ts";
 import { explainersOf } from "../../explain/explainers.ts";
-import { paintersOf } from "../painters.ts";
-import { Picture } from "../model/model.ts";
+import { rowBuilders } from "../rows/row-builders.ts";
+import { DashboardModel } from "../model/model.ts";
 
 /** Objects for tests of the page. */
 
-export const PLACES = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
+export const CONFIG_NAMESPACES = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
 export const SINCE = "2026-11-16T12:00:00Z";
 
-export function pictureOf(): Picture {
-  return new Picture(new CauseGraph(explainersOf(PLACES)), paintersOf(PLACES));
+export function modelOf(): DashboardModel {
+  return new DashboardModel(new CauseGraph(explainersOf(CONFIG_NAMESPACES)), rowBuilders(CONFIG_NAMESPACES));
 }
 
 export function node(name: string): Node {
@@ -34,7 +34,7 @@ const condition = (type: string, status: "True" | "False" | "Unknown", reason: s
 export function routerStatus(name: string, sessionState = "Established"): RouterNodeConfigurationStatus {
   const up = sessionState === "Established";
   return {
-    metadata: { name, namespace: PLACES.routerNamespace },
+    metadata: { name, namespace: CONFIG_NAMESPACES.routerNamespace },
     status: {
       conditions: [
         condition("Ready", "True", "ConfigurationSuccessful", "Everything is applied"),
@@ -53,7 +53,7 @@ export function routerStatus(name: string, sessionState = "Established"): Router
 
 export function pool(name: string): IPAddressPool {
   return {
-    metadata: { name, namespace: PLACES.metallbNamespace },
+    metadata: { name, namespace: CONFIG_NAMESPACES.metallbNamespace },
     spec: { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false },
     status: { assignedIPV4: 2, availableIPV4: 254, services: 2, conditions: [condition("Exhausted", "False", "AddressesLeft")] },
   };
@@ -82,7 +82,7 @@ export function announcement(namespace: string, name: string, on: string, peers:
 
 export function session(on: string, peer = "tor", bgpStatus = "Established"): BGPSessionStatus {
   return {
-    metadata: { name: `${on}-${peer}`, namespace: PLACES.metallbNamespace },
+    metadata: { name: `${on}-${peer}`, namespace: CONFIG_NAMESPACES.metallbNamespace },
     status: { node: on, peer, bgpStatus, bfdStatus: "N/A", since: SINCE, conditions: [condition("Reported", "True", "AgentReports")] },
   };
 }

@@ -1,11 +1,11 @@
 import { useLayoutEffect } from "preact/hooks";
-import { domainName, Mark } from "./parts/health.tsx";
-import { helpShown, KEYS } from "./keys.ts";
-import { held } from "./live/rows.ts";
+import { domainName, HealthIcon } from "./parts/health.tsx";
+import { helpVisible, KEYS } from "./keys.ts";
+import { liveRows } from "./live/rows.ts";
 import { isOld, link, logOut, viewer } from "./live/stream.ts";
 import { Login } from "./login.tsx";
-import { clockTime, lasting, second } from "./parts/time.tsx";
-import { linkTo, route, TITLES, type View, VIEWS } from "./route.ts";
+import { clockTime, durationSince, second } from "./parts/time.tsx";
+import { linkTo, route, TITLES, type PageView, VIEWS } from "./route.ts";
 import { nextTheme, theme } from "./theme.ts";
 import { ConnectivityView } from "./views/connectivity.tsx";
 import { FailoverView } from "./views/failover.tsx";
@@ -14,7 +14,7 @@ import { OverviewView } from "./views/overview.tsx";
 import { RouterView } from "./views/router.tsx";
 import { WhyView } from "./views/why.tsx";
 
-const DRAWN: Readonly<Record<View, () => preact.JSX.Element>> = {
+const DRAWN: Readonly<Record<PageView, () => preact.JSX.Element>> = {
   overview: OverviewView,
   router: RouterView,
   loadbalancer: LoadBalancerView,
@@ -37,7 +37,7 @@ export function App() {
   return (
     <div class="frame">
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
-        To the content
+        Skip to content
       </a>
       <Bar />
       <Notices />
@@ -45,7 +45,7 @@ export function App() {
         <h1 class="unseen">{TITLES[view]}</h1>
         <Drawn key={view} />
       </main>
-      {helpShown.value && <Help />}
+      {helpVisible.value && <Help />}
     </div>
   );
 }
@@ -70,11 +70,11 @@ function Bar() {
       </nav>
       <span class="right">
         <Liveness />
-        <button type="button" class="button plain" onClick={nextTheme} title="Light, dark, or as the system has it (t)">
+        <button type="button" class="button plain" onClick={nextTheme} title="Theme: light, dark or system (t)">
           <span class="unseen">Colours: </span>
           {{ system: "◐ Auto", light: "○ Light", dark: "● Dark" }[theme.value]}
         </button>
-        <button type="button" class="button plain" onClick={() => (helpShown.value = true)} title="Keys (?)" aria-label="Help: keys">
+        <button type="button" class="button plain" onClick={() => (helpVisible.value = true)} title="Keys (?)" aria-label="Help: keys">
           ?
         </button>
         {typeof viewer.value === "object" && viewer.value.login && (
@@ -88,9 +88,9 @@ function Bar() {
 }
 
 /** How it stands with a domain, beside its name; nothing where all is well. */
-function Badge({ view }: { view: View }) {
-  for (const row of held.overview.value?.values() ?? [])
-    if (row.type === "domain" && row.domain === view && row.health !== "Healthy") return <Mark health={row.health} size={12} />;
+function Badge({ view }: { view: PageView }) {
+  for (const row of liveRows.overview.value?.values() ?? [])
+    if (row.type === "domain" && row.domain === view && row.health !== "Healthy") return <HealthIcon health={row.health} size={12} />;
   return null;
 }
 
@@ -98,7 +98,7 @@ function Liveness() {
   const { state, since } = link.value;
   if (state === "live")
     return (
-      <span class="liveness live" role="status" title={`Live since ${clockTime(since)}: every change is shown as it happens`}>
+      <span class="liveness live" role="status" title={`Live since ${clockTime(since)}`}>
         <i class="dot beating" /> live
       </span>
     );
@@ -113,16 +113,16 @@ function Liveness() {
 /** What one must know before believing what is shown. */
 function Notices() {
   const { state, since } = link.value;
-  const [sight] = held.sight.value?.values() ?? [];
+  const [sight] = liveRows.sight.value?.values() ?? [];
   return (
     <div class="notices" role="alert">
       {state === "lost" && (
         <p>
-          No word from the server since {clockTime(since)}. What is shown is {lasting(second.value - since)} old and may be wrong by now;
-          without the page: <code>plumbline status</code>.
+          No word from the server since {clockTime(since)}. What is shown is {durationSince(second.value - since)} old and may be wrong by
+          now; without the page: <code>plumbline status</code>.
         </p>
       )}
-      {sight && !sight.complete && <p>The cluster is being read. What is missing here may only not have been read yet.</p>}
+      {sight && !sight.complete && <p>Reading the cluster. Some objects may not be shown yet.</p>}
       {sight && sight.lost.length > 0 && (
         <p>
           Not live at present, the API server does not answer:{" "}
@@ -131,8 +131,8 @@ function Notices() {
       )}
       {sight?.incomplete && (
         <p>
-          Not everything that you may list is shown: you have rights in more namespaces than are looked at. A role that lists them in all
-          namespaces shows everything.
+          Some objects are not shown: you have access to more namespaces than the page reads. With a role for all namespaces it shows
+          everything.
         </p>
       )}
       {sight && sight.hidden.length > 0 && <p class="calm">You may not list, and so do not see: {sight.hidden.join(", ")}</p>}
@@ -140,7 +140,7 @@ function Notices() {
   );
 }
 
-const closeHelp = () => (helpShown.value = false);
+const closeHelp = () => (helpVisible.value = false);
 
 function Help() {
   return (
@@ -167,7 +167,7 @@ function Help() {
         <p class="legend">
           {(["Healthy", "Degraded", "Unknown", "Down"] as const).map((health) => (
             <span key={health}>
-              <Mark health={health} bare /> {health.toLowerCase()}
+              <HealthIcon health={health} bare /> {health.toLowerCase()}
             </span>
           ))}
         </p>

@@ -1,11 +1,11 @@
 import { signal } from "@preact/signals";
-import { closeThing, toggleBad } from "./parts/search.tsx";
-import { go, refine, route, type View } from "./route.ts";
+import { closeDetail, toggleUnhealthy } from "./parts/search.tsx";
+import { go, refine, route, type PageView } from "./route.ts";
 import { nextTheme } from "./theme.ts";
 
-export const helpShown = signal(false);
+export const helpVisible = signal(false);
 
-const PLACES: Readonly<Record<string, View>> = {
+const PLACES: Readonly<Record<string, PageView>> = {
   o: "overview",
   r: "router",
   l: "loadbalancer",
@@ -17,19 +17,19 @@ const PLACES: Readonly<Record<string, View>> = {
 /** What the help shows; what the keys do stands below. */
 export const KEYS: readonly (readonly [keys: readonly string[], does: string])[] = [
   [["/"], "search in this view"],
-  [["b"], "only what is wrong, or everything"],
+  [["b"], "only problems, or everything"],
   [["g", "o"], "overview"],
   [["g", "r"], "router"],
   [["g", "l"], "load balancer"],
   [["g", "f"], "failover"],
   [["g", "c"], "connectivity"],
   [["g", "w"], "why"],
-  [["Tab"], "next part of the page"],
+  [["Tab"], "next section"],
   [["↑", "↓"], "move in a table"],
-  [["Enter"], "open what is marked"],
-  [["w"], "why is it so, of what is open"],
-  [["Esc"], "close what is open, or end the search"],
-  [["t"], "light, dark, or as the system has it"],
+  [["Enter"], "open the selected row"],
+  [["w"], "why, for the open row"],
+  [["Esc"], "close the details or the search"],
+  [["t"], "theme: light, dark or system"],
   [["?"], "this help"],
 ];
 
@@ -51,8 +51,8 @@ function pressed(key: string): boolean {
   going = key === "g" && !going;
   if (to) go({ view: to });
   else if (key === "/") focusSearch();
-  else if (key === "?") helpShown.value = !helpShown.value;
-  else if (key === "b") toggleBad();
+  else if (key === "?") helpVisible.value = !helpVisible.value;
+  else if (key === "b") toggleUnhealthy();
   else if (key === "t") nextTheme();
   else if (key === "w") askWhy();
   else return going;
@@ -74,9 +74,9 @@ function askWhy(): void {
 
 function escape(typing: HTMLElement | undefined): void {
   const { view, thing, options } = route.peek();
-  if (helpShown.value) helpShown.value = false;
+  if (helpVisible.value) helpVisible.value = false;
   else if (typing) {
     if (options["q"]) refine({ q: "" });
     else typing.blur();
-  } else if (thing !== undefined && view !== "why") closeThing();
+  } else if (thing !== undefined && view !== "why") closeDetail();
 }

@@ -23,7 +23,7 @@ export function Login() {
         }}
       >
         <h1>Plumbline</h1>
-        <p>You see here what your account may list in the cluster. A token of a ServiceAccount, or of yours:</p>
+        <p>The page shows what your account can list in the cluster. Get a token:</p>
         <pre class="command">{COMMAND}</pre>
         <label for="token">Token</label>
         <textarea id="token" name="token" class="field mono" rows={5} required autocomplete="off" spellcheck={false} ref={field} />
@@ -33,7 +33,7 @@ export function Login() {
           </p>
         )}
         <button type="submit" class="button main" disabled={asking}>
-          {asking ? "Asking the cluster…" : "Log in"}
+          {asking ? "Logging in…" : "Log in"}
         </button>
       </form>
     </main>

@@ -1,9 +1,9 @@
 import { computed, signal } from "@preact/signals";
 
 export const VIEWS = ["overview", "router", "loadbalancer", "failover", "connectivity", "why"] as const;
-export type View = (typeof VIEWS)[number];
+export type PageView = (typeof VIEWS)[number];
 
-export const TITLES: Readonly<Record<View, string>> = {
+export const TITLES: Readonly<Record<PageView, string>> = {
   overview: "Overview",
   router: "Router",
   loadbalancer: "Load balancer",
@@ -13,23 +13,31 @@ export const TITLES: Readonly<Record<View, string>> = {
 };
 
 /** Where one is: everything that can be chosen stands in the address, so that a link shows another what one sees oneself. */
-export interface Route {
-  readonly view: View;
+export interface PageRoute {
+  readonly view: PageView;
   /** What is chosen in it: a node, a service, any thing. */
   readonly thing?: string;
   readonly options: Readonly<Record<string, string>>;
 }
 
 /** Behind the #: the server needs to know nothing of it, and a proxy may serve the page below any path. */
-export function parseRoute(hash: string): Route {
+export function parseRoute(hash: string): PageRoute {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [first = "", ...rest] = path.split("/").map(decoded);
   const view = VIEWS.find((view) => view === first) ?? "overview";
-  const thing = rest.join("/");
-  return { view, ...(thing !== "" && { thing }), options: Object.fromEntries(new URLSearchParams(query)) };
+  const component = rest.join("/");
+  return { view, ...(component !== "" && { thing: component }), options: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-export function linkTo({ view, thing, options = {} }: { view: View; thing?: string | undefined; options?: Route["options"] }): string {
+export function linkTo({
+  view,
+  thing,
+  options = {},
+}: {
+  view: PageView;
+  thing?: string | undefined;
+  options?: PageRoute["options"];
+}): string {
   const path = [view, ...(thing === undefined ? [] : thing.split("/"))].map(encoded).join("/");
   const query = new URLSearchParams(Object.entries(options).filter(([, value]) => value !== "")).toString();
   return `#/${path}${query && `?${query}`}`;
@@ -66,9 +74,9 @@ export function refine(options: Readonly<Record<string, string>>): void {
 }
 
 /** A link to another thing of the same view, as it is filtered and sorted now. */
-export function linkHere(thing: string | undefined): string {
+export function linkHere(component: string | undefined): string {
   const { view, options } = route.value;
-  return linkTo({ view, thing, options });
+  return linkTo({ view, thing: component, options });
 }
 
 export const option = (name: string) => route.value.options[name] ?? "";

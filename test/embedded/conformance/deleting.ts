@@ -144,7 +144,7 @@ export function deleting(server: () => Conforming): void {
   }
   const status = async (path: string) => (await server().send("GET", path)).status;
 
-  test("what belongs to nobody any more goes; what has another owner stays and forgets the one that is gone", async () => {
+  test("deletes objects without an owner left; an object with another owner stays and loses the deleted reference", async () => {
     const { owner, dependents } = await family(await server().namespace());
     await server().send("DELETE", owner);
     await eventually(async () => {
@@ -164,7 +164,7 @@ export function deleting(server: () => Conforming): void {
     await eventually(async () => expect([await status(owner), await status(dependents.only)]).toEqual([404, 404]));
   });
 
-  test("orphaned, they stay and belong to nobody", async () => {
+  test("orphaned objects stay without an owner", async () => {
     const { owner, dependents } = await family(await server().namespace());
     const deleted = await server().send("DELETE", owner, { propagationPolicy: "Orphan" });
     expect(metaOf(deleted.json).finalizers).toEqual(["orphan"]);

@@ -31,7 +31,7 @@ const age = expect.stringMatching(/^\d+s$/) as string;
 export function describing(server: () => Conforming): void {
   const table = async (path: string): Promise<Table> => (await server().send("GET", path, undefined, TABLE)).json as Table;
 
-  test("the kinds are told, in both ways that clients ask for them", async () => {
+  test("lists the kinds in both discovery formats", async () => {
     const groups = (await server().send("GET", "/apis")).json["groups"] as { name: string; preferredVersion: { groupVersion: string } }[];
     const served = Object.fromEntries(groups.map(({ name, preferredVersion }) => [name, preferredVersion.groupVersion]));
     expect(served).toMatchObject({

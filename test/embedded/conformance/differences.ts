@@ -7,18 +7,18 @@ import type { Conforming } from "./servers.ts";
 export const DIFFERENCES = {
   managedFields: "`metadata.managedFields` is not kept, and server-side apply is answered with 415.",
   coreFields:
-    "Fields of Kubernetes' own kinds are not checked and not filled in, beyond names, metadata, immutable data and the defaults of a Service; unknown ones are kept without a warning.",
-  addresses: "A Service gets no cluster address and no node ports.",
+    "Fields of Kubernetes' own kinds are not validated and get no defaults, except names, metadata, immutable data and the defaults of a Service; unknown fields are kept without a warning.",
+  addresses: "A Service gets no cluster IP and no node ports.",
   nodeTaint: "A new Node has no taint.",
-  listItems: "Every item of a list names its kind; a cluster leaves that out for its own kinds.",
+  listItems: "Every item of a list has its kind; a cluster omits it for its own kinds.",
   history:
-    "Old states are kept for the pages of a list that is under way (five minutes) and for watches (4096 changes or 16 MiB per kind); anything older is 410.",
+    "Old states are kept for the pages of a list in progress (five minutes) and for watches (4096 changes or 16 MiB per kind); anything older is 410.",
   protobuf:
-    "Answers are JSON or YAML; protobuf is read where kubectl insists on it (Namespace, ConfigMap, Secret, Service, Event, Lease), CBOR never.",
-  pods: "A Pod that is deleted is gone at once: there is no kubelet that would stop it first.",
-  jsonErrors: "Bodies that are not JSON are refused with the same status and reason, and with another parser's words.",
+    "Responses are JSON or YAML; protobuf is accepted where kubectl requires it (Namespace, ConfigMap, Secret, Service, Event, Lease), CBOR never.",
+  pods: "A Pod that is deleted is gone at once: there is no kubelet that stops it first.",
+  jsonErrors: "Bodies that are not JSON are rejected with the same status and reason, and with the message of another parser.",
   accounts: "A namespace has no service account and no root certificate in it.",
-  notPages: "A path of a served group that leads nowhere is answered with a Status, never with a plain text page.",
+  notPages: "An unknown path of a served group is answered with a Status, never with a plain text page.",
 } as const;
 
 /** The value that is expected of this server where the two differ on purpose. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/api/admission/value.ts";
 import { lease, map, nodeStatus, paths, vni } from "./objects.ts";
 import { MERGE, type Conforming } from "./servers.ts";
-import { name, refusal, refused } from "./status.ts";
+import { name, statusOfError, errorStatus } from "./status.ts";
 
 const GROUP = "openpe.openperouter.github.io";
 
@@ -11,31 +11,31 @@ const qualified =
 const unchecked =
   "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
-export function refusals(server: () => Conforming): void {
+export function errorTests(server: () => Conforming): void {
   test("what is not there", async () => {
     const ns = await server().namespace();
-    expect(refusal(await server().send("GET", `${paths.vnis(ns)}/none`))).toEqual(
-      refused(404, "NotFound", `l3vnis.${GROUP} "none" not found`, { name: "none", group: GROUP, kind: "l3vnis" }),
+    expect(statusOfError(await server().send("GET", `${paths.vnis(ns)}/none`))).toEqual(
+      errorStatus(404, "NotFound", `l3vnis.${GROUP} "none" not found`, { name: "none", group: GROUP, kind: "l3vnis" }),
     );
-    expect(refusal(await server().send("DELETE", `${paths.maps(ns)}/none`))).toEqual(
-      refused(404, "NotFound", 'configmaps "none" not found', { name: "none", kind: "configmaps" }),
+    expect(statusOfError(await server().send("DELETE", `${paths.maps(ns)}/none`))).toEqual(
+      errorStatus(404, "NotFound", 'configmaps "none" not found', { name: "none", kind: "configmaps" }),
     );
-    expect(refusal(await server().patch(`${paths.vnis(ns)}/none`, MERGE, {}))).toMatchObject({ http: 404 });
-    expect(refusal(await server().send("POST", paths.maps("nowhere"), map("a")))).toEqual(
-      refused(404, "NotFound", 'namespaces "nowhere" not found', { name: "nowhere", kind: "namespaces" }),
+    expect(statusOfError(await server().patch(`${paths.vnis(ns)}/none`, MERGE, {}))).toMatchObject({ http: 404 });
+    expect(statusOfError(await server().send("POST", paths.maps("nowhere"), map("a")))).toEqual(
+      errorStatus(404, "NotFound", 'namespaces "nowhere" not found', { name: "nowhere", kind: "namespaces" }),
     );
-    expect(refusal(await server().send("GET", "/api/v1/nonsense"))).toEqual(
-      refused(404, "NotFound", "the server could not find the requested resource", {}),
+    expect(statusOfError(await server().send("GET", "/api/v1/nonsense"))).toEqual(
+      errorStatus(404, "NotFound", "the server could not find the requested resource", {}),
     );
-    expect(refusal(await server().send("GET", `${paths.vnis(ns)}/none/scale`))).toMatchObject({ http: 404 });
+    expect(statusOfError(await server().send("GET", `${paths.vnis(ns)}/none/scale`))).toMatchObject({ http: 404 });
     expect((await server().send("GET", "/nonsense")).text).toBe("404 page not found\n");
   });
 
   test("what is there already", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
-    expect(refusal(await server().send("POST", paths.vnis(ns), vni("red")))).toEqual(
-      refused(409, "AlreadyExists", `l3vnis.${GROUP} "red" already exists`, { name: "red", group: GROUP, kind: "l3vnis" }),
+    expect(statusOfError(await server().send("POST", paths.vnis(ns), vni("red")))).toEqual(
+      errorStatus(409, "AlreadyExists", `l3vnis.${GROUP} "red" already exists`, { name: "red", group: GROUP, kind: "l3vnis" }),
     );
   });
 
@@ -44,13 +44,13 @@ export function refusals(server: () => Conforming): void {
     const { json } = await server().send("POST", paths.vnis(ns), vni("red"));
     await server().patch(`${paths.vnis(ns)}/red`, MERGE, { spec: { vni: 7 } });
     const message = `Operation cannot be fulfilled on l3vnis.${GROUP} "red": the object has been modified; please apply your changes to the latest version and try again`;
-    const stale = refused(409, "Conflict", message, { name: "red", group: GROUP, kind: "l3vnis" });
-    expect(refusal(await server().send("PUT", `${paths.vnis(ns)}/red`, json))).toEqual(stale);
+    const stale = errorStatus(409, "Conflict", message, { name: "red", group: GROUP, kind: "l3vnis" });
+    expect(statusOfError(await server().send("PUT", `${paths.vnis(ns)}/red`, json))).toEqual(stale);
     const { resourceVersion } = json["metadata"] as { resourceVersion: string };
-    expect(refusal(await server().patch(`${paths.vnis(ns)}/red`, MERGE, { metadata: { resourceVersion } }))).toEqual(stale);
-    expect(refusal(await server().patch(`${paths.vnis(ns)}/red/status`, MERGE, { metadata: { resourceVersion } }))).toEqual(stale);
+    expect(statusOfError(await server().patch(`${paths.vnis(ns)}/red`, MERGE, { metadata: { resourceVersion } }))).toEqual(stale);
+    expect(statusOfError(await server().patch(`${paths.vnis(ns)}/red/status`, MERGE, { metadata: { resourceVersion } }))).toEqual(stale);
     const other = { ...json, metadata: { ...(json["metadata"] as object), uid: "other" } };
-    expect(refusal(await server().send("PUT", `${paths.vnis(ns)}/red`, other))).toMatchObject({
+    expect(statusOfError(await server().send("PUT", `${paths.vnis(ns)}/red`, other))).toMatchObject({
       http: 409,
       json: { reason: "Conflict", message: expect.stringContaining("Precondition failed: UID in precondition: other") as string },
     });
@@ -61,8 +61,8 @@ export function refusals(server: () => Conforming): void {
     await server().send("POST", paths.vnis(ns), vni("red"));
     const field = "metadata.resourceVersion";
     const why = "Invalid value: 0: must be specified for an update";
-    expect(refusal(await server().send("PUT", `${paths.vnis(ns)}/red`, vni("red")))).toEqual(
-      refused(422, "Invalid", `l3vnis.${GROUP} "red" is invalid: ${field}: ${why}`, {
+    expect(statusOfError(await server().send("PUT", `${paths.vnis(ns)}/red`, vni("red")))).toEqual(
+      errorStatus(422, "Invalid", `l3vnis.${GROUP} "red" is invalid: ${field}: ${why}`, {
         name: "red",
         group: GROUP,
         kind: "l3vnis",
@@ -160,10 +160,14 @@ export function refusals(server: () => Conforming): void {
   ])("metadata with %s", async (_what, metadata, why) => {
     const ns = await server().namespace();
     const custom = await server().send("POST", paths.vnis(ns), vni("a", {}, metadata));
-    expect(refusal(custom)).toEqual(refused(400, "BadRequest", `L3VNI in version "v1alpha1" cannot be handled as a L3VNI: ${why}`));
+    expect(statusOfError(custom)).toEqual(
+      errorStatus(400, "BadRequest", `L3VNI in version "v1alpha1" cannot be handled as a L3VNI: ${why}`),
+    );
     const builtin = await server().send("POST", paths.maps(ns), map("a", {}, metadata));
     const within = why.replace("ObjectMeta.", "ObjectMeta.metadata.");
-    expect(refusal(builtin)).toEqual(refused(400, "BadRequest", `ConfigMap in version "v1" cannot be handled as a ConfigMap: ${within}`));
+    expect(statusOfError(builtin)).toEqual(
+      errorStatus(400, "BadRequest", `ConfigMap in version "v1" cannot be handled as a ConfigMap: ${within}`),
+    );
   });
 
   test.each<[string, JsonObject]>([
@@ -175,8 +179,8 @@ export function refusals(server: () => Conforming): void {
     const value = JSON.stringify(Object.values(metadata)[0]);
     const why = `Invalid value: ${value}: field is immutable`;
     const causes = name(["FieldValueInvalid", why, `metadata.${field}`], ["FieldValueInvalid", why, `metadata.${field}`]);
-    expect(refusal(await server().patch(`${paths.vnis(ns)}/red`, MERGE, { metadata }))).toEqual(
-      refused(422, "Invalid", `L3VNI.${GROUP} "red" is invalid: metadata.${field}: ${why}`, {
+    expect(statusOfError(await server().patch(`${paths.vnis(ns)}/red`, MERGE, { metadata }))).toEqual(
+      errorStatus(422, "Invalid", `L3VNI.${GROUP} "red" is invalid: metadata.${field}: ${why}`, {
         name: "red",
         group: GROUP,
         kind: "L3VNI",

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../src/api/admission/value.ts";
 import { differs } from "./differences.ts";
 import { core, map, paths, vni } from "./objects.ts";
 import { JSON_PATCH, MERGE, type Conforming } from "./servers.ts";
-import { bad, options, refusal, refused } from "./status.ts";
+import { bad, options, statusOfError, errorStatus } from "./status.ts";
 
 const GROUP = "openpe.openperouter.github.io";
 
@@ -14,25 +14,29 @@ export function misuse(server: () => Conforming): void {
     const { json } = await server().send("POST", paths.vnis(ns), vni("red"));
     const put = (metadata: JsonObject) =>
       server().send("PUT", `${paths.vnis(ns)}/red`, { ...json, metadata: { ...(json["metadata"] as object), ...metadata } });
-    expect(refusal(await put({ name: "blue" }))).toEqual(bad("the name of the object (blue) does not match the name on the URL (red)"));
-    expect(refusal(await put({ name: undefined }))).toEqual(
+    expect(statusOfError(await put({ name: "blue" }))).toEqual(
+      bad("the name of the object (blue) does not match the name on the URL (red)"),
+    );
+    expect(statusOfError(await put({ name: undefined }))).toEqual(
       bad("the name of the object (red based on URL) was undeterminable: name must be provided"),
     );
     const elsewhere = bad("the namespace of the provided object does not match the namespace sent on the request");
-    expect(refusal(await put({ namespace: "default" }))).toEqual(elsewhere);
-    expect(refusal(await server().send("POST", paths.vnis(ns), vni("a", {}, { namespace: "default" })))).toEqual(elsewhere);
-    expect(refusal(await server().send("POST", paths.vnis(ns), { ...vni("a"), apiVersion: "v1" }))).toEqual(
+    expect(statusOfError(await put({ namespace: "default" }))).toEqual(elsewhere);
+    expect(statusOfError(await server().send("POST", paths.vnis(ns), vni("a", {}, { namespace: "default" })))).toEqual(elsewhere);
+    expect(statusOfError(await server().send("POST", paths.vnis(ns), { ...vni("a"), apiVersion: "v1" }))).toEqual(
       bad(`the API version in the data (v1) does not match the expected API version (${GROUP}/v1alpha1)`),
     );
-    expect(refusal(await server().send("POST", paths.vnis(ns), { ...vni("a"), kind: "Foo" }))).toMatchObject({
+    expect(statusOfError(await server().send("POST", paths.vnis(ns), { ...vni("a"), kind: "Foo" }))).toMatchObject({
       http: 422,
       json: { message: `Foo.${GROUP} "a" is invalid: kind: Invalid value: "Foo": must be L3VNI`, details: { kind: "Foo", name: "a" } },
     });
-    expect(refusal(await server().send("POST", paths.maps(ns), { ...map("a"), kind: "Secret" }))).toMatchObject({
+    expect(statusOfError(await server().send("POST", paths.maps(ns), { ...map("a"), kind: "Secret" }))).toMatchObject({
       http: 400,
       json: { message: expect.stringMatching(/^Secret in version "v1" cannot be handled as a ConfigMap: /) as string },
     });
-    expect(refusal(await server().send("PATCH", paths.vnis(ns), {}, { "content-type": MERGE }))).toEqual(bad("name must be provided"));
+    expect(statusOfError(await server().send("PATCH", paths.vnis(ns), {}, { "content-type": MERGE }))).toEqual(
+      bad("name must be provided"),
+    );
   });
 
   test("bodies that are no objects", async () => {
@@ -41,20 +45,20 @@ export function misuse(server: () => Conforming): void {
     for (const path of [paths.vnis(ns), paths.maps(ns)]) {
       for (const body of ["{bad", "[]", '"x"', ""]) {
         const message = expect.stringMatching(unrecognized) as string;
-        expect(refusal(await server().send("POST", path, body))).toEqual(refused(400, "BadRequest", message));
+        expect(statusOfError(await server().send("POST", path, body))).toEqual(errorStatus(400, "BadRequest", message));
       }
     }
     const kindless = { metadata: { name: "a" } };
     const shown = JSON.stringify(kindless);
-    expect(refusal(await server().send("POST", paths.vnis(ns), kindless))).toEqual(
-      refused(
+    expect(statusOfError(await server().send("POST", paths.vnis(ns), kindless))).toEqual(
+      errorStatus(
         400,
         "BadRequest",
         `the object provided is unrecognized (must be of type L3VNI): Object 'Kind' is missing in '${shown}' (${shown})`,
       ),
     );
     expect((await server().send("POST", paths.maps(ns), kindless)).status).toBe(201);
-    expect(refusal(await server().send("DELETE", `${paths.maps(ns)}/a`, "{bad"))).toMatchObject({
+    expect(statusOfError(await server().send("DELETE", `${paths.maps(ns)}/a`, "{bad"))).toMatchObject({
       http: 400,
       json: { reason: "BadRequest" },
     });
@@ -64,11 +68,11 @@ export function misuse(server: () => Conforming): void {
     const ns = await server().namespace();
     const path = `${paths.vnis(ns)}/red`;
     await server().send("POST", paths.vnis(ns), vni("red"));
-    expect(refusal(await server().patch(path, MERGE, "{bad"))).toEqual(refused(400, "BadRequest", "invalid JSON patch"));
-    expect(refusal(await server().patch(path, MERGE, "[]"))).toEqual(
-      refused(400, "BadRequest", "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"),
+    expect(statusOfError(await server().patch(path, MERGE, "{bad"))).toEqual(errorStatus(400, "BadRequest", "invalid JSON patch"));
+    expect(statusOfError(await server().patch(path, MERGE, "[]"))).toEqual(
+      errorStatus(400, "BadRequest", "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"),
     );
-    const invalid = refused(422, "Invalid", "the server rejected our request due to an error in our request", {});
+    const invalid = errorStatus(422, "Invalid", "the server rejected our request due to an error in our request", {});
     const test = [{ op: "test", path: "/spec/vni", value: 1 }];
     for (const patch of [
       test,
@@ -76,10 +80,10 @@ export function misuse(server: () => Conforming): void {
       [{ op: "add", path: "/spec/a/b", value: 1 }],
       [{ op: "jump", path: "/spec" }],
     ]) {
-      expect(refusal(await server().patch(path, JSON_PATCH, patch))).toEqual(invalid);
+      expect(statusOfError(await server().patch(path, JSON_PATCH, patch))).toEqual(invalid);
     }
-    expect(refusal(await server().patch(path, JSON_PATCH, { op: "add" }))).toMatchObject({ http: 400 });
-    expect(refusal(await server().patch(path, MERGE, { metadata: { name: "blue" } }))).toMatchObject({ http: 400 });
+    expect(statusOfError(await server().patch(path, JSON_PATCH, { op: "add" }))).toMatchObject({ http: 400 });
+    expect(statusOfError(await server().patch(path, MERGE, { metadata: { name: "blue" } }))).toMatchObject({ http: 400 });
     const labels = await server().patch(path, MERGE, { metadata: { labels: { a: 1 } } });
     expect([labels.status, labels.json["message"]]).toEqual([
       422,
@@ -93,10 +97,10 @@ export function misuse(server: () => Conforming): void {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
     const unknown = /^the body of the request was in an unknown format - accepted media types include: application\/json/;
-    const unsupported = refused(415, "UnsupportedMediaType", expect.stringMatching(unknown));
-    expect(refusal(await server().send("POST", paths.vnis(ns), vni("b"), { "content-type": "text/plain" }))).toEqual(unsupported);
-    expect(refusal(await server().patch(`${paths.vnis(ns)}/red`, "application/json", {}))).toEqual(unsupported);
-    expect(refusal(await server().patch(`${paths.vnis(ns)}/red`, "application/strategic-merge-patch+json", {}))).toEqual(unsupported);
+    const unsupported = errorStatus(415, "UnsupportedMediaType", expect.stringMatching(unknown));
+    expect(statusOfError(await server().send("POST", paths.vnis(ns), vni("b"), { "content-type": "text/plain" }))).toEqual(unsupported);
+    expect(statusOfError(await server().patch(`${paths.vnis(ns)}/red`, "application/json", {}))).toEqual(unsupported);
+    expect(statusOfError(await server().patch(`${paths.vnis(ns)}/red`, "application/strategic-merge-patch+json", {}))).toEqual(unsupported);
     const apply = await server().send("PATCH", `${paths.vnis(ns)}/red?fieldManager=x&force=true`, vni("red"), {
       "content-type": "application/apply-patch+yaml",
     });
@@ -108,24 +112,27 @@ export function misuse(server: () => Conforming): void {
   test("methods that a path does not have", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
-    expect(refusal(await server().send("DELETE", `${paths.vnis(ns)}/red/status`))).toEqual(
-      refused(405, "MethodNotAllowed", `delete is not supported on resources of kind "l3vnis.${GROUP}"`, { group: GROUP, kind: "l3vnis" }),
+    expect(statusOfError(await server().send("DELETE", `${paths.vnis(ns)}/red/status`))).toEqual(
+      errorStatus(405, "MethodNotAllowed", `delete is not supported on resources of kind "l3vnis.${GROUP}"`, {
+        group: GROUP,
+        kind: "l3vnis",
+      }),
     );
-    const generic = refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
-    expect(refusal(await server().send("PUT", paths.maps(ns), map("a")))).toEqual(generic);
-    expect(refusal(await server().send("POST", "/api/v1/configmaps", map("a")))).toEqual(generic);
-    expect(refusal(await server().send("DELETE", paths.namespaces))).toEqual(generic);
+    const generic = errorStatus(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+    expect(statusOfError(await server().send("PUT", paths.maps(ns), map("a")))).toEqual(generic);
+    expect(statusOfError(await server().send("POST", "/api/v1/configmaps", map("a")))).toEqual(generic);
+    expect(statusOfError(await server().send("DELETE", paths.namespaces))).toEqual(generic);
   });
 
   test("options that are not known", async () => {
     const ns = await server().namespace();
-    expect(refusal(await server().send("POST", `${paths.vnis(ns)}?fieldValidation=Foo`, vni("a")))).toEqual(
+    expect(statusOfError(await server().send("POST", `${paths.vnis(ns)}?fieldValidation=Foo`, vni("a")))).toEqual(
       options("CreateOptions", "fieldValidation", 'Unsupported value: "Foo": supported values: "", "Ignore", "Strict", "Warn"'),
     );
-    expect(refusal(await server().send("POST", `${paths.vnis(ns)}?dryRun=foo`, vni("a")))).toEqual(
+    expect(statusOfError(await server().send("POST", `${paths.vnis(ns)}?dryRun=foo`, vni("a")))).toEqual(
       options("CreateOptions", "dryRun", 'Unsupported value: ["foo"]: supported values: "All"'),
     );
-    expect(refusal(await server().send("GET", `${paths.vnis(ns)}?resourceVersionMatch=Exact`))).toEqual(
+    expect(statusOfError(await server().send("GET", `${paths.vnis(ns)}?resourceVersionMatch=Exact`))).toEqual(
       options(
         "ListOptions",
         "resourceVersionMatch",
@@ -134,7 +141,7 @@ export function misuse(server: () => Conforming): void {
       ),
     );
     await server().send("POST", paths.vnis(ns), vni("a"));
-    expect(refusal(await server().send("DELETE", `${paths.vnis(ns)}/a`, { propagationPolicy: "foo" }))).toEqual(
+    expect(statusOfError(await server().send("DELETE", `${paths.vnis(ns)}/a`, { propagationPolicy: "foo" }))).toEqual(
       options(
         "DeleteOptions",
         "propagationPolicy",

@@ -91,7 +91,7 @@ export function patching(server: () => Conforming): void {
     ).toHaveLength(2);
   });
 
-  test("a strategic merge patch merges conditions by type and replaces where it is told to", async () => {
+  test("a strategic merge patch merges conditions by type and replaces where the directive says so", async () => {
     const ns = await server().namespace();
     const name = `n-${ns}`;
     await server().send(

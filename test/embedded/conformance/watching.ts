@@ -19,7 +19,7 @@ export function watching(server: () => Conforming): void {
     }
   }
 
-  test("from a resourceVersion on, every change is told with the object as it then was", async () => {
+  test("from a resourceVersion on, sends every change with the object at that time", async () => {
     const ns = await server().namespace();
     const from = revisionOf(await put(ns, "a"));
     await label(ns, "a", { x: "1" });

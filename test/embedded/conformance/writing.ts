@@ -52,9 +52,9 @@ export function writing(server: () => Conforming): void {
     const ns = await server().namespace();
     const created = await server().send("POST", path(ns), body);
     expect([created.status, created.json]).toEqual([201, { apiVersion: body["apiVersion"], kind, metadata: stamped("x", ns), ...content }]);
-    const labelled = { ...created.json, metadata: { ...(created.json["metadata"] as object), labels: { a: "b" } } };
-    const replaced = await server().send("PUT", `${path(ns)}/x`, labelled);
-    expect([replaced.status, replaced.json]).toEqual([200, { ...labelled, metadata: { ...labelled.metadata, resourceVersion: revision } }]);
+    const labeled = { ...created.json, metadata: { ...(created.json["metadata"] as object), labels: { a: "b" } } };
+    const replaced = await server().send("PUT", `${path(ns)}/x`, labeled);
+    expect([replaced.status, replaced.json]).toEqual([200, { ...labeled, metadata: { ...labeled.metadata, resourceVersion: revision } }]);
     expect((await server().send("DELETE", `${path(ns)}/x`)).json).toMatchObject({ kind: "Status", status: "Success" });
   });
 
@@ -124,10 +124,10 @@ export function writing(server: () => Conforming): void {
     const first = await meta({});
     const same = await meta({ spec: { vni: 100 } });
     expect(same).toEqual(first);
-    const labelled = await meta({ metadata: { labels: { a: "b" } } });
-    expect([labelled.generation, labelled.resourceVersion !== first.resourceVersion]).toEqual([1, true]);
+    const labeled = await meta({ metadata: { labels: { a: "b" } } });
+    expect([labeled.generation, labeled.resourceVersion !== first.resourceVersion]).toEqual([1, true]);
     const changed = await meta({ spec: { vni: 200 } });
-    expect([changed.generation, Number(changed.resourceVersion) > Number(labelled.resourceVersion)]).toEqual([2, true]);
+    expect([changed.generation, Number(changed.resourceVersion) > Number(labeled.resourceVersion)]).toEqual([2, true]);
     const status = await server().patch(`${path}/status`, MERGE, {
       status: { claims: [{ claim: "vni/200", since: "2026-01-01T00:00:00Z" }] },
     });
@@ -183,7 +183,7 @@ export function writing(server: () => Conforming): void {
     ]);
   });
 
-  test("unknown fields of a custom kind are left out and told in a warning, or refused", async () => {
+  test("unknown fields of a custom kind are dropped with a warning, or rejected", async () => {
     const ns = await server().namespace();
     const body = vni("red", { vnii: 1 }, { labls: {} });
     const { status, headers, json } = await server().send("POST", paths.vnis(ns), body);

@@ -82,7 +82,7 @@ export function announcingTests(lab: () => ServiceLab): void {
     ]);
   });
 
-  test("sessions, services and pools are told of node by node and service by service", async () => {
+  test("sessions, services and pools are reported per node and per service", async () => {
     const client = lab().lab.api.client;
     const sessions = async () =>
       (await client.resource(BGPSessionStatus).list({ signal: lab().signal })).items
@@ -97,7 +97,7 @@ export function announcingTests(lab: () => ServiceLab): void {
     expect(pool.status).toMatchObject({ assignedIPV4: 1, availableIPV4: 3, services: 1 });
   });
 
-  test("a bad peer of one node makes that node's speaker invalid, in the words of the document, and costs nobody a connection", async () => {
+  test("a bad peer of one node makes that node's speaker invalid, in the words of the document, and breaks no connection", async () => {
     const began = Date.now();
     await lab().apply(`
 apiVersion: v1

@@ -8,7 +8,7 @@ const TAKEN = "10.30.0.103";
 
 /** Last of all, because here a machine that is not ours answers for an address of the segment. */
 export function strangerTests(lab: () => ServiceLab): void {
-  test("an address that a stranger answers for is not taken, is told as in use with the stranger's MAC, and is taken when it is free", async () => {
+  test("an address that another machine answers for is not acquired, is reported as in use with the MAC, and is acquired when it is free", async () => {
     const client = lab().host("client");
     await client.ip([`address add ${TAKEN}/32 dev ${ACCESS_LINK}`]);
     const [link] = JSON.parse(await client.do(["ip", "-j", "link", "show", ACCESS_LINK])) as [{ address: string }];

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Place, ServiceLab } from "../../support/service-lab.ts";
-import { type Beat, type SaidOnWire, WireTap } from "../../support/packet-capture.ts";
+import type { NodeAddresses, ServiceLab } from "../../support/service-lab.ts";
+import { type ObservedHeartbeat, type ObservedFrame, PacketCapture } from "../../support/packet-capture.ts";
 import { NODES } from "../../support/nodes.ts";
 
 /** Whoever was away itself for longer gives the others another chance. */
@@ -9,13 +9,13 @@ const AWAY_MS = 2_000;
 
 /** What breaks without warning: how much is lost is printed; that it is lost only until someone noticed is asserted. */
 export function lossTests(lab: () => ServiceLab): void {
-  test("a node that loses its power costs connections only until BFD has told the tor, and three heartbeats and one probe another node", async () => {
+  test("a node that loses power breaks connections only until BFD notifies the ToR and another node takes over after three heartbeats and one probe", async () => {
     const lost = lab().holder();
     const address = lab().address("wiki");
     const nodes = await Promise.all(NODES.map(async (name) => [name, await lab().placeOf(name)] as const));
-    const places = new Map<string, Place>(nodes);
+    const places = new Map<string, NodeAddresses>(nodes);
     const before = await lab().torSessions();
-    const tap = new WireTap(lab().lab);
+    const tap = new PacketCapture(lab().lab);
     await lab().eventually("every node is heard", () => nodes.every(([, { ip }]) => tap.beats.some(({ from }) => from === ip)));
 
     const began = Date.now();
@@ -35,7 +35,8 @@ export function lossTests(lab: () => ServiceLab): void {
     const taker = another() ?? "";
     const taken = lab().held.turns.findLast(({ has, address: of }) => has && of === address)?.at ?? 0;
     const mac = places.get(taker)?.mac ?? "";
-    const spoken = (what: SaidOnWire["what"]) => tap.said.filter((one) => one.what === what && one.address === address && one.mac === mac);
+    const spoken = (what: ObservedFrame["what"]) =>
+      tap.said.filter((one) => one.what === what && one.address === address && one.mac === mac);
     await lab().eventually("it has told the segment", () => spoken("claim").length > 0);
     await tap.stop();
 
@@ -70,12 +71,12 @@ export function lossTests(lab: () => ServiceLab): void {
     expect(wiki.ok.some(({ at }) => at > told)).toBe(true);
 
     const back = Date.now();
-    await lab().fault("node-lost", lost, "mend");
+    await lab().fault("node-lost", lost, "fix");
     await lab().whole();
     say(`back: ${went(await lab().since(back, "web"))}`);
   });
 
-  test("a node that is cut off from the API alone goes on, and nobody takes its address from it", async () => {
+  test("a node that is cut off from the API alone continues and keeps its address", async () => {
     const cut = lab().holder();
     const address = lab().address("wiki");
     const began = Date.now();
@@ -85,7 +86,7 @@ export function lossTests(lab: () => ServiceLab): void {
     await sleep(30_000);
     expect(lab().held.holders(address)).toEqual([cut]);
     expect(lab().held.turns.slice(turns)).toEqual([]);
-    await lab().fault("api-cut", cut, "mend");
+    await lab().fault("api-cut", cut, "fix");
     await lab().whole();
     expect((await lab().since(began, "web", "wiki")).failed).toEqual([]);
   });
@@ -106,7 +107,7 @@ export function lossTests(lab: () => ServiceLab): void {
       "other has",
     ]);
     say(`${turns[0] ? turns[0].at - began : 0} ms until the address lapsed, ${turns[1] ? turns[1].at - began : 0} ms until another had it`);
-    await lab().fault("agent-frozen", frozen, "mend");
+    await lab().fault("agent-frozen", frozen, "fix");
     await lab().whole();
     await sleep(3_000);
     expect(lab().held.overlaps).toEqual([]);
@@ -120,7 +121,7 @@ export function lossTests(lab: () => ServiceLab): void {
 }
 
 /** How many heartbeats a node has sent since then without hearing one, since it was last away itself. */
-function beatsMissed(beats: readonly Beat[], { since, until, from }: { since: number; until: number; from: string }): number {
+function beatsMissed(beats: readonly ObservedHeartbeat[], { since, until, from }: { since: number; until: number; from: string }): number {
   const own = beats.filter((beat) => beat.from === from && beat.at <= until);
   // To one of those who listen: each beat goes to all of them.
   const listener = own.at(-1)?.to;

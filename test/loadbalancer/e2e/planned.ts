@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Attempt } from "../../../lab/services/connect.ts";
+import type { ConnectAttempt } from "../../../lab/services/connect.ts";
 import { Deployment } from "../../../src/api/core/deployment.ts";
 import { Service } from "../../../src/api/core/service.ts";
 import { AGENT_PROCESS } from "../../../lab/cli/agents.ts";
@@ -15,7 +15,7 @@ const REFRESHED_S = 25;
 /** What operators do on purpose, with a client that connects all along: not one attempt may be lost. */
 export function plannedTests(lab: () => ServiceLab): void {
   /** The attempts that failed since then; those that came late are printed. */
-  async function lost(since: number): Promise<Attempt[]> {
+  async function lost(since: number): Promise<ConnectAttempt[]> {
     const { ok, failed, late } = await lab().since(since, "web", "wiki");
     if (late.length > 0) process.stdout.write(`  ${late.length} of ${ok.length} connections came a second late\n`);
     return failed;
@@ -38,7 +38,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     expect(await lost(began)).toEqual([]);
   });
 
-  test("a load balancer's FRR that is restarted comes back with its sessions, and costs no connection", async () => {
+  test("a restarted load balancer FRR comes back with its sessions and breaks no connection", async () => {
     const began = Date.now();
     await lab().fault("lb-frr-killed", "node1");
     await lab().eventually(
@@ -65,7 +65,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     expect(await lost(began)).toEqual([]);
   });
 
-  test("a pool that is exhausted says so, and an address that becomes free goes to who waits for it", async () => {
+  test("an exhausted pool is reported, and a freed address goes to the waiting Service", async () => {
     const began = Date.now();
     await lab().fault("pool-exhausted", "node1");
     const crowd = ["crowd-1", "crowd-2", "crowd-3", "crowd-4"];
@@ -75,7 +75,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     const [waiter = ""] = waiting();
     await lab().delete(Service, served, "default");
     await lab().eventually("it has the address that became free", () => lab().service(waiter).addresses.length === 1);
-    await lab().fault("pool-exhausted", "node1", "mend");
+    await lab().fault("pool-exhausted", "node1", "fix");
     expect(await lost(began)).toEqual([]);
   });
 
@@ -88,7 +88,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     return links.flatMap(({ addr_info: addresses = [] }) => addresses)[0]?.valid_life_time ?? 0;
   }
 
-  test("an API that is away for longer than a lease and an address live costs nothing, not even where an agent is restarted meanwhile, and counts again when it is back", async () => {
+  test("an API outage longer than Leases and address lifetimes breaks nothing, not even with an agent restart, and the API counts again when it is back", async () => {
     const began = Date.now();
     const { plane } = lab().lab.api;
     if (!plane) throw new Error("the lab has a real API server");

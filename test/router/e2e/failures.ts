@@ -161,7 +161,7 @@ spec:
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("what FRR refuses is said in FRR's words, and costs nobody else", async () => {
+  test("a resource that FRR rejects has FRR's message and affects no other resource", async () => {
     await lab().apply('kind: RawFRRConfig\nmetadata: { name: nonsense }\nspec: { rawConfig: "router ospf please" }\n');
     for (const node of NODES) {
       await expect.poll(failuresOf(node), EVENTUALLY).toEqual([expect.stringMatching(/^RawFRRConfig nonsense ApplicationFailed: /)]);
@@ -240,7 +240,7 @@ spec:
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("a status that somebody deletes is there again", async () => {
+  test("recreates a deleted status", async () => {
     for (const node of NODES) await lab().delete("RouterNodeConfigurationStatus", node);
     for (const node of NODES) await expect.poll(() => lab().condition(node, "Ready"), EVENTUALLY).toBe("True");
     expect(await lab().lost(traffic)).toEqual(NONE);

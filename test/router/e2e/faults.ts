@@ -57,7 +57,7 @@ export function faultTests(lab: () => TestLab): void {
     await lab().fault("link-down", "node1");
     await expect.poll(established("node1"), EVENTUALLY).toBe("False");
     expect(await lab().condition("node1", "Ready")).toBe("True");
-    await lab().fault("link-down", "node1", "mend");
+    await lab().fault("link-down", "node1", "fix");
     await expect.poll(established("node1"), EVENTUALLY).toBe("True");
     await expectPassing();
   });
@@ -65,7 +65,7 @@ export function faultTests(lab: () => TestLab): void {
   test("a session that the tor shuts is in the status until it is back", async () => {
     await lab().fault("session-cut", "node2");
     await expect.poll(established("node2"), EVENTUALLY).toBe("False");
-    await lab().fault("session-cut", "node2", "mend");
+    await lab().fault("session-cut", "node2", "fix");
     await expect.poll(established("node2"), EVENTUALLY).toBe("True");
   });
 
@@ -91,7 +91,7 @@ export function faultTests(lab: () => TestLab): void {
     await expect.poll(() => lab().condition("node3", "Ready"), EVENTUALLY).toBe("False");
     const ready = (await lab().status("node3"))?.conditions?.find(({ type }) => type === "Ready");
     expect(ready?.reason).toBe("RouterUnavailable");
-    await lab().fault("frr-frozen", "node3", "mend");
+    await lab().fault("frr-frozen", "node3", "fix");
     await lab().ready(["node3"]);
   });
 
@@ -124,7 +124,7 @@ export function faultTests(lab: () => TestLab): void {
   test("an agent that is frozen becomes Unknown, and puts its status right when it thaws", async () => {
     await lab().fault("agent-frozen", "node2");
     await expect.poll(() => lab().condition("node2", "Ready"), EVENTUALLY).toBe("Unknown");
-    await lab().fault("agent-frozen", "node2", "mend");
+    await lab().fault("agent-frozen", "node2", "fix");
     await expect.poll(() => lab().condition("node2", "Ready"), EVENTUALLY).toBe("True");
   });
 }

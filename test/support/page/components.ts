@@ -1,14 +1,14 @@
-import type { Thing } from "../../../src/api/health.ts";
-import { idOf } from "../../../src/api/health.ts";
-import type { Step, Verdict } from "../../../src/explain/answer.ts";
-import type { CheckRow, RouterRow, ThingAnswer, TreeNode, WhyAnswer } from "../../../src/web/api.ts";
+import type { Component } from "../../../src/api/health.ts";
+import { componentId } from "../../../src/api/health.ts";
+import type { PathNode, ComponentHealth } from "../../../src/explain/answer.ts";
+import type { CheckRow, RouterRow, DetailAnswer, TreeNode, WhyAnswer } from "../../../src/web/api.ts";
 import { causeRow, SPINES } from "./rows.ts";
-import type { Specimen } from "./fixtures.ts";
-import { ago, linkOf, ROUTER_NAMESPACE, sessionOf, underlayOf, verdict } from "./health.ts";
+import type { PageFixture } from "./fixtures.ts";
+import { ago, linkOf, ROUTER_NAMESPACE, sessionOf, underlayOf, componentHealth } from "./health.ts";
 
-export function thingAnswer(id: string, rows: Specimen["rows"]): ThingAnswer {
+export function detailAnswer(id: string, rows: PageFixture["rows"]): DetailAnswer {
   const router = rows.router.find((row) => row.id === id);
-  if (router) return { thing: { ...routerThing(router), row: router } };
+  if (router) return { thing: { ...routerComponent(router), row: router } };
   for (const row of rows.loadbalancer) {
     if (row.type !== "service" || row.id !== id) continue;
     const announcements = row.bgp.nodes.map((node, at) => ({
@@ -27,13 +27,13 @@ export function thingAnswer(id: string, rows: Specimen["rows"]): ThingAnswer {
     return { thing: { type: "service", key: row.key, row, conditions, announcements, eligible: [], endpoints: { ready: 3, total: 3 } } };
   }
   const check = rows.connectivity.find((row) => row.type === "check" && row.id === id);
-  if (check?.type === "check") return { thing: checkThing(check) };
+  if (check?.type === "check") return { thing: checkComponent(check) };
   const policy = rows.failover.find((row) => row.id === id);
   if (policy) return { thing: { type: "policy", key: policy.key, row: policy, conditions: [], resources: [] } };
   return { missing: `${id} is not in the specimen.` };
 }
 
-function checkThing(row: CheckRow): Extract<ThingAnswer, { thing: unknown }>["thing"] {
+function checkComponent(row: CheckRow): Extract<DetailAnswer, { thing: unknown }>["thing"] {
   const actions = Array.from({ length: 40 }, (_, at) => {
     const failed = row.health === "Down" && at > 34;
     return {
@@ -54,10 +54,10 @@ function checkThing(row: CheckRow): Extract<ThingAnswer, { thing: unknown }>["th
   };
 }
 
-function routerThing(row: RouterRow) {
+function routerComponent(row: RouterRow) {
   const bad = row.health !== "Healthy";
   const node = (kind: string, name: string, children: TreeNode[] = [], failed = false): TreeNode => ({
-    id: idOf({ kind, namespace: ROUTER_NAMESPACE, name, node: row.node }),
+    id: componentId({ kind, namespace: ROUTER_NAMESPACE, name, node: row.node }),
     kind,
     name,
     state: failed ? "KeptPrevious" : "Applied",
@@ -72,7 +72,7 @@ function routerThing(row: RouterRow) {
     ]),
   ];
   const sessions = ["192.168.11.2", "192.168.12.2", "192.168.13.2"].map((neighbor, at) => ({
-    id: idOf({ kind: "Session", name: neighbor, node: row.node }),
+    id: componentId({ kind: "Session", name: neighbor, node: row.node }),
     vrf: "default",
     neighbor,
     state: bad && at < 2 ? "Active" : "Established",
@@ -99,19 +99,19 @@ export function whyAnswer(id: string, bad: readonly string[], services: number):
   const [guilty] = bad;
   const about = /@(.+)$/.exec(id)?.[1] ?? (id.startsWith("Node/") ? id.slice(5) : guilty);
   const [kind = "", ...rest] = id.split("@")[0]?.split("/") ?? [];
-  const thing: Thing = {
+  const component: Component = {
     kind,
     ...(rest.length > 1 && { namespace: rest[0] ?? "" }),
     name: rest.at(-1) ?? "",
     ...(id.includes("@") && { node: about ?? "" }),
   };
   if (about === undefined || !bad.includes(about))
-    return { answer: { path: { id, thing, domain: "cluster", health: "Healthy", cause: false, needs: [] }, causes: [] } };
+    return { answer: { path: { id, thing: component, domain: "cluster", health: "Healthy", cause: false, needs: [] }, causes: [] } };
   const link = linkOf(about);
   const chain = step(sessionOf(about), [step(underlayOf(about), [step(link, [], true)])]);
-  const own: Verdict = {
+  const own: ComponentHealth = {
     id,
-    thing,
+    thing: component,
     domain: "loadbalancer",
     health: "Degraded",
     message: "Announced by some of its nodes only",
@@ -124,8 +124,8 @@ export function whyAnswer(id: string, bad: readonly string[], services: number):
         ? step(underlayOf(about), [step(link, [], true)])
         : step(own, [
             step(
-              verdict(
-                { ...thing, kind: "BGPPeer", name: "spine-a", node: about },
+              componentHealth(
+                { ...component, kind: "BGPPeer", name: "spine-a", node: about },
                 "loadbalancer",
                 "Down",
                 "Session is Active, last reset: interface down",
@@ -138,4 +138,4 @@ export function whyAnswer(id: string, bad: readonly string[], services: number):
   return { answer: { path, causes: [{ ...link, symptoms }] } };
 }
 
-const step = (verdict: Verdict, needs: Step[] = [], cause = false): Step => ({ ...verdict, cause, needs });
+const step = (verdict: ComponentHealth, needs: PathNode[] = [], cause = false): PathNode => ({ ...verdict, cause, needs });

@@ -1,30 +1,30 @@
 import type { Domain } from "../../../src/api/health.ts";
-import type { Rows, SnapshotEvent, ThingAnswer, ViewName, WhyAnswer } from "../../../src/web/api.ts";
-import { policyRow, settledPolicy } from "./policies.ts";
-import { causeRow, checkRow, nodeRow, pools, routerRow, serviceRow, sessionsRow, tally } from "./rows.ts";
-import { thingAnswer, whyAnswer } from "./components.ts";
+import type { Rows, SnapshotEvent, DetailAnswer, ViewName, WhyAnswer } from "../../../src/web/api.ts";
+import { policyRow, completedPolicy } from "./policies.ts";
+import { causeRow, checkRow, nodeRow, pools, routerRow, serviceRow, sessionsRow, healthCount } from "./rows.ts";
+import { detailAnswer, whyAnswer } from "./components.ts";
 import { ago } from "./health.ts";
 
-export interface SpecimenSize {
+export interface PageFixtureSize {
   readonly nodes: number;
   readonly services: number;
   /** Every so-manyth node has its link down. None: all is well. */
   readonly every?: number;
 }
 
-export interface Specimen {
+export interface PageFixture {
   readonly rows: { readonly [V in ViewName]: readonly Rows[V][] };
-  thing(id: string): ThingAnswer;
+  thing(id: string): DetailAnswer;
   why(id: string): WhyAnswer;
 }
 
 const DOMAINS: readonly Domain[] = ["router", "loadbalancer", "failover", "connectivity", "cluster"];
 
 /** A cluster of any size as the server would tell of it: on some nodes a link is down, with everything that follows from it. */
-export function specimen({ nodes: count, services: serviceCount, every }: SpecimenSize): Specimen {
+export function pageFixture({ nodes: count, services: serviceCount, every }: PageFixtureSize): PageFixture {
   const nodes = Array.from({ length: count }, (_, at) => ({ name: `node${at + 1}`, bad: every !== undefined && at % every === 1 }));
   const bad = nodes.filter((node) => node.bad);
-  const rows: Specimen["rows"] = {
+  const rows: PageFixture["rows"] = {
     overview: [
       ...nodes.map(({ name, bad }) => nodeRow(name, bad)),
       ...bad.map(({ name }) => causeRow(name, serviceCount)),
@@ -34,7 +34,7 @@ export function specimen({ nodes: count, services: serviceCount, every }: Specim
         domain,
         health: bad.length > 0 && domain !== "failover" ? ("Degraded" as const) : ("Healthy" as const),
         since: ago(4),
-        tally: tally(count * 5, bad.length),
+        tally: healthCount(count * 5, bad.length),
       })),
     ],
     router: nodes.map(({ name, bad }) => routerRow(name, bad)),
@@ -49,7 +49,7 @@ export function specimen({ nodes: count, services: serviceCount, every }: Specim
       ),
       ...nodes.map(({ name, bad }) => sessionsRow(name, bad)),
     ],
-    failover: [policyRow(), settledPolicy()],
+    failover: [policyRow(), completedPolicy()],
     connectivity: [
       ...nodes
         .slice(0, 40)
@@ -68,7 +68,7 @@ export function specimen({ nodes: count, services: serviceCount, every }: Specim
   };
   return {
     rows,
-    thing: (id) => thingAnswer(id, rows),
+    thing: (id) => detailAnswer(id, rows),
     why: (id) =>
       whyAnswer(
         id,
@@ -78,10 +78,10 @@ export function specimen({ nodes: count, services: serviceCount, every }: Specim
   };
 }
 
-export function snapshotOf(specimen: Specimen, views: readonly ViewName[], thing?: string, why?: string): SnapshotEvent {
+export function snapshotOf(specimen: PageFixture, views: readonly ViewName[], component?: string, why?: string): SnapshotEvent {
   return {
     views: Object.fromEntries(views.map((view) => [view, specimen.rows[view]])),
-    ...(thing !== undefined && { things: { [thing]: specimen.thing(thing) } }),
+    ...(component !== undefined && { things: { [component]: specimen.thing(component) } }),
     ...(why !== undefined && { whys: { [why]: specimen.why(why) } }),
   };
 }

@@ -73,7 +73,7 @@ function past(
   return { to, mode: "safe", start: ago(minutes + total / 60), end: ago(minutes), outcome, seconds: total, steps };
 }
 
-export function settledPolicy(): PolicyRow {
+export function completedPolicy(): PolicyRow {
   return {
     type: "policy",
     key: "policy/bank/ledger",

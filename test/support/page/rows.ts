@@ -1,15 +1,25 @@
 import type { Health } from "../../../src/api/health.ts";
-import type { CauseRow, Cell, CheckRow, NodeRow, PoolRow, RouterRow, ServiceRow, SessionsRow, Tally } from "../../../src/web/api.ts";
-import { ago, linkOf, ROUTER_NAMESPACE, serviceVerdict, sessionOf, underlayOf } from "./health.ts";
+import type {
+  CauseRow,
+  MatrixCellRow,
+  CheckRow,
+  NodeRow,
+  PoolRow,
+  RouterRow,
+  ServiceRow,
+  SessionsRow,
+  HealthCount,
+} from "../../../src/web/api.ts";
+import { ago, linkOf, ROUTER_NAMESPACE, serviceHealth, sessionOf, underlayOf } from "./health.ts";
 
 export const SPINES = ["spine-a", "spine-b", "spine-c", "spine-d"];
 
-export function tally(total: number, down: number): Tally {
+export function healthCount(total: number, down: number): HealthCount {
   return { Healthy: Math.max(0, total - down * 2), Degraded: down, Unknown: 0, Down: down };
 }
 
 export function nodeRow(name: string, bad: boolean): NodeRow {
-  const cell = (health: Health): Cell => ({ health, tally: tally(6, bad ? 1 : 0), ...(bad && { since: ago(4) }) });
+  const cell = (health: Health): MatrixCellRow => ({ health, tally: healthCount(6, bad ? 1 : 0), ...(bad && { since: ago(4) }) });
   return {
     type: "node",
     key: `node/${name}`,
@@ -29,7 +39,7 @@ export function causeRow(node: string, services: number): CauseRow {
   const symptoms = [
     underlayOf(node),
     sessionOf(node),
-    ...Array.from({ length: Math.min(4, services) }, (_, at) => serviceVerdict(at * 9 + 4)),
+    ...Array.from({ length: Math.min(4, services) }, (_, at) => serviceHealth(at * 9 + 4)),
   ];
   const link = linkOf(node);
   return {

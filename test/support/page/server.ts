@@ -5,8 +5,9 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { json } from "node:stream/consumers";
 import type { ChangeEvent, ViewName } from "../../../src/web/api.ts";
+import { cacheDirectory } from "../../../src/util/cache-directory.ts";
 import { builtPage } from "../../../tools/page.ts";
-import { type Specimen, snapshotOf } from "./fixtures.ts";
+import { type PageFixture, snapshotOf } from "./fixtures.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html",
@@ -23,7 +24,7 @@ export class PageServer implements AsyncDisposable {
   readonly #streams = new Set<ServerResponse>();
   readonly #directory: string;
   #revision = 1;
-  specimen: Specimen;
+  specimen: PageFixture;
   /** What one must log in with; none: everyone may look. */
   token: string | undefined;
   /** Whether a reader who comes back is told only what he has missed, which is nothing. */
@@ -31,13 +32,13 @@ export class PageServer implements AsyncDisposable {
   /** What streams were asked for, with the id that they wanted to go on from. */
   readonly asked: { readonly query: string; readonly resumed: string | undefined }[] = [];
 
-  private constructor(directory: string, specimen: Specimen) {
+  private constructor(directory: string, specimen: PageFixture) {
     this.#directory = directory;
     this.specimen = specimen;
   }
 
-  static async start(specimen: Specimen, port = 0): Promise<PageServer> {
-    const server = new PageServer(await builtPage(), specimen);
+  static async start(specimen: PageFixture, port = 0): Promise<PageServer> {
+    const server = new PageServer(await builtPage(join(cacheDirectory(), "page")), specimen);
     await once(server.#server.listen(port, "127.0.0.1"), "listening");
     return server;
   }
@@ -98,7 +99,7 @@ export class PageServer implements AsyncDisposable {
     response.on("close", () => this.#streams.delete(response));
     const views = (query.get("views") ?? "").split(",") as ViewName[];
     // As a server that still knows what the reader knows: nothing was missed.
-    if (resumed !== undefined && this.resumes) return void response.write("event: beat\ndata: {}\n\n");
+    if (resumed !== undefined && this.resumes) return void response.write("event: heartbeat\ndata: {}\n\n");
     this.#send(response, "snapshot", snapshotOf(this.specimen, views, query.get("thing") ?? undefined, query.get("why") ?? undefined));
   }
 

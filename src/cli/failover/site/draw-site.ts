@@ -1,12 +1,12 @@
 import { humanDuration } from "../../../util/age.ts";
-import { type Cell, Columns, harmless } from "../../print/columns.ts";
-import type { Colour, Paint } from "../../print/color.ts";
+import { type TextCell, Columns, stripControlCharacters } from "../../print/columns.ts";
+import type { Color, Colorize } from "../../print/color.ts";
 import { titleOf } from "../read-policy.ts";
 import { waitText } from "../draw-steps.ts";
-import { type Member, type MemberState, obstacleOf, stateOf, switchOf } from "./member.ts";
+import { type SiteMember, type MemberState, blockerOf, stateOf, switchOf } from "./member.ts";
 import { waveOf } from "./waves.ts";
 
-const STATES: Readonly<Record<MemberState, { readonly text: string; readonly colour?: Colour }>> = {
+const STATES: Readonly<Record<MemberState, { readonly text: string; readonly colour?: Color }>> = {
   later: { text: "Later" },
   unseen: { text: "Asked", colour: "yellow" },
   running: { text: "Running", colour: "yellow" },
@@ -23,20 +23,20 @@ const HEAD = ["NAME", "WAVE", "STATE", "STEP", "TOOK", "WAITS FOR"];
 const LONGEST = 100;
 
 /** One line for each policy; of more than `most`, those that are not complete first. */
-export function drawSite(members: readonly Member[], now: number, paint: Paint, most = Infinity): string[] {
+export function drawSite(members: readonly SiteMember[], now: number, colorize: Colorize, most = Infinity): string[] {
   const fits = members.length <= most;
   const shown = fits ? members : members.toSorted((one, other) => placeOf(one) - placeOf(other)).slice(0, most - 1);
-  const lines = new Columns(paint).lines([HEAD.map((text) => ({ text })), ...shown.map((member) => rowOf(member, now))]);
+  const lines = new Columns(colorize).lines([HEAD.map((text) => ({ text })), ...shown.map((member) => rowOf(member, now))]);
   const rest = members.filter((member) => !shown.includes(member));
   const complete = rest.filter((member) => stateOf(member) === "complete").length;
   return fits ? lines : [...lines, `and ${rest.length} more, ${complete} of them complete`];
 }
 
-function placeOf(member: Member): number {
+function placeOf(member: SiteMember): number {
   return ORDER.indexOf(stateOf(member));
 }
 
-function rowOf(member: Member, now: number): Cell[] {
+function rowOf(member: SiteMember, now: number): TextCell[] {
   const state = stateOf(member);
   const { text, colour } = STATES[state];
   const step = switchOf(member)?.course?.find((one) => one.state !== "Done");
@@ -47,11 +47,11 @@ function rowOf(member: Member, now: number): Cell[] {
     { text, colour },
     { text: state === "complete" ? "" : (step?.name ?? "") },
     { text: tookText(member, now) },
-    { text: shorter(waits === "" && (state === "error" || colour === "red") ? obstacleOf(member, now) : waits) },
+    { text: shorter(waits === "" && (state === "error" || colour === "red") ? blockerOf(member, now) : waits) },
   ];
 }
 
-function tookText(member: Member, now: number): string {
+function tookText(member: SiteMember, now: number): string {
   const made = switchOf(member);
   if (!made || member.wasComplete) return "";
   const end = made.completionTime === undefined ? now : Date.parse(made.completionTime);
@@ -59,6 +59,6 @@ function tookText(member: Member, now: number): string {
 }
 
 function shorter(text: string): string {
-  const line = harmless(text);
+  const line = stripControlCharacters(text);
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 3)}...` : line;
 }

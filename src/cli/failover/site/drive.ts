@@ -4,16 +4,16 @@ import { Cache } from "../../../kube/cache/cache.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { isKubeError } from "../../../kube/client/error.ts";
 import { compareResourceVersions } from "../../../kube/client/resource-version.ts";
-import { ask, askedText } from "../ask.ts";
+import { requestSwitch, requestText } from "../ask.ts";
 import { CliError } from "../../shared/exit.ts";
 import { each } from "./each.ts";
-import { isOver, type Member } from "./member.ts";
+import { isOver, type SiteMember } from "./member.ts";
 import { wavesOf } from "./waves.ts";
 
 /** Where progress is shown. */
 export interface SiteView {
   /** `changed` is the one that was seen just now, as it was before. */
-  show(members: readonly Member[], changed?: { readonly member: Member; readonly before: FailoverPolicy }): void;
+  show(members: readonly SiteMember[], changed?: { readonly member: SiteMember; readonly before: FailoverPolicy }): void;
   tell(line: string): void;
   close(): void;
 }
@@ -27,20 +27,20 @@ interface DriveOptions {
   /** Without it, everything is asked for and nothing is waited for. */
   readonly wait: boolean;
   readonly view: SiteView;
-  /** Resolves when somebody has seen enough. */
+  /** Resolves when the user stops watching. */
   readonly stopped: Promise<unknown>;
 }
 
 /** So many requests at a time: all of a wave are asked within a second, and the server does not mind. */
 const AT_ONCE = 16;
 
-export type DriveEnding = "over" | "timeout" | "stopped";
+export type DriveResult = "over" | "timeout" | "stopped";
 
 /** Starts wave after wave, each when the one before is over or has had its time. What was started goes on without this. */
-export async function drive(client: KubeClient, members: readonly Member[], options: DriveOptions): Promise<DriveEnding> {
+export async function drive(client: KubeClient, members: readonly SiteMember[], options: DriveOptions): Promise<DriveResult> {
   const { to, namespace, wait, view } = options;
   const over = new AbortController();
-  const ended = Promise.withResolvers<DriveEnding>();
+  const ended = Promise.withResolvers<DriveResult>();
   const timer = setTimeout(() => ended.resolve("timeout"), options.timeoutMs);
   void options.stopped.then(() => ended.resolve("stopped"));
   const watch = new MemberWatch(members, view);
@@ -55,7 +55,7 @@ export async function drive(client: KubeClient, members: readonly Member[], opti
       const isLast = at === waves.length - 1;
       const state = await Promise.race([watch.over(wave, over.signal, isLast ? undefined : options.waveTimeoutMs), ended.promise]);
       if (state === "timeout" || state === "stopped") return state;
-      if (state === "late") view.tell(`Wave ${number} is not done after ${options.waveTimeoutMs / 1000}s; the next one begins`);
+      if (state === "late") view.tell(`Wave ${number} is not done after ${options.waveTimeoutMs / 1000}s; starting the next one`);
     }
     const state = wait ? await Promise.race([watch.over(members, over.signal), ended.promise]) : "over";
     return state === "late" ? "timeout" : state;
@@ -66,14 +66,14 @@ export async function drive(client: KubeClient, members: readonly Member[], opti
   }
 }
 
-async function begin(client: KubeClient, member: Member, members: readonly Member[], { to, view }: DriveOptions): Promise<void> {
+async function begin(client: KubeClient, member: SiteMember, members: readonly SiteMember[], { to, view }: DriveOptions): Promise<void> {
   const { policy, force, annotations } = member;
   try {
-    const answer = await ask(client, policy, { to, force, annotations }, new AbortController().signal);
+    const answer = await requestSwitch(client, policy, { to, force, annotations }, new AbortController().signal);
     const seen = member.policy;
     if (isNewer(answer.policy, seen)) member.policy = answer.policy;
     member.asked = { to, generation: answer.policy.metadata.generation ?? 0 };
-    if (answer.changed) view.tell(askedText(answer, to, force));
+    if (answer.changed) view.tell(requestText(answer, to, force));
     // The watch may have been faster with what came of it.
     if (isNewer(seen, answer.policy)) view.show(members, { member, before: answer.policy });
   } catch (error) {
@@ -89,12 +89,12 @@ function isNewer(one: FailoverPolicy, other: FailoverPolicy): boolean {
 
 /** Keeps the members as the cluster has them. */
 class MemberWatch {
-  readonly #members: readonly Member[];
-  readonly #byKey: ReadonlyMap<string, Member>;
+  readonly #members: readonly SiteMember[];
+  readonly #byKey: ReadonlyMap<string, SiteMember>;
   readonly #view: SiteView;
   readonly #waiting = new Set<() => void>();
 
-  constructor(members: readonly Member[], view: SiteView) {
+  constructor(members: readonly SiteMember[], view: SiteView) {
     this.#members = members;
     this.#byKey = new Map(members.map((member) => [keyOf(member.policy), member]));
     this.#view = view;
@@ -123,7 +123,7 @@ class MemberWatch {
   }
 
   /** Until nothing happens to these any more, or their time is over. */
-  over(members: readonly Member[], signal: AbortSignal, timeoutMs?: number): Promise<"over" | "late"> {
+  over(members: readonly SiteMember[], signal: AbortSignal, timeoutMs?: number): Promise<"over" | "late"> {
     return new Promise((resolve) => {
       const timer = timeoutMs === undefined ? undefined : setTimeout(() => end("late"), timeoutMs);
       const end = (state: "over" | "late") => {

@@ -5,7 +5,7 @@ import { isKubeError } from "../../../kube/client/error.ts";
 import { CliError, EXIT } from "../../shared/exit.ts";
 import { listPolicies, type PolicyOptions, readPolicy, titleOf, withPolicy } from "../read-policy.ts";
 
-export interface SelectionOptions extends PolicyOptions {
+export interface PolicySelectionOptions extends PolicyOptions {
   all?: boolean;
   allNamespaces?: boolean;
   selector?: string;
@@ -27,7 +27,7 @@ export interface Selected {
 export async function selectPolicies(
   client: KubeClient,
   name: string | undefined,
-  options: SelectionOptions,
+  options: PolicySelectionOptions,
   signal: AbortSignal,
 ): Promise<Selected> {
   const { namespace, selector, allNamespaces } = options;
@@ -35,9 +35,9 @@ export async function selectPolicies(
   if (allNamespaces && namespace !== undefined) throw new CliError("Give -n or -A, not both", EXIT.misuse);
   if (name !== undefined) {
     const policy = await readPolicy(client, name, options, signal);
-    return { chosen: [policy], among: await policiesInSight(client, policy.metadata.namespace, signal) };
+    return { chosen: [policy], among: await policiesInReader(client, policy.metadata.namespace, signal) };
   }
-  const among = await policiesInSight(client, namespace, signal);
+  const among = await policiesInReader(client, namespace, signal);
   if (selector === undefined) return { chosen: among.filter((policy) => isIn(policy, namespace)), among };
   const where = { ...(namespace !== undefined && { namespace }), labelSelector: selector };
   const { items } = await client.resource(FailoverPolicy).list({ ...where, signal });
@@ -45,7 +45,7 @@ export async function selectPolicies(
 }
 
 /** Those of all namespaces, or of this one where we may see no others. */
-async function policiesInSight(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
+async function policiesInReader(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
   try {
     return await listPolicies(client, undefined, signal);
   } catch (error) {
@@ -59,7 +59,7 @@ function isIn({ metadata }: FailoverPolicy, namespace: string | undefined): bool
 }
 
 /** Why nothing was chosen. */
-export function nothingChosen({ selector, namespace }: SelectionOptions, { among }: Selected): string {
+export function noPolicySelected({ selector, namespace }: PolicySelectionOptions, { among }: Selected): string {
   const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
   const others = among.filter((policy) => isIn(policy, namespace));
   if (others.length === 0) return `There is no FailoverPolicy ${where}`;

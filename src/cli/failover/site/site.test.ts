@@ -6,7 +6,7 @@ import { plain } from "../../print/color.ts";
 import { ago, NOW, policy, waiting } from "../../testing/failover-fixtures.ts";
 import { drawSite } from "./draw-site.ts";
 import { each } from "./each.ts";
-import { isOver, type Member, stateOf } from "./member.ts";
+import { isOver, type SiteMember, stateOf } from "./member.ts";
 import { figuresOf, memberItem, summaryLines } from "./summary.ts";
 
 const to = "secondary" as const;
@@ -28,7 +28,11 @@ function completed(from: number, until: number, loss?: number): FailoverStatus {
   return { observedGeneration: 2, conditions: conditions("Complete"), transition };
 }
 
-function member(name: string, status?: FailoverStatus, more: Partial<Member> & { spec?: Partial<FailoverPolicy["spec"]> } = {}): Member {
+function member(
+  name: string,
+  status?: FailoverStatus,
+  more: Partial<SiteMember> & { spec?: Partial<FailoverPolicy["spec"]> } = {},
+): SiteMember {
   const { spec = {}, ...rest } = more;
   const made = policy(spec, status);
   const named = { ...made, metadata: { ...made.metadata, name } };
@@ -36,8 +40,8 @@ function member(name: string, status?: FailoverStatus, more: Partial<Member> & {
 }
 
 const refused: FailoverStatus = { observedGeneration: 2, conditions: conditions("Error", "NotPermitted", "ask kube-system") };
-const later: Member = { annotations: {}, policy: policy({ wave: 0 }), wasComplete: false };
-const site: readonly Member[] = [
+const later: SiteMember = { annotations: {}, policy: policy({ wave: 0 }), wasComplete: false };
+const site: readonly SiteMember[] = [
   member("db", completed(60, 20, 12), { spec: { wave: 10 } }),
   member("web", waiting),
   member("api", { observedGeneration: 1 }),
@@ -72,7 +76,7 @@ test("the table has a line for each policy: wave, state, step, time and what it 
     "shop/api    0      Asked",
     "shop/dns    0      Refused                                NotPermitted: ask kube-system",
     "shop/gone   0      Deleted                                it was deleted",
-    "shop/back   0      Superseded                             it is asked to be primary by now",
+    "shop/back   0      Superseded                             desiredState is now primary",
     "shop/base   0      Later",
   ]);
 });
@@ -103,15 +107,15 @@ test("the RTO of a site is from the first start to the last end, its RPO that of
   ]);
 });
 
-test("what is not done is named with what is in its way", () => {
+test("unfinished policies are listed with their blocker", () => {
   expect(summaryLines(site, to, NOW)).toEqual([
     "1 of 7 policies are secondary. RTO of the site: 40s; the slowest was shop/db with 40s. RPO: 12s (shop/db)",
     "shop/web is not: AwaitTermination waits: Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
-    "shop/api is not: no controller has taken it up; is plumbline controller running?",
+    "shop/api is not: no controller has processed it; is plumbline controller running?",
     "shop/dns is not: NotPermitted: ask kube-system",
     "shop/gone is not: it was deleted",
-    "shop/back is not: it is asked to be primary by now",
-    "shop/base is not: its wave has not begun",
+    "shop/back is not: desiredState is now primary",
+    "shop/base is not: its wave has not started",
   ]);
   expect(site.slice(0, 2).map((one) => memberItem(one, to, NOW))).toMatchObject([
     { namespace: "shop", name: "db", wave: 10, to, state: "complete", seconds: 40, lossSeconds: 12 },

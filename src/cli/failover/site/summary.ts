@@ -2,7 +2,7 @@ import type { Role } from "../../../api/failover/failover-policy.ts";
 import { humanDuration } from "../../../util/age.ts";
 import type { PolicyFailure } from "../../../failover/steps/step.ts";
 import { titleOf } from "../read-policy.ts";
-import { type Member, obstacleOf, stateOf, switchOf } from "./member.ts";
+import { type SiteMember, blockerOf, stateOf, switchOf } from "./member.ts";
 import { waveOf } from "./waves.ts";
 
 /** What a switch of a site came to. Policies that were there before it began count for nothing but their number. */
@@ -16,7 +16,7 @@ export interface SiteFigures {
   readonly worst?: { readonly policy: string; readonly lossSeconds: number };
 }
 
-export function figuresOf(members: readonly Member[]): SiteFigures {
+export function figuresOf(members: readonly SiteMember[]): SiteFigures {
   const complete = members.filter((member) => stateOf(member) === "complete");
   const made = complete.flatMap((member) => {
     const one = switchOf(member);
@@ -46,7 +46,7 @@ function most<T>(items: readonly T[], size: (item: T) => number): T | undefined 
 }
 
 /** `3 of 3 policies are secondary. RTO of the site: 42s; the slowest was shop/db with 40s. RPO: 12s (shop/db)` */
-export function summaryLines(members: readonly Member[], to: Role, now: number): string[] {
+export function summaryLines(members: readonly SiteMember[], to: Role, now: number): string[] {
   const { complete, total, seconds, slowest, worst } = figuresOf(members);
   const before = members.filter(({ wasComplete }) => wasComplete).length;
   const already = before > 0 ? `, ${before} of them before` : "";
@@ -56,7 +56,7 @@ export function summaryLines(members: readonly Member[], to: Role, now: number):
   const open = members.filter((member) => stateOf(member) !== "complete");
   return [
     `${complete} of ${total} policies are ${to}${already}${rto}${chain}${rpo}`,
-    ...open.map((member) => `${titleOf(member.policy)} is not: ${obstacleOf(member, now)}`),
+    ...open.map((member) => `${titleOf(member.policy)} is not: ${blockerOf(member, now)}`),
   ];
 }
 
@@ -65,7 +65,7 @@ function length(seconds: number): string {
 }
 
 /** The item of `-o json`. */
-export function memberItem(member: Member, to: Role, now: number): object {
+export function memberItem(member: SiteMember, to: Role, now: number): object {
   const { name, namespace = "" } = member.policy.metadata;
   const state = stateOf(member);
   const made = switchOf(member);
@@ -75,7 +75,7 @@ export function memberItem(member: Member, to: Role, now: number): object {
     wave: waveOf(member.policy),
     to,
     state,
-    ...(state !== "complete" && { message: obstacleOf(member, now) }),
+    ...(state !== "complete" && { message: blockerOf(member, now) }),
     ...(made?.seconds !== undefined && !member.wasComplete && { seconds: made.seconds }),
     ...(made?.lossSeconds !== undefined && !member.wasComplete && { lossSeconds: made.lossSeconds }),
     failures: [],
@@ -83,10 +83,10 @@ export function memberItem(member: Member, to: Role, now: number): object {
 }
 
 /** The same of a policy that is refused before anything is changed. */
-export function refusedItem(member: Pick<Member, "policy">, to: Role, refusals: readonly PolicyFailure[]): object {
+export function blockedItem(member: Pick<SiteMember, "policy">, to: Role, blockers: readonly PolicyFailure[]): object {
   const { name, namespace = "" } = member.policy.metadata;
-  const failures = refusals.map(({ kind, name: of, namespace: where = "", reason, field = "", message, class: how }) => {
+  const failures = blockers.map(({ kind, name: of, namespace: where = "", reason, field = "", message, class: how }) => {
     return { kind, name: of, namespace: where, reason, field, message, class: how };
   });
-  return { namespace, name, wave: waveOf(member.policy), to, state: "refused", message: refusals[0]?.message ?? "", failures };
+  return { namespace, name, wave: waveOf(member.policy), to, state: "refused", message: blockers[0]?.message ?? "", failures };
 }

@@ -1,26 +1,27 @@
 import type { FailoverPolicy, Role } from "../../../api/failover/failover-policy.ts";
+import type { SharedLooks } from "../../../failover/observe/live-reader.ts";
 import { ServedKinds } from "../../../failover/observe/served-kinds.ts";
 import { Peers } from "../../../failover/token/peers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { print, printError } from "../../../kube/printable.ts";
 import { CliError, EXIT, failWith } from "../../shared/exit.ts";
 import { printItems } from "../../print/items.ts";
-import { paintFor } from "../../print/color.ts";
+import { colorizeFor } from "../../print/color.ts";
 import { warn } from "../../print/warn.ts";
 import { untilStopped } from "../../shared/signals.ts";
 import { drawFailures, drawNotes } from "../draw-plan.ts";
 import { suspendOwners } from "../owner-gate.ts";
 import { reasonFor } from "../force.ts";
 import { type Preflight, preflight } from "../preflight.ts";
-import { standingOf } from "../progress.ts";
+import { transitionState } from "../progress.ts";
 import { titleOf } from "../read-policy.ts";
 import type { SwitchOptions } from "../switch.ts";
 import { siteCommand, switchCommand } from "../switch-command.ts";
-import { drive, type DriveEnding } from "./drive.ts";
+import { drive, type DriveResult } from "./drive.ts";
 import { each } from "./each.ts";
-import { type Member, stateOf } from "./member.ts";
-import { nothingChosen, selectPolicies } from "./selection.ts";
-import { memberItem, refusedItem, summaryLines } from "./summary.ts";
+import { type SiteMember, stateOf } from "./member.ts";
+import { noPolicySelected, selectPolicies } from "./selection.ts";
+import { memberItem, blockedItem, summaryLines } from "./summary.ts";
 import { lineView, noView, tableView } from "./views.ts";
 import { waveOf, wavesOf } from "./waves.ts";
 
@@ -38,14 +39,17 @@ export async function switchSite(client: KubeClient, name: string | undefined, g
   const { signal } = new AbortController();
   const { to, output } = given;
   const selected = await selectPolicies(client, name, given, signal);
-  if (selected.chosen.length === 0) throw new CliError(nothingChosen(given, selected), EXIT.no);
+  if (selected.chosen.length === 0) throw new CliError(noPolicySelected(given, selected), EXIT.no);
   const waves = wavesOf(
     selected.chosen.map((policy) => ({ policy })),
     to,
   );
   if (waves.length > 1 && !given.wait) {
     const numbers = waves.map(({ number }) => number).join(", ");
-    throw new CliError(`The policies are in several waves (${numbers}): give --wait, since each waits for the one before`, EXIT.misuse);
+    throw new CliError(
+      `The policies are in several waves (${numbers}): add --wait, because each wave waits for the one before`,
+      EXIT.misuse,
+    );
   }
   const options = given.force ? { ...given, reason: await reasonFor(given) } : given;
 
@@ -54,7 +58,7 @@ export async function switchSite(client: KubeClient, name: string | undefined, g
   if (refused.length > 0 && (!options.skipRefused || refused.length === found.length)) return tellRefused(refused, found.length, options);
   tellFound(found);
 
-  const members: Member[] = [];
+  const members: SiteMember[] = [];
   const say = output === "json" ? printError : print;
   for (const one of found.filter(({ refusals }) => refusals.length === 0)) {
     members.push(memberOf(one, to, await suspendOwners(client, one.policy, one.owners, { ...options, say }, signal)));
@@ -78,16 +82,17 @@ async function preflightAll(
 ): Promise<Preflight[]> {
   const peers = new Peers(client);
   const served = new ServedKinds(client);
+  const looks: SharedLooks = new Map();
   try {
-    return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, { ...options, among, peers, served, signal }));
+    return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, { ...options, among, peers, served, looks, signal }));
   } finally {
     peers.close();
   }
 }
 
-function memberOf({ policy, force }: Preflight, to: Role, annotations: Member["annotations"]): Member {
+function memberOf({ policy, force }: Preflight, to: Role, annotations: SiteMember["annotations"]): SiteMember {
   const { generation = 0 } = policy.metadata;
-  return { policy, force, annotations, wasComplete: !force && standingOf(policy, { to, generation }).is === "complete" };
+  return { policy, force, annotations, wasComplete: !force && transitionState(policy, { to, generation }).is === "complete" };
 }
 
 function tellRefused(refused: readonly Preflight[], total: number, { to, output }: SwitchOptions): void {
@@ -95,36 +100,36 @@ function tellRefused(refused: readonly Preflight[], total: number, { to, output 
   if (output === "json") {
     printItems(
       KIND,
-      refused.map((one) => refusedItem(one, to, one.refusals)),
+      refused.map((one) => blockedItem(one, to, one.refusals)),
     );
     return;
   }
   const hint = refused.length < total ? "; --skip-refused switches the others" : "";
-  const head = `${refused.length} of ${total} policies are refused, and nothing is changed${hint}:`;
+  const head = `${refused.length} of ${total} policies are refused; nothing was changed${hint}:`;
   printError([head, ...refusedLines(refused), ""].join("\n"));
 }
 
 function refusedLines(refused: readonly Preflight[]): string[] {
-  const paint = paintFor(process.stderr);
-  return refused.flatMap(({ policy, refusals }) => [`FailoverPolicy ${titleOf(policy)}:`, ...drawFailures(refusals, paint)]);
+  const colorize = colorizeFor(process.stderr);
+  return refused.flatMap(({ policy, refusals }) => [`FailoverPolicy ${titleOf(policy)}:`, ...drawFailures(refusals, colorize)]);
 }
 
 /** What is worth knowing before it begins. */
 function tellFound(found: readonly Preflight[]): void {
-  const paint = paintFor(process.stderr);
+  const colorize = colorizeFor(process.stderr);
   const refused = found.filter(({ refusals }) => refusals.length > 0);
-  if (refused.length > 0) printError([`${refused.length} refused, and left as they are:`, ...refusedLines(refused), ""].join("\n"));
+  if (refused.length > 0) printError([`${refused.length} refused and not changed:`, ...refusedLines(refused), ""].join("\n"));
   const begun = found.filter(({ refusals }) => refusals.length === 0);
   for (const { policy, failures, notes, mode } of begun) {
     for (const note of notes) printError(`${titleOf(policy)}: ${note}\n`);
-    if (failures.length > 0) printError([`${titleOf(policy)}: blocked until fixed:`, ...drawFailures(failures, paint), ""].join("\n"));
-    if (mode === "unsafe") warn(`${titleOf(policy)}: mode is unsafe; no step waits for what it depends on, at the risk of the data`);
+    if (failures.length > 0) printError([`${titleOf(policy)}: blocked until fixed:`, ...drawFailures(failures, colorize), ""].join("\n"));
+    if (mode === "unsafe") warn(`${titleOf(policy)}: mode is unsafe: no step waits for the one before, and data can be lost`);
   }
   const known = drawNotes(begun.flatMap(({ findings }) => findings));
   if (known.length > 0) printError([...known, ""].join("\n"));
 }
 
-function tellEnding(members: readonly Member[], refused: readonly Preflight[], ending: DriveEnding, options: SwitchOptions): void {
+function tellEnding(members: readonly SiteMember[], refused: readonly Preflight[], ending: DriveResult, options: SwitchOptions): void {
   const { to, wait, output } = options;
   const now = Date.now();
   const failed = refused.length > 0 || members.some(({ lost }) => lost);
@@ -137,20 +142,20 @@ function tellEnding(members: readonly Member[], refused: readonly Preflight[], e
     if (ending === "stopped") failWith(stoppedText(members, again), EXIT.unknown);
     printItems(KIND, [
       ...members.map((member) => memberItem(member, to, now)),
-      ...refused.map((one) => refusedItem(one, to, one.refusals)),
+      ...refused.map((one) => blockedItem(one, to, one.refusals)),
     ]);
     return;
   }
-  if (!wait) print(`To see how it goes: ${again}\n`);
+  if (!wait) print(`Follow it with: ${again}\n`);
   else if (ending === "stopped") failWith(stoppedText(members, again), EXIT.unknown);
   else print(`${summaryLines(members, to, now).join("\n")}\n`);
   if (ending === "timeout")
-    failWith(`Stopped watching after ${options.timeout}; what was started goes on. To see it again: ${again}`, EXIT.no);
+    failWith(`Stopped watching after ${options.timeout}; started switches continue. Watch again with: ${again}`, EXIT.no);
 }
 
-function stoppedText(members: readonly Member[], again: string): string {
+function stoppedText(members: readonly SiteMember[], again: string): string {
   const later = members.filter((member) => stateOf(member) === "later");
   const numbers = [...new Set(later.map(({ policy }) => waveOf(policy)))].join(", ");
   const rest = later.length === 0 ? "" : ` Not started: ${later.map(({ policy }) => titleOf(policy)).join(", ")} (wave ${numbers}).`;
-  return `Stopped watching; the switches that were started go on.${rest} To go on with all of them: ${again}`;
+  return `Stopped watching; started switches continue.${rest} Continue with: ${again}`;
 }

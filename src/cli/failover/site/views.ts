@@ -1,48 +1,37 @@
 import type { Role } from "../../../api/failover/failover-policy.ts";
 import { humanDuration } from "../../../util/age.ts";
-import { print } from "../../../kube/printable.ts";
-import { paintFor } from "../../print/color.ts";
-import { Screen } from "../../live-view/screen.ts";
-import { news } from "../progress.ts";
+import { colorizeFor } from "../../print/color.ts";
+import { liveScreen, tellLine } from "../live-screen.ts";
+import { progressLines } from "../progress.ts";
 import { titleOf } from "../read-policy.ts";
 import { drawSite } from "./draw-site.ts";
 import type { SiteView } from "./drive.ts";
-import { type Member, stateOf } from "./member.ts";
+import { type SiteMember, stateOf } from "./member.ts";
 
-const TICK_MS = 1_000;
-/** Head, blank lines and the last sentences around the table. */
-const AROUND = 7;
+/** Head and blank line above the table, and what drawSite says below it. */
+const AROUND = 4;
 
-/** One table that follows along, on the terminal's second screen; what it showed last stays on the first. */
+/** One table that follows along. */
 export function tableView(to: Role): SiteView {
   const began = Date.now();
-  const screen = new Screen(process.stdout);
-  const paint = paintFor(process.stdout);
-  let members: readonly Member[] = [];
-  let told = "";
+  const colorize = colorizeFor(process.stdout);
+  let members: readonly SiteMember[] = [];
   const head = () => {
     const complete = members.filter((member) => stateOf(member) === "complete").length;
-    return paint("bold", `Site to ${to}: ${complete} of ${members.length} complete, ${humanDuration(Date.now() - began)}`);
+    return colorize("bold", `Site to ${to}: ${complete} of ${members.length} complete, ${humanDuration(Date.now() - began)}`);
   };
-  const draw = () => {
-    const table = drawSite(members, Date.now(), paint, Math.max(3, screen.height - AROUND));
-    screen.draw([head(), "", ...table, "", told, "Ctrl-C stops watching; what was started goes on."]);
-  };
-  const tick = setInterval(draw, TICK_MS);
+  const screen = liveScreen({
+    lines: (height) => [head(), "", ...drawSite(members, Date.now(), colorize, Math.max(3, height - AROUND))],
+    last: () => [head(), "", ...drawSite(members, Date.now(), colorize)],
+    hint: "Ctrl-C stops watching; started switches continue.",
+  });
   return {
     show(all) {
       members = all;
-      draw();
+      screen.draw();
     },
-    tell(line) {
-      told = line;
-      draw();
-    },
-    close() {
-      clearInterval(tick);
-      screen.close();
-      print([head(), "", ...drawSite(members, Date.now(), paint), ""].join("\n"));
-    },
+    tell: screen.tell,
+    close: screen.close,
   };
 }
 
@@ -51,15 +40,12 @@ export const lineView: SiteView = {
   show(_members, changed) {
     if (!changed?.member.asked) return;
     const { member, before } = changed;
-    for (const line of news(before, member.policy, changed.member.asked, Date.now())) tell(`${titleOf(member.policy)}: ${line}`);
+    for (const line of progressLines(before, member.policy, changed.member.asked, Date.now()))
+      tellLine(`${titleOf(member.policy)}: ${line}`);
   },
-  tell,
+  tell: tellLine,
   close: () => undefined,
 };
-
-function tell(line: string): void {
-  print(`${new Date().toLocaleTimeString("en-GB")} ${line}\n`);
-}
 
 /** For `-o json`, which prints the result alone. */
 export const noView: SiteView = { show: () => undefined, tell: () => undefined, close: () => undefined };

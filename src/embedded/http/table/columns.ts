@@ -1,5 +1,5 @@
 import { goJson } from "../../../api/admission/go-text.ts";
-import type { Column } from "../../../api/define-kind.ts";
+import type { PrinterColumn } from "../../../api/define-kind.ts";
 import type { ServedKind, StoredObject } from "../../kinds/served-kind.ts";
 import { ageOf } from "../../../util/age.ts";
 import { coreColumns } from "./core-columns.ts";
@@ -47,16 +47,16 @@ const createdAt: TableColumn = {
   cell: ({ metadata }) => ageOf(metadata.creationTimestamp),
 };
 
-function customColumns(columns: readonly Column[] | undefined): TableColumn[] {
+function customColumns(columns: readonly PrinterColumn[] | undefined): TableColumn[] {
   return [nameColumn, ...(columns?.map(customColumn) ?? [createdAt])];
 }
 
-function customColumn({ name, type, path, doc, wide }: Column): TableColumn {
+function customColumn({ name, type, path, doc, wide }: PrinterColumn): TableColumn {
   const read = compilePath(path);
   return { name, type, description: doc, ...(wide && { wide }), cell: (object) => cellOf(type, read(object)) };
 }
 
-function cellOf(type: Column["type"], value: unknown): unknown {
+function cellOf(type: PrinterColumn["type"], value: unknown): unknown {
   if (value === undefined) return null;
   switch (type) {
     case "string":

@@ -5,7 +5,7 @@ import { ageOf, humanDuration } from "../../../util/age.ts";
 
 export const NONE = "<none>";
 
-export type Cell = (object: StoredObject) => unknown;
+export type CellFunction = (object: StoredObject) => unknown;
 
 export const count = (value: unknown): number => (typeof value === "number" ? value : 0);
 
@@ -67,7 +67,7 @@ export function nodeRoles({ metadata }: StoredObject): string {
 }
 
 export const nodeAddress =
-  (type: string): Cell =>
+  (type: string): CellFunction =>
   (object) => {
     const address = objectsAt(object, "status", "addresses").find((entry) => entry["type"] === type);
     return textAt(address, "address") || NONE;

@@ -25,37 +25,37 @@ import {
   servicePorts,
   some,
   textsAt,
-  type Cell,
+  type CellFunction,
 } from "./core-cells.ts";
 import type { TableColumn } from "./columns.ts";
 
-const column = (name: string, cell: Cell, more: Partial<TableColumn> = {}): TableColumn => ({
+const column = (name: string, cell: CellFunction, more: Partial<TableColumn> = {}): TableColumn => ({
   name,
   type: "string",
   description: "",
   cell,
   ...more,
 });
-const wide = (name: string, cell: Cell): TableColumn => column(name, cell, { wide: true });
+const wide = (name: string, cell: CellFunction): TableColumn => column(name, cell, { wide: true });
 
 const name = column("Name", ({ metadata }) => metadata.name, { format: "name", description: "The name of the object." });
 const age = column("Age", ({ metadata }) => ageOf(metadata.creationTimestamp), { description: "How long the object has existed." });
 
 const text =
-  (...path: string[]): Cell =>
+  (...path: string[]): CellFunction =>
   (object) =>
     textAt(object, ...path);
 const textOr =
-  (otherwise: string, ...path: string[]): Cell =>
+  (otherwise: string, ...path: string[]): CellFunction =>
   (object) =>
     textAt(object, ...path) || otherwise;
 const number =
-  (...path: string[]): Cell =>
+  (...path: string[]): CellFunction =>
   (object) =>
     count(at(object, ...path));
 const sizeAt = (object: StoredObject, field: string) => Object.keys(isObject(object[field]) ? object[field] : {}).length;
 
-const containers = (field: string, ...path: string[]): Cell => {
+const containers = (field: string, ...path: string[]): CellFunction => {
   return (object) =>
     objectsAt(object, ...path, "spec", "containers")
       .map((container) => textAt(container, field))
@@ -68,10 +68,11 @@ const containerColumns = (...path: string[]) => [
 
 const MODES: Record<string, string> = { ReadWriteOnce: "RWO", ReadOnlyMany: "ROX", ReadWriteMany: "RWX", ReadWriteOncePod: "RWOP" };
 const bound =
-  (cell: Cell): Cell =>
+  (cell: CellFunction): CellFunction =>
   (object) =>
     textAt(object, "spec", "volumeName") ? cell(object) : "";
-const readyReplicas: Cell = (object) => `${count(at(object, "status", "readyReplicas"))}/${count(at(object, "spec", "replicas") ?? 1)}`;
+const readyReplicas: CellFunction = (object) =>
+  `${count(at(object, "status", "readyReplicas"))}/${count(at(object, "spec", "replicas") ?? 1)}`;
 const int = { type: "integer" };
 
 /** The columns of Kubernetes' own kinds, as people know them. */

@@ -1,11 +1,11 @@
 import { badRequest } from "../../api-error.ts";
-import type { Entry } from "../../store/entry.ts";
-import type { Page } from "../pages.ts";
-import { inVersion, type Target } from "../target.ts";
+import type { StoreEntry } from "../../store/entry.ts";
+import type { ListPage } from "../pages.ts";
+import { inVersion, type RequestTarget } from "../target.ts";
 import { columnsOf } from "./columns.ts";
 
 /** meta.k8s.io/v1 Table: what `kubectl get` prints. */
-export function tableOf(target: Target, page: Page, query: URLSearchParams, withColumns = true): object {
+export function tableOf(target: RequestTarget, page: ListPage, query: URLSearchParams, withColumns = true): object {
   const columns = columnsOf(target.kind);
   const include = query.get("includeObject") ?? "";
   if (!["", "Metadata", "Object", "None"].includes(include)) {
@@ -26,16 +26,16 @@ export function tableOf(target: Target, page: Page, query: URLSearchParams, with
   };
 }
 
-function included(entry: Entry, { kind, version }: Target, include: string): object | null {
+function included(entry: StoreEntry, { kind, version }: RequestTarget, include: string): object | null {
   if (include === "None") return null;
   return include === "Object" ? inVersion(entry.object, kind, version.name) : metadataOnly(entry);
 }
 
-export function metadataOnly({ object: { metadata } }: Entry): object {
+export function metadataOnly({ object: { metadata } }: StoreEntry): object {
   return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
 }
 
-export function listMetadata(page: Page): object {
+export function listMetadata(page: ListPage): object {
   return {
     resourceVersion: String(page.revision),
     ...(page.continue !== undefined && { continue: page.continue }),

@@ -3,24 +3,24 @@
 import type { PeerView } from "../../token/token.ts";
 import {
   arrived,
-  ask,
+  readPeer,
   canArrive,
   canSync,
-  crashed,
-  flipped,
+  afterCrash,
+  withDesiredState,
   forced,
   isIdle,
-  moves,
+  nextStates,
   type Protocol,
-  shown,
-  type Site,
-  spoken,
+  stateText,
+  type ModelSite,
+  tokenText,
   synced,
 } from "./site.ts";
 import { StateList } from "./state-list.ts";
 
 /** How often each of these may still happen, and whether the sites are cut off from each other now. */
-export interface Perils {
+export interface FaultModel {
   readonly flips: number;
   readonly crashes: number;
   readonly partitions: number;
@@ -35,7 +35,7 @@ export interface Exploration {
 }
 
 /** What is wrong with a pair of sites; what they have come to at last is judged too, when nothing happens any more. */
-export type Judgement = (left: Site, right: Site) => string | undefined;
+export type InvariantCheck = (left: ModelSite, right: ModelSite) => string | undefined;
 
 const UNREACHABLE: PeerView = { reachable: false, message: "no answer" };
 /** A state of everything is the numbers of two sites and of the perils, in one number below 2^53. */
@@ -49,11 +49,11 @@ type Blow = (typeof BLOWS)[number];
 /** The numbers of the perils that are left after each. */
 type Lessened = { [blow in Blow | "cut"]?: number };
 
-export class Exploring {
+export class ExplorationOptions {
   readonly #protocol: Protocol;
-  readonly #sites = new Numbered<Site>();
+  readonly #sites = new Numbered<ModelSite>();
   readonly #views = new Numbered<PeerView>();
-  readonly #perils = new Numbered<Perils>();
+  readonly #perils = new Numbered<FaultModel>();
   readonly #spoken: number[] = [];
   readonly #steps: (readonly number[])[] = [];
   readonly #blows: Record<Blow, number>[] = [];
@@ -69,7 +69,11 @@ export class Exploring {
     this.#unreachable = this.#views.of(UNREACHABLE);
   }
 
-  explore(beginnings: readonly (readonly [Site, Site])[], perils: Perils, judge: { always: Judgement; atLast: Judgement }): Exploration {
+  explore(
+    beginnings: readonly (readonly [ModelSite, ModelSite])[],
+    perils: FaultModel,
+    judge: { always: InvariantCheck; atLast: InvariantCheck },
+  ): Exploration {
     for (const [left, right] of beginnings) this.#add(this.#sites.of(left), this.#sites.of(right), this.#perils.of(perils), -1);
     for (let index = 0; index < this.#seen.size; index++) {
       const { left, right } = this.#unpack(index);
@@ -103,7 +107,7 @@ export class Exploring {
   }
 
   /** From every state in which the sites can hear each other: nothing more befalls them, and each does its work in turn. */
-  #settleAll(atLast: Judgement): { violation?: string } {
+  #settleAll(atLast: InvariantCheck): { violation?: string } {
     const verdicts = new Uint8Array(this.#seen.size);
     for (let start = 0; start < this.#seen.size; start++) {
       if (this.#perils.at(this.#unpack(start).perils).cut) continue;
@@ -168,28 +172,28 @@ export class Exploring {
   }
 
   #asked(site: number, peer: number, cut: boolean): number {
-    const view = cut ? this.#unreachable : (this.#spoken[peer] ??= this.#views.of(spoken(this.#sites.at(peer))));
+    const view = cut ? this.#unreachable : (this.#spoken[peer] ??= this.#views.of(tokenText(this.#sites.at(peer))));
     return ((this.#answers[site] ??= [])[view] ??= this.#answerOf(site, view));
   }
 
   #answerOf(site: number, view: number): number {
-    const after = ask(this.#sites.at(site), this.#views.at(view), this.#protocol);
+    const after = readPeer(this.#sites.at(site), this.#views.at(view), this.#protocol);
     return after ? this.#sites.of(after) : NOT_YET;
   }
 
   #stepsOf(site: number): readonly number[] {
-    return (this.#steps[site] ??= moves(this.#sites.at(site), this.#protocol).map((after) => this.#sites.of(after)));
+    return (this.#steps[site] ??= nextStates(this.#sites.at(site), this.#protocol).map((after) => this.#sites.of(after)));
   }
 
   #blowsTo(number: number): Record<Blow, number> {
     return (this.#blows[number] ??= this.#blown(this.#sites.at(number)));
   }
 
-  #blown(site: Site): Record<Blow, number> {
+  #blown(site: ModelSite): Record<Blow, number> {
     return {
-      flips: this.#sites.of(flipped(site, this.#protocol)),
+      flips: this.#sites.of(withDesiredState(site, this.#protocol)),
       forces: this.#sites.of(forced(site, this.#protocol)),
-      crashes: this.#sites.of(crashed(site)),
+      crashes: this.#sites.of(afterCrash(site)),
     };
   }
 
@@ -197,7 +201,7 @@ export class Exploring {
     return (this.#lessened[number] ??= this.#lessen(this.#perils.at(number)));
   }
 
-  #lessen(perils: Perils): Lessened {
+  #lessen(perils: FaultModel): Lessened {
     const lessened: Lessened = {};
     for (const blow of BLOWS) if (perils[blow] > 0) lessened[blow] = this.#perils.of({ ...perils, [blow]: perils[blow] - 1 });
     if (perils.cut) lessened.cut = this.#perils.of({ ...perils, cut: false });
@@ -219,7 +223,9 @@ export class Exploring {
     const lines: string[] = [];
     for (let at = index; at !== -1; at = this.#seen.parentOf(at)) {
       const { left, right, perils } = this.#unpack(at);
-      lines.unshift(`${shown(this.#sites.at(left))} | ${shown(this.#sites.at(right))}${this.#perils.at(perils).cut ? " | cut off" : ""}`);
+      lines.unshift(
+        `${stateText(this.#sites.at(left))} | ${stateText(this.#sites.at(right))}${this.#perils.at(perils).cut ? " | cut off" : ""}`,
+      );
     }
     return [`${wrong}:`, ...lines].join("\n");
   }

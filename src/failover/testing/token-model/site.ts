@@ -1,5 +1,5 @@
 import type { FailoverPolicy, FailoverToken, Role } from "../../../api/failover/failover-policy.ts";
-import { decideToken, fenceOf, type PeerView, type TokenDecision, type TokenSight } from "../../token/token.ts";
+import { decideToken, fenceAnnotationOf, type PeerView, type TokenDecision, type TokenInput } from "../../token/token.ts";
 
 /** The volumes, or the workloads, of a site: one object stands for all of them. */
 interface Resource {
@@ -33,7 +33,7 @@ interface Words {
 }
 
 /** One site with its controller. */
-export interface Site {
+export interface ModelSite {
   readonly mode: "safe" | "unsafe";
   readonly policy: Words;
   readonly volumes: Volumes;
@@ -51,7 +51,7 @@ export interface Site {
 
 /** The protocol as it is, or broken in one place. */
 export interface Protocol {
-  readonly decide: (sight: TokenSight) => TokenDecision;
+  readonly decide: (sight: TokenInput) => TokenDecision;
   /** A token write carries the resourceVersion of the policy that was read. */
   readonly preconditions: boolean;
   readonly fences: boolean;
@@ -61,22 +61,22 @@ export const PROTOCOL: Protocol = { decide: decideToken, preconditions: true, fe
 
 const NOTHING = { read: {}, fresh: { policy: false, volumes: false, workloads: false } };
 
-export function siteAtRest(mode: Site["mode"], wants: Role, running: boolean): Site {
+export function siteAtRest(mode: ModelSite["mode"], wants: Role, running: boolean): ModelSite {
   const workloads = { on: running, fenced: false };
   const volumes = { ...workloads, inSync: false };
   return { mode, policy: { generation: 1, wants }, volumes, workloads, ahead: running, ...NOTHING, flights: [], orphans: [] };
 }
 
-export function isIdle({ read, flights }: Site): boolean {
+export function isIdle({ read, flights }: ModelSite): boolean {
   return flights.length === 0 && read.policy === undefined;
 }
 
-/** What the site alone can come to next; `ask` is the one step for which it needs the other. */
-export function moves(site: Site, protocol: Protocol): Site[] {
+/** What the site alone can come to next; `readPeer` is the one step for which it needs the other. */
+export function nextStates(site: ModelSite, protocol: Protocol): ModelSite[] {
   return [...ownReads(site), ...[...site.flights, ...site.orphans].map((flight) => land(site, flight, protocol))];
 }
 
-function ownReads(site: Site): Site[] {
+function ownReads(site: ModelSite): ModelSite[] {
   const { read, fresh, policy, volumes, workloads } = site;
   if (site.flights.length > 0) return [];
   if (!read.policy) return [{ ...site, read: { ...read, policy }, fresh: { ...fresh, policy: true } }];
@@ -86,25 +86,25 @@ function ownReads(site: Site): Site[] {
 }
 
 /** The storage brings the last writes to the other side, which it does once they are stopped. */
-export function canArrive({ ahead, volumes }: Site): boolean {
+export function canArrive({ ahead, volumes }: ModelSite): boolean {
   return ahead && !volumes.on;
 }
 
-export function arrived(site: Site): Site {
+export function arrived(site: ModelSite): ModelSite {
   return { ...site, ahead: false };
 }
 
 /** csi-addons asks the driver, and both sides are demoted and equal. */
-export function canSync(site: Site, peer: Site): boolean {
+export function canSync(site: ModelSite, peer: ModelSite): boolean {
   return !site.volumes.on && !site.volumes.inSync && !site.ahead && !peer.volumes.on && !peer.ahead;
 }
 
-export function synced(site: Site): Site {
+export function synced(site: ModelSite): ModelSite {
   return { ...site, volumes: { ...site.volumes, inSync: true } };
 }
 
 /** Reads the other site's policy; with that the pass is decided, and what it writes is under way. Undefined while it is not the time to. */
-export function ask(site: Site, peer: PeerView, protocol: Protocol): Site | undefined {
+export function readPeer(site: ModelSite, peer: PeerView, protocol: Protocol): ModelSite | undefined {
   const { read } = site;
   if (!read.policy || !read.volumes || !read.workloads) return undefined;
   const sight = { policy: read.policy, volumes: read.volumes, workloads: read.workloads, peer };
@@ -113,12 +113,12 @@ export function ask(site: Site, peer: PeerView, protocol: Protocol): Site | unde
 }
 
 function writes(
-  mode: Site["mode"],
+  mode: ModelSite["mode"],
   { policy, volumes, workloads, peer }: { policy: Words; volumes: Volumes; workloads: Resource; peer: PeerView },
   { decide, fences }: Protocol,
 ): Flight[] {
   const object = asObject(policy);
-  const fence = fences ? fenceOf(object) : undefined;
+  const fence = fences ? fenceAnnotationOf(object) : undefined;
   const writesStopped = !workloads.on && (fence === undefined || workloads.fenced);
   const demoted = !volumes.on && (fence === undefined || volumes.fenced);
   const off = { on: false, ...(fence === undefined ? {} : { fence }) };
@@ -138,7 +138,7 @@ function writes(
   return flights;
 }
 
-function land(site: Site, flight: Flight, protocol: Protocol): Site {
+function land(site: ModelSite, flight: Flight, protocol: Protocol): ModelSite {
   const without = {
     ...site,
     flights: site.flights.filter((other) => other !== flight),
@@ -148,42 +148,42 @@ function land(site: Site, flight: Flight, protocol: Protocol): Site {
     const taken = flight.token.state === "Held" ? unfenced(without) : without;
     return changed({ ...taken, policy: { ...site.policy, token: flight.token } }, "policy", protocol);
   }
-  const fenced = flight.fence !== undefined && flight.fence === fenceOf(asObject(site.policy));
+  const fenced = flight.fence !== undefined && flight.fence === fenceAnnotationOf(asObject(site.policy));
   const landed = { ...without[flight.to], on: flight.on, fenced };
   const isSame = flight.on === site[flight.to].on;
   const after = { ...without, [flight.to]: flight.to === "volumes" && !isSame ? { ...landed, inSync: false } : landed };
   return changed({ ...after, ahead: after.ahead || (after.volumes.on && after.workloads.on) }, flight.to, protocol);
 }
 
-function unfenced(site: Site): Site {
+function unfenced(site: ModelSite): ModelSite {
   return { ...site, volumes: { ...site.volumes, fenced: false }, workloads: { ...site.workloads, fenced: false } };
 }
 
 /** The resourceVersion has moved on: whatever was to be written with the old one comes to nothing. */
-function changed(site: Site, what: Flight["to"], { preconditions }: Protocol): Site {
+function changed(site: ModelSite, what: Flight["to"], { preconditions }: Protocol): ModelSite {
   const holds = ({ to }: Flight): boolean => to !== what || (to === "policy" && !preconditions);
   return { ...site, fresh: { ...site.fresh, [what]: false }, flights: site.flights.filter(holds), orphans: site.orphans.filter(holds) };
 }
 
-export function flipped(site: Site, protocol: Protocol): Site {
+export function withDesiredState(site: ModelSite, protocol: Protocol): ModelSite {
   const wants = site.policy.wants === "primary" ? "secondary" : "primary";
   return changed(unfenced({ ...site, policy: { ...site.policy, generation: site.policy.generation + 1, wants } }), "policy", protocol);
 }
 
-export function forced(site: Site, protocol: Protocol): Site {
+export function forced(site: ModelSite, protocol: Protocol): ModelSite {
   const { generation, token } = site.policy;
   const policy: Words = { ...site.policy, generation: generation + 1, wants: "primary", force: token?.epoch ?? 0 };
   return changed(unfenced({ ...site, policy }), "policy", protocol);
 }
 
 /** The controller dies, or gives up waiting for an answer: what it has sent may still arrive. */
-export function crashed(site: Site): Site {
+export function afterCrash(site: ModelSite): ModelSite {
   const orphans = new Map([...site.orphans, ...site.flights].map((flight) => [said(flight), flight]));
   return { ...site, ...NOTHING, flights: [], orphans: [...orphans.keys()].toSorted().map((words) => orphans.get(words) as Flight) };
 }
 
 /** What the other site is told when it asks. */
-export function spoken({ policy }: Site): PeerView {
+export function tokenText({ policy }: ModelSite): PeerView {
   return { reachable: true, exists: true, desiredState: policy.wants, ...(policy.token ? { token: policy.token } : {}) };
 }
 
@@ -205,7 +205,7 @@ function said(flight: Flight): string {
 }
 
 /** In one line, for the story of a violation. */
-export function shown({ policy, volumes, workloads, ahead, read, flights, orphans }: Site): string {
+export function stateText({ policy, volumes, workloads, ahead, read, flights, orphans }: ModelSite): string {
   const token = policy.token ? `${policy.token.state} ${policy.token.epoch}${policy.token.copied ? " copied" : ""}` : "no token";
   const copy = `${ahead ? " ahead" : ""}${volumes.inSync ? " in sync" : ""}`;
   const has = [`${volumes.on ? "primary" : "secondary"}${copy}`, workloads.on ? "running" : "stopped"].join(" ");

@@ -1,22 +1,22 @@
 import type { FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
 import type { Fragment } from "../../../frr/fragment.ts";
-import { linesWanted, onlyWanted } from "../../../frr/fragment-lines.ts";
+import { desiredLinePaths, onlyDesired } from "../../../frr/fragment-lines.ts";
 import type { Failure } from "../../../resilience/failure.ts";
 import type { Advertised } from "../../announcement/decision.ts";
 import type { Config } from "../../config/config.ts";
 import { BASE, extrasFragment, type OwnNode, peerFragments, profileFragment } from "./render.ts";
-import type { Networks, Route, ServiceLines } from "./prefixes.ts";
+import type { ServicePrefixes, PrefixRoute, ServiceLines } from "./prefixes.ts";
 
-export interface BgpWanted {
+export interface DesiredBgp {
   readonly config: Config;
   readonly node: OwnNode;
   /** What this node announces of each, by namespace/name. */
   readonly services: ReadonlyMap<string, readonly Advertised[]>;
 }
 
-export interface BgpOutcome {
+export interface BgpResult {
   readonly failures: readonly Failure[];
-  /** How many lines FRR was told. */
+  /** The number of lines sent to FRR. */
   readonly changed: number;
   /** What was otherwise than we had left it, and has been put right. */
   readonly drift: readonly string[];
@@ -33,23 +33,23 @@ interface Held {
   readonly pending: Set<string>;
   readonly namespace: string;
   readonly isToBeRead: boolean;
-  readonly tagOf: (route: Route) => Promise<number | undefined>;
+  readonly tagOf: (route: PrefixRoute) => Promise<number | undefined>;
 }
 
 /** One pass: what is needed comes before what needs it, and goes after it. */
-export class Round {
+export class BgpApply {
   readonly #pass: BgpPass;
   readonly #held: Held;
   readonly #failures: Failure[] = [];
-  readonly #refusedClasses = new Set<string>();
+  readonly #rejectedClasses = new Set<string>();
   #changed = 0;
   /** How many of these were Services' and taken. */
   #networkLines = 0;
   /** Where they were told. */
-  readonly #touched = new Map<string, Route>();
+  readonly #touched = new Map<string, PrefixRoute>();
   #hasRead = false;
-  /** FRR was emptied: what has not changed has to be said again. */
-  #isAnew = false;
+  /** FRR was reset: unchanged lines must be sent again. */
+  #isNew = false;
 
   constructor(pass: BgpPass, held: Held) {
     this.#pass = pass;
@@ -60,28 +60,28 @@ export class Round {
     return this.#hasRead;
   }
 
-  async run({ config, node }: BgpWanted, networks: Networks): Promise<BgpOutcome> {
+  async run({ config, node }: DesiredBgp, networks: ServicePrefixes): Promise<BgpResult> {
     const profiles = [...config.bfdProfiles.values()].map(profileFragment);
     const peers = peerFragments(config, node);
     const extras = extrasFragment(config.extras);
 
-    await this.#bring(BASE);
-    for (const fragment of profiles) await this.#bring(fragment);
-    await this.#bringPeers(peers);
+    await this.#apply(BASE);
+    for (const fragment of profiles) await this.#apply(fragment);
+    await this.#applyPeers(peers);
     for (const [advertisement, why] of networks.refused) this.#failures.push(this.#leftOut(advertisement, why));
-    for (const { fragment, advertisements } of networks.classes.values()) await this.#bringClass(fragment, advertisements);
-    await this.#bringServices(networks);
+    for (const { fragment, advertisements } of networks.classes.values()) await this.#applyClass(fragment, advertisements);
+    await this.#applyServices(networks);
 
     const wanted = new Set([BASE, ...profiles, ...peers, ...(extras ? [extras] : [])].map(({ owner }) => owner));
     for (const owner of networks.classes.keys()) wanted.add(owner);
     for (const owner of this.#held.pending) for (const name of this.#held.services.get(owner)?.classes ?? []) wanted.add(name);
     await this.#removeOthers(wanted);
-    if (extras) await this.#bringExtras(extras);
+    if (extras) await this.#applyExtras(extras);
 
     const hasToRead = this.#held.isToBeRead || this.#changed === 0 || this.#changed > this.#networkLines;
     this.#hasRead = hasToRead || !(await this.#isAsTold(networks));
     const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish({ readBack: this.#hasRead });
-    for (const { owner, line } of lost) this.#fail(owner, `FRR took "${line}" without a word, and does not have it`);
+    for (const { owner, line } of lost) this.#fail(owner, `FRR accepted "${line}" but it is missing from the running configuration`);
     const put = restored.map(({ owner, line }) => `${owner}: ${line}`);
     return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
   }
@@ -89,41 +89,41 @@ export class Round {
   /** Who gives up its neighbour leaves nothing that is in the way of the one who has it now. */
   async #makeRoom(peers: readonly Fragment[]): Promise<void> {
     const holders = new Map(peers.map((fragment) => [neighborOf(fragment)?.name, fragment]));
-    const wanted = linesWanted(peers);
+    const wanted = desiredLinePaths(peers);
     for (const [owner, fragment] of this.#held.live) {
       const neighbor = neighborOf(fragment);
       const holder = neighbor && holders.get(neighbor.name);
       if (!holder || holder.owner === owner) continue;
-      if (neighborOf(holder)?.as === neighbor.as) await this.#bring({ owner, lines: onlyWanted(fragment.lines, wanted) });
+      if (neighborOf(holder)?.as === neighbor.as) await this.#apply({ owner, lines: onlyDesired(fragment.lines, wanted) });
       else await this.#remove(owner);
     }
   }
 
-  async #bringPeers(peers: readonly Fragment[]): Promise<void> {
+  async #applyPeers(peers: readonly Fragment[]): Promise<void> {
     await this.#makeRoom(peers);
     for (const fragment of peers) {
-      const outcome = await this.#bring(fragment);
+      const outcome = await this.#apply(fragment);
       if (!outcome?.rebuild) continue;
       // Another AS for the node's own instance: nothing of the old one can stay, and those that came before have gone with it.
-      this.#isAnew = true;
+      this.#isNew = true;
       this.#note(fragment, await this.#pass.rebuild([fragment]));
-      for (const other of peers) if (other !== fragment) await this.#bring(other);
+      for (const other of peers) if (other !== fragment) await this.#apply(other);
       for (const peer of peers) if (this.#held.live.get(peer.owner) !== peer) await this.#remove(peer.owner);
       return;
     }
   }
 
-  async #bringClass(fragment: Fragment, advertisements: ReadonlySet<string>): Promise<void> {
+  async #applyClass(fragment: Fragment, advertisements: ReadonlySet<string>): Promise<void> {
     const { refused } =
-      (await this.#bring(fragment, (words) => {
+      (await this.#apply(fragment, (words) => {
         for (const name of advertisements) this.#fail(`BGPAdvertisement/${name}`, words);
       })) ?? {};
-    if (refused) this.#refusedClasses.add(fragment.owner);
+    if (refused) this.#rejectedClasses.add(fragment.owner);
   }
 
-  async #bringServices(networks: Networks): Promise<void> {
+  async #applyServices(networks: ServicePrefixes): Promise<void> {
     const { services, pending } = this.#held;
-    if (this.#isAnew) for (const owner of networks.services.keys()) pending.add(owner);
+    if (this.#isNew) for (const owner of networks.services.keys()) pending.add(owner);
     for (const owner of pending) {
       const lines = networks.services.get(owner);
       this.#touch(services.get(owner));
@@ -133,15 +133,15 @@ export class Round {
         if (!services.has(owner)) pending.delete(owner);
         continue;
       }
-      const isRefused = lines.classes.some((name) => this.#refusedClasses.has(name)) || (await this.#isServiceRefused(owner, lines));
-      if (!isRefused) pending.delete(owner);
+      const isRejected = lines.classes.some((name) => this.#rejectedClasses.has(name)) || (await this.#isServiceRejected(owner, lines));
+      if (!isRejected) pending.delete(owner);
       // It keeps what it had, unless that was said of an instance that is no more.
-      else if (this.#isAnew) await this.#remove(owner);
+      else if (this.#isNew) await this.#remove(owner);
     }
   }
 
   /** Whether FRR has made of the Services' lines what was to come of them. */
-  async #isAsTold(networks: Networks): Promise<boolean> {
+  async #isAsTold(networks: ServicePrefixes): Promise<boolean> {
     if (this.#touched.size > MOST_ASKED_FOR) return false;
     const asked = Array.from(this.#touched.values(), async (route) => {
       // Whatever is wrong with the answer comes out when all is read.
@@ -155,7 +155,7 @@ export class Round {
     for (const route of lines?.routes ?? []) this.#touched.set(`${route.vrf} ${route.prefix}`, route);
   }
 
-  async #isServiceRefused(owner: string, lines: ServiceLines): Promise<boolean> {
+  async #isServiceRejected(owner: string, lines: ServiceLines): Promise<boolean> {
     const outcome = await this.#pass.bring(lines.fragment);
     this.#count(outcome);
     if (outcome.refused) this.#fail(owner, inWords(outcome.refused));
@@ -184,17 +184,17 @@ export class Round {
     return outcome.sent;
   }
 
-  async #bringExtras(fragment: Fragment): Promise<void> {
+  async #applyExtras(fragment: Fragment): Promise<void> {
     this.#note(fragment, await this.#pass.bringRaw(fragment));
   }
 
-  async #bring(fragment: Fragment, blame?: (words: string) => void): Promise<FragmentOutcome> {
+  async #apply(fragment: Fragment, blame?: (text: string) => void): Promise<FragmentOutcome> {
     const outcome = await this.#pass.bring(fragment);
     if (!outcome.rebuild) this.#note(fragment, outcome, blame);
     return outcome;
   }
 
-  #note(fragment: Fragment, outcome: FragmentOutcome, blame = (words: string) => this.#fail(fragment.owner, words)): void {
+  #note(fragment: Fragment, outcome: FragmentOutcome, blame = (text: string) => this.#fail(fragment.owner, text)): void {
     this.#count(outcome);
     if (outcome.refused) blame(inWords(outcome.refused));
     else this.#held.live.set(fragment.owner, fragment);
@@ -236,5 +236,5 @@ function leavingRank(owner: string): number {
 }
 
 function inWords({ line, daemon, words }: { line: string; daemon: string; words: string }): string {
-  return line === "" ? `FRR refused it: ${words}` : `${daemon} refused "${line}": ${words}`;
+  return line === "" ? `FRR rejected it: ${words}` : `${daemon} rejected "${line}": ${words}`;
 }

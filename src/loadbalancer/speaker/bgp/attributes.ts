@@ -5,7 +5,7 @@ export interface Attributes {
   readonly communities: readonly string[];
 }
 
-/** FRR's own names, which it prints whichever way they were said. */
+/** FRR's names, which it prints for either spelling. */
 const NAMES: Readonly<Record<string, string>> = {
   "65535:0": "graceful-shutdown",
   "65535:1": "accept-own",
@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "65535:65284": "no-peer",
 };
 
-/** As a route map says it. */
+/** In route-map syntax. */
 export function setLines({ localPref, communities }: Attributes): string[] {
   const large = communities.filter(isLarge).map((community) => community.slice("large:".length));
   const plain = communities.filter((community) => !isLarge(community));
@@ -41,7 +41,7 @@ export function setLines({ localPref, communities }: Attributes): string[] {
 }
 
 /** Whether a router that has a route with it keeps the route from others. FRR does so even with a route that is its own. */
-export function isObeyed(community: string): boolean {
+export function isWellKnownCommunity(community: string): boolean {
   return community.startsWith("65535:");
 }
 

@@ -3,23 +3,23 @@ import { merge, print } from "../../../frr/config.ts";
 import type { Advertised } from "../../announcement/decision.ts";
 import { config, peer, profile } from "../../testing/announcement-fixtures.ts";
 import type { Config } from "../../config/config.ts";
-import { offer, stage } from "../../testing/bgp-harness.ts";
-import { NOTHING_REFUSED } from "./rejected.ts";
+import { offer, bgpHarness } from "../../testing/bgp-harness.ts";
+import { NOTHING_REJECTED } from "./rejected.ts";
 
 const TOR = peer("tor", { bfdProfile: "fast" });
 const PLAIN = config({ peers: [TOR], bfdProfiles: [profile("fast")] });
 const WEB = { "shop/web": [offer("10.0.0.1/32")] };
 
 test("what is needed comes before what needs it, and goes after it", async () => {
-  const { apply, told } = stage();
+  const { apply, told } = bgpHarness();
   await apply(PLAIN, WEB);
   expect(told()).toEqual(["+ Speaker/base", "+ BFDProfile/fast", "+ BGPPeer/tor", "+ Class/*", "+ Service/shop/web"]);
   await apply(config());
   expect(told()).toEqual(["- Service/shop/web", "- BGPPeer/tor", "- Class/*", "- BFDProfile/fast"]);
 });
 
-test("of Services that have not changed FRR is told nothing", async () => {
-  const { frr, apply, told } = stage();
+test("unchanged Services send nothing to FRR", async () => {
+  const { frr, apply, told } = bgpHarness();
   const both = { ...WEB, "shop/api": [offer("10.0.0.2/32")] };
   await apply(PLAIN, WEB);
   const there = [...frr.has.keys()].sort();
@@ -35,7 +35,7 @@ describe("all that FRR has", () => {
 
   test("is read back after every change but that of Services, and after these now and then", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     const reads: boolean[] = [];
     const pass = async (config: Config, services: Record<string, readonly Advertised[]>) => {
       await apply(config, services);
@@ -56,7 +56,7 @@ describe("all that FRR has", () => {
   });
 
   test("is read back when the route of a Service has not come, or not gone", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.ignores.add("10.0.0.2/32");
     await apply(PLAIN, { ...WEB, "shop/api": [offer("10.0.0.2/32")] });
@@ -68,7 +68,7 @@ describe("all that FRR has", () => {
   });
 
   test("is left unread where a prefix goes with one Service and stays for another", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     const shared = { ...WEB, "shop/kin": WEB["shop/web"] };
     await apply(PLAIN, shared);
     await apply(PLAIN, { "shop/kin": WEB["shop/web"], "shop/api": [offer("10.0.0.2/32")] });
@@ -76,7 +76,7 @@ describe("all that FRR has", () => {
   });
 
   test("is read back when FRR cannot be asked for a route", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     vi.spyOn(frr, "tagOf").mockImplementation(() => {
       throw new Error("the answer is not JSON");
@@ -86,7 +86,7 @@ describe("all that FRR has", () => {
   });
 
   test("is read back after so many Services that to ask for each takes longer", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     await apply(PLAIN, { ...WEB, ...many(100) });
     expect(frr.isRead).toBe(false);
@@ -95,7 +95,7 @@ describe("all that FRR has", () => {
   });
 
   test("is read back when it refused something", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.refuses = ({ owner }) => (owner === "Service/shop/api" ? "no" : undefined);
     await apply(PLAIN, { ...WEB, "shop/api": [offer("10.0.0.2/32")] });
@@ -105,7 +105,7 @@ describe("all that FRR has", () => {
 
 describe("the boot file", () => {
   test("is as FRR is also after a pass that broke off", async () => {
-    const { frr, speaker, apply } = stage();
+    const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.refuses = ({ owner }) => {
       if (owner === "Service/shop/late") throw new Error("cut");
@@ -118,7 +118,7 @@ describe("the boot file", () => {
   });
 
   test("stays as it was where the first pass broke off, for FRR may have more than is known", async () => {
-    const { frr, speaker, apply } = stage();
+    const { frr, speaker, apply } = bgpHarness();
     frr.refuses = ({ owner }) => {
       if (owner.startsWith("Class/")) throw new Error("cut");
       return undefined;
@@ -131,7 +131,7 @@ describe("the boot file", () => {
   afterEach(() => vi.useRealTimers());
 
   test("is what FRR has, and written anew when that has changed", async () => {
-    const { frr, speaker, apply } = stage();
+    const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     expect(frr.boot).toContain("network 10.0.0.1/32 route-map class-");
     await apply(PLAIN, WEB);
@@ -145,7 +145,7 @@ describe("the boot file", () => {
 
   test("is written once for many changes in a row", async () => {
     vi.useFakeTimers();
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     const services: Record<string, readonly Advertised[]> = { ...WEB };
     for (let index = 0; index < 20; index++) {
@@ -159,7 +159,7 @@ describe("the boot file", () => {
   });
 
   test("that cannot be written keeps FRR from nothing, is told of, and is tried again", async () => {
-    const { frr, speaker, apply } = stage();
+    const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.disk = "full";
     const more = { ...WEB, "shop/api": [offer("10.0.0.2/32")] };
@@ -175,7 +175,7 @@ describe("the boot file", () => {
 
 describe("what FRR refuses", () => {
   test("is the failure of its resource with FRR's words, and costs no other", async () => {
-    const { frr, speaker, apply } = stage();
+    const { frr, speaker, apply } = bgpHarness();
     frr.refuses = ({ owner }) => (owner === "BGPPeer/bad" ? "% Invalid password length 99." : undefined);
     const bad = peer("bad", { address: "10.255.0.9" });
     const { failures } = await apply(config({ peers: [bad, TOR] }), WEB);
@@ -186,26 +186,26 @@ describe("what FRR refuses", () => {
         namespace: "metallb-system",
         reason: "ApplicationFailed",
         field: "",
-        message: 'bgpd refused "a line": % Invalid password length 99.',
+        message: 'bgpd rejected "a line": % Invalid password length 99.',
         class: "Permanent",
       },
     ]);
     expect([...frr.has.keys()]).toContain("Service/shop/web");
-    expect(speaker.refusals).toEqual({ ...NOTHING_REFUSED, peers: new Set(["bad"]) });
+    expect(speaker.refusals).toEqual({ ...NOTHING_REJECTED, peers: new Set(["bad"]) });
   });
 
   test("leaves the earlier form, which is remembered as what is applied", async () => {
-    const { frr, speaker, apply } = stage();
+    const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN);
     const before = frr.has.get("BGPPeer/tor");
     frr.refuses = ({ owner }) => (owner === "BGPPeer/tor" ? "no" : undefined);
     await apply(config({ peers: [peer("tor", { port: 1179 })] }));
     expect(speaker.applied).toContain(before);
-    expect(speaker.refusals).toEqual(NOTHING_REFUSED);
+    expect(speaker.refusals).toEqual(NOTHING_REJECTED);
   });
 
   test("of a class is the failure of its advertisements, and their Services keep what they had", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     const before = frr.has.get("Service/shop/web");
     frr.refuses = ({ owner }) => (owner.startsWith("Class/") ? "no such community" : undefined);
@@ -216,35 +216,35 @@ describe("what FRR refuses", () => {
   });
 
   test("of a Service names it with its namespace", async () => {
-    const { frr, speaker, apply } = stage();
+    const { frr, speaker, apply } = bgpHarness();
     frr.refuses = ({ owner }) => (owner === "Service/shop/web" ? "no" : undefined);
     expect((await apply(PLAIN, WEB)).failures).toMatchObject([{ kind: "Service", namespace: "shop", name: "web" }]);
-    expect(speaker.refusals).toEqual({ ...NOTHING_REFUSED, services: new Set(["shop/web"]) });
+    expect(speaker.refusals).toEqual({ ...NOTHING_REJECTED, services: new Set(["shop/web"]) });
     frr.refuses = () => undefined;
     await apply(PLAIN, WEB);
-    expect(speaker.refusals).toEqual(NOTHING_REFUSED);
+    expect(speaker.refusals).toEqual(NOTHING_REJECTED);
   });
 
   test("is also what does not go together with the rest, of which FRR is not told", async () => {
-    const { speaker, apply } = stage();
+    const { speaker, apply } = bgpHarness();
     const contrary = [
       offer("10.0.0.1/32", { localPref: 100 }),
       offer("10.0.0.1/32", { advertisement: "young", created: 1, localPref: 200 }),
     ];
     await apply(PLAIN, { "shop/web": contrary });
     const leftOut = new Map([["shop/web", [{ advertisement: "young", prefix: "10.0.0.1/32", peers: ["tor"] }]]]);
-    expect(speaker.refusals).toEqual({ ...NOTHING_REFUSED, leftOut });
+    expect(speaker.refusals).toEqual({ ...NOTHING_REJECTED, leftOut });
   });
 
   test("of the extras is theirs", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     frr.refuses = ({ owner }) => (owner === "ConfigMap/bgpextras" ? "Unknown command" : undefined);
     expect((await apply(config({ extras: "nonsense\n" }))).failures).toMatchObject([{ kind: "ConfigMap", name: "bgpextras" }]);
   });
 });
 
-test("what contradicts itself is left out, and its advertisement is told why", async () => {
-  const { apply } = stage();
+test("conflicting attributes are left out, and the advertisement fails with the reason", async () => {
+  const { apply } = bgpHarness();
   const { failures } = await apply(PLAIN, {
     "shop/web": [offer("10.0.0.1/32", { localPref: 1 })],
     "shop/xtra": [offer("10.0.0.1/32", { localPref: 2, advertisement: "other" })],
@@ -256,7 +256,7 @@ const two = (myAsn: number) => config({ peers: [peer("a", { myAsn }), peer("b", 
 
 describe("another AS for the node", () => {
   test("is a rebuild, after which all is said again", async () => {
-    const { frr, apply, told } = stage();
+    const { frr, apply, told } = bgpHarness();
     await apply(two(64500), WEB);
     const { failures } = await apply(two(64600), WEB);
     expect(failures).toEqual([]);
@@ -265,7 +265,7 @@ describe("another AS for the node", () => {
   });
 
   test("leaves nothing of the old one for a peer that FRR refuses", async () => {
-    const { frr, apply } = stage();
+    const { frr, apply } = bgpHarness();
     await apply(two(64500), WEB);
     frr.refuses = ({ owner }) => (owner === "BGPPeer/b" ? "no" : undefined);
     expect((await apply(two(64600), WEB)).failures).toMatchObject([{ kind: "BGPPeer", name: "b" }]);
@@ -273,8 +273,8 @@ describe("another AS for the node", () => {
   });
 });
 
-test("what someone else did to FRR is told as drift, and what FRR does not keep as a failure", async () => {
-  const { frr, apply } = stage();
+test("changes by others in FRR are reported as drift, and lines that FRR does not keep as failures", async () => {
+  const { frr, apply } = bgpHarness();
   frr.finished = {
     foreign: ["router bgp 64500 / neighbor 1.1.1.1 remote-as 1"],
     differed: [],
@@ -287,14 +287,14 @@ test("what someone else did to FRR is told as drift, and what FRR does not keep 
 });
 
 test("what a Service left that went while no speaker ran is no drift", async () => {
-  const { frr, apply } = stage();
+  const { frr, apply } = bgpHarness();
   frr.finished = { foreign: ["router bgp 64500 / address-family ipv4 unicast / network 10.0.0.9/32 route-map class-1a2b"], differed: [] };
   expect((await apply(PLAIN)).drift).toEqual([]);
   expect((await apply(PLAIN)).drift).toHaveLength(1);
 });
 
 test("a pass that breaks off is continued by the next one from where it was", async () => {
-  const { frr, apply, told } = stage();
+  const { frr, apply, told } = bgpHarness();
   frr.refuses = ({ owner }) => {
     if (owner === "Service/shop/web") throw new Error("FRR is gone");
     return undefined;

@@ -2,15 +2,15 @@ import type { Applied } from "../../../frr/apply.ts";
 import type { Fragment } from "../../../frr/fragment.ts";
 import { BootFile } from "./boot-file.ts";
 import { bootText } from "./boot-text.ts";
-import { Networks, type Route, type ServiceLines } from "./prefixes.ts";
-import { NOTHING_REFUSED, type Refusals } from "./rejected.ts";
-import { type BgpOutcome, type BgpPass, type BgpWanted, Round } from "./apply.ts";
+import { ServicePrefixes, type PrefixRoute, type ServiceLines } from "./prefixes.ts";
+import { NOTHING_REJECTED, type RejectedAnnouncements } from "./rejected.ts";
+import { type BgpResult, type BgpPass, type DesiredBgp, BgpApply } from "./apply.ts";
 
 export interface BgpSpeakerOptions {
   readonly frr: {
     open(applied: Applied, signal: AbortSignal): Promise<BgpPass>;
     /** The tag of the route that FRR has made of a Service's line; undefined: there is none. */
-    tagOf(route: Route, signal: AbortSignal): Promise<number | undefined>;
+    tagOf(route: PrefixRoute, signal: AbortSignal): Promise<number | undefined>;
     /** Replaces what the daemons are given when they start. */
     writeBootFile(text: string): Promise<void>;
   };
@@ -26,11 +26,11 @@ export class BgpSpeaker {
   /** What FRR has of us, Services apart. */
   readonly #live = new Map<string, Fragment>();
   readonly #services = new Map<string, ServiceLines>();
-  readonly #networks = new Networks();
+  readonly #networks = new ServicePrefixes();
   readonly #boot: BootFile;
   /** The Services that FRR does not have as they are wanted: not told yet, or refused. */
   readonly #pending = new Set<string>();
-  #refusals = NOTHING_REFUSED;
+  #rejections = NOTHING_REJECTED;
   #isFirst = true;
   #readAt = -Infinity;
 
@@ -46,21 +46,21 @@ export class BgpSpeaker {
   }
 
   /** What was to be announced with the last pass, and is not. */
-  get refusals(): Refusals {
-    return this.#refusals;
+  get refusals(): RejectedAnnouncements {
+    return this.#rejections;
   }
 
-  async apply(wanted: BgpWanted, signal: AbortSignal): Promise<BgpOutcome> {
+  async apply(wanted: DesiredBgp, signal: AbortSignal): Promise<BgpResult> {
     for (const owner of this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values())) this.#pending.add(owner);
     const applied = () => [...this.#live.values(), ...Array.from(this.#services.values(), ({ fragment }) => fragment)];
     const pass = await this.#options.frr.open(this.#isFirst ? applied() : applied, signal);
     const isToBeRead = performance.now() - this.#readAt > READ_EVERY_MS;
     const { namespace, frr } = this.#options;
-    const tagOf = (route: Route) => frr.tagOf(route, signal);
+    const tagOf = (route: PrefixRoute) => frr.tagOf(route, signal);
     const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace, isToBeRead, tagOf };
-    const round = new Round(pass, held);
+    const round = new BgpApply(pass, held);
     const outcome = await this.#run(round, wanted);
-    this.#refusals = this.#refused(wanted);
+    this.#rejections = this.#rejected(wanted);
     if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
     this.#isFirst = false;
@@ -69,7 +69,7 @@ export class BgpSpeaker {
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
   }
 
-  #refused({ config }: BgpWanted): Refusals {
+  #rejected({ config }: DesiredBgp): RejectedAnnouncements {
     const unheard = [...this.#pending].filter((owner) => this.#networks.services.has(owner) && !this.#services.has(owner));
     return {
       peers: new Set([...config.peers.keys()].filter((name) => !this.#live.has(`BGPPeer/${name}`))),
@@ -78,7 +78,7 @@ export class BgpSpeaker {
     };
   }
 
-  async #run(round: Round, wanted: BgpWanted): Promise<BgpOutcome> {
+  async #run(round: BgpApply, wanted: DesiredBgp): Promise<BgpResult> {
     try {
       return await round.run(wanted, this.#networks);
     } catch (error) {
@@ -94,7 +94,7 @@ export class BgpSpeaker {
   }
 
   /** A file that cannot be written keeps FRR from nothing: it is told of with the next pass, and tried again. */
-  async #renewBootFile(isFirst: boolean, { changed }: BgpOutcome): Promise<void> {
+  async #renewBootFile(isFirst: boolean, { changed }: BgpResult): Promise<void> {
     const hadFailed = this.#boot.hasFailed;
     if (changed > 0 || isFirst || hadFailed) this.#renew();
     if (isFirst || hadFailed) await this.#boot.settled();

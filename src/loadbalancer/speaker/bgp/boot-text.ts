@@ -2,13 +2,13 @@ import { merge, print } from "../../../frr/config.ts";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
 
 /** Lines as they stand in a file, and the contexts that they stand in. */
-export interface PlacedText {
+export interface ContextLines {
   readonly place: string;
   readonly text: string;
 }
 
 /** The lines of a Service. */
-export function placedTexts(instances: readonly ConfigLine[]): PlacedText[] {
+export function contextLines(instances: readonly ConfigLine[]): ContextLines[] {
   return instances.flatMap(({ line: instance, inside: families = [] }) =>
     families.map(({ line: family, inside = [] }) => ({
       place: `${instance}\n ${family}\n`,
@@ -21,7 +21,7 @@ export function placedTexts(instances: readonly ConfigLine[]): PlacedText[] {
  * What the daemons are given when they start. Services come last and are not merged with the rest: of ten thousand that would take longer than to tell FRR of the one
  * that is new.
  */
-export function bootText(fragments: Iterable<Fragment>, services: Iterable<{ readonly boot: readonly PlacedText[] }>): string {
+export function bootText(fragments: Iterable<Fragment>, services: Iterable<{ readonly boot: readonly ContextLines[] }>): string {
   const networks = new Map<string, string[]>();
   for (const { boot } of services) {
     for (const { place, text } of boot) {

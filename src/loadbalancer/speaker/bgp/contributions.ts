@@ -1,11 +1,11 @@
 import type { Peer } from "../../config/config.ts";
 import type { Advertised } from "../../announcement/decision.ts";
-import { goesTo } from "../../announcement/peers.ts";
+import { isAnnouncedTo } from "../../announcement/peers.ts";
 import { MOST_COMMUNITIES } from "../../config/bgp-advertisements.ts";
 import type { Attributes } from "./attributes.ts";
 
 export interface Merged {
-  /** Who hears the prefix, and with what. */
+  /** The peers that get the prefix, with its attributes. */
   readonly heard: ReadonlyMap<Peer, Attributes>;
   readonly refused: readonly { readonly advertisement: string; readonly why: string; readonly peers: readonly string[] }[];
 }
@@ -13,13 +13,13 @@ export interface Merged {
 /** One prefix as several advertisements, also of several Services, would have it announced. What cannot be had together is had as the first of them asks for it. */
 export function mergeContributions(contributions: readonly Advertised[], peers: readonly Peer[]): Merged {
   const heard = new Map<Peer, Attributes & { readonly from: string }>();
-  const refused: Merged["refused"][number][] = [];
+  const rejected: Merged["refused"][number][] = [];
   for (const one of contributions) {
     const { advertisement, localPref } = one;
-    const audience = peers.filter((peer) => goesTo(one, peer));
+    const audience = peers.filter((peer) => isAnnouncedTo(one, peer));
     const why = audience.map((peer) => whyNot(one, peer, heard.get(peer))).find((reason) => reason !== undefined);
     if (why !== undefined) {
-      refused.push({ advertisement, why, peers: audience.map(({ name }) => name) });
+      rejected.push({ advertisement, why, peers: audience.map(({ name }) => name) });
       continue;
     }
     for (const peer of audience) {
@@ -27,17 +27,17 @@ export function mergeContributions(contributions: readonly Advertised[], peers: 
       heard.set(peer, { communities, from: advertisement, ...(localPref !== undefined && { localPref }) });
     }
   }
-  return { heard, refused };
+  return { heard, refused: rejected };
 }
 
 function whyNot(one: Advertised, peer: Peer, before: (Attributes & { readonly from: string }) | undefined): string | undefined {
   if (before && before.localPref !== one.localPref) {
     const [theirs, ours] = [before.localPref ?? "none", one.localPref ?? "none"];
-    return `local preference ${ours} for ${one.prefix.toString()} at BGPPeer ${peer.name} contradicts local preference ${theirs} of BGPAdvertisement ${before.from}`;
+    return `local preference ${ours} for ${one.prefix.toString()} at BGPPeer ${peer.name} conflicts with local preference ${theirs} of BGPAdvertisement ${before.from}`;
   }
   const count = union(before?.communities, one.communities).length;
   if (count <= MOST_COMMUNITIES) return undefined;
-  return `${one.prefix.toString()} would have ${count} communities at BGPPeer ${peer.name}, and at most ${MOST_COMMUNITIES} go with one prefix; take some of them away`;
+  return `${one.prefix.toString()} has ${count} communities for BGPPeer ${peer.name}, at most ${MOST_COMMUNITIES} fit one prefix: remove some`;
 }
 
 function union(these: readonly string[] | undefined, those: readonly string[]): readonly string[] {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
-import { isObeyed, setLines, type Attributes } from "./attributes.ts";
+import { isWellKnownCommunity, setLines, type Attributes } from "./attributes.ts";
 
 /** A peer that hears a prefix, by its out-map, and what it hears with it. */
-export interface Listener {
+export interface ReceivingPeer {
   readonly outMap: string;
   readonly attributes: Attributes;
 }
@@ -24,7 +24,7 @@ const TAGS = 65_000;
  * Gives each class its name and its tag. Both follow from what the class is, so that also a speaker that remembers nothing finds in FRR what it would say itself;
  * where two want the same tag, it is whose it was.
  */
-export class Classes {
+export class PrefixClasses {
   readonly #tagOfClass = new Map<string, number>();
   readonly #tagOfAudience = new Map<string, number>();
   readonly #taken = new Set<number>();
@@ -39,7 +39,7 @@ export class Classes {
     }
   }
 
-  of(listeners: readonly Listener[]): PrefixClass {
+  of(listeners: readonly ReceivingPeer[]): PrefixClass {
     const atOrigin = canBeSetAtOrigin(listeners);
     const said = listeners
       .map(({ outMap, attributes }) => ({ outMap, sets: setLines(attributes) }))
@@ -74,9 +74,9 @@ export class Classes {
 }
 
 /** Once for all, where the prefix enters; unless it is not the same for all, or FRR itself would obey and tell nobody. */
-function canBeSetAtOrigin(listeners: readonly Listener[]): boolean {
+function canBeSetAtOrigin(listeners: readonly ReceivingPeer[]): boolean {
   const [first, ...others] = listeners.map(({ attributes }) => attributes);
-  if (!first || first.communities.some(isObeyed)) return false;
+  if (!first || first.communities.some(isWellKnownCommunity)) return false;
   return others.every(
     ({ localPref, communities }) =>
       localPref === first.localPref &&

@@ -6,7 +6,7 @@ import { parsePrefix } from "../../../ip/prefix.ts";
 import type { Advertised } from "../../announcement/decision.ts";
 import { config, peer } from "../../testing/announcement-fixtures.ts";
 import type { Peer } from "../../config/config.ts";
-import { Networks } from "./prefixes.ts";
+import { ServicePrefixes } from "./prefixes.ts";
 
 const TOR = peer("tor", { address: "10.255.0.2" });
 const SPINE = peer("spine", { address: "10.255.0.3" });
@@ -19,13 +19,18 @@ function offer(prefix: string, { peers, advertisement = "ad", created = 0, commu
 
 type Services = Readonly<Record<string, readonly Advertised[]>>;
 
-function networks(services: Services, peers: readonly Peer[] = [TOR], applied: readonly Fragment[] = [], found = new Networks()): Networks {
+function networks(
+  services: Services,
+  peers: readonly Peer[] = [TOR],
+  applied: readonly Fragment[] = [],
+  found = new ServicePrefixes(),
+): ServicePrefixes {
   found.follow(new Map(Object.entries(services)), config({ peers }).peers, applied);
   return found;
 }
 
 /** The lines of a Service, its classes named by what stands in them. */
-function said({ services, classes }: Networks, owner: string): string[] {
+function said({ services, classes }: ServicePrefixes, owner: string): string[] {
   const known = services.get(owner);
   const names = new Map([...classes.keys()].map((name) => [name.replace("Class/", "class-"), name]));
   return print(known?.fragment.lines ?? [])
@@ -156,7 +161,7 @@ describe("one prefix of several", () => {
     const found = networks(services);
     expect(said(found, "Service/shop/web")[0]).toContain("network 10.0.0.1/32 | set local-preference | set community 1:1 |");
     expect([...found.refused]).toEqual([
-      ["web", ["local preference 200 for 10.0.0.1/32 at BGPPeer tor contradicts local preference 100 of BGPAdvertisement api"]],
+      ["web", ["local preference 200 for 10.0.0.1/32 at BGPPeer tor conflicts with local preference 100 of BGPAdvertisement api"]],
     ]);
   });
 
@@ -171,7 +176,7 @@ describe("one prefix of several", () => {
     expect(said(found, "Service/shop/web")[0]).toContain(some(0, 63).join(" "));
     expect(said(found, "Service/shop/web")[0]).not.toContain("64512:100");
     expect([...found.refused.values()].flat()).toEqual([
-      "10.0.0.1/32 would have 64 communities at BGPPeer tor, and at most 63 go with one prefix; take some of them away",
+      "10.0.0.1/32 has 64 communities for BGPPeer tor, at most 63 fit one prefix: remove some",
     ]);
     expect(networks({ "shop/web": [offer("10.0.0.1/32", { communities: some(0, 64) })] }).services.size).toBe(0);
     expect(found.leftOut).toEqual(new Map([["shop/web", [{ advertisement: "b", prefix: "10.0.0.1/32", peers: ["tor"] }]]]));
@@ -187,9 +192,9 @@ describe("one prefix of several", () => {
 });
 
 /** As `<class> <tag>`, sorted. */
-const tagsOf = ({ classes }: Networks) =>
+const tagsOf = ({ classes }: ServicePrefixes) =>
   Array.from(classes, ([owner, { fragment }]) => `${owner} ${/set tag (\d+)/.exec(print(fragment.lines))?.[1]}`).sort();
-const tagOf = (found: Networks) => Number(tagsOf(found)[0]?.split(" ")[1]);
+const tagOf = (found: ServicePrefixes) => Number(tagsOf(found)[0]?.split(" ")[1]);
 
 describe("the tags", () => {
   const offers = [offer("10.0.0.1/32"), offer("10.0.0.2/32", { advertisement: "b", peers: ["tor"] })];
@@ -248,7 +253,7 @@ describe("following what changes", () => {
     });
     fc.assert(
       fc.property(fc.array(state, { minLength: 1, maxLength: 6 }), (states) => {
-        const found = new Networks();
+        const found = new ServicePrefixes();
         for (const { services, peers } of states) networks(services, peers, [], found);
         const { services = {}, peers } = states.at(-1) ?? {};
         const atOnce = networks(services, peers);

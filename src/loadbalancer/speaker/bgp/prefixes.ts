@@ -2,21 +2,21 @@ import { isDeepStrictEqual } from "node:util";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
 import type { Advertised } from "../../announcement/decision.ts";
 import type { Config, Peer } from "../../config/config.ts";
-import { placedTexts, type PlacedText } from "./boot-text.ts";
-import { Classes, type PrefixClass } from "./prefix-classes.ts";
+import { contextLines, type ContextLines } from "./boot-text.ts";
+import { PrefixClasses, type PrefixClass } from "./prefix-classes.ts";
 import { mergeContributions, type Merged } from "./contributions.ts";
-import type { LeftOut } from "./rejected.ts";
+import type { OmittedPrefix } from "./rejected.ts";
 import { addressFamily, instanceOf, outMapOf, type FamilyName } from "./render.ts";
 
 /** A Service's lines, also for the boot file, what becomes of them in FRR, and the classes that they name. */
 export interface ServiceLines {
   readonly fragment: Fragment;
-  readonly routes: readonly Route[];
+  readonly routes: readonly PrefixRoute[];
   readonly classes: readonly string[];
-  readonly boot: readonly PlacedText[];
+  readonly boot: readonly ContextLines[];
 }
 
-export interface Route {
+export interface PrefixRoute {
   /** "" is the main one. */
   readonly vrf: string;
   readonly prefix: string;
@@ -41,7 +41,7 @@ interface Contribution {
 const MOST_OFFERS = 1_000;
 
 /** The prefixes of all Services. Each time only what has changed since the last time is worked out, and of ten thousand that is mostly one. */
-export class Networks {
+export class ServicePrefixes {
   readonly #services = new Map<string, readonly Advertised[]>();
   readonly #contributions = new Map<string, Contribution[]>();
   readonly #lines = new Map<string, ServiceLines>();
@@ -49,7 +49,7 @@ export class Networks {
   readonly #ways = new Map<string, Way>();
   #offers = new Offers();
   #peers: readonly Peer[] = [];
-  #classes = new Classes([]);
+  #classes = new PrefixClasses([]);
 
   /** By owner; only those of which anyone hears. */
   get services(): ReadonlyMap<string, ServiceLines> {
@@ -69,22 +69,22 @@ export class Networks {
   }
 
   /** What FRR is to have of a prefix; undefined: nothing. */
-  tagOf({ vrf, prefix }: Route): number | undefined {
+  tagOf({ vrf, prefix }: PrefixRoute): number | undefined {
     return this.#wayOf.get(prefix)?.places.find((place) => place.vrf === vrf)?.class.tag;
   }
 
   /** By advertisement: why something of it is left out. */
   get refused(): ReadonlyMap<string, readonly string[]> {
-    const refused = new Map<string, string[]>();
+    const rejected = new Map<string, string[]>();
     for (const way of this.#ways.values()) {
-      for (const { advertisement, why } of way.refused) refused.set(advertisement, [...(refused.get(advertisement) ?? []), why]);
+      for (const { advertisement, why } of way.refused) rejected.set(advertisement, [...(rejected.get(advertisement) ?? []), why]);
     }
-    return refused;
+    return rejected;
   }
 
   /** By Service: what is left out of it. */
-  get leftOut(): ReadonlyMap<string, readonly LeftOut[]> {
-    const found = new Map<string, LeftOut[]>();
+  get leftOut(): ReadonlyMap<string, readonly OmittedPrefix[]> {
+    const found = new Map<string, OmittedPrefix[]>();
     if (this.#ways.values().every(({ refused }) => refused.length === 0)) return found;
     for (const [prefix, contributions] of this.#contributions) {
       for (const { advertisement, peers } of this.#wayOf.get(prefix)?.refused ?? []) {
@@ -98,8 +98,8 @@ export class Networks {
   /** Returns the owners whose lines are others now. `applied` are the classes that FRR has: their tags are theirs. */
   follow(services: ReadonlyMap<string, readonly Advertised[]>, peers: Config["peers"], applied: Iterable<Fragment>): string[] {
     const others = [...peers.values()];
-    if (this.#offers.count > MOST_OFFERS || !isDeepStrictEqual(others, this.#peers)) this.#forget(others);
-    this.#classes = new Classes([...applied, ...Array.from(this.classes.values(), ({ fragment }) => fragment)]);
+    if (this.#offers.count > MOST_OFFERS || !isDeepStrictEqual(others, this.#peers)) this.#remove(others);
+    this.#classes = new PrefixClasses([...applied, ...Array.from(this.classes.values(), ({ fragment }) => fragment)]);
 
     const changed = new Set<string>();
     const prefixes = new Set<string>();
@@ -116,7 +116,7 @@ export class Networks {
     return [...changed].map((key) => `Service/${key}`).filter((owner) => this.#isOther(owner));
   }
 
-  #forget(peers: readonly Peer[]): void {
+  #remove(peers: readonly Peer[]): void {
     this.#peers = peers;
     this.#services.clear();
     this.#contributions.clear();
@@ -176,15 +176,15 @@ export class Networks {
 
   #newWay(key: string, list: readonly Advertised[], family: FamilyName): Way {
     const places: Way["places"][number][] = [];
-    const refused: Merged["refused"][number][] = [];
+    const rejected: Merged["refused"][number][] = [];
     for (const [instance, peers] of Map.groupBy(this.#peers, instanceOf)) {
       const merged = mergeContributions(list, peers);
-      refused.push(...merged.refused);
+      rejected.push(...merged.refused);
       const listeners = Array.from(merged.heard, ([peer, attributes]) => ({ outMap: outMapOf(peer), attributes }));
       if (listeners.length > 0) places.push({ instance, vrf: peers[0]?.vrf ?? "", family, class: this.#classes.of(listeners) });
     }
     const advertisements = list.map(({ advertisement }) => advertisement);
-    return { key, places, advertisements, refused, prefixes: 0 };
+    return { key, places, advertisements, refused: rejected, prefixes: 0 };
   }
 
   #isOther(owner: string): boolean {
@@ -199,7 +199,7 @@ export class Networks {
   #linesOf(owner: string, prefixes: ReadonlySet<string>): ServiceLines | undefined {
     const instances = new Map<string, Map<FamilyName, ConfigLine[]>>();
     const classes = new Set<string>();
-    const routes: Route[] = [];
+    const routes: PrefixRoute[] = [];
     for (const prefix of prefixes) {
       for (const { instance, vrf, family, class: of } of this.#wayOf.get(prefix)?.places ?? []) {
         const families = instances.get(instance) ?? new Map<FamilyName, ConfigLine[]>();
@@ -217,7 +217,7 @@ export class Networks {
     const before = this.#lines.get(owner);
     return before && isDeepStrictEqual(before.fragment.lines, lines)
       ? before
-      : { fragment: { owner, lines }, routes, classes: [...classes], boot: placedTexts(lines) };
+      : { fragment: { owner, lines }, routes, classes: [...classes], boot: contextLines(lines) };
   }
 }
 

@@ -1,26 +1,26 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Advertised } from "../../announcement/decision.ts";
 
-/** What was to be announced, and is not: FRR refused it, or it does not go together with what else is announced. */
-export interface Refusals {
+/** Prefixes that are not announced: FRR rejected them, or they conflict with others. */
+export interface RejectedAnnouncements {
   /** Of which FRR has nothing. */
   readonly peers: ReadonlySet<string>;
   readonly services: ReadonlySet<string>;
   /** By Service. */
-  readonly leftOut: ReadonlyMap<string, readonly LeftOut[]>;
+  readonly leftOut: ReadonlyMap<string, readonly OmittedPrefix[]>;
 }
 
 /** A prefix that some peers do not hear as the advertisement has it. */
-export interface LeftOut {
+export interface OmittedPrefix {
   readonly advertisement: string;
   readonly prefix: string;
   readonly peers: readonly string[];
 }
 
-export const NOTHING_REFUSED: Refusals = { peers: new Set(), services: new Set(), leftOut: new Map() };
+export const NOTHING_REJECTED: RejectedAnnouncements = { peers: new Set(), services: new Set(), leftOut: new Map() };
 
-export function isRefused(
-  { peers, services, leftOut }: Refusals,
+export function isRejected(
+  { peers, services, leftOut }: RejectedAnnouncements,
   service: string,
   { prefix, advertisement }: Advertised,
   peer: string,
@@ -31,7 +31,7 @@ export function isRefused(
 }
 
 /** The Services that hear otherwise; undefined: any may. */
-export function concernedBy(before: Refusals, now: Refusals): Iterable<string> | undefined {
+export function affectedBy(before: RejectedAnnouncements, now: RejectedAnnouncements): Iterable<string> | undefined {
   if (before.peers.symmetricDifference(now.peers).size > 0) return undefined;
   const services = before.services.symmetricDifference(now.services);
   for (const key of [...before.leftOut.keys(), ...now.leftOut.keys()]) {

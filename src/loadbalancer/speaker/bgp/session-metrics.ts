@@ -3,7 +3,7 @@ import { bfdMetrics, bgpMetrics } from "../../metrics.ts";
 
 const BGP_PORT = 179;
 
-/** As MetalLB's own exporter says it. Neighbours that are gone are no longer told of. */
+/** As MetalLB's exporter reports them. Removed neighbors are dropped. */
 export function countSessions(neighbors: readonly BgpNeighbor[]): void {
   for (const metric of Object.values(bgpMetrics)) metric.reset();
   for (const { vrf, neighbor, port = BGP_PORT, state, sentPrefixes, receivedPrefixes, messages } of neighbors) {

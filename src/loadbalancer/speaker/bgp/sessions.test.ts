@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { registry } from "../../../kube/metrics.ts";
-import { SessionPoll } from "./sessions.ts";
+import { SessionPoller } from "./sessions.ts";
 
 beforeEach(() => vi.useFakeTimers({ now: new Date("2026-11-16T02:00:00Z") }));
 afterEach(() => vi.useRealTimers());
@@ -44,7 +44,7 @@ function pollOf(first: Said, everyMs?: number) {
     await held;
     return { status: 0, text };
   };
-  const poll = new SessionPoll({
+  const poll = new SessionPoller({
     router: { vty: () => Promise.resolve({ run: answer }), identity: (daemon) => Promise.resolve(`${daemon} ${identity}`) },
     ...(everyMs !== undefined && { everyMs }),
     onChange: () => heard.push("change"),
@@ -75,7 +75,7 @@ function pollOf(first: Said, everyMs?: number) {
   };
 }
 
-test("a session is told in FRR's words, with the moment it began", async () => {
+test("a session is reported with FRR's state and its start time", async () => {
   const said = established(60_000, {
     peerBfdInfo: { status: "Up" },
     connectionsDropped: 1,
@@ -140,7 +140,7 @@ test("asks every second, and rings only when a state changes", async () => {
   await stage.stop();
 });
 
-test("asks as often as it is told to", async () => {
+test("polls at the configured interval", async () => {
   const stage = pollOf(established(0), 10_000);
   await vi.advanceTimersByTimeAsync(55_000);
   expect(stage.asked.bgp).toBeLessThan(8);
@@ -150,9 +150,9 @@ test("asks as often as it is told to", async () => {
 test("a session that goes round without coming up is one state, and each reason is news once", async () => {
   const stage = pollOf(only({ bgpState: "Active", lastResetDueTo: "Waiting for NHT" }));
   await vi.advanceTimersByTimeAsync(0);
-  const refused = { lastResetDueTo: "BGP Notification send", lastNotificationReason: "OPEN Message Error/Bad Peer AS" };
+  const rejected = { lastResetDueTo: "BGP Notification send", lastNotificationReason: "OPEN Message Error/Bad Peer AS" };
   for (let round = 0; round < 10; round++) {
-    await stage.say(only({ bgpState: "Connect", ...refused }));
+    await stage.say(only({ bgpState: "Connect", ...rejected }));
     await stage.say(only({ bgpState: "OpenSent", lastResetDueTo: "Waiting for NHT" }));
   }
   expect(stage.heard).toEqual(["change", "change"]);
@@ -215,7 +215,7 @@ test("what is said of a neighbour is over with it, also what is being said, and 
   await stage.stop();
 });
 
-test("a daemon that was started anew is noticed although it answers", async () => {
+test("a restarted daemon is noticed although it answers", async () => {
   const stage = pollOf(established(1_000));
   await vi.advanceTimersByTimeAsync(0);
   await stage.say(established(2_000), { run: "2" });
@@ -233,7 +233,7 @@ test("a neighbour that is gone is looked after at once: a person may have taken 
 
 const shown = async (metric: string) => (await registry.metrics()).split("\n").filter((line) => line.startsWith(`${metric}{`));
 
-test("MetalLB's metrics tell of each session, and no more of one that is gone", async () => {
+test("MetalLB's metrics have each session, and none that is gone", async () => {
   const said = established(1_000, {
     portForeign: 1179,
     peerBfdInfo: { status: "Up" },

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Asking } from "../../../frr/show-json.ts";
+import type { ShowClient } from "../../../frr/show-json.ts";
 import { bgpNeighbors, bfdCounters, type BgpNeighbor } from "../../../frr/neighbors.ts";
-import { dated, keyOf } from "../../../frr/session-times.ts";
+import { withSessionTimes, keyOf } from "../../../frr/session-times.ts";
 import { backoffMs } from "../../../util/backoff.ts";
-import { pause } from "../../../util/sleep.ts";
+import { sleep } from "../../../util/sleep.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import { speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";
 import { countBfd, countSessions } from "./session-metrics.ts";
 
 /** A session in FRR's words. */
-export interface SpokenSession {
+export interface SessionState {
   readonly vrf: string;
   /** Its address, or the interface of an unnumbered one. */
   readonly neighbor: string;
@@ -23,8 +23,8 @@ export interface SpokenSession {
   readonly lastResetReason?: string;
 }
 
-export interface SessionPollOptions {
-  readonly router: Asking & {
+export interface SessionPollerOptions {
+  readonly router: ShowClient & {
     /** Another one after the daemon was started anew. */
     identity(daemon: string): Promise<string | undefined>;
   };
@@ -42,23 +42,23 @@ const SILENT = { minMs: 500, maxMs: 5_000 };
 const BFD_EVERY = 10;
 
 /** Asks FRR every second how its sessions are. */
-export class SessionPoll implements Runnable {
+export class SessionPoller implements Runnable {
   readonly name = "speaker sessions";
-  readonly #options: SessionPollOptions;
-  #spoken: readonly SpokenSession[] | undefined;
+  readonly #options: SessionPollerOptions;
+  #spoken: readonly SessionState[] | undefined;
   /** The same, also while FRR does not answer: the moment a session began outlasts a silence. */
-  #known: readonly SpokenSession[] = [];
+  #known: readonly SessionState[] = [];
   #reasons = new Map<string, Reasons>();
   #identity: string | undefined;
   #asked = 0;
   #forgotten = 0;
 
-  constructor(options: SessionPollOptions) {
+  constructor(options: SessionPollerOptions) {
     this.#options = options;
   }
 
   /** What FRR last said; undefined while it does not answer. */
-  get spoken(): readonly SpokenSession[] | undefined {
+  get spoken(): readonly SessionState[] | undefined {
     return this.#spoken;
   }
 
@@ -82,7 +82,7 @@ export class SessionPoll implements Runnable {
         await this.#countBfd(neighbors, signal);
         const identity = await this.#identityNow();
         if (forgotten !== this.#forgotten) continue;
-        this.#hear(neighbors, identity, new Date());
+        this.#onChange(neighbors, identity, new Date());
         speakerPolls.inc({ outcome: "ok" });
         failures = 0;
       } catch (error) {
@@ -91,7 +91,7 @@ export class SessionPoll implements Runnable {
         speakerPolls.inc({ outcome: codeOf(error) });
         this.#lose();
       }
-      await pause(failures === 0 ? everyMs * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
+      await sleep(failures === 0 ? everyMs * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
     }
   }
 
@@ -100,7 +100,7 @@ export class SessionPoll implements Runnable {
     return identities.join(" ");
   }
 
-  #hear(neighbors: readonly BgpNeighbor[], identity: string, now: Date): void {
+  #onChange(neighbors: readonly BgpNeighbor[], identity: string, now: Date): void {
     countSessions(neighbors);
     const running = neighbors.map(({ vrf, neighbor, state, sinceMs, bfd = "N/A" }) => ({
       vrf,
@@ -110,8 +110,8 @@ export class SessionPoll implements Runnable {
       ...(sinceMs !== undefined && { sinceMs }),
     }));
     const reasons = new Map<string, Reasons>();
-    const sessions: SpokenSession[] = [];
-    for (const [index, session] of dated(running, this.#known, now).entries()) {
+    const sessions: SessionState[] = [];
+    for (const [index, session] of withSessionTimes(running, this.#known, now).entries()) {
       const found = reasonsOf(this.#reasons.get(keyOf(session)), session.state, neighbors[index]?.lastReset);
       reasons.set(keyOf(session), found);
       sessions.push(found.last === undefined ? session : { ...session, lastResetReason: found.last });

@@ -1,5 +1,5 @@
 import { LIFETIME_S } from "./ip-address-commands.ts";
-import type { Asking, Spot, Steps, Tenure } from "./address-ownership.ts";
+import type { ProbingPhase, AddressOnInterface, Steps, AddressOwnership } from "./address-ownership.ts";
 
 export const PROBES = 3;
 const PROBE_EVERY_MS = 300;
@@ -18,27 +18,35 @@ export const MOST = 500;
 export type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
 /** An address is first taken everywhere at once or not at all; interfaces that come later are taken by themselves. */
-export function isDecided(tenures: readonly Tenure[]): boolean {
+export function isDecided(ownerships: readonly AddressOwnership[]): boolean {
   return (
-    tenures.some(({ phase }) => phase.is === "holding") || tenures.every(({ phase }) => phase.is === "silent" || phase.is === "refused")
+    ownerships.some(({ phase }) => phase.is === "holding") ||
+    ownerships.every(({ phase }) => phase.is === "silent" || phase.is === "refused")
   );
 }
 
 /** Three probes, and then a while to listen. */
-export function ask(tenure: Tenure, phase: Asking, now: number, steps: Writable<Steps>): void {
+export function sendProbe(ownership: AddressOwnership, phase: ProbingPhase, now: number, steps: Writable<Steps>): void {
   if (now < phase.from + phase.sent * PROBE_EVERY_MS) return;
   if (phase.sent < PROBES) {
-    steps.probe.push(tenure);
-    tenure.phase = { ...phase, sent: phase.sent + 1 };
+    steps.probe.push(ownership);
+    ownership.phase = { ...phase, sent: phase.sent + 1 };
   } else if (now >= phase.from + LISTEN_MS) {
-    steps.listened.push(tenure);
-    tenure.phase = { ...phase, is: "listening" };
+    steps.listened.push(ownership);
+    ownership.phase = { ...phase, is: "listening" };
   }
 }
 
-/** What nobody answers for is taken, with the rules in place. */
-export function takeSilent(tenures: readonly Tenure[], now: number, isGuarded: (spot: Spot) => boolean, steps: Writable<Steps>): void {
-  const silent = tenures.flatMap((tenure) => (tenure.phase.is === "silent" ? [{ tenure, found: tenure.phase.found }] : []));
+/** Addresses without a duplicate are acquired, with the filter rules in place. */
+export function acquire(
+  ownerships: readonly AddressOwnership[],
+  now: number,
+  isGuarded: (addressOnNic: AddressOnInterface) => boolean,
+  steps: Writable<Steps>,
+): void {
+  const silent = ownerships.flatMap((ownership) =>
+    ownership.phase.is === "silent" ? [{ tenure: ownership, found: ownership.phase.found }] : [],
+  );
   // All of them anew, and at once: each by itself, they might never be silent at the same time.
   if (silent.some(({ found }) => now - found > FRESH_MS)) {
     for (const { tenure } of silent) tenure.phase = { is: "probing", from: now, sent: 0 };
@@ -60,7 +68,7 @@ export function takeSilent(tenures: readonly Tenure[], now: number, isGuarded: (
 }
 
 /** When a tenure is to be looked at again, as far as it knows itself. */
-export function dueOf(phase: Tenure["phase"], now: number): number {
+export function dueOf(phase: AddressOwnership["phase"], now: number): number {
   if (phase.is === "probing") return phase.from + (phase.sent < PROBES ? phase.sent * PROBE_EVERY_MS : LISTEN_MS);
   if (phase.is === "in-use" || phase.is === "refused") return phase.again;
   if (phase.is === "silent") return now + MEANWHILE_MS;

@@ -2,25 +2,25 @@ import type { Address } from "../../../ip/address.ts";
 import type { Nic } from "./interfaces.ts";
 
 /** One address on one interface. */
-export interface Spot {
+export interface AddressOnInterface {
   readonly address: Address;
   readonly nic: Nic;
 }
 
 /** An address that this node is elected for, and where it belongs. */
-export interface Sought {
+export interface AddressToOwn {
   readonly address: Address;
   readonly nics: readonly Nic[];
   readonly candidates: readonly string[];
 }
 
 /** To be in the kernel by then; whoever comes later asks first whether another has taken it. */
-export interface Due extends Spot {
+export interface Due extends AddressOnInterface {
   readonly by: number;
 }
 
 /** What another interface still holds stays in the kernel. */
-export interface Drop extends Spot {
+export interface Drop extends AddressOnInterface {
   readonly isLast: boolean;
 }
 
@@ -29,34 +29,34 @@ export interface Steps {
   readonly drop: readonly Drop[];
   readonly refresh: readonly Due[];
   readonly add: readonly Due[];
-  readonly announce: readonly Spot[];
+  readonly announce: readonly AddressOnInterface[];
   /** Whether anybody has what we want. */
-  readonly probe: readonly Spot[];
+  readonly probe: readonly AddressOnInterface[];
   /** Whether anybody else has what we hold. */
-  readonly check: readonly Spot[];
+  readonly check: readonly AddressOnInterface[];
   /** Their probes have gone out: once everything heard until now is known, tell `silent`. */
-  readonly listened: readonly Spot[];
+  readonly listened: readonly AddressOnInterface[];
   /** What we hold and another answered for too, until now. */
-  readonly relieved: readonly Spot[];
+  readonly relieved: readonly AddressOnInterface[];
 }
 
-/** Another who answers for what this node holds, and does not let go. */
+/** Another machine that answers for an address of this node and keeps it. */
 interface Rival {
   readonly mac: string;
   readonly interface: string;
 }
 
-/** How an address stands on this node. */
-export type Standing =
+/** The state of an address on this node. */
+export type OwnershipState =
   | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[]; readonly rival?: Rival }
   | { readonly is: "probing" }
   | { readonly is: "in-use"; readonly mac: string; readonly interface: string }
   | { readonly is: "refused"; readonly words: string };
 
-export interface Holding {
+export interface OwnedPhase {
   readonly is: "holding";
   readonly since: Date;
-  /** The kernel has said yes. */
+  /** The kernel has accepted it. */
   readonly confirmed: boolean;
   /** Before it did, another asked for the address or answered for it. */
   readonly contested?: true;
@@ -71,7 +71,7 @@ export interface Holding {
   readonly announceAt: number;
 }
 
-export interface Asking {
+export interface ProbingPhase {
   readonly is: "probing" | "listening";
   /** When the first probe goes out; may lie ahead. */
   readonly from: number;
@@ -81,28 +81,28 @@ export interface Asking {
 }
 
 type Phase =
-  | Asking
+  | ProbingPhase
   | { readonly is: "silent"; readonly found: number }
   | { readonly is: "in-use"; readonly rival: string; readonly again: number }
   | { readonly is: "refused"; readonly words: string; readonly again: number }
-  | Holding;
+  | OwnedPhase;
 
-export interface Tenure extends Spot {
+export interface AddressOwnership extends AddressOnInterface {
   readonly candidates: readonly string[];
   phase: Phase;
 }
 
-export function standingOf(tenures: readonly Tenure[]): Standing | undefined {
-  const holding = tenures.flatMap(({ nic, phase }) => (phase.is === "holding" && phase.confirmed ? [{ nic, phase }] : []));
+export function ownershipState(ownerships: readonly AddressOwnership[]): OwnershipState | undefined {
+  const holding = ownerships.flatMap(({ nic, phase }) => (phase.is === "holding" && phase.confirmed ? [{ nic, phase }] : []));
   const [first] = holding;
   if (first) {
     const [rival] = holding.flatMap(({ nic, phase }) => (phase.rival ? [{ mac: phase.rival.mac, interface: nic.name }] : []));
     const interfaces = holding.map(({ nic }) => nic.name).toSorted();
     return { is: "holding", since: first.phase.since, interfaces, ...(rival && { rival }) };
   }
-  for (const { nic, phase } of tenures)
+  for (const { nic, phase } of ownerships)
     if (phase.is !== "holding" && "rival" in phase && phase.rival !== undefined)
       return { is: "in-use", mac: phase.rival, interface: nic.name };
-  for (const { phase } of tenures) if (phase.is === "refused") return { is: "refused", words: phase.words };
-  return tenures.length === 0 ? undefined : { is: "probing" };
+  for (const { phase } of ownerships) if (phase.is === "refused") return { is: "refused", words: phase.words };
+  return ownerships.length === 0 ? undefined : { is: "probing" };
 }

@@ -4,11 +4,11 @@ import { KernelError } from "../../../hostnet/error.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import { createLog } from "../../../kube/log.ts";
 import { L2Announcer } from "./announcer.ts";
-import type { Ground } from "./backends.ts";
-import { seal } from "./heartbeat.ts";
+import type { L2Backends } from "./backends.ts";
+import { signHeartbeat } from "./heartbeat.ts";
 import { observed } from "./interfaces.ts";
-import type { Spot } from "./address-ownership.ts";
-import type { WireEvents } from "./packet-socket.ts";
+import type { AddressOnInterface } from "./address-ownership.ts";
+import type { PacketSocketEvents } from "./packet-socket.ts";
 
 const key = generateKeyPairSync("ed25519");
 const vip = parseAddress("192.0.2.100");
@@ -28,10 +28,10 @@ const left = {
 const device = { ...eth0, ifindex: 3, ifname: "plumbline-vip", address: "02:00:00:00:00:0c" };
 
 /** A node without a kernel: what is done to it is written down. */
-class PaperGround implements Ground {
+class PaperGround implements L2Backends {
   readonly deeds: string[] = [];
   readonly sent: string[] = [];
-  events: WireEvents | undefined;
+  events: PacketSocketEvents | undefined;
   dump: object[] = [eth0];
   readonly answered = new Set<string>();
   /** Of the agent before. */
@@ -43,7 +43,7 @@ class PaperGround implements Ground {
   slowMs = 0;
   ring: () => void = () => {};
 
-  readonly links: Ground["links"] = {
+  readonly links: L2Backends["links"] = {
     look: () => (this.blind ? Promise.reject(this.blind) : Promise.resolve(observed(this.dump))),
     carryOut: ({ drop, refresh, add }) => {
       if (this.broken) return Promise.reject(this.broken);
@@ -52,8 +52,8 @@ class PaperGround implements Ground {
       this.#write("add", add);
       return new Promise((resolve) => setTimeout(() => resolve(new Map()), add.length > 0 ? this.slowMs : 0));
     },
-    takeOffNics: (spots) => {
-      this.#write("take off", spots);
+    takeOffNics: (addressesOnNics) => {
+      this.#write("take off", addressesOnNics);
       return Promise.resolve();
     },
     outlast: (held, leaving) => {
@@ -63,7 +63,7 @@ class PaperGround implements Ground {
     },
   };
 
-  wire(events: WireEvents): ReturnType<Ground["wire"]> {
+  wire(events: PacketSocketEvents): ReturnType<L2Backends["wire"]> {
     this.events = events;
     const fault = () => this.fault;
     return {
@@ -104,12 +104,12 @@ class PaperGround implements Ground {
     return this.deeds.splice(0);
   }
 
-  #write(deed: string, spots: readonly Spot[]): void {
-    for (const { address, nic } of spots) this.deeds.push(`${deed} ${String(address)} ${nic.name}`);
+  #write(deed: string, addressesOnNics: readonly AddressOnInterface[]): void {
+    for (const { address, nic } of addressesOnNics) this.deeds.push(`${deed} ${String(address)} ${nic.name}`);
   }
 }
 
-let ground: PaperGround;
+let backends: PaperGround;
 let announcer: L2Announcer;
 let stop: AbortController;
 let running: Promise<void>;
@@ -128,14 +128,14 @@ function start(): void {
       onChange: () => (changes += 1),
       log: createLog({ level: "silent" }),
     },
-    ground,
+    backends,
   );
   running = announcer.run(stop.signal);
 }
 
 beforeEach(() => {
   vi.useFakeTimers();
-  ground = new PaperGround();
+  backends = new PaperGround();
   stop = new AbortController();
   changes = 0;
 });
@@ -154,22 +154,30 @@ test("an address is probed for, taken, announced three times, and then refreshed
   start();
   want("a", "b");
   await pass(4_000);
-  expect(ground.read()).toEqual([all("probe"), all("probe"), all("probe"), all("add"), all("announce"), all("announce"), all("announce")]);
+  expect(backends.read()).toEqual([
+    all("probe"),
+    all("probe"),
+    all("probe"),
+    all("add"),
+    all("announce"),
+    all("announce"),
+    all("announce"),
+  ]);
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
   await pass(20_000);
-  expect(ground.read()).toEqual(Array.from({ length: 4 }, () => all("refresh")));
+  expect(backends.read()).toEqual(Array.from({ length: 4 }, () => all("refresh")));
 });
 
 test("a kernel that is slow to take an address is given time, and nothing is taken twice", async () => {
-  ground.slowMs = 3_000;
+  backends.slowMs = 3_000;
   start();
   want("a", "b");
   await pass(10_000);
-  expect(ground.read().filter((deed) => deed === all("add") || deed === all("drop"))).toEqual([all("add")]);
+  expect(backends.read().filter((deed) => deed === all("add") || deed === all("drop"))).toEqual([all("add")]);
   expect(announcer.state(vip).is).toBe("holding");
 });
 
-test("while nothing changes nobody is told of anything", async () => {
+test("no callback runs while nothing changes", async () => {
   start();
   want("a");
   await pass(10_000);
@@ -182,14 +190,14 @@ test("after a pause of the machine that is longer than an address lives it is le
   start();
   want("a", "b");
   await pass(5_000);
-  ground.read();
+  backends.read();
   // The monotonic clock and with it all timers stand still.
   vi.setSystemTime(Date.now() + 60_000);
   await pass(10_000);
-  expect(ground.read().slice(0, 5)).toEqual([all("drop"), all("probe"), all("probe"), all("probe"), all("add")]);
+  expect(backends.read().slice(0, 5)).toEqual([all("drop"), all("probe"), all("probe"), all("probe"), all("add")]);
 });
 
-test("a clock that is set back, or forward by little, costs no address", async () => {
+test("a clock that is set back, or slightly forward, releases no address", async () => {
   start();
   want("a", "b");
   await pass(5_000);
@@ -197,19 +205,19 @@ test("a clock that is set back, or forward by little, costs no address", async (
     vi.setSystemTime(Date.now() + ms);
     await pass(10_000);
   }
-  expect(ground.read()).not.toContain(all("drop"));
+  expect(backends.read()).not.toContain(all("drop"));
   expect(announcer.state(vip).is).toBe("holding");
 });
 
-test("another candidate is elected: the address goes, and who watches is told", async () => {
+test("when another candidate is elected, the address is released and the callback runs", async () => {
   start();
   want("a", "b");
   await pass(5_000);
-  ground.read();
+  backends.read();
   changes = 0;
   want("b", "a");
   await pass(100);
-  expect(ground.read()).toEqual([all("drop")]);
+  expect(backends.read()).toEqual([all("drop")]);
   expect(announcer.state(vip)).toEqual({ is: "standby" });
   expect(changes).toBeGreaterThan(0);
 });
@@ -218,18 +226,18 @@ test("a kernel that does not answer is asked again, and what it has not kept in 
   start();
   want("a");
   await pass(5_000);
-  ground.read();
-  ground.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
+  backends.read();
+  backends.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
   await pass(10_000);
-  ground.broken = undefined;
+  backends.broken = undefined;
   await pass(3_000);
-  expect(ground.read()).toEqual([all("refresh")]);
-  ground.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
+  expect(backends.read()).toEqual([all("refresh")]);
+  backends.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
   await pass(40_000);
-  ground.read();
-  ground.broken = undefined;
+  backends.read();
+  backends.broken = undefined;
   await pass(5_000);
-  const [first, then] = ground.read().filter((deed) => deed === all("drop") || deed === all("add"));
+  const [first, then] = backends.read().filter((deed) => deed === all("drop") || deed === all("add"));
   expect([first, then]).toEqual([all("drop"), all("add")]);
 });
 
@@ -237,49 +245,49 @@ test("what another MAC answers for is in use, with that MAC", async () => {
   start();
   want("a");
   await pass(500);
-  ground.events?.onSaid({ what: "claim", address: vip, mac: rival }, "eth0");
+  backends.events?.onSaid({ what: "claim", address: vip, mac: rival }, "eth0");
   expect(announcer.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
   // One of our own interfaces on the same segment is nobody else.
   await pass(3_000);
   expect(announcer.state(vip).is).toBe("holding");
-  ground.events?.onSaid({ what: "claim", address: vip, mac: eth0.address }, "eth0");
+  backends.events?.onSaid({ what: "claim", address: vip, mac: eth0.address }, "eth0");
   expect(announcer.state(vip).is).toBe("holding");
 });
 
 test("an agent finds what the one before it left, and keeps it before anybody has said what is wanted", async () => {
-  ground.dump = [eth0, { ...device, addr_info: [left] }];
+  backends.dump = [eth0, { ...device, addr_info: [left] }];
   start();
   await pass(500);
-  expect(ground.read()).toEqual(["refresh 192.0.2.100 plumbline-vip"]);
+  expect(backends.read()).toEqual(["refresh 192.0.2.100 plumbline-vip"]);
   want("a", "b");
   await pass(2_000);
-  expect(ground.read().filter((deed) => deed !== "drop 192.0.2.100 plumbline-vip")).toEqual([]);
+  expect(backends.read().filter((deed) => deed !== "drop 192.0.2.100 plumbline-vip")).toEqual([]);
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
 });
 
 test("an interface that was selected while no agent was there is asked on before it answers", async () => {
-  ground.dump = [eth0, { ...eth0, ifindex: 4, ifname: "eth1" }, { ...device, addr_info: [left] }];
-  ground.rules = new Set(["192.0.2.100 eth0"]);
+  backends.dump = [eth0, { ...eth0, ifindex: 4, ifname: "eth1" }, { ...device, addr_info: [left] }];
+  backends.rules = new Set(["192.0.2.100 eth0"]);
   start();
   await pass(500);
-  ground.read();
+  backends.read();
   want("a", "b");
   await pass(500);
-  expect(new Set(ground.read().filter((deed) => deed.startsWith("probe")))).toEqual(new Set(["probe 192.0.2.100 eth1"]));
+  expect(new Set(backends.read().filter((deed) => deed.startsWith("probe")))).toEqual(new Set(["probe 192.0.2.100 eth1"]));
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
 });
 
 test("what an earlier version left on an interface is answered for before it is taken off", async () => {
-  ground.dump = [{ ...eth0, addr_info: [left] }];
+  backends.dump = [{ ...eth0, addr_info: [left] }];
   start();
   await pass(500);
-  expect(ground.read()).toEqual([all("refresh"), all("take off")]);
-  expect([...ground.answered]).toEqual(["192.0.2.100 eth0"]);
+  expect(backends.read()).toEqual([all("refresh"), all("take off")]);
+  expect([...backends.answered]).toEqual(["192.0.2.100 eth0"]);
 });
 
 test("what the kernel does not answer for is asked for again when frames were not answered for a while", async () => {
   const vip6 = parseAddress("2001:db8::100");
-  ground.dump = [
+  backends.dump = [
     {
       ...eth0,
       addr_info: [{ family: "inet6", local: "fe80::1", prefixlen: 64, scope: "link", valid_life_time: 9, preferred_life_time: 9 }],
@@ -288,11 +296,11 @@ test("what the kernel does not answer for is asked for again when frames were no
   start();
   announcer.set([vip, vip6].map((address) => ({ address, service: "shop/web", candidates: ["a"] })));
   await pass(5_000);
-  expect([...ground.answered]).toEqual(["192.0.2.100 eth0", "2001:db8::100 eth0"]);
-  ground.read();
-  ground.events?.onLapse();
+  expect([...backends.answered]).toEqual(["192.0.2.100 eth0", "2001:db8::100 eth0"]);
+  backends.read();
+  backends.events?.onLapse();
   await pass(2_000);
-  expect(ground.read().filter((deed) => !deed.startsWith("announce"))).toEqual(
+  expect(backends.read().filter((deed) => !deed.startsWith("announce"))).toEqual(
     ["drop 2001:db8::100", "refresh 192.0.2.100", ...Array.from({ length: 3 }, () => "probe 2001:db8::100"), "add 2001:db8::100"].map(
       (deed) => `${deed} eth0`,
     ),
@@ -303,29 +311,29 @@ test("an agent that ends gives its addresses time for a restart and beats no mor
   start();
   want("a", "b");
   await pass(5_000);
-  ground.read();
+  backends.read();
   stop.abort();
   await running;
-  expect(ground.read()).toEqual([all("outlast")]);
-  ground.sent.length = 0;
+  expect(backends.read()).toEqual([all("outlast")]);
+  backends.sent.length = 0;
   await pass(10_000);
-  expect(ground.sent).toEqual([]);
+  expect(backends.sent).toEqual([]);
 });
 
 test("an interface that goes takes its address along, and is asked on when it returns", async () => {
   start();
   want("a");
   await pass(5_000);
-  ground.read();
-  ground.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];
-  ground.ring();
+  backends.read();
+  backends.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];
+  backends.ring();
   await pass(500);
-  expect(ground.read()).toEqual([all("drop")]);
-  expect(announcer.state(vip)).toEqual({ is: "refused", words: "no interface of the node is up, speaks ARP and has no master" });
-  ground.dump = [eth0];
-  ground.ring();
+  expect(backends.read()).toEqual([all("drop")]);
+  expect(announcer.state(vip)).toEqual({ is: "refused", words: "no usable interface: it must be up, support ARP and have no master" });
+  backends.dump = [eth0];
+  backends.ring();
   await pass(2_000);
-  expect(ground.read().slice(0, 4)).toEqual([all("probe"), all("probe"), all("probe"), all("add")]);
+  expect(backends.read().slice(0, 4)).toEqual([all("probe"), all("probe"), all("probe"), all("add")]);
 });
 
 test("where another could answer, a node without an interface for the address leaves it to that one", async () => {
@@ -333,28 +341,28 @@ test("where another could answer, a node without an interface for the address le
   want("a", "b");
   await pass(4_000);
   const heartbeat = { node: "b", started: 1, number: 1, sent: Date.now(), macs: [], letGo: false };
-  ground.events?.onDatagram(seal(heartbeat, key.privateKey, undefined), "192.0.2.2");
+  backends.events?.onDatagram(signHeartbeat(heartbeat, key.privateKey, undefined), "192.0.2.2");
   await pass(1_000);
-  ground.read();
-  ground.sent.length = 0;
-  ground.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];
-  ground.ring();
+  backends.read();
+  backends.sent.length = 0;
+  backends.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];
+  backends.ring();
   await pass(500);
-  expect(ground.read()).toEqual([all("drop")]);
+  expect(backends.read()).toEqual([all("drop")]);
   expect(announcer.state(vip)).toEqual({ is: "standby" });
   expect(announcer.candidates.eligible(["a", "b"], [vip])).toEqual(["b"]);
-  expect(ground.sent).toContain("192.0.2.2");
+  expect(backends.sent).toContain("192.0.2.2");
 });
 
-test("while frames can be neither sent nor heard the state says why, and who watches is told", async () => {
+test("while frames can be neither sent nor received, the state says why and the callback runs", async () => {
   start();
   want("a");
   await pass(200);
   changes = 0;
-  ground.fault = "spawn setpriv ENOENT";
-  ground.events?.onEnd();
+  backends.fault = "spawn setpriv ENOENT";
+  backends.events?.onEnd();
   await pass(100);
-  expect(announcer.state(vip)).toEqual({ is: "refused", words: "nobody can be asked for it: spawn setpriv ENOENT" });
+  expect(announcer.state(vip)).toEqual({ is: "refused", words: "cannot probe for duplicates: spawn setpriv ENOENT" });
   expect(changes).toBe(1);
 });
 
@@ -362,25 +370,25 @@ test("addresses live on while the links cannot be looked at", async () => {
   start();
   want("a");
   await pass(5_000);
-  ground.read();
-  ground.blind = new KernelError("Timeout", "links come and go faster than they can be read", { command: "ip -j addr", namespace: "" });
-  ground.ring();
+  backends.read();
+  backends.blind = new KernelError("Timeout", "links change faster than they can be read", { command: "ip -j addr", namespace: "" });
+  backends.ring();
   await pass(60_000);
-  expect(new Set(ground.read())).toEqual(new Set([all("refresh")]));
+  expect(new Set(backends.read())).toEqual(new Set([all("refresh")]));
   expect(announcer.state(vip).is).toBe("holding");
 });
 
-test("an address that somebody takes off its link is put back at once", async () => {
+test("an address that is removed from its link is restored at once", async () => {
   start();
   want("a");
-  ground.dump = [eth0, { ...device, addr_info: [left] }];
+  backends.dump = [eth0, { ...device, addr_info: [left] }];
   await pass(7_000);
-  ground.read();
-  ground.ring();
+  backends.read();
+  backends.ring();
   await pass(500);
-  expect(ground.read()).toEqual([]);
-  ground.dump = [eth0];
-  ground.ring();
+  expect(backends.read()).toEqual([]);
+  backends.dump = [eth0];
+  backends.ring();
   await pass(500);
-  expect(ground.read()).toEqual([all("refresh")]);
+  expect(backends.read()).toEqual([all("refresh")]);
 });

@@ -4,15 +4,15 @@ import { run } from "../../../hostnet/run.ts";
 import { watchNamespace } from "../../../hostnet/watch-links.ts";
 import type { Log } from "../../../kube/log.ts";
 import { NodeLinks } from "./node-links.ts";
-import { Wire, type WireEvents } from "./packet-socket.ts";
+import { PacketSocket, type PacketSocketEvents } from "./packet-socket.ts";
 
 /** Everything through which the announcer touches the node. */
-export interface Ground {
+export interface L2Backends {
   readonly links: Pick<NodeLinks, "look" | "carryOut" | "takeOffNics" | "outlast">;
   wire(
-    events: WireEvents,
+    events: PacketSocketEvents,
   ): Pick<
-    Wire,
+    PacketSocket,
     | "run"
     | "fault"
     | "isUp"
@@ -35,16 +35,13 @@ export interface Ground {
   watch(ring: () => void, signal: AbortSignal): Promise<void>;
 }
 
-export function groundOf(namespace: string | undefined, port: number, log: Log): Ground {
+export function l2BackendsOf(namespace: string | undefined, port: number, log: Log): L2Backends {
   return {
     links: new NodeLinks(namespace, log),
-    wire: (events) => new Wire({ netns: namespace, port, log, ...events }),
+    wire: (events) => new PacketSocket({ netns: namespace, port, log, ...events }),
     nft: (text, signal) => nft(text, { signal, namespace }),
     selected: (signal) => selectedIn(namespace, signal),
-    watch: (ring, signal) =>
-      watchNamespace(namespace, ring, signal, (error) =>
-        log.warn({ error }, "the watch of the node's links has ended and is started again"),
-      ),
+    watch: (ring, signal) => watchNamespace(namespace, ring, signal, (error) => log.warn({ error }, "link watch ended, restarting")),
   };
 }
 

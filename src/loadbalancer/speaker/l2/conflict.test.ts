@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { eligible, letsGo, yields } from "./conflict.ts";
+import { eligible, shouldRelease, shouldWait } from "./conflict.ts";
 
 const all = () => true;
 const isNot = (name: string) => (node: string) => node !== name;
 
-test("those who live and have an interface for it are eligible, in election order", () => {
+test("live candidates with an interface for it are eligible, in election order", () => {
   expect(eligible(["c", "a", "b"], isNot("a"), all)).toEqual(["c", "b"]);
   expect(eligible(["a", "b", "c"], all, isNot("a"))).toEqual(["b", "c"]);
   expect(eligible(["a"], () => false, all)).toEqual([]);
 });
 
-test("where nobody has an interface for it, the first that lives says so", () => {
+test("without any interface for it, the first live candidate reports that", () => {
   expect(
     eligible(
       ["a", "b", "c"],
@@ -28,19 +28,19 @@ test.each([
   ["the first keeps it from whoever it is", "a", ["a", "b"], undefined, false],
   ["of an unknown MAC the later supposes a node before it", "b", ["a", "b"], undefined, true],
 ])("%s", (_, self, candidates, rival, expected) => {
-  expect(letsGo(self, candidates, rival)).toBe(expected);
+  expect(shouldRelease(self, candidates, rival)).toBe(expected);
 });
 
 test("of any two candidates that both hold an address and know each other, exactly one lets go", () => {
   const candidates = ["c", "a", "d", "b"];
   for (const one of candidates)
     for (const other of candidates.filter((name) => name !== one))
-      expect(letsGo(one, candidates, other)).not.toBe(letsGo(other, candidates, one));
+      expect(shouldRelease(one, candidates, other)).not.toBe(shouldRelease(other, candidates, one));
 });
 
 test("of two that ask at once one waits: by election order where it is known, by MAC otherwise", () => {
   const a = { node: "a", mac: "02:00:00:00:00:0a" };
   const b = { node: "b", mac: "02:00:00:00:00:01" };
-  expect([yields(a, b, ["a", "b"]), yields(b, a, ["a", "b"])]).toEqual([false, true]);
-  expect([yields(a, { ...b, node: undefined }, ["a"]), yields(b, { ...a, node: undefined }, ["b"])]).toEqual([true, false]);
+  expect([shouldWait(a, b, ["a", "b"]), shouldWait(b, a, ["a", "b"])]).toEqual([false, true]);
+  expect([shouldWait(a, { ...b, node: undefined }, ["a"]), shouldWait(b, { ...a, node: undefined }, ["b"])]).toEqual([true, false]);
 });

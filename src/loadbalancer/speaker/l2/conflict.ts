@@ -13,7 +13,7 @@ export function eligible(
  * Whether this node lets an address go for which another MAC answers too. The later in election order does; of a MAC that no heartbeat has named
  * it may be any node before us.
  */
-export function letsGo(self: string, candidates: readonly string[], rival: string | undefined): boolean {
+export function shouldRelease(self: string, candidates: readonly string[], rival: string | undefined): boolean {
   const own = candidates.indexOf(self);
   if (own < 0) return true;
   const other = rival === undefined ? 0 : candidates.indexOf(rival);
@@ -21,7 +21,7 @@ export function letsGo(self: string, candidates: readonly string[], rival: strin
 }
 
 /** Of two that probe for an address at the same moment, whether this node waits. Where heartbeats do not say who it is, the MACs decide, which both know. */
-export function yields(
+export function shouldWait(
   own: { readonly node: string; readonly mac: string },
   rival: { readonly node: string | undefined; readonly mac: string },
   candidates: readonly string[],

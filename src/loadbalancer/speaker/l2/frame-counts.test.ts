@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
 import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../metrics.ts";
-import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
+import { countRequest, countGratuitous, removeAddressMetrics } from "./frame-counts.ts";
 
 // Of no other test.
 const vip = parseAddress("198.51.100.77");
@@ -14,14 +14,14 @@ const counts = async () =>
   );
 
 test("what is asked for a held address on its interface is counted as asked and answered, until the address goes", async () => {
-  countAsked(vip, { is: "probing" }, "eth0", 1);
-  countAsked(vip, undefined, "eth0", 1);
-  countAsked(vip, holding, "eth1", 1);
+  countRequest(vip, { is: "probing" }, "eth0", 1);
+  countRequest(vip, undefined, "eth0", 1);
+  countRequest(vip, holding, "eth1", 1);
   expect(await counts()).toEqual([undefined, undefined, undefined]);
-  countAsked(vip, holding, "eth0", 2);
-  countAsked(vip, holding, "eth0", 3);
+  countRequest(vip, holding, "eth0", 2);
+  countRequest(vip, holding, "eth0", 3);
   countGratuitous(vip);
   expect(await counts()).toEqual([5, 5, 1]);
-  forgetCounts(vip);
+  removeAddressMetrics(vip);
   expect(await counts()).toEqual([undefined, undefined, undefined]);
 });

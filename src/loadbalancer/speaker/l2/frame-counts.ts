@@ -1,9 +1,9 @@
 import type { Address } from "../../../ip/address.ts";
 import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../metrics.ts";
-import type { Standing } from "./address-ownership.ts";
+import type { OwnershipState } from "./address-ownership.ts";
 
 /** What is asked of this node, its kernel answers. */
-export function countAsked(address: Address, standing: Standing | undefined, device: string, times: number): void {
+export function countRequest(address: Address, standing: OwnershipState | undefined, device: string, times: number): void {
   if (standing?.is !== "holding" || !standing.interfaces.includes(device)) return;
   for (const metric of [l2RequestsReceived, l2ResponsesSent]) metric.inc({ ip: String(address) }, times);
 }
@@ -13,6 +13,6 @@ export function countGratuitous(address: Address): void {
 }
 
 /** It is another node's now. */
-export function forgetCounts(address: Address): void {
+export function removeAddressMetrics(address: Address): void {
   for (const metric of [l2RequestsReceived, l2ResponsesSent, l2GratuitousSent]) metric.remove({ ip: String(address) });
 }

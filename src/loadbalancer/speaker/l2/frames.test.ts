@@ -20,7 +20,7 @@ test("a gratuitous ARP names the address twice", () => {
   );
 });
 
-test("a neighbour solicitation comes from nobody, to the group of the address", () => {
+test("a neighbor solicitation has the unspecified source and the solicited-node group as destination", () => {
   const frame = probe(mac, vip6).toString("hex");
   expect(frame.slice(0, 28)).toBe("3333ff01010002000000000a86dd");
   expect(frame.slice(28, 44)).toBe("6000000000183aff");
@@ -48,7 +48,7 @@ test("an ARP answer claims its sender's address", () => {
   expect(readFrame(reply)).toEqual({ what: "claim", address: vip, mac });
 });
 
-test("a solicitation by somebody who has an address already is no claim and no probe", () => {
+test("a solicitation from an assigned source address is neither a claim nor a probe", () => {
   const frame = probe(mac, vip6);
   frame[37] = 1;
   expect(readFrame(frame)).toBeUndefined();

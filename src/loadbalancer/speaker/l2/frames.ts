@@ -12,8 +12,8 @@ const EVERYONE = Buffer.from("ffffffffffff", "hex");
 const ALL_NODES = Buffer.from("ff020000000000000000000000000001", "hex");
 const UNSPECIFIED = Buffer.alloc(16);
 
-/** What a frame on the wire says of an address: somebody has it, or asks whether anybody has. */
-export interface Said {
+/** What a frame says about an address: a claim or a probe. */
+export interface ArpOrNdpMessage {
   readonly what: "claim" | "probe";
   readonly address: Address;
   readonly mac: string;
@@ -23,14 +23,14 @@ export interface Said {
 export function probe(mac: string, address: Address): Buffer {
   return address.family === 4
     ? arp(mac, new Address(4, 0n), address)
-    : neighbour(mac, UNSPECIFIED, solicitedNode(address), SOLICITATION, 0, octets(address));
+    : neighbor(mac, UNSPECIFIED, solicitedNode(address), SOLICITATION, 0, octets(address));
 }
 
-/** Tells everyone that the address is here: a gratuitous ARP, or an unsolicited advertisement. */
+/** Announces the address: a gratuitous ARP, or an unsolicited neighbor advertisement. */
 export function announcement(mac: string, address: Address): Buffer {
   if (address.family === 4) return arp(mac, address, address);
   const option = Buffer.concat([Buffer.from([TARGET_LINK_ADDRESS, 1]), macBytes(mac)]);
-  return neighbour(mac, octets(address), ALL_NODES, ADVERTISEMENT, OVERRIDE, Buffer.concat([octets(address), option]));
+  return neighbor(mac, octets(address), ALL_NODES, ADVERTISEMENT, OVERRIDE, Buffer.concat([octets(address), option]));
 }
 
 /** The multicast group in which an IPv6 address is asked for. */
@@ -39,10 +39,10 @@ export function solicitedNode(address: Address): Buffer {
 }
 
 /** Undefined for frames that say nothing of the kind. */
-export function readFrame(frame: Buffer): Said | undefined {
+export function readFrame(frame: Buffer): ArpOrNdpMessage | undefined {
   const protocol = frame.length >= 42 ? frame.readUInt16BE(12) : 0;
   if (protocol === ARP) return readArp(frame);
-  return protocol === IPV6 && frame.length >= 78 && frame[20] === ICMPV6 ? readNeighbour(frame) : undefined;
+  return protocol === IPV6 && frame.length >= 78 && frame[20] === ICMPV6 ? readNeighbor(frame) : undefined;
 }
 
 /** In network order. */
@@ -50,14 +50,14 @@ export function octets(address: Address): Buffer {
   return Buffer.from(address.value.toString(16).padStart(address.family === 4 ? 8 : 32, "0"), "hex");
 }
 
-function readArp(frame: Buffer): Said | undefined {
+function readArp(frame: Buffer): ArpOrNdpMessage | undefined {
   if (frame.readUInt32BE(14) !== 0x0001_0800) return undefined;
   const mac = macText(frame.subarray(22, 28));
   const sender = addressAt(frame, 28, 4);
   return sender.value === 0n ? { what: "probe", address: addressAt(frame, 38, 4), mac } : { what: "claim", address: sender, mac };
 }
 
-function readNeighbour(frame: Buffer): Said | undefined {
+function readNeighbor(frame: Buffer): ArpOrNdpMessage | undefined {
   const address = addressAt(frame, 62, 16);
   const from = macText(frame.subarray(6, 12));
   if (frame[54] === SOLICITATION) return frame.subarray(22, 38).equals(UNSPECIFIED) ? { what: "probe", address, mac: from } : undefined;
@@ -72,7 +72,7 @@ function arp(mac: string, sender: Address, target: Address): Buffer {
   return Buffer.concat([EVERYONE, own, header, own, octets(sender), Buffer.alloc(6), octets(target)]);
 }
 
-function neighbour(mac: string, source: Buffer, group: Buffer, type: number, flags: number, body: Buffer): Buffer {
+function neighbor(mac: string, source: Buffer, group: Buffer, type: number, flags: number, body: Buffer): Buffer {
   const message = Buffer.concat([Buffer.from([type, 0, 0, 0, flags, 0, 0, 0]), body]);
   const pseudo = Buffer.concat([source, group, Buffer.from([0, 0, 0, message.length, 0, 0, 0, ICMPV6])]);
   message.writeUInt16BE(checksum(Buffer.concat([pseudo, message])), 2);

@@ -1,8 +1,8 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { inabilityOf } from "./unavailable-addresses.ts";
-import { isSealed, isSigned, seal, unseal, type Heartbeat, type Received } from "./heartbeat.ts";
+import { unavailableAddresses } from "./unavailable-addresses.ts";
+import { isEncrypted, isSigned, signHeartbeat, verifyHeartbeat, type Heartbeat, type ReceivedHeartbeat } from "./heartbeat.ts";
 
 const [own, other] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
 const [shared, otherShared] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)];
@@ -23,9 +23,9 @@ function readByEarlier(datagram: Buffer): unknown {
 }
 
 test("what is signed with a key is verified with its public key, and with no other", () => {
-  const received = unseal(seal(heartbeat, own.privateKey, undefined)) as Received;
+  const received = verifyHeartbeat(signHeartbeat(heartbeat, own.privateKey, undefined)) as ReceivedHeartbeat;
   expect(received.heartbeat).toEqual(heartbeat);
-  expect([isSigned(received, own.publicKey), isSigned(received, other.publicKey), isSealed(received, shared)]).toEqual([
+  expect([isSigned(received, own.publicKey), isSigned(received, other.publicKey), isEncrypted(received, shared)]).toEqual([
     true,
     false,
     false,
@@ -33,27 +33,33 @@ test("what is signed with a key is verified with its public key, and with no oth
 });
 
 test("agents of earlier versions read what is sealed with the shared key too, and are read by it", () => {
-  const datagram = seal(heartbeat, own.privateKey, shared);
+  const datagram = signHeartbeat(heartbeat, own.privateKey, shared);
   expect(readByEarlier(datagram)).toMatchObject(heartbeat);
-  const received = unseal(datagram) as Received;
-  expect([isSigned(received, own.publicKey), isSealed(received, shared), isSealed(received, otherShared)]).toEqual([true, true, false]);
+  const received = verifyHeartbeat(datagram) as ReceivedHeartbeat;
+  expect([isSigned(received, own.publicKey), isEncrypted(received, shared), isEncrypted(received, otherShared)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
   const body = Buffer.from(JSON.stringify(heartbeat));
-  const earlier = unseal(Buffer.concat([createHmac("sha256", shared).update("plumbline heartbeat 1\n").update(body).digest(), body]));
+  const earlier = verifyHeartbeat(
+    Buffer.concat([createHmac("sha256", shared).update("plumbline heartbeat 1\n").update(body).digest(), body]),
+  );
   expect(earlier?.heartbeat).toEqual(heartbeat);
-  expect([isSealed(earlier as Received, shared), isSigned(earlier as Received, own.publicKey)]).toEqual([true, false]);
+  expect([isEncrypted(earlier as ReceivedHeartbeat, shared), isSigned(earlier as ReceivedHeartbeat, own.publicKey)]).toEqual([true, false]);
 });
 
 test("a datagram of which one bit was changed, or that is cut, is not verified", () => {
-  const datagram = seal(heartbeat, own.privateKey, shared);
+  const datagram = signHeartbeat(heartbeat, own.privateKey, shared);
   for (let at = 0; at < datagram.length; at++) {
     const forged = Buffer.from(datagram);
     forged[at] = (forged[at] ?? 0) ^ 1;
-    const received = unseal(forged);
+    const received = verifyHeartbeat(forged);
     if (!received) continue;
-    expect(isSealed(received, shared)).toBe(false);
+    expect(isEncrypted(received, shared)).toBe(false);
     expect(isSigned(received, own.publicKey)).toBe(at < 32);
   }
-  for (let length = 0; length < datagram.length; length++) expect(unseal(datagram.subarray(0, length))).toBeUndefined();
+  for (let length = 0; length < datagram.length; length++) expect(verifyHeartbeat(datagram.subarray(0, length))).toBeUndefined();
 });
 
 const wrong: Record<string, unknown> = {
@@ -78,11 +84,11 @@ const wrong: Record<string, unknown> = {
 };
 
 test.each(Object.entries(wrong))("a body that is signed and has %s is no heartbeat", (_what, body) => {
-  expect(unseal(sealed(JSON.stringify(body)))).toBeUndefined();
+  expect(verifyHeartbeat(sealed(JSON.stringify(body)))).toBeUndefined();
 });
 
 test("fields of a later version are left out", () => {
-  const received = unseal(sealed(JSON.stringify({ later: { deep: [1] }, ...heartbeat }))) as Received;
+  const received = verifyHeartbeat(sealed(JSON.stringify({ later: { deep: [1] }, ...heartbeat }))) as ReceivedHeartbeat;
   expect(received.heartbeat).toEqual(heartbeat);
   expect(isSigned(received, own.publicKey)).toBe(true);
 });
@@ -100,7 +106,7 @@ test("whatever is in a body that is signed, it is a heartbeat with fields of the
   fc.assert(
     fc.property(one, ([random, kept]) => {
       const mixed = { ...random, ...Object.fromEntries(kept.map((name) => [name, heartbeat[name]])) };
-      const received = unseal(sealed(JSON.stringify(mixed)));
+      const received = verifyHeartbeat(sealed(JSON.stringify(mixed)));
       if (!received) return;
       const { node, started, number, sent, macs, letGo, unable } = received.heartbeat;
       expect(node).toMatch(/^[^]{1,253}$/);
@@ -116,9 +122,9 @@ test("whatever is in a body that is signed, it is a heartbeat with fields of the
 
 test("what a node with very many interfaces, and very many addresses without one, has to say still fits into a datagram", () => {
   const macs = Array.from({ length: 500 }, () => "02:00:00:00:00:0a");
-  const unable = inabilityOf(new Set(Array.from({ length: 20 }, (_, at) => `2001:db8::${at}`)));
+  const unable = unavailableAddresses(new Set(Array.from({ length: 20 }, (_, at) => `2001:db8::${at}`)));
   const times = { started: Date.now(), number: 1e9, sent: Date.now() };
-  const datagram = seal({ ...heartbeat, ...times, node: "n".repeat(253), macs, unable }, own.privateKey, shared);
+  const datagram = signHeartbeat({ ...heartbeat, ...times, node: "n".repeat(253), macs, unable }, own.privateKey, shared);
   expect(datagram.length).toBeLessThan(1_400);
-  expect(unseal(datagram)?.heartbeat.unable).toEqual(unable);
+  expect(verifyHeartbeat(datagram)?.heartbeat.unable).toEqual(unable);
 });

@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from "node:crypto";
 import { isObject } from "../../../api/admission/value.ts";
-import { isInability, type Inability } from "./unavailable-addresses.ts";
+import { isUnavailableAddresses, type UnavailableAddresses } from "./unavailable-addresses.ts";
 
 /** What a node tells the other candidates once a second. */
 export interface Heartbeat {
@@ -14,11 +14,11 @@ export interface Heartbeat {
   /** It has just taken an address off a link. */
   readonly letGo: boolean;
   /** What it leaves to others, because it has no interface for it. An agent that has only just started does not know yet. */
-  readonly unable?: Inability;
+  readonly unable?: UnavailableAddresses;
 }
 
 /** A datagram that has the form of a heartbeat. Who sent it is not known before it is verified. */
-export interface Received {
+export interface ReceivedHeartbeat {
   readonly heartbeat: Heartbeat;
   readonly datagram: Buffer;
 }
@@ -40,7 +40,7 @@ const MOST_BYTES = 1_500;
 const LONGEST_NODE = 253;
 const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 
-export function seal(heartbeat: Heartbeat, key: KeyObject, shared: Buffer | undefined): Buffer {
+export function signHeartbeat(heartbeat: Heartbeat, key: KeyObject, shared: Buffer | undefined): Buffer {
   const text = JSON.stringify({ ...heartbeat, macs: heartbeat.macs.slice(0, MOST_MACS_SENT) });
   const signature = sign(null, Buffer.from(SIGNED + text), key).toString("base64");
   const body = Buffer.from(`${text.slice(0, -1)},"signature":"${signature}"}`);
@@ -48,7 +48,7 @@ export function seal(heartbeat: Heartbeat, key: KeyObject, shared: Buffer | unde
 }
 
 /** Undefined for what no agent sends. */
-export function unseal(datagram: Buffer): Received | undefined {
+export function verifyHeartbeat(datagram: Buffer): ReceivedHeartbeat | undefined {
   if (datagram.length > MOST_BYTES) return undefined;
   let value: unknown;
   try {
@@ -60,7 +60,7 @@ export function unseal(datagram: Buffer): Received | undefined {
   return heartbeat && { heartbeat, datagram };
 }
 
-export function isSigned({ datagram }: Received, key: KeyObject): boolean {
+export function isSigned({ datagram }: ReceivedHeartbeat, key: KeyObject): boolean {
   const end = datagram.length - SIGNATURE_BYTES;
   const [, signature] = SIGNATURE.exec(datagram.toString("latin1", Math.max(SEAL_BYTES, end))) ?? [];
   if (signature === undefined) return false;
@@ -69,7 +69,7 @@ export function isSigned({ datagram }: Received, key: KeyObject): boolean {
 }
 
 /** As agents of earlier versions do it, all with the same key. */
-export function isSealed({ datagram }: Received, shared: Buffer): boolean {
+export function isEncrypted({ datagram }: ReceivedHeartbeat, shared: Buffer): boolean {
   return timingSafeEqual(hmac(datagram.subarray(SEAL_BYTES), shared), datagram.subarray(0, SEAL_BYTES));
 }
 
@@ -79,7 +79,7 @@ function heartbeatOf(value: unknown): Heartbeat | undefined {
   const { node, started, number, sent, macs, letGo, unable } = value as Readonly<Record<keyof Heartbeat, unknown>>;
   if (typeof node !== "string" || node === "" || node.length > LONGEST_NODE) return undefined;
   if (!isCount(started) || !isCount(number) || !isCount(sent) || typeof letGo !== "boolean" || !isMacs(macs)) return undefined;
-  if (unable !== undefined && !isInability(unable)) return undefined;
+  if (unable !== undefined && !isUnavailableAddresses(unable)) return undefined;
   return { node, started, number, sent, macs, letGo, ...(unable && { unable }) };
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
 import { createLog } from "../../../kube/log.ts";
 import { l2Heartbeats } from "../../metrics.ts";
-import { seal, unseal, type Heartbeat } from "./heartbeat.ts";
+import { signHeartbeat, verifyHeartbeat, type Heartbeat } from "./heartbeat.ts";
 import { Heartbeats, type HeartbeatKeys, type HeartbeatOptions } from "./heartbeats.ts";
 
 const pairs = { a: generateKeyPairSync("ed25519"), b: generateKeyPairSync("ed25519"), c: generateKeyPairSync("ed25519") };
@@ -66,18 +66,18 @@ function node(name: Name, more: Partial<HeartbeatOptions> = {}): { beats: Heartb
   return { beats, sent };
 }
 
-test("every second the other candidates of common addresses are told, and nobody else", async () => {
+test("heartbeats go every second to the other candidates of common addresses only", async () => {
   const { beats, sent } = node("a");
   void beats.run(stop.signal);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(sent.map(([address]) => address)).toEqual(Array.from({ length: 3 }, () => ["192.0.2.2", "2001:db8::2"]).flat());
-  expect(sent.map(([, bytes]) => unseal(bytes)?.heartbeat.number)).toEqual([1, 1, 2, 2, 3, 3]);
+  expect(sent.map(([, bytes]) => verifyHeartbeat(bytes)?.heartbeat.number)).toEqual([1, 1, 2, 2, 3, 3]);
   stop.abort();
   await vi.advanceTimersByTimeAsync(5_000);
   expect(sent.length).toBe(6);
 });
 
-test("as long as no key of a node is known it is not heard, and judged by membership", async () => {
+test("without a known key heartbeats of a node are ignored, and its Lease decides", async () => {
   const { sent: theirs, beats: other } = node("b");
   void other.run(stop.signal);
   const { beats } = node("a", { keys: { ...keysOf("a"), of: () => undefined } });
@@ -86,12 +86,13 @@ test("as long as no key of a node is known it is not heard, and judged by member
   await vi.advanceTimersByTimeAsync(12_000);
   expect(beats.unheard).toEqual(["b"]);
   expect(beats.isAlive("b")).toBe(true);
-  expect(lines.filter(({ msg }) => msg === "candidate was never heard; it is judged by membership alone").map((line) => line.node)).toEqual(
-    ["a", "b"],
-  );
+  expect(lines.filter(({ msg }) => msg === "no heartbeat from candidate yet; using its Lease only").map((line) => line.node)).toEqual([
+    "a",
+    "b",
+  ]);
 });
 
-test("one that falls silent is told of once, and so is its return; it is spoken to all the while", async () => {
+test("a candidate that misses heartbeats is reported once, and so is its return; it still gets heartbeats", async () => {
   const onChange = vi.fn<() => void>();
   const { beats, sent } = node("a", { onChange });
   const { beats: other, sent: theirs } = node("b");
@@ -205,7 +206,7 @@ test("one that is no member any more is spoken to all the same, and when it retu
   isMember = true;
   await vi.advanceTimersByTimeAsync(11_000);
   expect(beats.isAlive("b")).toBe(true);
-  expect(lines.map(({ msg }) => msg)).toContain("candidate was never heard; it is judged by membership alone");
+  expect(lines.map(({ msg }) => msg)).toContain("no heartbeat from candidate yet; using its Lease only");
 });
 
 const beatOf = (more: Partial<Heartbeat> = {}): Heartbeat => ({
@@ -222,7 +223,7 @@ test("a heartbeat counts only if it is signed by its node, and comes from an add
   const { beats } = node("a");
   beats.beat();
   const taken = (signer: Name, from: string, withShared?: Buffer) =>
-    outcomes(() => beats.take(seal(beatOf(), pairs[signer].privateKey, withShared), from));
+    outcomes(() => beats.take(signHeartbeat(beatOf(), pairs[signer].privateKey, withShared), from));
   expect(await taken("c", B)).toEqual({ forged: 1 });
   // What all agents of earlier versions have is worth nothing where the node has a key of its own.
   expect(await taken("c", B, shared)).toEqual({ forged: 1 });
@@ -253,7 +254,7 @@ test.each([
 test("without a key of its own a node is heard by the shared one, but not from elsewhere and not with another", async () => {
   const { beats } = node("a", { keys: keysOf("a", ["a", "c"]) });
   beats.beat();
-  const taken = (key: Buffer, from: string) => outcomes(() => beats.take(seal(beatOf(), pairs.c.privateKey, key), from));
+  const taken = (key: Buffer, from: string) => outcomes(() => beats.take(signHeartbeat(beatOf(), pairs.c.privateKey, key), from));
   expect(await taken(Buffer.alloc(32, 2), B)).toEqual({ forged: 1 });
   expect(await taken(shared, "192.0.2.3")).toEqual({ forged: 1 });
   expect(await taken(shared, B)).toEqual({ heard: 1 });

@@ -4,9 +4,9 @@ import { addressOf, type Address } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Heartbeats } from "../../metrics.ts";
 import { eligible } from "./conflict.ts";
-import { isSealed, isSigned, seal, unseal, type Heartbeat, type Received } from "./heartbeat.ts";
-import { inabilityOf, isAbout, isSame, NONE, type Inability } from "./unavailable-addresses.ts";
-import { INTERVAL_MS, Liveness, type Pulses } from "./liveness.ts";
+import { isEncrypted, isSigned, signHeartbeat, verifyHeartbeat, type Heartbeat, type ReceivedHeartbeat } from "./heartbeat.ts";
+import { unavailableAddresses, isAbout, isSame, NONE, type UnavailableAddresses } from "./unavailable-addresses.ts";
+import { INTERVAL_MS, HeartbeatLiveness, type HeartbeatTimes } from "./liveness.ts";
 
 export interface HeartbeatKeys {
   /** Signs what this node sends. */
@@ -28,7 +28,7 @@ export interface HeartbeatOptions {
   readonly send: (address: string, bytes: Buffer, source: string | undefined) => void;
   /** Datagrams from other addresses need not be told. */
   readonly listenTo: (addresses: readonly Address[]) => void;
-  /** Nothing can be heard at the moment. */
+  /** Heartbeats cannot be received at the moment. */
   readonly isDeaf: () => boolean;
   /** Somebody fell silent, is heard again, cannot answer for other addresses than before, or was not heard for so long that it is worth a word. */
   readonly onChange: () => void;
@@ -37,20 +37,20 @@ export interface HeartbeatOptions {
   readonly log: Log;
 }
 
-/** Says every second that this node lives, and listens who else does. */
+/** Sends a heartbeat every second and tracks those of the other candidates. */
 export class Heartbeats {
   readonly #options: HeartbeatOptions;
-  readonly #liveness = new Liveness();
+  readonly #liveness = new HeartbeatLiveness();
   readonly #started = Date.now();
   readonly #skewed = new Set<string>();
-  /** All who were ever heard. */
+  /** All nodes that ever sent a heartbeat. */
   readonly #acquaintances = new Set<string>();
   #nodes: ReadonlyMap<string, readonly string[]> = new Map();
   #addresses: ReadonlyMap<string, readonly Address[]> = new Map();
   #number = 0;
   #partners: ReadonlySet<string> = new Set();
   /** Undefined until it is known. */
-  #unable: Inability | undefined;
+  #unable: UnavailableAddresses | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class Heartbeats {
 
   /** Addresses that this node leaves to others; they are told at once. */
   set unable(addresses: ReadonlySet<string>) {
-    const next = inabilityOf(addresses);
+    const next = unavailableAddresses(addresses);
     if (this.#unable && isSame(this.#unable, next)) return;
     this.#unable = next;
     this.#speak(false);
@@ -80,12 +80,12 @@ export class Heartbeats {
   }
 
   /** What the agent before us knew of the others, to be told before anything is wanted. */
-  remember(pulses: Pulses): void {
-    this.#liveness.remember(pulses, performance.now());
+  remember(heartbeats: HeartbeatTimes): void {
+    this.#liveness.remember(heartbeats, performance.now());
   }
 
   /** What the agent after us should know of them. */
-  get pulses(): Pulses {
+  get pulses(): HeartbeatTimes {
     return this.#liveness.pulses;
   }
 
@@ -107,12 +107,12 @@ export class Heartbeats {
     return this.#liveness.nodeOf(mac);
   }
 
-  /** From anybody: nothing that comes in here may throw. */
+  /** Input from any sender: nothing here may throw. */
   take(datagram: Buffer, from: string): void {
-    const received = unseal(datagram);
+    const received = verifyHeartbeat(datagram);
     if (!received) return l2Heartbeats.inc({ outcome: "malformed" });
     const { heartbeat } = received;
-    const early = this.#refusal(received, from);
+    const early = this.#rejection(received, from);
     if (early === "unknown") return;
     const unable = this.#liveness.unable(heartbeat.node);
     const outcome = early ?? this.#liveness.hear(heartbeat, performance.now(), Date.now());
@@ -123,12 +123,12 @@ export class Heartbeats {
     this.#acquaintances.add(node);
     if (letGo) this.#options.onLetGo();
     const isOther = !isSame(unable, this.#liveness.unable(node));
-    if (outcome === "returned") this.#options.log.info({ node }, "candidate is heard again");
-    else if (isOther) this.#options.log.info({ node }, "candidate has an interface for other addresses than before");
+    if (outcome === "returned") this.#options.log.info({ node }, "heartbeats from candidate resumed");
+    else if (isOther) this.#options.log.info({ node }, "candidate can announce other addresses than before");
     if (outcome === "returned" || isOther) this.#options.onChange();
   }
 
-  /** One beat: speaks, and looks who has been silent. */
+  /** Sends a heartbeat and finds candidates that missed theirs. */
   beat(): void {
     const { node, peers, isMember, keys, isDeaf, log, onChange } = this.#options;
     const nodes = peers();
@@ -138,14 +138,14 @@ export class Heartbeats {
       performance.now(),
     );
     const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners, isDeaf());
-    for (const one of silent) log.warn({ node: one }, "candidate is silent: three heartbeats missed");
+    for (const one of silent) log.warn({ node: one }, "three heartbeats from candidate missed");
     for (const one of unheard)
-      log.warn({ node: one, key: keys.of(one) !== undefined }, "candidate was never heard; it is judged by membership alone");
+      log.warn({ node: one, key: keys.of(one) !== undefined }, "no heartbeat from candidate yet; using its Lease only");
     if (silent.length + unheard.length > 0) onChange();
     this.#speak(false, nodes);
   }
 
-  /** Out of turn, so that whoever comes next need not wait for its next probe. */
+  /** Sent at once, so that the next candidate need not wait for its next probe. */
   tellLetGo(): void {
     this.#speak(true);
   }
@@ -166,7 +166,7 @@ export class Heartbeats {
   }
 
   /** What can be said against it before it is heard. A copy of one that was heard is not worth a verification. */
-  #refusal(received: Received, from: string): "stranger" | "stale" | "forged" | "unknown" | undefined {
+  #rejection(received: ReceivedHeartbeat, from: string): "stranger" | "stale" | "forged" | "unknown" | undefined {
     const { heartbeat } = received;
     const { node } = heartbeat;
     if (!this.#liveness.isMember(node)) return "stranger";
@@ -175,7 +175,7 @@ export class Heartbeats {
     const { keys } = this.#options;
     const [key, shared] = [keys.of(node), keys.shared()];
     if (!key && !shared) return "unknown";
-    return (key ? isSigned(received, key) : shared && isSealed(received, shared)) ? undefined : "forged";
+    return (key ? isSigned(received, key) : shared && isEncrypted(received, shared)) ? undefined : "forged";
   }
 
   /** Whether the node has an interface for the address, as far as it has said. Who leaves an address to others leaves it to those who are heard. */
@@ -188,10 +188,7 @@ export class Heartbeats {
   #warnOfClock({ node, sent }: Heartbeat): void {
     if (this.#skewed.has(node)) return;
     this.#skewed.add(node);
-    this.#options.log.warn(
-      { node, aheadMs: sent - Date.now() },
-      "candidate cannot be heard: its clock and ours differ by more than a minute",
-    );
+    this.#options.log.warn({ node, aheadMs: sent - Date.now() }, "heartbeats from candidate ignored: clocks differ by more than a minute");
   }
 
   /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */
@@ -204,7 +201,7 @@ export class Heartbeats {
     this.#number += 1;
     const numbered = { started: this.#started, number: this.#number, sent: Date.now() };
     const heartbeat = { node, ...numbered, macs: [...macs()], letGo, ...(this.#unable && { unable: this.#unable }) };
-    const bytes = seal(heartbeat, keys.own, keys.shared());
+    const bytes = signHeartbeat(heartbeat, keys.own, keys.shared());
     const own = this.#addresses.get(node) ?? [];
     for (const listener of listeners) {
       for (const address of this.#addresses.get(listener) ?? []) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitting, nothingFits, observed } from "./interfaces.ts";
+import { usableInterfaces, noUsableInterface, observed } from "./interfaces.ts";
 
 const flags = ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"];
 const linkLocal = {
@@ -19,7 +19,8 @@ const link = (ifname: string, more: object = {}) => ({
   addr_info: [linkLocal],
   ...more,
 });
-const names = (links: object[], family: 4 | 6, named?: string[]) => fitting(observed(links), family, named).map(({ name }) => name);
+const names = (links: object[], family: 4 | 6, named?: string[]) =>
+  usableInterfaces(observed(links), family, named).map(({ name }) => name);
 const ours = {
   family: "inet",
   local: "192.0.2.100",
@@ -92,6 +93,6 @@ test("what an agent left behind is known by its form, and what others put there 
 });
 
 test("why nothing fits names what was selected", () => {
-  expect(nothingFits(undefined)).toBe("no interface of the node is up, speaks ARP and has no master");
-  expect(nothingFits(["eth7", "eth8"])).toBe("no selected interface (eth7, eth8) is on the node, up and without a master");
+  expect(noUsableInterface(undefined)).toBe("no usable interface: it must be up, support ARP and have no master");
+  expect(noUsableInterface(["eth7", "eth8"])).toBe("no usable interface among eth7, eth8: it must exist, be up and have no master");
 });

@@ -11,7 +11,7 @@ export interface Nic {
 interface Row extends Nic {
   readonly isUp: boolean;
   readonly fits: boolean;
-  /** Neighbour discovery needs one. */
+  /** Neighbor discovery needs one. */
   readonly linkLocal: boolean;
 }
 
@@ -22,7 +22,7 @@ interface Found {
 }
 
 /** The node's interfaces, and which service addresses are on them. */
-export interface Observed {
+export interface ObservedInterfaces {
   readonly rows: readonly Row[];
   /** Of all interfaces, those that do not fit as well: frames with them come from this node. */
   readonly macs: ReadonlySet<string>;
@@ -31,13 +31,13 @@ export interface Observed {
   readonly onNics: ReadonlySet<string>;
   /** Interfaces on which the kernel does not answer ARP for addresses of other links: `arp_ignore`, which kube-proxy's strict ARP sets. */
   readonly ignoringArp: ReadonlySet<string>;
-  /** What somebody else has put there, and on which interfaces. */
+  /** Addresses that Plumbline did not add, with their interfaces. */
   readonly foreign: ReadonlyMap<string, readonly string[]>;
   /** Addresses that IPVS serves. */
   readonly ipvs: ReadonlySet<string>;
 }
 
-/** Where nobody looks for services: links of containers, tunnels and the machine's own. */
+/** Interfaces that are not used unless named: container links, tunnels, loopback. */
 const NOT_BY_THEMSELVES = /^(?:docker|cbr|dummy|virbr|lxcbr|veth|lo$|cali|tunl|flannel|kube-ipvs|cni|nodelocaldns|lxc|plumbline-vip$)/;
 const IPVS = "kube-ipvs0";
 
@@ -52,7 +52,7 @@ interface LinkRow {
 }
 
 /** From `ip -j addr`, and the interfaces with `arp_ignore`. */
-export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new Set()): Observed {
+export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new Set()): ObservedInterfaces {
   const rows: Row[] = [];
   const macs = new Set<string>();
   const ours: Found[] = [];
@@ -89,7 +89,7 @@ export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new S
 }
 
 /** The interfaces for addresses of a family: those named, as far as they can carry it, or all that look like the node's own. */
-export function fitting({ rows }: Observed, family: Family, named: readonly string[] | undefined): Nic[] {
+export function usableInterfaces({ rows }: ObservedInterfaces, family: Family, named: readonly string[] | undefined): Nic[] {
   return rows
     .filter(({ fits, linkLocal, name }) => fits && (family === 4 || linkLocal) && (named?.includes(name) ?? isNodesOwn(name)))
     .map(({ name, index, mac }) => ({ name, index, mac }));
@@ -101,8 +101,8 @@ export function isNodesOwn(name: string): boolean {
 }
 
 /** Why there is none. */
-export function nothingFits(named: readonly string[] | undefined): string {
+export function noUsableInterface(named: readonly string[] | undefined): string {
   return named === undefined
-    ? "no interface of the node is up, speaks ARP and has no master"
-    : `no selected interface (${named.join(", ")}) is on the node, up and without a master`;
+    ? "no usable interface: it must be up, support ARP and have no master"
+    : `no usable interface among ${named.join(", ")}: it must exist, be up and have no master`;
 }

@@ -1,4 +1,4 @@
-import type { Words } from "../../../hostnet/batch.ts";
+import type { IpArgs } from "../../../hostnet/batch.ts";
 import { SERVICE_ADDRESS_METRIC } from "../../../hostnet/watch-links.ts";
 import { BITS, type Address } from "../../../ip/address.ts";
 
@@ -9,14 +9,14 @@ import { BITS, type Address } from "../../../ip/address.ts";
 export const DEVICE = "plumbline-vip";
 
 /** Where the kernel has no dummy links a bridge without ports does the same; the line that fails is of no consequence. */
-export const CREATE_DEVICE: readonly Words[] = [
+export const CREATE_DEVICE: readonly IpArgs[] = [
   ["link", "add", DEVICE, "type", "dummy"],
   ["link", "add", DEVICE, "type", "bridge"],
   ["link", "set", DEVICE, "addrgenmode", "none"],
   ["link", "set", DEVICE, "up"],
 ];
 
-/** How long the kernel keeps an address that nobody refreshes. */
+/** How long the kernel keeps an address that is not refreshed. */
 export const LIFETIME_S = 25;
 /** While the agent is restarted. */
 export const RESTART_LIFETIME_S = 120;
@@ -35,7 +35,7 @@ export interface AddressRow {
 }
 
 /** Adds the address, or has it live on. Scope host keeps IPv4 from ever being chosen as a source; a prefix route would make the link look like a way out. */
-export function keep(address: Address, seconds = LIFETIME_S): Words {
+export function addOrRefreshArgs(address: Address, seconds = LIFETIME_S): IpArgs {
   const form = address.family === 4 ? ["scope", "host"] : ["nodad", "noprefixroute"];
   const lifetime = ["valid_lft", String(seconds), "preferred_lft", "0"];
   return [
@@ -51,7 +51,7 @@ export function keep(address: Address, seconds = LIFETIME_S): Words {
   ];
 }
 
-export function drop(address: Address, device = DEVICE): Words {
+export function deleteArgs(address: Address, device = DEVICE): IpArgs {
   return ["addr", "del", `${String(address)}/${BITS[address.family]}`, "dev", device];
 }
 

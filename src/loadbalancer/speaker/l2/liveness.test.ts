@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Heartbeat } from "./heartbeat.ts";
-import { Liveness } from "./liveness.ts";
+import { HeartbeatLiveness } from "./liveness.ts";
 
 const beat = (number: number, more: Partial<Heartbeat> = {}): Heartbeat => ({
   node: "b",
@@ -14,14 +14,14 @@ const beat = (number: number, more: Partial<Heartbeat> = {}): Heartbeat => ({
 const awaited = new Set(["b"]);
 
 /** Looks every second, as the beat does. */
-function looking(liveness: Liveness, from: number, to: number): string[] {
+function looking(liveness: HeartbeatLiveness, from: number, to: number): string[] {
   const silent: string[] = [];
   for (let now = from; now <= to; now += 1_000) silent.push(...liveness.look(now, awaited).silent);
   return silent;
 }
 
-test("one that is heard and then misses three is silent, once, and lives again with the next", () => {
-  const liveness = new Liveness();
+test("a node that misses three heartbeats is reported once, and is alive again with the next", () => {
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(1), 0, 50_000)).toBe("heard");
   expect(looking(liveness, 1_000, 3_000)).toEqual([]);
@@ -32,8 +32,8 @@ test("one that is heard and then misses three is silent, once, and lives again w
   expect(liveness.isAlive("b")).toBe(true);
 });
 
-test("one that was never heard is judged by membership, with one warning where it matters", () => {
-  const liveness = new Liveness();
+test("a node without any heartbeat is judged by membership, with one warning where it matters", () => {
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b", "c"], 0);
   const unheard: string[] = [];
   for (let now = 1_000; now < 60_000; now += 1_000) unheard.push(...liveness.look(now, awaited).unheard);
@@ -41,8 +41,8 @@ test("one that was never heard is judged by membership, with one warning where i
   expect([liveness.isAlive("b"), liveness.isAlive("c"), liveness.isAlive("nobody")]).toEqual([true, true, true]);
 });
 
-test("one that leaves and returns is judged by membership until it is heard anew", () => {
-  const liveness = new Liveness();
+test("a member that leaves and returns is judged by membership until its next heartbeat", () => {
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 0, 50_000);
   expect(looking(liveness, 1_000, 5_000)).toEqual(["b"]);
@@ -54,7 +54,7 @@ test("one that leaves and returns is judged by membership until it is heard anew
 });
 
 test("whom the agent before us knew as silent is silent still, and whom it heard has three heartbeats to be heard again", () => {
-  const before = new Liveness();
+  const before = new HeartbeatLiveness();
   before.members(["b", "c", "d"], 0);
   before.hear(beat(1), 0, 50_000);
   before.hear(beat(1, { node: "c" }), 0, 50_000);
@@ -67,7 +67,7 @@ test("whom the agent before us knew as silent is silent still, and whom it heard
     ["c", "heard"],
   ]);
 
-  const after = new Liveness();
+  const after = new HeartbeatLiveness();
   after.remember(before.pulses, 0);
   // Nothing is known of nodes yet, and what was known is not lost.
   after.members([], 0);
@@ -82,7 +82,7 @@ test("whom the agent before us knew as silent is silent still, and whom it heard
 });
 
 test("what is remembered late is of use all the same, where nothing newer is known", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b", "c", "d"], 0);
   liveness.hear(beat(1), 500, 50_000);
   liveness.remember(
@@ -96,15 +96,15 @@ test("what is remembered late is of use all the same, where nothing newer is kno
 });
 
 test("what was remembered of one that was no member is forgotten", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.remember(new Map([["b", "silent"]]), 0);
   liveness.members(["c"], 0);
   liveness.members(["b", "c"], 1_000);
   expect(liveness.isAlive("b")).toBe(true);
 });
 
-test("who was away itself does not blame the others", () => {
-  const liveness = new Liveness();
+test("a node that was paused itself does not count missed heartbeats", () => {
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 500, 50_000);
   liveness.look(1_000, awaited);
@@ -113,8 +113,8 @@ test("who was away itself does not blame the others", () => {
   expect(looking(liveness, 44_000, 44_000)).toEqual(["b"]);
 });
 
-test("a heartbeat counts once, and none that is older than one that was heard", () => {
-  const liveness = new Liveness();
+test("a heartbeat counts once, and none that is older than the last one", () => {
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(5), 0, 50_000)).toBe("heard");
   expect(liveness.hear(beat(5), 0, 50_000)).toBe("stale");
@@ -128,14 +128,14 @@ test("a heartbeat counts once, and none that is older than one that was heard", 
 });
 
 test("an agent whose clock was wrong when it started is heard once its clock is right", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(900), 0, 50_000)).toBe("heard");
   expect(liveness.hear(beat(3, { started: 12, sent: 60_000 }), 0, 60_000)).toBe("heard");
 });
 
 test("a heartbeat that was sent ahead of our clock does not make the next run of the node stale", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(100), 0, 50_000)).toBe("heard");
   expect(liveness.hear(beat(1, { started: 9, sent: 109_000 }), 0, 50_000)).toBe("heard");
@@ -148,7 +148,7 @@ test("a heartbeat that was sent ahead of our clock does not make the next run of
 });
 
 test("a node of which many runs are heard takes no more memory than one of a few", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   for (let run = 0; run < 1_000; run++) expect(liveness.hear(beat(1, { started: run, sent: 50_000 + run }), 0, 50_000 + run)).toBe("heard");
   expect(liveness.hasHeard(beat(1, { started: 999 }))).toBe(true);
@@ -156,7 +156,7 @@ test("a node of which many runs are heard takes no more memory than one of a few
 });
 
 test("a clock that is set while both are up costs nobody its life, and after silence is looked at again", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 0, 50_000);
   for (const number of [2, 3, 4, 5]) expect(liveness.hear(beat(number), number * 1_000, 500_000)).toBe("heard");
@@ -167,7 +167,7 @@ test("a clock that is set while both are up costs nobody its life, and after sil
 });
 
 test("what was recorded more than a minute ago is not believed, nor is a stranger", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(1), 0, 111_000)).toBe("skewed");
   expect(liveness.hear(beat(1, { node: "x" }), 0, 50_000)).toBe("stranger");
@@ -175,7 +175,7 @@ test("what was recorded more than a minute ago is not believed, nor is a strange
 });
 
 test("an agent that was restarted and has not looked at its links yet cannot do other than before", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1, { unable: ["0a0b0c0d"] }), 0, 50_000);
   liveness.hear(beat(1, { started: 2_000, sent: 50_001 }), 1_000, 50_000);
@@ -190,7 +190,7 @@ test("an agent that was restarted and has not looked at its links yet cannot do 
 });
 
 test("heartbeats tell whose a MAC is", () => {
-  const liveness = new Liveness();
+  const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 0, 50_000);
   expect(liveness.nodeOf("02:00:00:00:00:0b")).toBe("b");

@@ -1,5 +1,5 @@
 import type { Heartbeat } from "./heartbeat.ts";
-import { NONE, type Inability } from "./unavailable-addresses.ts";
+import { NONE, type UnavailableAddresses } from "./unavailable-addresses.ts";
 
 export const INTERVAL_MS = 1_000;
 /** Three missed, and half an interval for the way. */
@@ -20,9 +20,9 @@ interface Pulse {
 }
 
 /** What is known of those who were heard since they became members; an agent leaves it to the one that follows it. */
-export type Pulses = ReadonlyMap<string, "heard" | "silent">;
+export type HeartbeatTimes = ReadonlyMap<string, "heard" | "silent">;
 
-export type Hearing = "heard" | "returned" | "stale" | "skewed" | "stranger";
+export type HeartbeatResult = "heard" | "returned" | "stale" | "skewed" | "stranger";
 
 /** What was heard of a node: also of one that is no member now, so that nothing of it can be played again. */
 interface History {
@@ -34,37 +34,38 @@ interface History {
 }
 
 /** Who of the members lives, as far as heartbeats tell. Time is given in, so that it can be told by tables. */
-export class Liveness {
-  readonly #pulses = new Map<string, Pulse>();
+export class HeartbeatLiveness {
+  readonly #heartbeats = new Map<string, Pulse>();
   readonly #histories = new Map<string, History>();
   /** What the agent before us knew, until it is known who is a member. */
-  #remembered: Pulses = new Map();
+  #remembered: HeartbeatTimes = new Map();
   #looked: number | undefined;
 
   /** Whom the agent before us has heard is not judged by membership alone: one that was silent still is, one that was not has three heartbeats to say so. */
-  remember(pulses: Pulses, now: number): void {
-    if (this.#pulses.size === 0) this.#remembered = pulses;
-    for (const [node, pulse] of this.#pulses) if (pulse.heard === undefined) this.#pulses.set(node, begun(pulses.get(node), now));
+  remember(heartbeats: HeartbeatTimes, now: number): void {
+    if (this.#heartbeats.size === 0) this.#remembered = heartbeats;
+    for (const [node, pulse] of this.#heartbeats)
+      if (pulse.heard === undefined) this.#heartbeats.set(node, begun(heartbeats.get(node), now));
   }
 
   /** For the agent after us. */
-  get pulses(): Pulses {
-    const heard = [...this.#pulses].filter(([, pulse]) => pulse.heard !== undefined);
+  get pulses(): HeartbeatTimes {
+    const heard = [...this.#heartbeats].filter(([, pulse]) => pulse.heard !== undefined);
     return new Map([...this.#remembered, ...heard.map(([node, { silent }]) => [node, silent ? "silent" : "heard"] as const)]);
   }
 
   /** Members come and go; one that returns is new, and judged by membership until it is heard. */
   members(nodes: Iterable<string>, now: number): void {
     const present = new Set(nodes);
-    for (const node of this.#pulses.keys()) if (!present.has(node)) this.#pulses.delete(node);
+    for (const node of this.#heartbeats.keys()) if (!present.has(node)) this.#heartbeats.delete(node);
     for (const node of present) {
-      if (!this.#pulses.has(node)) this.#pulses.set(node, begun(this.#remembered.get(node), now));
+      if (!this.#heartbeats.has(node)) this.#heartbeats.set(node, begun(this.#remembered.get(node), now));
     }
     if (present.size > 0) this.#remembered = new Map();
   }
 
   isMember(node: string): boolean {
-    return this.#pulses.has(node);
+    return this.#heartbeats.has(node);
   }
 
   /** Whether this or a later one of the same run was heard: each is sent to every address of this node. */
@@ -76,9 +77,9 @@ export class Liveness {
    * Each heartbeat counts once, and none that is older than one that was heard. Within one run of an agent its count decides. Across runs its clock does: it
    * may have started before its clock was right.
    */
-  hear(heartbeat: Heartbeat, now: number, wallClock: number): Hearing {
+  hear(heartbeat: Heartbeat, now: number, wallClock: number): HeartbeatResult {
     const { node, started, number, sent } = heartbeat;
-    const pulse = this.#pulses.get(node);
+    const pulse = this.#heartbeats.get(node);
     if (!pulse) return "stranger";
     const history = this.#histories.get(node);
     const last = history?.last;
@@ -106,7 +107,7 @@ export class Liveness {
     this.#looked = now;
     const silent: string[] = [];
     const unheard: string[] = [];
-    for (const [node, pulse] of this.#pulses) {
+    for (const [node, pulse] of this.#heartbeats) {
       if (pulse.heard === undefined) {
         if (away) pulse.since = now;
         if (pulse.warned || !awaited.has(node) || now - pulse.since < UNHEARD_MS) continue;
@@ -124,22 +125,22 @@ export class Liveness {
 
   /** False only for one that was heard and then missed three. */
   isAlive(node: string): boolean {
-    return !(this.#pulses.get(node)?.silent ?? this.#remembered.get(node) === "silent");
+    return !(this.#heartbeats.get(node)?.silent ?? this.#remembered.get(node) === "silent");
   }
 
   /** Those of whom `look` has told that they were never heard, and who still were not. */
   get strangers(): string[] {
-    return [...this.#pulses].flatMap(([node, { warned }]) => (warned ? [node] : []));
+    return [...this.#heartbeats].flatMap(([node, { warned }]) => (warned ? [node] : []));
   }
 
   /** As it last said. One that is a member anew has said nothing yet. */
-  unable(node: string): Inability {
-    return this.#pulses.get(node)?.heard === undefined ? NONE : (this.#histories.get(node)?.last.unable ?? NONE);
+  unable(node: string): UnavailableAddresses {
+    return this.#heartbeats.get(node)?.heard === undefined ? NONE : (this.#histories.get(node)?.last.unable ?? NONE);
   }
 
   /** Those that were heard since they became members. */
   get heard(): string[] {
-    return [...this.#pulses].flatMap(([node, { heard }]) => (heard === undefined ? [] : [node]));
+    return [...this.#heartbeats].flatMap(([node, { heard }]) => (heard === undefined ? [] : [node]));
   }
 
   nodeOf(mac: string): string | undefined {

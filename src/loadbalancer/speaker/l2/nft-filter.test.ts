@@ -2,19 +2,22 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KernelError } from "../../../hostnet/error.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import { createLog } from "../../../kube/log.ts";
-import { Guard } from "./nft-filter.ts";
+import { NftFilter } from "./nft-filter.ts";
 
-const spot = (address: string, name = "eth0") => ({ address: parseAddress(address), nic: { name, index: 2, mac: "02:00:00:00:00:0a" } });
-const one = spot("192.0.2.100");
-const two = spot("2001:db8::100");
+const addressOnNic = (address: string, name = "eth0") => ({
+  address: parseAddress(address),
+  nic: { name, index: 2, mac: "02:00:00:00:00:0a" },
+});
+const one = addressOnNic("192.0.2.100");
+const two = addressOnNic("2001:db8::100");
 const none: ReadonlySet<string> = new Set();
-const refusal = new KernelError("Refused", "Could not process rule: Operation not supported", { command: "nft -f -", namespace: "" });
+const rejection = new KernelError("Refused", "Could not process rule: Operation not supported", { command: "nft -f -", namespace: "" });
 
 let stop: AbortController;
 let texts: string[];
 let refuses: (text: string) => boolean;
 let applied: number;
-let guard: Guard;
+let guard: NftFilter;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -22,10 +25,10 @@ beforeEach(() => {
   texts = [];
   refuses = () => false;
   applied = 0;
-  guard = new Guard({
+  guard = new NftFilter({
     nft: (text) => {
       texts.push(text);
-      return refuses(text) ? Promise.reject(refusal) : Promise.resolve();
+      return refuses(text) ? Promise.reject(rejection) : Promise.resolve();
     },
     exemptPorts: ["8080"],
     onApplied: () => (applied += 1),
@@ -67,7 +70,7 @@ test("an address is guarded once its rules are there; then one more is one more 
   ]);
 });
 
-test("nothing is done while nothing changes, but once a minute the tables are put in place anew", async () => {
+test("nothing runs while nothing changes, except that the tables are written again once a minute", async () => {
   guard.want([one], none);
   await settle();
   texts.length = 0;
@@ -78,7 +81,7 @@ test("nothing is done while nothing changes, but once a minute the tables are pu
   expect(tables()).toEqual(["table inet plumbline", "table arp plumbline"]);
 });
 
-test("addresses that come and go do not keep the tables from being put in place anew", async () => {
+test("changing addresses do not prevent the tables from being written again", async () => {
   guard.want([one], none);
   await settle();
   texts.length = 0;
@@ -89,7 +92,7 @@ test("addresses that come and go do not keep the tables from being put in place 
   expect(tables().filter((first) => first === "table arp plumbline").length).toBeGreaterThan(1);
 });
 
-test("tables that somebody took away are put back whole", async () => {
+test("deleted tables are restored completely", async () => {
   guard.want([one], none);
   await settle();
   texts.length = 0;
@@ -100,7 +103,7 @@ test("tables that somebody took away are put back whole", async () => {
   expect(guard.protection).toEqual({ is: "on" });
 });
 
-test("a family that the kernel lacks costs only its own rule, is told, and is asked for ever less often", async () => {
+test("a family that the kernel lacks affects only its own rules, is reported, and is retried with backoff", async () => {
   refuses = (text) => text.includes("table arp");
   guard.want([one], none);
   await settle();
@@ -113,7 +116,7 @@ test("a family that the kernel lacks costs only its own rule, is told, and is as
   const asked = texts.splice(0).filter((text) => text.includes("table arp")).length;
   expect(asked).toBeGreaterThan(8);
   expect(asked).toBeLessThan(30);
-  guard.want([one, spot("192.0.2.101")], none);
+  guard.want([one, addressOnNic("192.0.2.101")], none);
   await settle();
   expect(texts).toEqual(["add element inet plumbline ipv4 { 192.0.2.101 }\n"]);
   refuses = () => false;
@@ -126,10 +129,10 @@ test("what IPVS serves is guarded against foreign interfaces alone", async () =>
   await settle();
   expect(texts.map((text) => text.split("\n")[0])).toEqual(["table arp plumbline"]);
   expect(guard.isGuarded(one)).toBe(true);
-  expect(guard.protection).toEqual({ is: "off", why: "192.0.2.100 on kube-ipvs0: IPVS serves it, packets to it pass" });
+  expect(guard.protection).toEqual({ is: "off", why: "192.0.2.100 on kube-ipvs0 is served by IPVS and not filtered" });
 });
 
-test("each time that rules are in place whoever waits for them is told", async () => {
+test("waiters are notified each time that rules are in place", async () => {
   const before = applied;
   guard.want([one], none);
   await settle();

@@ -2,23 +2,23 @@ import { KernelError } from "../../../hostnet/error.ts";
 import type { Address, Family } from "../../../ip/address.ts";
 import { backoffMs } from "../../../util/backoff.ts";
 import type { Log } from "../../../kube/log.ts";
-import { l2GuardFailures } from "../../metrics.ts";
-import { Doorbell } from "../../../util/wake-signal.ts";
-import { changedElements, wholeTable, type GuardFamily, type Sets } from "./nft-rules.ts";
-import type { Spot } from "./address-ownership.ts";
+import { l2NftFailures } from "../../metrics.ts";
+import { WakeSignal } from "../../../util/wake-signal.ts";
+import { changedElements, fullTable, type NftFamily, type Sets } from "./nft-rules.ts";
+import type { AddressOnInterface } from "./address-ownership.ts";
 
 const FAMILIES = ["inet", "arp"] as const;
 /** Others flush all rules at times. */
 const ANEW_MS = 60_000;
-const REFUSED = { minMs: 1_000, maxMs: 60_000 };
-const LOSES: Readonly<Record<GuardFamily, string>> = {
-  inet: "the node's own services can be reached under service addresses",
+const REJECTED = { minMs: 1_000, maxMs: 60_000 };
+const LOSES: Readonly<Record<NftFamily, string>> = {
+  inet: "the node's own services are reachable at service addresses",
   arp: "interfaces that are not selected answer ARP for service addresses",
 };
 
-export type Protection = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
+export type FilterState = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
 
-export interface GuardOptions {
+export interface NftFilterOptions {
   /** Has nftables take a text as a whole, or throws a KernelError. */
   readonly nft: (text: string, signal: AbortSignal) => Promise<void>;
   /** Ports, or ranges of them, to which untranslated packets may go. */
@@ -35,37 +35,37 @@ interface Table {
 }
 
 /** The nftables tables `plumbline`. An address goes on a link only when its rules are there, or cannot be. */
-export class Guard {
-  readonly #options: GuardOptions;
-  readonly #tables: Readonly<Record<GuardFamily, Table>>;
+export class NftFilter {
+  readonly #options: NftFilterOptions;
+  readonly #tables: Readonly<Record<NftFamily, Table>>;
   #ipvs: readonly string[] = [];
-  readonly #bell = new Doorbell();
+  readonly #wakeSignal = new WakeSignal();
 
-  constructor(options: GuardOptions) {
+  constructor(options: NftFilterOptions) {
     this.#options = options;
     this.#tables = { inet: emptyTable(), arp: emptyTable() };
   }
 
   /** What IPVS serves arrives untranslated, so packets to it must pass. */
-  want(spots: readonly Spot[], ipvs: ReadonlySet<string>): void {
-    const addresses = new Map(spots.map(({ address }) => [String(address), address]));
+  want(addressesOnNics: readonly AddressOnInterface[], ipvs: ReadonlySet<string>): void {
+    const addresses = new Map(addressesOnNics.map(({ address }) => [String(address), address]));
     const dropped = [...addresses.values()].filter((address) => !ipvs.has(String(address)));
     this.#tables.inet.want = new Map([
       ["ipv4", texts(dropped, 4)],
       ["ipv6", texts(dropped, 6)],
       ["exempt", new Set(this.#options.exemptPorts)],
     ]);
-    const ipv4 = spots.filter(({ address }) => address.family === 4);
+    const ipv4 = addressesOnNics.filter(({ address }) => address.family === 4);
     this.#tables.arp.want = new Map([
       ["addresses", new Set(ipv4.map(({ address }) => String(address)))],
       ["selected", new Set(ipv4.map(({ address, nic }) => selected(address, nic.name)))],
     ]);
     this.#ipvs = [...addresses.keys()].filter((text) => ipvs.has(text));
-    if (FAMILIES.some((family) => this.#differs(family))) this.#bell.ring();
+    if (FAMILIES.some((family) => this.#differs(family))) this.#wakeSignal.ring();
   }
 
   /** Whether its rules are in place, or are known to be impossible. */
-  isGuarded({ address, nic }: Spot): boolean {
+  isGuarded({ address, nic }: AddressOnInterface): boolean {
     const { inet, arp } = this.#tables;
     const packets = address.family === 4 ? "ipv4" : "ipv6";
     return (
@@ -73,12 +73,12 @@ export class Guard {
     );
   }
 
-  get protection(): Protection {
+  get protection(): FilterState {
     const failed = FAMILIES.flatMap((family) => {
       const { off } = this.#tables[family];
       return off === undefined ? [] : [`nftables family ${family}: ${off}; ${LOSES[family]}`];
     });
-    const served = this.#ipvs.length === 0 ? [] : [`${this.#ipvs.toSorted().join(", ")} on kube-ipvs0: IPVS serves it, packets to it pass`];
+    const served = this.#ipvs.length === 0 ? [] : [`${this.#ipvs.toSorted().join(", ")} on kube-ipvs0 is served by IPVS and not filtered`];
     const why = [...failed, ...served].join(". ");
     return why === "" ? { is: "on" } : { is: "off", why };
   }
@@ -93,25 +93,25 @@ export class Guard {
       this.#options.onApplied();
       failures = FAMILIES.some((family) => this.#tables[family].off !== undefined) ? failures + 1 : 0;
       if (anew) anewAt = performance.now() + ANEW_MS;
-      const restMs = failures === 0 ? Math.max(0, anewAt - performance.now()) : backoffMs(failures, REFUSED);
-      const isRung = await this.#bell.wait(restMs, signal);
+      const restMs = failures === 0 ? Math.max(0, anewAt - performance.now()) : backoffMs(failures, REJECTED);
+      const isRung = await this.#wakeSignal.wait(restMs, signal);
       anew = !isRung || performance.now() >= anewAt;
     }
   }
 
-  #differs(family: GuardFamily): boolean {
+  #differs(family: NftFamily): boolean {
     const { have, want } = this.#tables[family];
     return have ? changedElements(family, have, want) !== "" : isNeeded(want);
   }
 
-  async #apply(family: GuardFamily, anew: boolean, signal: AbortSignal): Promise<void> {
+  async #apply(family: NftFamily, anew: boolean, signal: AbortSignal): Promise<void> {
     const table = this.#tables[family];
     const { have, want, off } = table;
     // Where no address ever was there is no table.
     if (!have && !isNeeded(want)) return;
     // What was refused is asked for again when its time has come, not with each address.
     if (!anew && (off !== undefined || !this.#differs(family))) return;
-    const text = have && !anew ? changedElements(family, have, want) : wholeTable(family, want);
+    const text = have && !anew ? changedElements(family, have, want) : fullTable(family, want);
     try {
       await this.#options.nft(text, signal);
       table.have = want;
@@ -119,9 +119,9 @@ export class Guard {
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof KernelError)) throw error;
-      l2GuardFailures.inc({ family });
+      l2NftFailures.inc({ family });
       table.have = undefined;
-      // Somebody may have taken the table away under us; only when it cannot be put back is there none.
+      // The table may have been deleted; it is off only if it cannot be restored.
       if (have && !anew) return this.#apply(family, true, signal);
       if (table.off !== error.words) this.#options.log.warn({ family, error }, "service addresses are not protected");
       table.off = error.words;

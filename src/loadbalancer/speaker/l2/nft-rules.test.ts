@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { changedElements, wholeTable } from "./nft-rules.ts";
+import { changedElements, fullTable } from "./nft-rules.ts";
 
 test("the whole table takes the place of what there was", () => {
   expect(
-    wholeTable(
+    fullTable(
       "arp",
       new Map([
         ["addresses", new Set(["192.0.2.100"])],

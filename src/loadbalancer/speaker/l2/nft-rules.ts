@@ -1,6 +1,6 @@
 /** Elements by the name of their set. */
 export type Sets = ReadonlyMap<string, ReadonlySet<string>>;
-export type GuardFamily = "inet" | "arp";
+export type NftFamily = "inet" | "arp";
 
 const TABLE = "plumbline";
 
@@ -31,7 +31,7 @@ const TABLES = {
 } as const;
 
 /** The whole table in place of what there was, at once. */
-export function wholeTable(family: GuardFamily, sets: Sets): string {
+export function fullTable(family: NftFamily, sets: Sets): string {
   const { types, rules } = TABLES[family];
   const declared = Object.entries(types).map(([name, type]) => {
     const elements = [...(sets.get(name) ?? [])];
@@ -48,7 +48,7 @@ export function wholeTable(family: GuardFamily, sets: Sets): string {
 }
 
 /** What must change in the sets; empty when nothing must. */
-export function changedElements(family: GuardFamily, have: Sets, want: Sets): string {
+export function changedElements(family: NftFamily, have: Sets, want: Sets): string {
   return Object.keys(TABLES[family].types)
     .flatMap((name) => {
       const before = have.get(name) ?? new Set();
@@ -58,6 +58,6 @@ export function changedElements(family: GuardFamily, have: Sets, want: Sets): st
     .join("");
 }
 
-function elements(verb: "add" | "delete", family: GuardFamily, name: string, values: ReadonlySet<string>): string {
+function elements(verb: "add" | "delete", family: NftFamily, name: string, values: ReadonlySet<string>): string {
   return values.size === 0 ? "" : `${verb} element ${family} ${TABLE} ${name} { ${[...values].join(", ")} }\n`;
 }

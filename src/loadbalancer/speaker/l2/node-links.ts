@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import type { Words } from "../../../hostnet/batch.ts";
+import type { IpArgs } from "../../../hostnet/batch.ts";
 import { changeAll } from "../../../hostnet/change-all.ts";
 import { KernelError } from "../../../hostnet/error.ts";
 import { run } from "../../../hostnet/run.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
-import { CREATE_DEVICE, DEVICE, drop, keep, RESTART_LIFETIME_S } from "./ip-address-commands.ts";
-import { observed, type Observed } from "./interfaces.ts";
-import type { Drop, Due, Spot, Steps } from "./address-ownership.ts";
+import { CREATE_DEVICE, DEVICE, deleteArgs, addOrRefreshArgs, RESTART_LIFETIME_S } from "./ip-address-commands.ts";
+import { observed, type ObservedInterfaces } from "./interfaces.ts";
+import type { Drop, Due, AddressOnInterface, Steps } from "./address-ownership.ts";
 
 const GONE = /Cannot assign requested address|Cannot find device|address not found/i;
 const NO_DEVICE = /Cannot find device/;
@@ -33,7 +33,7 @@ export class NodeLinks {
     this.#log = log;
   }
 
-  async look(signal: AbortSignal): Promise<Observed> {
+  async look(signal: AbortSignal): Promise<ObservedInterfaces> {
     const entry = this.#netns === undefined ? [] : ["-n", this.#netns];
     const ignoringArp = await this.#ignoringArp(signal);
     for (let attempt = 1; ; attempt++) {
@@ -41,7 +41,7 @@ export class NodeLinks {
       // A link that was left out would cost its addresses.
       if (!stderr.includes(INTERRUPTED)) return this.#routed(this.#remember(observed(JSON.parse(stdout), ignoringArp)), signal);
       if (attempt === MOST_READS)
-        throw new KernelError("Timeout", "links come and go faster than they can be read", {
+        throw new KernelError("Timeout", "links change faster than they can be read", {
           command: "ip -j addr",
           namespace: this.#netns ?? "",
         });
@@ -50,46 +50,51 @@ export class NodeLinks {
 
   /** Gives the kernel's words for each address that it did not take. What it is told leaves in the same tick. */
   async carryOut(steps: Pick<Steps, "drop" | "refresh" | "add">, signal: AbortSignal): Promise<ReadonlyMap<Due, string>> {
-    const drops = steps.drop.flatMap((spot) => this.#drops(spot).map((words) => ({ spot, words })));
+    const drops = steps.drop.flatMap((addressOnNic) => this.#drops(addressOnNic).map((words) => ({ spot: addressOnNic, words })));
     const kept = [...steps.refresh, ...steps.add];
     const created = kept.length === 0 || this.#hasDevice ? [] : CREATE_DEVICE;
     // An address that several interfaces answer for is there once.
     const addresses = [...new Map(kept.map(({ address }) => [String(address), address])).entries()];
     // The kernel adds the local route only together with the address.
-    const cleared = addresses.filter(([text]) => this.#unrouted.has(text)).map(([, address]) => drop(address));
+    const cleared = addresses.filter(([text]) => this.#unrouted.has(text)).map(([, address]) => deleteArgs(address));
     const before = [...drops.map(({ words }) => words), ...cleared, ...created];
     this.#unrouted = new Set();
-    const words = await changeAll([...before, ...addresses.map(([, address]) => keep(address))], { signal, namespace: this.#netns });
+    const words = await changeAll([...before, ...addresses.map(([, address]) => addOrRefreshArgs(address))], {
+      signal,
+      namespace: this.#netns,
+    });
     for (const [at, { spot }] of drops.entries()) {
-      const refusal = words.get(at);
+      const rejection = words.get(at);
       const about = { address: String(spot.address), interface: spot.nic.name };
-      if (refusal === undefined) this.#log.info(about, "address let go");
-      else if (!GONE.test(refusal)) this.#log.warn({ ...about, words: refusal }, "address could not be removed; it goes by itself");
+      if (rejection === undefined) this.#log.info(about, "address released");
+      else if (!GONE.test(rejection)) this.#log.warn({ ...about, words: rejection }, "cannot remove address; it expires");
     }
     this.#hasDevice ||= created.length > 0;
-    const refusals = new Map<string, string>();
+    const rejections = new Map<string, string>();
     for (const [at, [text]] of addresses.entries()) {
-      const refusal = words.get(before.length + at);
-      if (refusal === undefined) continue;
-      // Somebody has removed the link; the next try makes it anew.
-      if (NO_DEVICE.test(refusal)) this.#hasDevice = false;
+      const rejection = words.get(before.length + at);
+      if (rejection === undefined) continue;
+      // The link was removed; the next attempt creates it again.
+      if (NO_DEVICE.test(rejection)) this.#hasDevice = false;
       const why =
-        created.length > 0 && NO_DEVICE.test(refusal)
-          ? `${DEVICE} cannot be made: ${words.get(before.length - created.length + 1)}`
-          : refusal;
-      refusals.set(text, why);
+        created.length > 0 && NO_DEVICE.test(rejection)
+          ? `cannot create ${DEVICE}: ${words.get(before.length - created.length + 1)}`
+          : rejection;
+      rejections.set(text, why);
     }
     return new Map(
       kept.flatMap((due) => {
-        const refusal = refusals.get(String(due.address));
-        return refusal === undefined ? [] : [[due, refusal] as const];
+        const rejection = rejections.get(String(due.address));
+        return rejection === undefined ? [] : [[due, rejection] as const];
       }),
     );
   }
 
   /** Takes the form that earlier versions gave off the node's interfaces. The kernel or the process for frames answers for these without it. */
-  async takeOffNics(spots: readonly Spot[], signal: AbortSignal): Promise<void> {
-    const lines = spots.filter((spot) => this.#onNics.has(keyOf(spot))).map(({ address, nic }) => drop(address, nic.name));
+  async takeOffNics(addressesOnNics: readonly AddressOnInterface[], signal: AbortSignal): Promise<void> {
+    const lines = addressesOnNics
+      .filter((addressOnNic) => this.#onNics.has(keyOf(addressOnNic)))
+      .map(({ address, nic }) => deleteArgs(address, nic.name));
     await changeAll(lines, { signal, namespace: this.#netns });
   }
 
@@ -99,33 +104,33 @@ export class NodeLinks {
     const rest = [...held];
     const deleted = rest.length === 0 && this.#hasDevice ? [["link", "del", DEVICE]] : [];
     try {
-      await changeAll([...leaving.flatMap((spot) => this.#drops(spot)), ...deleted], { signal, namespace: this.#netns });
+      await changeAll([...leaving.flatMap((addressOnNic) => this.#drops(addressOnNic)), ...deleted], { signal, namespace: this.#netns });
       while (rest.length > 0) {
         const now = performance.now();
         const lasting = rest.splice(0, CHUNK).filter(({ by }) => now < by);
         await changeAll(
-          lasting.map(({ address }) => keep(address, RESTART_LIFETIME_S)),
+          lasting.map(({ address }) => addOrRefreshArgs(address, RESTART_LIFETIME_S)),
           { signal, namespace: this.#netns },
         );
       }
     } catch (error) {
-      this.#log.warn({ error }, "addresses could not be given time for a restart");
+      this.#log.warn({ error }, "cannot extend address lifetimes for a restart");
     }
   }
 
-  #drops(spot: Drop): Words[] {
-    const { address, nic, isLast } = spot;
-    return [...(isLast ? [drop(address)] : []), ...(this.#onNics.has(keyOf(spot)) ? [drop(address, nic.name)] : [])];
+  #drops(addressOnNic: Drop): IpArgs[] {
+    const { address, nic, isLast } = addressOnNic;
+    return [...(isLast ? [deleteArgs(address)] : []), ...(this.#onNics.has(keyOf(addressOnNic)) ? [deleteArgs(address, nic.name)] : [])];
   }
 
-  #remember(seen: Observed): Observed {
+  #remember(seen: ObservedInterfaces): ObservedInterfaces {
     this.#onNics = seen.onNics;
     this.#hasDevice = seen.rows.some(({ name, isUp }) => name === DEVICE && isUp);
     return seen;
   }
 
   /** Leaves out addresses whose local route is missing, so that they are added again. */
-  async #routed(seen: Observed, signal: AbortSignal): Promise<Observed> {
+  async #routed(seen: ObservedInterfaces, signal: AbortSignal): Promise<ObservedInterfaces> {
     const onLink = seen.ours.filter(({ nic }) => nic.name === DEVICE).map(({ address }) => parseAddress(address));
     const routed = new Set<string>();
     for (const family of [4, 6] as const) {
@@ -153,4 +158,4 @@ export class NodeLinks {
   }
 }
 
-const keyOf = ({ address, nic }: Spot) => `${String(address)} ${nic.name}`;
+const keyOf = ({ address, nic }: AddressOnInterface) => `${String(address)} ${nic.name}`;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
 import { DEVICE } from "./ip-address-commands.ts";
-import { Tenures } from "./owned-addresses.ts";
+import { OwnedAddresses } from "./owned-addresses.ts";
 
 const vip = parseAddress("192.0.2.100");
 const NAMES = ["a", "b", "c"];
@@ -28,7 +28,7 @@ type Form = "kernel" | "frames";
 class SimulatedNode {
   readonly name: string;
   readonly nic: { readonly name: string; readonly index: number; readonly mac: string };
-  tenures: Tenures;
+  tenures: OwnedAddresses;
   answersUntil = 0;
   frozenUntil = 0;
   readonly #form: Form;
@@ -39,7 +39,7 @@ class SimulatedNode {
     this.name = name;
     this.#form = form;
     this.nic = { name: "eth0", index: 2, mac: `02:00:00:00:00:0${number}` };
-    this.tenures = new Tenures(name, () => form === "kernel");
+    this.tenures = new OwnedAddresses(name, () => form === "kernel");
   }
 
   answers(now: number): boolean {
@@ -81,7 +81,7 @@ class SimulatedNode {
   }
 
   #restart(now: number): void {
-    this.tenures = new Tenures(this.name, () => this.#form === "kernel");
+    this.tenures = new OwnedAddresses(this.name, () => this.#form === "kernel");
     this.#unread.length = 0;
     const seconds = Math.floor((this.answersUntil - now) / 1_000);
     if (seconds > 0) this.tenures.adopt({ address: vip, nic: { name: DEVICE, index: 9, mac: "" } }, seconds, now);

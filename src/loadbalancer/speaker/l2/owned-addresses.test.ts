@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
-import type { Spot, Steps } from "./address-ownership.ts";
-import { Tenures } from "./owned-addresses.ts";
+import type { AddressOnInterface, Steps } from "./address-ownership.ts";
+import { OwnedAddresses } from "./owned-addresses.ts";
 
 const vip = parseAddress("192.0.2.100");
 const eth0 = { name: "eth0", index: 2, mac: "02:00:00:00:00:0a" };
@@ -11,7 +11,7 @@ const guarded = () => true;
 
 /** A node `a` whose kernel takes everything and whose wire tells all it has heard, in steps of a tenth of a second. */
 class Course {
-  readonly tenures = new Tenures("a");
+  readonly tenures = new OwnedAddresses("a");
   readonly log: string[] = [];
   now = 0;
   /** Says false while the kernel does not come to it. */
@@ -22,16 +22,16 @@ class Course {
   }
 
   /** One tick, and what came of it. */
-  tick(isGuarded: (spot: Spot) => boolean = guarded): Steps {
+  tick(isGuarded: (addressOnNic: AddressOnInterface) => boolean = guarded): Steps {
     const steps = this.tenures.step(this.now, isGuarded);
-    for (const [what, spots] of Object.entries(steps) as [string, readonly Spot[]][])
+    for (const [what, spots] of Object.entries(steps) as [string, readonly AddressOnInterface[]][])
       for (const { nic } of spots) this.log.push(`${this.now} ${what} ${nic.name}`);
     this.tenures.silent(steps.listened, this.now);
     this.tenures.kept([...steps.refresh, ...steps.add], this.now + this.kernelMs);
     return steps;
   }
 
-  until(end: number, isGuarded?: (spot: Spot) => boolean): this {
+  until(end: number, isGuarded?: (addressOnNic: AddressOnInterface) => boolean): this {
     for (; this.now <= end; this.now += 100) this.tick(isGuarded);
     return this;
   }
@@ -136,7 +136,7 @@ function taking(): { course: Course; add: Steps["add"] } {
   return { course, add };
 }
 
-test("an address that a slow kernel takes long after silence was found is held, if nobody was heard meanwhile", () => {
+test("an address that a slow kernel adds long after the probe is owned, if no other machine answered meanwhile", () => {
   const { course, add } = taking();
   course.tenures.kept(add, 4_100, true);
   course.now = 4_100;
@@ -158,7 +158,7 @@ test.each<[why: string, meanwhile: (course: Course) => void, now: number, heardA
   expect(course.is).toBe("probing");
 });
 
-test("who sleeps while it listens has not heard silence", () => {
+test("a probe during which the machine slept does not count", () => {
   const course = new Course();
   course.seek();
   course.until(600);
@@ -170,7 +170,7 @@ test("who sleeps while it listens has not heard silence", () => {
   expect(course.is).toBe("holding");
 });
 
-test("nobody who was deaf believes in silence", () => {
+test("a probe during which frames were not received does not count", () => {
   const course = new Course();
   course.seek();
   course.until(900);
@@ -218,7 +218,7 @@ test("the later in election order lets go of what another answers for, and takes
   expect(course.is).toBe("holding");
 });
 
-test("the earlier keeps it, and tells everyone, but not more often than every ten seconds", () => {
+test("the earlier in election order keeps it and sends gratuitous ARP, at most every ten seconds", () => {
   const course = holding().until(4_000);
   const before = course.when("announce").length;
   const outcomes: string[] = [];
@@ -232,7 +232,7 @@ test("the earlier keeps it, and tells everyone, but not more often than every te
   expect(course.is).toBe("holding");
 });
 
-test("a stranger who answers for what is kept is told of until it has been silent for two rounds", () => {
+test("another machine that answers for a kept address is reported until it misses two probes", () => {
   const course = holding().until(4_000);
   expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe("kept");
   expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", rival: { mac: rival, interface: "eth0" } });
@@ -245,7 +245,7 @@ test("a stranger who answers for what is kept is told of until it has been silen
   expect(course.when("relieved").length).toBe(1);
 });
 
-test("another node that answers for what is kept is no stranger", () => {
+test("another node that answers for a kept address is not reported as a conflict", () => {
   const course = holding().until(4_000);
   course.tenures.claimed(vip, "eth0", rival, "b", course.now);
   expect(course.tenures.standing(vip)).not.toHaveProperty("rival");
@@ -282,7 +282,7 @@ test("an address is first taken on all its interfaces or on none", () => {
   expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", interfaces: ["eth0", "eth1"] });
 });
 
-test("an interface that comes later is asked on by itself, and costs the others nothing", () => {
+test("an interface that appears later is probed alone and does not affect the others", () => {
   const course = holding();
   course.seek(["a", "b"], [eth0, eth1]);
   course.tick();
@@ -302,7 +302,7 @@ test("no address before its rules", () => {
   expect(course.is).toBe("holding");
 });
 
-test("what the kernel refuses is told in its words, and tried again after the pause, with probes", () => {
+test("an address that the kernel rejects is reported with its error, and retried with probes after a pause", () => {
   const course = holding();
   course.tenures.refused({ address: vip, nic: eth0 }, "RTNETLINK answers: Permission denied", course.now + 5_000);
   expect(course.tenures.standing(vip)).toEqual({ is: "refused", words: "RTNETLINK answers: Permission denied" });

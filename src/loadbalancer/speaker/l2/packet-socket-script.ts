@@ -6,7 +6,7 @@
  * for datagrams of senders, `dropped number` of all others, `failed interface words`, `deaf words`, `lapsed` when the lease had ended and nothing is answered
  * any more, `synced number`, which follows everything that came in before it was asked for.
  */
-export const WIRE_SCRIPT = String.raw`
+export const PACKET_SOCKET_SCRIPT = String.raw`
 import ctypes, errno, os, select, socket, struct, sys, time
 
 ARP, IPV6, OUTGOING = 0x0806, 0x86DD, 4

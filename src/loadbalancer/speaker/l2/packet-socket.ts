@@ -5,10 +5,10 @@ import type { Readable, Writable } from "node:stream";
 import { keepRunning } from "../../../util/keep-running.ts";
 import { Address } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
-import { l2Heartbeats, l2WireErrors, l2WireRestarts } from "../../metrics.ts";
-import { announcement, octets, probe, readFrame, type Said } from "./frames.ts";
+import { l2Heartbeats, l2PacketErrors, l2PacketSocketRestarts } from "../../metrics.ts";
+import { announcement, octets, probe, readFrame, type ArpOrNdpMessage } from "./frames.ts";
 import type { Nic } from "./interfaces.ts";
-import { WIRE_SCRIPT } from "./packet-socket-script.ts";
+import { PACKET_SOCKET_SCRIPT } from "./packet-socket-script.ts";
 
 const PROTOCOL = { 4: "2054", 6: "34525" } as const;
 
@@ -19,12 +19,12 @@ const LEASE_S = 3;
 const RENEW_MS = 1_000;
 const ERROR_EVERY_MS = 60_000;
 
-export interface WireEvents {
+export interface PacketSocketEvents {
   /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
   onStart(): void;
   /** It has ended: `fault` says why. */
   onEnd(): void;
-  onSaid(said: Said, device: string): void;
+  onSaid(said: ArpOrNdpMessage, device: string): void;
   /** Somebody asked who has an address that is looked at, so many times in the last second. */
   onAsked(address: Address, device: string, times: number): void;
   /** What it answered for was not renewed in time, and it answers no more. */
@@ -35,7 +35,7 @@ export interface WireEvents {
   onFailed(device: string, words: string): void;
 }
 
-export interface WireOptions extends WireEvents {
+export interface PacketSocketOptions extends PacketSocketEvents {
   readonly netns?: string | undefined;
   /** Of the heartbeats. */
   readonly port: number;
@@ -43,8 +43,8 @@ export interface WireOptions extends WireEvents {
 }
 
 /** The node's ears and mouth on its segments: one process for all addresses and both families, started again when it ends. */
-export class Wire {
-  readonly #options: WireOptions;
+export class PacketSocket {
+  readonly #options: PacketSocketOptions;
   readonly #looked = new Map<string, Buffer>();
   /** MACs by interface and address. */
   readonly #answers = new Map<string, string>();
@@ -58,7 +58,7 @@ export class Wire {
   #synced = 0;
   #quietUntil = 0;
 
-  constructor(options: WireOptions) {
+  constructor(options: PacketSocketOptions) {
     this.#options = options;
   }
 
@@ -67,15 +67,15 @@ export class Wire {
       () => this.#runOnce(signal),
       signal,
       (words) => {
-        l2WireRestarts.inc();
+        l2PacketSocketRestarts.inc();
         this.#fault = words;
         this.#options.onEnd();
-        this.#options.log.warn({ words }, "the process that sends and hears frames has ended and is started again");
+        this.#options.log.warn({ words }, "packet socket process ended, restarting");
       },
     );
   }
 
-  /** Why nothing can be sent or heard; undefined while it can. */
+  /** Why nothing can be sent or received; undefined while it can. */
   get fault(): string | undefined {
     return this.#fault;
   }
@@ -168,7 +168,7 @@ export class Wire {
   async #runOnce(signal: AbortSignal): Promise<string> {
     const { netns, port } = this.#options;
     const entry = netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", netns)}`, "--"];
-    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", WIRE_SCRIPT, String(port)];
+    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", PACKET_SOCKET_SCRIPT, String(port)];
     const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<string>();
     let words = "";
@@ -192,15 +192,15 @@ export class Wire {
     return last;
   }
 
-  /** What strangers send must not end the agent. */
+  /** Invalid input from the network must not end the agent. */
   #tryTake(line: string): void {
     try {
       this.#take(line);
     } catch (error) {
-      l2WireErrors.inc();
+      l2PacketErrors.inc();
       if (performance.now() < this.#quietUntil) return;
       this.#quietUntil = performance.now() + ERROR_EVERY_MS;
-      this.#options.log.error({ error, line: line.slice(0, 200) }, "what came in from the network could not be handled");
+      this.#options.log.error({ error, line: line.slice(0, 200) }, "cannot handle a received frame");
     }
   }
 
@@ -225,10 +225,7 @@ export class Wire {
     } else if (verb === "failed") {
       events.onFailed(first, rest.join(" "));
     } else if (verb === "deaf") {
-      log.warn(
-        { port: this.#options.port, words: [first, ...rest].join(" ") },
-        "heartbeats cannot be heard; candidates are judged by membership alone",
-      );
+      log.warn({ port: this.#options.port, words: [first, ...rest].join(" ") }, "cannot receive heartbeats; using Leases only");
     } else if (verb === "ready") {
       this.#ready = true;
       this.#fault = undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
 import { observed } from "./interfaces.ts";
-import { placeOf, withoutInterface } from "./select-interfaces.ts";
+import { selectInterfaces, withoutInterface } from "./select-interfaces.ts";
 
 const link = (index: number, flags: string[], addresses: object[] = []) => ({
   ifindex: index,
@@ -31,19 +31,19 @@ test.each<[what: string, address: string, interfaces: string[] | undefined, plac
     "where its interface is down",
     "192.0.2.1",
     ["eth1"],
-    { obstacle: "no selected interface (eth1) is on the node, up and without a master" },
+    { obstacle: "no usable interface among eth1: it must exist, be up and have no master" },
   ],
   [
     "where the node has it itself, on an interface that is not selected",
     "192.0.2.8",
     ["eth0"],
-    { obstacle: "192.0.2.8 is on eth1 already, put there by somebody else" },
+    { obstacle: "192.0.2.8 is on eth1; Plumbline did not put it there" },
   ],
   ["where something for services has it", "192.0.2.7", undefined, { nics: [{ name: "eth0" }] }],
   ["where the cluster knows the node by it", "192.0.2.5", undefined, { obstacle: "192.0.2.5 is the node's own address" }],
-  ["where somebody has it", "192.0.2.9", undefined, { obstacle: "192.0.2.9 is on eth0 already, put there by somebody else" }],
+  ["where somebody has it", "192.0.2.9", undefined, { obstacle: "192.0.2.9 is on eth0; Plumbline did not put it there" }],
 ])("the place of an address is known, %s", (_, address, interfaces, place) => {
-  expect(placeOf(wanted(address, interfaces), seen, ["192.0.2.5"])).toMatchObject(place);
+  expect(selectInterfaces(wanted(address, interfaces), seen, ["192.0.2.5"])).toMatchObject(place);
 });
 
 test("a Service of which one address has no interface is left to others as a whole, and others are not", () => {

@@ -1,7 +1,7 @@
 import type { Address } from "../../../ip/address.ts";
-import { fitting, isNodesOwn, nothingFits, type Nic, type Observed } from "./interfaces.ts";
+import { usableInterfaces, isNodesOwn, noUsableInterface, type Nic, type ObservedInterfaces } from "./interfaces.ts";
 
-export interface L2Wanted {
+export interface L2Address {
   readonly address: Address;
   readonly service: string;
   /** Undefined: all that fit. */
@@ -14,27 +14,27 @@ export interface L2Wanted {
  * Where an address would be on this node, or why it cannot be there. What the node itself is reached by, it must not answer for as a service: all
  * that is not translated would be dropped.
  */
-export function placeOf(
-  { address, interfaces }: L2Wanted,
-  seen: Observed,
+export function selectInterfaces(
+  { address, interfaces }: L2Address,
+  seen: ObservedInterfaces,
   ownAddresses: readonly string[],
 ): { readonly nics: readonly Nic[] } | { readonly obstacle: string } {
   const text = String(address);
   if (ownAddresses.includes(text)) return { obstacle: `${text} is the node's own address` };
-  const nics = fitting(seen, address.family, interfaces);
+  const nics = usableInterfaces(seen, address.family, interfaces);
   const foreign = seen.foreign.get(text)?.find((name) => isNodesOwn(name) || nics.some((nic) => nic.name === name));
-  if (foreign !== undefined) return { obstacle: `${text} is on ${foreign} already, put there by somebody else` };
-  return nics.length === 0 ? { obstacle: nothingFits(interfaces) } : { nics };
+  if (foreign !== undefined) return { obstacle: `${text} is on ${foreign}; Plumbline did not put it there` };
+  return nics.length === 0 ? { obstacle: noUsableInterface(interfaces) } : { nics };
 }
 
 /** The addresses that this node leaves to others: all of a Service, if one of them has no interface here. Its addresses stay together. */
-export function withoutInterface(wanted: Iterable<L2Wanted>, seen: Observed): ReadonlySet<string> {
+export function withoutInterface(wanted: Iterable<L2Address>, seen: ObservedInterfaces): ReadonlySet<string> {
   const all = [...wanted];
   // Thousands of addresses are selected for a few sets of interfaces.
   const known = new Map<string, boolean>();
-  const fits = ({ address: { family }, interfaces }: L2Wanted): boolean => {
+  const fits = ({ address: { family }, interfaces }: L2Address): boolean => {
     const selection = `${family} ${interfaces?.join(" ") ?? "*"}`;
-    const found = known.get(selection) ?? fitting(seen, family, interfaces).length > 0;
+    const found = known.get(selection) ?? usableInterfaces(seen, family, interfaces).length > 0;
     known.set(selection, found);
     return found;
   };

@@ -1,20 +1,22 @@
 import { expect, test } from "vitest";
-import { inabilityOf, isAbout, isSame, NONE } from "./unavailable-addresses.ts";
+import { unavailableAddresses, isAbout, isSame, NONE } from "./unavailable-addresses.ts";
 
 const addresses = (count: number) => new Set(Array.from({ length: count }, (_, at) => `192.0.2.${at}`));
 
 test("what a node says of a few addresses is about these and no others", () => {
-  const inability = inabilityOf(new Set(["192.0.2.1", "2001:db8::1"]));
+  const inability = unavailableAddresses(new Set(["192.0.2.1", "2001:db8::1"]));
   expect(["192.0.2.1", "2001:db8::1", "192.0.2.2"].map((address) => isAbout(inability, address))).toEqual([true, true, false]);
   expect(isAbout(NONE, "192.0.2.1")).toBe(false);
 });
 
 test("of more than fit into a datagram all are meant", () => {
-  expect(isAbout(inabilityOf(addresses(20)), "198.51.100.1")).toBe(false);
-  expect(isAbout(inabilityOf(addresses(21)), "198.51.100.1")).toBe(true);
+  expect(isAbout(unavailableAddresses(addresses(20)), "198.51.100.1")).toBe(false);
+  expect(isAbout(unavailableAddresses(addresses(21)), "198.51.100.1")).toBe(true);
 });
 
 test("the order in which addresses are named makes no difference", () => {
-  expect(isSame(inabilityOf(new Set(["192.0.2.1", "192.0.2.2"])), inabilityOf(new Set(["192.0.2.2", "192.0.2.1"])))).toBe(true);
-  expect(isSame(inabilityOf(new Set(["192.0.2.1"])), inabilityOf(new Set(["192.0.2.2"])))).toBe(false);
+  expect(isSame(unavailableAddresses(new Set(["192.0.2.1", "192.0.2.2"])), unavailableAddresses(new Set(["192.0.2.2", "192.0.2.1"])))).toBe(
+    true,
+  );
+  expect(isSame(unavailableAddresses(new Set(["192.0.2.1"])), unavailableAddresses(new Set(["192.0.2.2"])))).toBe(false);
 });

@@ -1,28 +1,28 @@
 import { hash } from "node:crypto";
 
 /** Addresses that a node cannot answer for at the moment, in the form in which it tells the others: a few bytes for each, or all. */
-export type Inability = readonly string[];
+export type UnavailableAddresses = readonly string[];
 
-export const NONE: Inability = [];
-const ALL: Inability = ["*"];
+export const NONE: UnavailableAddresses = [];
+const ALL: UnavailableAddresses = ["*"];
 /** What fits into a datagram. Whoever cannot answer for more leaves all addresses to others. */
 const MOST = 20;
 const MARK = /^[0-9a-f]{8}$/;
 
-export function inabilityOf(addresses: ReadonlySet<string>): Inability {
+export function unavailableAddresses(addresses: ReadonlySet<string>): UnavailableAddresses {
   return addresses.size > MOST ? ALL : Array.from(addresses, markOf).sort();
 }
 
-export function isInability(value: unknown): value is Inability {
+export function isUnavailableAddresses(value: unknown): value is UnavailableAddresses {
   if (!Array.isArray(value) || value.length > MOST) return false;
   return isSame(value as string[], ALL) || value.every((mark) => typeof mark === "string" && MARK.test(mark));
 }
 
-export function isAbout(inability: Inability, address: string): boolean {
+export function isAbout(inability: UnavailableAddresses, address: string): boolean {
   return inability.length > 0 && (inability[0] === ALL[0] || inability.includes(markOf(address)));
 }
 
-export function isSame(one: Inability, other: Inability): boolean {
+export function isSame(one: UnavailableAddresses, other: UnavailableAddresses): boolean {
   return one.length === other.length && one.every((mark, at) => mark === other[at]);
 }
 

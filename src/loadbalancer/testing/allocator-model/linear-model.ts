@@ -1,27 +1,29 @@
 import { selects } from "../../../api/core/label-selector.ts";
 import type { Address, Family } from "../../../ip/address.ts";
 import type { Pool } from "../../config/config.ts";
-import type { Wish } from "../../services/address-request.ts";
-import type { Held, Usage } from "../../allocator/allocator.ts";
+import type { AddressRequest } from "../../services/address-request.ts";
+import type { Allocation, Usage } from "../../allocator/allocator.ts";
 import type { Waiter } from "../../allocator/waiters.ts";
 
 /** What the allocator is to do, told as plainly as possible: every address of every pool is looked at, and everyone who has one. For tests. */
 export class LinearModel {
   pools: readonly Pool[] = [];
   broken: ReadonlySet<string> = new Set();
-  readonly holders = new Map<string, { wish: Wish; held: Held }>();
+  readonly holders = new Map<string, { wish: AddressRequest; held: Allocation }>();
   /** Refused, and not woken since. */
   readonly waiting = new Map<string, Waiter>();
 
-  find(wish: Wish): Held | undefined {
-    if (wish.addresses) {
-      const pool = this.homeOf(wish, wish.addresses, undefined);
-      return pool !== undefined && this.opponents(wish, wish.addresses).length === 0 ? { pool, addresses: wish.addresses } : undefined;
+  find(request: AddressRequest): Allocation | undefined {
+    if (request.addresses) {
+      const pool = this.homeOf(request, request.addresses, undefined);
+      return pool !== undefined && this.opponents(request, request.addresses).length === 0
+        ? { pool, addresses: request.addresses }
+        : undefined;
     }
-    const prefers = wish.policy === "PreferDualStack" && wish.families.length > 1;
-    for (const families of prefers ? [wish.families, ...wish.families.map((family) => [family])] : [wish.families]) {
-      for (const pool of this.#tried(wish)) {
-        const found = families.map((family) => this.#firstIn(pool, family, wish)).filter((address) => address !== undefined);
+    const prefers = request.policy === "PreferDualStack" && request.families.length > 1;
+    for (const families of prefers ? [request.families, ...request.families.map((family) => [family])] : [request.families]) {
+      for (const pool of this.#tried(request)) {
+        const found = families.map((family) => this.#firstIn(pool, family, request)).filter((address) => address !== undefined);
         if (found.length === families.length) return { pool: pool.name, addresses: found.sort((a, b) => a.family - b.family) };
       }
     }
@@ -38,25 +40,28 @@ export class LinearModel {
   }
 
   /** The pool that it may have these addresses from, whoever else has them. */
-  homeOf(wish: Wish, addresses: readonly Address[], from: string | undefined): string | undefined {
+  homeOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): string | undefined {
     const families = addresses.map(({ family }) => family);
-    if (families.length === 0 || families.some((family, index) => !wish.families.includes(family) || families.indexOf(family) !== index)) {
+    if (
+      families.length === 0 ||
+      families.some((family, index) => !request.families.includes(family) || families.indexOf(family) !== index)
+    ) {
       return undefined;
     }
-    const asked = wish.addresses?.map(String).sort().join(" ");
+    const asked = request.addresses?.map(String).sort().join(" ");
     if (asked !== undefined && asked !== addresses.map(String).sort().join(" ")) return undefined;
     const home = this.pools.find((pool) => addresses.every((address) => addressesOf(pool).some((own) => own.equals(address))));
     const name = home?.name ?? (addresses.some((address) => this.pools.some((pool) => spans(pool, address))) ? undefined : from);
-    if (name === undefined || (wish.pool !== undefined && wish.pool !== name)) return undefined;
-    if (home) return isFor(home, wish) ? name : undefined;
+    if (name === undefined || (request.pool !== undefined && request.pool !== name)) return undefined;
+    if (home) return isFor(home, request) ? name : undefined;
     return this.broken.has(name) && !this.pools.some((pool) => pool.name === name) ? name : undefined;
   }
 
-  opponents(wish: Wish, addresses: readonly Address[]): Wish[] {
+  opponents(request: AddressRequest, addresses: readonly Address[]): AddressRequest[] {
     return [...this.holders.values()]
       .filter(({ held }) => held.addresses.some((address) => addresses.some((own) => own.equals(address))))
       .map((holder) => holder.wish)
-      .filter((other) => other.key !== wish.key && !mayShare(other, wish));
+      .filter((other) => other.key !== request.key && !mayShare(other, request));
   }
 
   usage(name: string): Usage {
@@ -73,9 +78,9 @@ export class LinearModel {
     };
   }
 
-  #tried(wish: Wish): Pool[] {
-    const fitting = this.pools.filter((pool) => isFor(pool, wish));
-    if (wish.pool !== undefined) return fitting.filter(({ name }) => name === wish.pool);
+  #tried(request: AddressRequest): Pool[] {
+    const fitting = this.pools.filter((pool) => isFor(pool, request));
+    if (request.pool !== undefined) return fitting.filter(({ name }) => name === request.pool);
     const automatic = fitting.filter(({ autoAssign }) => autoAssign).sort((a, b) => (a.name < b.name ? -1 : 1));
     const priorities = [...new Set(automatic.map(({ allocation }) => allocation?.priority ?? Infinity))].sort((a, b) => a - b);
     const pinned = automatic.filter(({ allocation }) => allocation);
@@ -85,12 +90,12 @@ export class LinearModel {
     ];
   }
 
-  #firstIn(pool: Pool, family: number, wish: Wish): Address | undefined {
-    return addressesOf(pool).find((address) => address.family === family && this.opponents(wish, [address]).length === 0);
+  #firstIn(pool: Pool, family: number, request: AddressRequest): Address | undefined {
+    return addressesOf(pool).find((address) => address.family === family && this.opponents(request, [address]).length === 0);
   }
 }
 
-function isFor({ allocation }: Pool, { namespace, labels }: Wish): boolean {
+function isFor({ allocation }: Pool, { namespace, labels }: AddressRequest): boolean {
   if (!allocation) return true;
   const { namespaces, serviceSelectors } = allocation;
   if (namespaces && !namespaces.has(namespace)) return false;
@@ -117,6 +122,6 @@ function count(addresses: readonly Address[], family: Family): bigint {
   return BigInt(addresses.filter((address) => address.family === family).length);
 }
 
-export function mayShare({ sharing: a }: Wish, { sharing: b }: Wish): boolean {
+export function mayShare({ sharing: a }: AddressRequest, { sharing: b }: AddressRequest): boolean {
   return a.key !== "" && a.key === b.key && a.backend === b.backend && !a.ports.some((port) => b.ports.includes(port));
 }

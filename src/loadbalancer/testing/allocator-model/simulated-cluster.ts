@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Address, Family } from "../../../ip/address.ts";
 import type { Pool } from "../../config/config.ts";
-import type { Wish } from "../../services/address-request.ts";
-import { Allocator, type Held } from "../../allocator/allocator.ts";
-import { told, wish, type WishTerms } from "../allocator-fixtures.ts";
+import type { AddressRequest } from "../../services/address-request.ts";
+import { Allocator, type Allocation } from "../../allocator/allocator.ts";
+import { wokenServices, addressRequest, type RequestTerms } from "../allocator-fixtures.ts";
 import type { Waiter } from "../../allocator/waiters.ts";
 import { LinearModel, mayShare } from "./linear-model.ts";
 
@@ -12,7 +12,7 @@ export class SimulatedCluster {
   readonly #pools: readonly string[];
   readonly #isPatient: boolean;
   readonly #model = new LinearModel();
-  readonly #services = new Map<string, { wish: Wish; shown: Held | undefined }>();
+  readonly #services = new Map<string, { wish: AddressRequest; shown: Allocation | undefined }>();
   #woken: string[] = [];
   #unread = new Set<string>();
   #allocator = this.#newAllocator();
@@ -27,15 +27,15 @@ export class SimulatedCluster {
     return new Allocator({ onWake: (key) => void this.#woken.push(key) });
   }
 
-  write(name: string, terms: WishTerms, isPatched: boolean): void {
-    const written = wish(name, terms);
+  write(name: string, terms: RequestTerms, isPatched: boolean): void {
+    const written = addressRequest(name, terms);
     const shown = this.#services.get(written.key)?.shown;
     this.#services.set(written.key, { wish: written, shown });
     this.#reconcile(written.key, isPatched);
   }
 
   remove(name: string): void {
-    const { key } = wish(name);
+    const { key } = addressRequest(name);
     this.#services.delete(key);
     this.#unread.delete(key);
     this.#allocator.release(key);
@@ -77,8 +77,8 @@ export class SimulatedCluster {
   }
 
   /** Someone writes into a status what is not so. */
-  tamper(name: string, shown: Held): void {
-    const { key } = wish(name);
+  tamper(name: string, shown: Allocation): void {
+    const { key } = addressRequest(name);
     const service = this.#services.get(key);
     if (service) this.#services.set(key, { ...service, shown });
   }
@@ -124,7 +124,7 @@ export class SimulatedCluster {
     }
   }
 
-  #read(key: string): { wish: Wish; shown: Held | undefined } {
+  #read(key: string): { wish: AddressRequest; shown: Allocation | undefined } {
     const service = this.#services.get(key);
     if (!service) throw new Error(`There is no ${key}.`);
     const { wish, shown } = service;
@@ -134,84 +134,84 @@ export class SimulatedCluster {
   #reconcile(key: string, isPatched: boolean): void {
     const { wish, shown } = this.#read(key);
     const has = this.#allocator.held(key)?.addresses ?? shown?.addresses;
-    let held = has && this.#claim(this.#isPatient ? standing(wish) : wish, has);
-    if (held && !isWhatIsAsked(wish, held)) held = this.#exchange(wish);
-    else if (held && this.#missing(wish) !== undefined) held = this.#extend(wish);
-    held ??= this.#allocate(wish);
+    let allocation = has && this.#claim(this.#isPatient ? standing(wish) : wish, has);
+    if (allocation && !isWhatIsAsked(wish, allocation)) allocation = this.#exchange(wish);
+    else if (allocation && this.#missing(wish) !== undefined) allocation = this.#extend(wish);
+    allocation ??= this.#allocate(wish);
     const service = this.#services.get(key);
-    if (isPatched && service) this.#services.set(key, { ...service, shown: held });
+    if (isPatched && service) this.#services.set(key, { ...service, shown: allocation });
   }
 
-  #claim(wish: Wish, addresses: readonly Address[]): Held | undefined {
+  #claim(request: AddressRequest, addresses: readonly Address[]): Allocation | undefined {
     const model = this.#model;
-    const before = model.holders.get(wish.key);
+    const before = model.holders.get(request.key);
     const isHeld = before !== undefined && same(before.held.addresses, addresses);
-    const home = model.homeOf(wish, addresses, isHeld ? before.held.pool : wish.allocatedFrom);
-    const opponents = home === undefined ? [] : model.opponents(wish, addresses);
-    const wins = opponents.length === 0 || (!before && opponents.every((other) => other.created > wish.created));
-    model.waiting.delete(wish.key);
-    if (home === undefined || !wins) model.holders.delete(wish.key);
+    const home = model.homeOf(request, addresses, isHeld ? before.held.pool : request.allocatedFrom);
+    const opponents = home === undefined ? [] : model.opponents(request, addresses);
+    const wins = opponents.length === 0 || (!before && opponents.every((other) => other.created > request.created));
+    model.waiting.delete(request.key);
+    if (home === undefined || !wins) model.holders.delete(request.key);
     else {
       for (const { key } of opponents) model.holders.delete(key);
       for (const { key } of opponents) model.waiting.delete(key);
-      model.holders.set(wish.key, { wish, held: { pool: home, addresses } });
+      model.holders.set(request.key, { wish: request, held: { pool: home, addresses } });
     }
-    this.#expectSecond(wish);
-    const outcome = this.#allocator.claim(wish, addresses);
-    assert.equal("refused" in outcome, !model.holders.has(wish.key), `whether ${wish.key} keeps ${addresses.join(" ")}`);
+    this.#expectSecond(request);
+    const outcome = this.#allocator.claim(request, addresses);
+    assert.equal("refused" in outcome, !model.holders.has(request.key), `whether ${request.key} keeps ${addresses.join(" ")}`);
     this.#check(wins ? opponents.map(({ key }) => key) : []);
-    return model.holders.get(wish.key)?.held;
+    return model.holders.get(request.key)?.held;
   }
 
-  #allocate(wish: Wish): Held | undefined {
-    const expected = this.#model.find(wish);
-    if (expected) this.#model.holders.set(wish.key, { wish, held: expected });
-    this.#model.waiting.delete(wish.key);
-    if (!expected) this.#model.waiting.set(wish.key, { wish });
-    this.#expectSecond(wish);
-    const outcome = this.#allocator.allocate(wish);
-    assert.equal("refused" in outcome ? "nothing" : told(outcome), told(expected), `what ${wish.key} gets`);
+  #allocate(request: AddressRequest): Allocation | undefined {
+    const expected = this.#model.find(request);
+    if (expected) this.#model.holders.set(request.key, { wish: request, held: expected });
+    this.#model.waiting.delete(request.key);
+    if (!expected) this.#model.waiting.set(request.key, { wish: request });
+    this.#expectSecond(request);
+    const outcome = this.#allocator.allocate(request);
+    assert.equal("refused" in outcome ? "nothing" : wokenServices(outcome), wokenServices(expected), `what ${request.key} gets`);
     this.#check();
     return expected;
   }
 
-  #exchange(wish: Wish): Held | undefined {
-    const expected = this.#model.find(wish);
-    if (expected) this.#model.holders.set(wish.key, { wish, held: expected });
-    this.#model.waiting.delete(wish.key);
-    if (expected) this.#expectSecond(wish);
-    else this.#model.waiting.set(wish.key, { wish });
-    const outcome = this.#allocator.exchange(wish);
-    assert.equal("refused" in outcome, expected === undefined, `whether ${wish.key} gets something else`);
+  #exchange(request: AddressRequest): Allocation | undefined {
+    const expected = this.#model.find(request);
+    if (expected) this.#model.holders.set(request.key, { wish: request, held: expected });
+    this.#model.waiting.delete(request.key);
+    if (expected) this.#expectSecond(request);
+    else this.#model.waiting.set(request.key, { wish: request });
+    const outcome = this.#allocator.exchange(request);
+    assert.equal("refused" in outcome, expected === undefined, `whether ${request.key} gets something else`);
     this.#check();
-    return this.#model.holders.get(wish.key)?.held;
+    return this.#model.holders.get(request.key)?.held;
   }
 
-  #extend(wish: Wish): Held | undefined {
-    const held = this.#model.holders.get(wish.key)?.held;
-    const missing = this.#missing(wish);
-    const second = missing && this.#model.second({ wish, missing });
-    if (held) this.#model.holders.set(wish.key, { wish, held });
-    if (held && second) {
-      const addresses = [...held.addresses, second].sort((a, b) => a.compare(b));
-      this.#model.holders.set(wish.key, { wish, held: { ...held, addresses } });
-      this.#model.waiting.delete(wish.key);
+  #extend(request: AddressRequest): Allocation | undefined {
+    const allocation = this.#model.holders.get(request.key)?.held;
+    const missing = this.#missing(request);
+    const second = missing && this.#model.second({ wish: request, missing });
+    if (allocation) this.#model.holders.set(request.key, { wish: request, held: allocation });
+    if (allocation && second) {
+      const addresses = [...allocation.addresses, second].sort((a, b) => a.compare(b));
+      this.#model.holders.set(request.key, { wish: request, held: { ...allocation, addresses } });
+      this.#model.waiting.delete(request.key);
     }
-    const outcome = this.#allocator.extend(wish);
-    assert.equal("refused" in outcome, second === undefined, `whether ${wish.key} gets a second address`);
+    const outcome = this.#allocator.extend(request);
+    assert.equal("refused" in outcome, second === undefined, `whether ${request.key} gets a second address`);
     this.#check();
-    return this.#model.holders.get(wish.key)?.held;
+    return this.#model.holders.get(request.key)?.held;
   }
 
-  #missing({ key, families }: Wish): Family | undefined {
+  #missing({ key, families }: AddressRequest): Family | undefined {
     const addresses = this.#model.holders.get(key)?.held.addresses;
     return addresses && families.find((family) => !addresses.some((address) => address.family === family));
   }
 
-  #expectSecond(wish: Wish): void {
-    const missing = this.#missing(wish);
-    const waiter: Waiter | undefined = missing && { wish, missing };
-    if (waiter && !this.#model.isServable(waiter)) this.#model.waiting.set(wish.key, waiter);
+  #expectSecond(request: AddressRequest): void {
+    const missing = this.#missing(request);
+    const waiter: Waiter | undefined = missing && { wish: request, missing };
+    if (waiter && !this.#model.isServable(waiter)) this.#model.waiting.set(request.key, waiter);
   }
 
   /** After each step: who holds what, the counters, and that exactly those were woken who could be served. */
@@ -223,7 +223,8 @@ export class SimulatedCluster {
     assert.deepEqual(woken.toSorted(), [...due, ...evicted].sort(), "who is woken");
     for (const key of due) model.waiting.delete(key);
     for (const key of woken) if (this.#services.has(key)) this.#unread.add(key);
-    for (const key of this.#services.keys()) assert.equal(told(this.#allocator.held(key)), told(model.holders.get(key)?.held), key);
+    for (const key of this.#services.keys())
+      assert.equal(wokenServices(this.#allocator.held(key)), wokenServices(model.holders.get(key)?.held), key);
     for (const name of this.#pools) {
       const isKnown = model.broken.has(name) || model.pools.some((pool) => pool.name === name);
       assert.deepEqual(this.#allocator.usage(name), isKnown ? model.usage(name) : undefined, name);
@@ -231,12 +232,12 @@ export class SimulatedCluster {
   }
 }
 
-function standing({ pool: _, addresses: __, ...wish }: Wish): Wish {
+function standing({ pool: _, addresses: __, ...wish }: AddressRequest): AddressRequest {
   return wish;
 }
 
-function isWhatIsAsked(wish: Wish, held: Held): boolean {
-  return (wish.pool ?? held.pool) === held.pool && (!wish.addresses || same(wish.addresses, held.addresses));
+function isWhatIsAsked(request: AddressRequest, allocation: Allocation): boolean {
+  return (request.pool ?? allocation.pool) === allocation.pool && (!request.addresses || same(request.addresses, allocation.addresses));
 }
 
 function same(a: readonly Address[], b: readonly Address[]): boolean {

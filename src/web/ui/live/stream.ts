@@ -1,17 +1,17 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { ChangeEvent, SnapshotEvent, ViewName, WhoAmI } from "../../api.ts";
-import { type View, route } from "../route.ts";
-import { held, takeChange, takeSnapshot } from "./rows.ts";
+import { type PageView, route } from "../route.ts";
+import { liveRows, applyChange, applySnapshot } from "./rows.ts";
 
 /** Whether what is shown is what the server knows. `lost`: it is as old as `since`. */
-export interface Link {
+export interface StreamState {
   readonly state: "connecting" | "live" | "lost";
   readonly since: number;
 }
-export const link = signal<Link>({ state: "connecting", since: Date.now() });
+export const link = signal<StreamState>({ state: "connecting", since: Date.now() });
 /** Whether anything that is shown may be over by now: the server is silent, or hears nothing itself. */
 export const isOld = computed(() => {
-  const [sight] = held.sight.value?.values() ?? [];
+  const [sight] = liveRows.sight.value?.values() ?? [];
   return link.value.state !== "live" || (sight?.lost.some(({ read }) => read) ?? false);
 });
 /** Who looks; a refusal where the server wants to know that first. */
@@ -48,7 +48,8 @@ function query(): string {
   return search.toString();
 }
 
-const viewsOf = (view: View): ViewName[] => (view === "overview" || view === "why" ? ["overview", "sight"] : ["overview", "sight", view]);
+const viewsOf = (view: PageView): ViewName[] =>
+  view === "overview" || view === "why" ? ["overview", "sight"] : ["overview", "sight", view];
 
 function open(wanted: string): void {
   if (wanted === asked) return;
@@ -58,9 +59,9 @@ function open(wanted: string): void {
   const opened = new EventSource(`api/stream?${wanted}`);
   source = opened;
   heard = Date.now();
-  opened.addEventListener("snapshot", ({ data }) => take(() => takeSnapshot(JSON.parse(data) as SnapshotEvent)));
-  opened.addEventListener("change", ({ data }) => take(() => takeChange(JSON.parse(data) as ChangeEvent)));
-  opened.addEventListener("beat", () => take(() => undefined));
+  opened.addEventListener("snapshot", ({ data }) => take(() => applySnapshot(JSON.parse(data) as SnapshotEvent)));
+  opened.addEventListener("change", ({ data }) => take(() => applyChange(JSON.parse(data) as ChangeEvent)));
+  opened.addEventListener("heartbeat", () => take(() => undefined));
   opened.addEventListener("error", () => {
     lose();
     // The browser tries again by itself, and resumes, unless an answer was a refusal.

@@ -1,5 +1,5 @@
 import type { Health } from "../../../api/health.ts";
-import { Mark } from "./health.tsx";
+import { HealthIcon } from "./health.tsx";
 import type { Column } from "./table.tsx";
 import { Since } from "./time.tsx";
 
@@ -12,7 +12,7 @@ export function nameColumn<Row extends { namespace: string; name: string; health
     by: ({ namespace, name }) => `${namespace}/${name}`,
     cell: ({ namespace, name, health }) => (
       <>
-        <Mark health={health} />{" "}
+        <HealthIcon health={health} />{" "}
         <span class="cut mono">
           <span class="soft">{namespace}/</span>
           {name}
@@ -23,7 +23,7 @@ export function nameColumn<Row extends { namespace: string; name: string; health
 }
 
 /** Since when it is not well; nothing where it is. */
-export function unwellSinceColumn<Row extends { since?: string; health: Health }>(): Column<Row> {
+export function unhealthySinceColumn<Row extends { since?: string; health: Health }>(): Column<Row> {
   return {
     id: "since",
     title: "Since",

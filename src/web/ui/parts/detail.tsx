@@ -1,13 +1,13 @@
 import type { ComponentChildren } from "preact";
 import type { Health } from "../../../api/health.ts";
-import type { Condition, ThingAnswer } from "../../api.ts";
-import { things } from "../live/rows.ts";
+import type { ConditionRow, DetailAnswer } from "../../api.ts";
+import { details } from "../live/rows.ts";
 import { linkHere, linkTo } from "../route.ts";
-import { Mark, wordOf } from "./health.tsx";
+import { HealthIcon, healthText } from "./health.tsx";
 import { Empty, Waiting } from "./pane.tsx";
 import { Since } from "./time.tsx";
 
-type Shown = Extract<ThingAnswer, { thing: unknown }>["thing"];
+type Shown = Extract<DetailAnswer, { thing: unknown }>["thing"];
 
 /** What is chosen, in a pane of its own beside the list. */
 export function Detail<Type extends Shown["type"]>({
@@ -17,10 +17,10 @@ export function Detail<Type extends Shown["type"]>({
 }: {
   id: string;
   type: Type;
-  children: (thing: Extract<Shown, { type: Type }>) => ComponentChildren;
+  children: (component: Extract<Shown, { type: Type }>) => ComponentChildren;
 }) {
-  const answer = things.value[id];
-  const thing = answer && "thing" in answer ? answer.thing : undefined;
+  const answer = details.value[id];
+  const component = answer && "thing" in answer ? answer.thing : undefined;
   return (
     <aside class="pane detail" aria-label={id}>
       <header>
@@ -39,13 +39,13 @@ export function Detail<Type extends Shown["type"]>({
       <div class="scroll" tabIndex={0} role="group" aria-label="Details">
         {!answer && <Waiting what={id} />}
         {answer && "missing" in answer && <Empty title="Not there">{answer.missing}</Empty>}
-        {thing?.type === type && children(thing as Extract<Shown, { type: Type }>)}
+        {component?.type === type && children(component as Extract<Shown, { type: Type }>)}
       </div>
     </aside>
   );
 }
 
-export function Headline({
+export function DetailTitle({
   health,
   message,
   since,
@@ -58,9 +58,9 @@ export function Headline({
 }) {
   return (
     <p class={`headline ${health}`}>
-      <Mark health={health} size={18} bare />
+      <HealthIcon health={health} size={18} bare />
       <span>
-        <strong>{wordOf(health)}</strong> {health !== "Healthy" && <Since time={since} prefix="for " />}
+        <strong>{healthText(health)}</strong> {health !== "Healthy" && <Since time={since} prefix="for " />}
         {message !== undefined && <span class="words">{message}</span>}
         {extra}
       </span>
@@ -68,7 +68,7 @@ export function Headline({
   );
 }
 
-export function Conditions({ conditions }: { conditions: readonly Condition[] }) {
+export function Conditions({ conditions }: { conditions: readonly ConditionRow[] }) {
   if (conditions.length === 0) return null;
   return (
     <Part title="Conditions">

@@ -1,6 +1,6 @@
-import type { Domain, Health, Thing } from "../../../api/health.ts";
-import { HEALTHS, idOf } from "../../../api/health.ts";
-import type { Tally } from "../../api.ts";
+import type { Domain, Health, Component } from "../../../api/health.ts";
+import { HEALTHS, componentId } from "../../../api/health.ts";
+import type { HealthCount } from "../../api.ts";
 
 /** A health has a shape and a word besides its colour. Drawn in a square of 16. */
 const SHAPES: Readonly<Record<Health, string>> = {
@@ -11,11 +11,11 @@ const SHAPES: Readonly<Record<Health, string>> = {
 };
 const WORDS: Readonly<Record<Health, string>> = { Healthy: "healthy", Degraded: "degraded", Unknown: "unknown", Down: "down" };
 
-export const wordOf = (health: Health) => WORDS[health];
-export const badness = (health: Health) => HEALTHS.indexOf(health);
+export const healthText = (health: Health) => WORDS[health];
+export const healthRank = (health: Health) => HEALTHS.indexOf(health);
 
 /** The shape; with its word, unless that stands beside it. */
-export function Mark({ health, bare = false, size = 16 }: { health: Health; bare?: boolean; size?: number }) {
+export function HealthIcon({ health, bare = false, size = 16 }: { health: Health; bare?: boolean; size?: number }) {
   return (
     <svg
       class={`mark ${health}`}
@@ -23,7 +23,7 @@ export function Mark({ health, bare = false, size = 16 }: { health: Health; bare
       height={size}
       viewBox="0 0 16 16"
       role="img"
-      aria-label={bare ? undefined : wordOf(health)}
+      aria-label={bare ? undefined : healthText(health)}
       aria-hidden={bare}
     >
       <path d={SHAPES[health]} />
@@ -42,10 +42,10 @@ export const DOMAIN_ORDER = Object.keys(DOMAINS) as Domain[];
 export const domainName = (domain: Domain) => DOMAINS[domain];
 
 /** How a thing is spoken of: its kind apart from its name. */
-export function ThingName({ thing, brief = false }: { thing: Thing; brief?: boolean }) {
+export function ComponentName({ thing, brief = false }: { thing: Component; brief?: boolean }) {
   const { kind, namespace, name, node } = thing;
   return (
-    <span class="thing" title={idOf(thing)}>
+    <span class="thing" title={componentId(thing)}>
       <span class="kind">{kind}</span>{" "}
       <span class="mono name">
         {namespace === undefined || brief ? "" : <span class="soft">{namespace}/</span>}
@@ -57,10 +57,10 @@ export function ThingName({ thing, brief = false }: { thing: Thing; brief?: bool
 }
 
 /** Parts of a whole, the worst first; in words for those who do not see the bar. */
-export function TallyBar({ tally, label }: { tally: Tally; label: string }) {
+export function CountBar({ tally, label }: { tally: HealthCount; label: string }) {
   const worstFirst = HEALTHS.toReversed().filter((health) => tally[health] > 0);
   const total = worstFirst.reduce((sum, health) => sum + tally[health], 0);
-  const words = worstFirst.map((health) => `${tally[health]} ${wordOf(health)}`).join(", ") || "nothing there";
+  const words = worstFirst.map((health) => `${tally[health]} ${healthText(health)}`).join(", ") || "nothing there";
   let at = 0;
   return (
     <svg class="tally" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={`${label}: ${words}`}>
@@ -77,9 +77,9 @@ export function TallyBar({ tally, label }: { tally: Tally; label: string }) {
 }
 
 /** `2 down, 1 degraded of 40`, or `40 healthy`. */
-export function talliedWords(tally: Tally): string {
-  const total = HEALTHS.reduce((sum, health) => sum + tally[health], 0);
-  const bad = HEALTHS.toReversed().filter((health) => health !== "Healthy" && tally[health] > 0);
+export function countText(count: HealthCount): string {
+  const total = HEALTHS.reduce((sum, health) => sum + count[health], 0);
+  const bad = HEALTHS.toReversed().filter((health) => health !== "Healthy" && count[health] > 0);
   if (bad.length === 0) return total === 0 ? "" : `${total} healthy`;
-  return `${bad.map((health) => `${tally[health]} ${wordOf(health)}`).join(", ")} of ${total}`;
+  return `${bad.map((health) => `${count[health]} ${healthText(health)}`).join(", ")} of ${total}`;
 }

@@ -1,17 +1,17 @@
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
-import type { CheckThing } from "../../api.ts";
+import type { CheckDetailData } from "../../api.ts";
 import { theme } from "../theme.ts";
 import { clockTime, milliseconds } from "./time.tsx";
 
 const HEIGHT = 150;
 
 /** Connections over time; a failure has no latency and stands on the ground line. */
-export function LatencyPlot({ actions }: Pick<CheckThing, "actions">) {
+export function LatencyPlot({ actions }: Pick<CheckDetailData, "actions">) {
   const place = useRef<HTMLDivElement>(null);
   const connections = actions.filter(({ reason, success }) => !success || reason?.startsWith("Connect") !== false);
   const words = described(connections);
-  const colours = theme.value;
+  const colors = theme.value;
   useEffect(() => {
     const element = place.current;
     if (!element || connections.length === 0) return undefined;
@@ -22,12 +22,12 @@ export function LatencyPlot({ actions }: Pick<CheckThing, "actions">) {
       resized.disconnect();
       plot.destroy();
     };
-  }, [actions, colours]);
+  }, [actions, colors]);
   if (connections.length === 0) return <p class="soft">No attempt yet.</p>;
   return <div class="plot" ref={place} role="img" aria-label={words} />;
 }
 
-function dataOf(actions: CheckThing["actions"]): UPlot.AlignedData {
+function dataOf(actions: CheckDetailData["actions"]): UPlot.AlignedData {
   return [
     actions.map(({ time }) => Date.parse(time) / 1_000),
     actions.map(({ success, latencyMs }) => (success ? (latencyMs ?? null) : null)),
@@ -70,7 +70,7 @@ function resolved(element: HTMLElement, name: string): string {
   return color;
 }
 
-function described(actions: CheckThing["actions"]): string {
+function described(actions: CheckDetailData["actions"]): string {
   const latencies = actions.flatMap(({ success, latencyMs }) => (success && latencyMs !== undefined ? [latencyMs] : []));
   const failed = actions.filter(({ success }) => !success).length;
   const range =

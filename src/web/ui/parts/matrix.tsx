@@ -1,7 +1,7 @@
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useId, useMemo, useRef, useState } from "preact/hooks";
 import { type Health, HEALTHS } from "../../../api/health.ts";
-import { badness } from "./health.tsx";
+import { healthRank } from "./health.tsx";
 import { movedBy } from "./table.tsx";
 import { useWindow } from "./window.ts";
 
@@ -19,7 +19,7 @@ interface MatrixProps {
   readonly rows: readonly string[];
   readonly columns: readonly string[];
   readonly cell: (row: string, column: string) => MatrixCell | undefined;
-  readonly open: (thing: string) => void;
+  readonly open: (component: string) => void;
   readonly chosen?: string | undefined;
   readonly corner: string;
 }
@@ -153,7 +153,7 @@ function drawnCells({ row, columns, cell, chosen }: CellsProps) {
     drawn[found.health] = (drawn[found.health] ?? "") + PATHS[found.health](index * CELL, found.weight ?? 0);
     if (chosen !== undefined && found.thing === chosen) frame = `M${index * CELL + 1} 1h20v20h-20z`;
   });
-  const parts = HEALTHS.filter((health) => drawn[health] !== undefined).toSorted((one, other) => badness(one) - badness(other));
+  const parts = HEALTHS.filter((health) => drawn[health] !== undefined).toSorted((one, other) => healthRank(one) - healthRank(other));
   return (
     <>
       {parts.map((health) => (

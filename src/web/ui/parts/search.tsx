@@ -9,8 +9,8 @@ export function matches(words: string, ...texts: readonly (string | undefined)[]
     .every((word) => text.includes(word));
 }
 
-export const sought = () => option("q");
-export const onlyBad = () => option("bad") === "1";
+export const searchText = () => option("q");
+export const onlyUnhealthy = () => option("bad") === "1";
 
 export function Search({ placeholder }: { placeholder: string }) {
   return (
@@ -22,25 +22,25 @@ export function Search({ placeholder }: { placeholder: string }) {
           class="field"
           type="search"
           placeholder={placeholder}
-          value={sought()}
+          value={searchText()}
           onInput={({ currentTarget }) => refine({ q: currentTarget.value })}
           autocomplete="off"
           spellcheck={false}
         />
         <kbd aria-hidden="true">/</kbd>
       </label>
-      <button type="button" class="button" aria-pressed={onlyBad()} onClick={toggleBad}>
-        Only what is wrong
+      <button type="button" class="button" aria-pressed={onlyUnhealthy()} onClick={toggleUnhealthy}>
+        Only problems
       </button>
     </span>
   );
 }
 
-export function toggleBad(): void {
-  refine({ bad: onlyBad() ? "" : "1" });
+export function toggleUnhealthy(): void {
+  refine({ bad: onlyUnhealthy() ? "" : "1" });
 }
 
-export function closeThing(): void {
+export function closeDetail(): void {
   const { view, options } = route.peek();
   go({ view, options });
 }

@@ -1,10 +1,10 @@
 import type { Health } from "../../../api/health.ts";
-import { badness } from "./health.tsx";
+import { healthRank } from "./health.tsx";
 import { compareNames } from "./table.tsx";
 
 /** The worst first; of those alike, by name. */
 export function worstFirst<Row extends { health: Health }>(rows: Iterable<Row>, nameOf: (row: Row) => string): Row[] {
-  return [...rows].sort((one, other) => badness(other.health) - badness(one.health) || compareNames(nameOf(one), nameOf(other)));
+  return [...rows].sort((one, other) => healthRank(other.health) - healthRank(one.health) || compareNames(nameOf(one), nameOf(other)));
 }
 
 export function only<Row extends { type: string }, Type extends Row["type"]>(

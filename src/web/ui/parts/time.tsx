@@ -15,7 +15,7 @@ const STEPS = [
 ] as const;
 
 /** `4s`, `3m 20s`, `2h 5m`, `4d 3h`: two units at most, none that is nothing. */
-export function lasting(ms: number): string {
+export function durationSince(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   for (const [large, largeName, small, smallName] of STEPS) {
     if (seconds < large) continue;
@@ -26,7 +26,7 @@ export function lasting(ms: number): string {
 }
 
 export function milliseconds(ms: number): string {
-  if (ms >= 10_000) return lasting(ms);
+  if (ms >= 10_000) return durationSince(ms);
   if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(ms >= 1 ? 1 : 2)} ms`;
 }
@@ -42,7 +42,7 @@ export function Since({ time, prefix = "" }: { time: string | undefined; prefix?
   return (
     <time dateTime={time} title={exact(time)} class="since">
       {prefix}
-      {lasting(second.value - Date.parse(time))}
+      {durationSince(second.value - Date.parse(time))}
     </time>
   );
 }

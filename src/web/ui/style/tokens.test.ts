@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const css = readFileSync(join(import.meta.dirname, "tokens.css"), "utf8");
-const colours = new Map(
+const colors = new Map(
   [...css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(([, name = "", light = "", dark = ""]) => [name, { light, dark }]),
 );
 
@@ -13,9 +13,9 @@ function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-function luminance(colour: string): number {
+function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
     return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
@@ -36,7 +36,7 @@ const pairs = [
 
 test.each(["light", "dark"] as const)("every text and shape can be told from what it stands on, in %s", (scheme) => {
   const poor = pairs.flatMap(([text, ground, least]) => {
-    const [one, other] = [colours.get(text)?.[scheme], colours.get(ground)?.[scheme]];
+    const [one, other] = [colors.get(text)?.[scheme], colors.get(ground)?.[scheme]];
     const found = one === undefined || other === undefined ? 0 : contrast(one, other);
     return found < least ? [`${text} on ${ground}: ${found.toFixed(2)}`] : [];
   });

@@ -1,6 +1,6 @@
 import { useRef } from "preact/hooks";
 import { HIDDEN_KIND, type CauseRow } from "../../api.ts";
-import { badness, Mark, ThingName, wordOf } from "../parts/health.tsx";
+import { healthRank, HealthIcon, ComponentName, healthText } from "../parts/health.tsx";
 import { Empty, Pane } from "../parts/pane.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Since } from "../parts/time.tsx";
@@ -16,16 +16,16 @@ export function Causes({ causes }: { causes: readonly CauseRow[] }) {
   const { first, end } = useWindow(scroller, causes.length, HEIGHT);
   const sorted = causes.toSorted(
     (one, other) =>
-      badness(other.health) - badness(one.health) ||
+      healthRank(other.health) - healthRank(one.health) ||
       other.symptomCount - one.symptomCount ||
       (one.since ?? "").localeCompare(other.since ?? ""),
   );
   return (
-    <Pane title="What is wrong" class="causes" count={causes.length === 0 ? undefined : `${causes.length}, causes first`}>
+    <Pane title="Problems" class="causes" count={causes.length === 0 ? undefined : `${causes.length}, causes first`}>
       <div class="cards" ref={scroller} tabIndex={causes.length > 0 ? 0 : undefined} role="group" aria-label="Causes">
         {causes.length === 0 && (
-          <Empty title="Nothing is wrong">
-            What breaks shows up here, with its cause and what to do. To see it, in the lab: <code>plumbline lab break link-down</code>
+          <Empty title="No problems found">
+            Problems appear here with their causes and fixes. Try it in the lab: <code>plumbline lab break link-down</code>
           </Empty>
         )}
         <ul style={{ height: `${sorted.length * HEIGHT}px` }}>
@@ -44,17 +44,17 @@ function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }
   return (
     <article class={`card ${health}`}>
       <header>
-        <Mark health={health} />
+        <HealthIcon health={health} />
         {verdict ? (
           <a class="cut" href={linkTo({ view: "why", thing: verdict.id })}>
-            <ThingName thing={verdict.thing} />
+            <ComponentName thing={verdict.thing} />
           </a>
         ) : (
-          <span class="cut">Something you may not see</span>
+          <span class="cut">No access</span>
         )}
         <span class="grow" />
         <span class="soft nowrap">
-          {wordOf(health)} <Since time={since} prefix="for " />
+          {healthText(health)} <Since time={since} prefix="for " />
         </span>
       </header>
       <p class="message cut" title={verdict?.message}>
@@ -78,16 +78,16 @@ function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }
       )}
       <p class="symptoms">
         {symptomCount === 0 ? (
-          <span class="soft">nothing else suffers from it</span>
+          <span class="soft">affects nothing else</span>
         ) : (
           <>
             <span class="soft">breaks {symptomCount}: </span>
             {symptoms.slice(0, CHIPS).map(({ id, thing, health }) =>
               thing.kind === HIDDEN_KIND ? (
-                <span key={id}>something you may not see</span>
+                <span key={id}>something you cannot access</span>
               ) : (
                 <a key={id} class="chip" href={linkTo({ view: "why", thing: id })}>
-                  <Mark health={health} size={12} /> {thing.kind} {thing.name}
+                  <HealthIcon health={health} size={12} /> {thing.kind} {thing.name}
                   {thing.node !== undefined && `@${thing.node}`}
                 </a>
               ),

@@ -1,8 +1,8 @@
-import type { CheckThing } from "../../api.ts";
-import { Detail, Headline, Part } from "../parts/detail.tsx";
+import type { CheckDetailData } from "../../api.ts";
+import { Detail, DetailTitle, Part } from "../parts/detail.tsx";
 import { useEffect, useState } from "preact/hooks";
 import type { LatencyPlot } from "../parts/latency-plot.tsx";
-import { clockTime, lasting, milliseconds, Since } from "../parts/time.tsx";
+import { clockTime, durationSince, milliseconds, Since } from "../parts/time.tsx";
 
 const SHOWN = 12;
 
@@ -15,7 +15,7 @@ export function CheckDetail({ id }: { id: string }) {
 }
 
 /** What draws it is as large as the rest of the page, and read only by those who look at a check. */
-function Latencies({ actions }: Pick<CheckThing, "actions">) {
+function Latencies({ actions }: Pick<CheckDetailData, "actions">) {
   const [load, setLoad] = useState<{ Plot?: typeof LatencyPlot }>({});
   useEffect(() => {
     void import("../parts/latency-plot.tsx").then((module) => setLoad({ Plot: module.LatencyPlot }));
@@ -23,10 +23,10 @@ function Latencies({ actions }: Pick<CheckThing, "actions">) {
   return load.Plot ? <load.Plot actions={actions} /> : <div class="plot" />;
 }
 
-function Check({ check: { row, message, actions, outages } }: { check: CheckThing }) {
+function Check({ check: { row, message, actions, outages } }: { check: CheckDetailData }) {
   return (
     <>
-      <Headline health={row.health} message={message} since={row.since} />
+      <DetailTitle health={row.health} message={message} since={row.since} />
       <dl class="facts">
         <dt>From</dt>
         <dd class="mono">{row.source}</dd>
@@ -47,7 +47,7 @@ function Check({ check: { row, message, actions, outages } }: { check: CheckThin
                 {start.slice(0, 10)} {clockTime(start)}
               </span>
               <span class="number nowrap">
-                {end === undefined ? <Since time={start} prefix="lasts " /> : lasting(Date.parse(end) - Date.parse(start))}
+                {end === undefined ? <Since time={start} prefix="lasts " /> : durationSince(Date.parse(end) - Date.parse(start))}
               </span>
               <span class="soft">
                 {message}

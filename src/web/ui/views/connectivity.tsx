@@ -1,32 +1,33 @@
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import type { CheckRow } from "../../api.ts";
-import { held } from "../live/rows.ts";
-import { wordOf } from "../parts/health.tsx";
+import { liveRows } from "../live/rows.ts";
+import { healthText } from "../parts/health.tsx";
 import { Matrix, type MatrixCell } from "../parts/matrix.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
-import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { only, plural, worstFirst } from "../parts/sorting.ts";
 import { compareNames } from "../parts/table.tsx";
-import { clockTime, lasting, milliseconds, minute } from "../parts/time.tsx";
+import { clockTime, durationSince, milliseconds, minute } from "../parts/time.tsx";
 import { useWindow } from "../parts/window.ts";
 import { go, linkHere, option, refine, route } from "../route.ts";
 import { CheckDetail } from "./check-detail.tsx";
 
 export function ConnectivityView() {
-  const checks = useComputed(() => worstFirst(only(held.connectivity.value, "check"), ({ source, target }) => `${source} ${target}`));
-  const blame = useComputed(() => only(held.connectivity.value, "blame").flatMap(({ sentences }) => sentences));
-  if (!held.connectivity.value) return <Waiting what="the checks" />;
+  const checks = useComputed(() => worstFirst(only(liveRows.connectivity.value, "check"), ({ source, target }) => `${source} ${target}`));
+  const commonCause = useComputed(() => only(liveRows.connectivity.value, "blame").flatMap(({ sentences }) => sentences));
+  if (!liveRows.connectivity.value) return <Waiting what="the checks" />;
   const shown = checks.value.filter(
-    ({ source, target, name, reason, health }) => matches(sought(), source, target, name, reason) && (!onlyBad() || health !== "Healthy"),
+    ({ source, target, name, reason, health }) =>
+      matches(searchText(), source, target, name, reason) && (!onlyUnhealthy() || health !== "Healthy"),
   );
   const { thing } = route.value;
   return (
     <div class={`split ${thing === undefined ? "" : "open"}`}>
       <div class="stack">
-        {blame.value.length > 0 && (
-          <ul class="blame" aria-label="What failing checks have in common">
-            {blame.value.map((sentence) => (
+        {commonCause.value.length > 0 && (
+          <ul class="blame" aria-label="Common causes of failing checks">
+            {commonCause.value.map((sentence) => (
               <li key={sentence}>{sentence}</li>
             ))}
           </ul>
@@ -40,11 +41,11 @@ export function ConnectivityView() {
 }
 
 function Heatmap({ checks, all }: { checks: readonly CheckRow[]; all: number }) {
-  const { sources, targets, cell } = useMemo(() => grid(checks), [held.connectivity.value, sought(), onlyBad()]);
+  const { sources, targets, cell } = useMemo(() => grid(checks), [liveRows.connectivity.value, searchText(), onlyUnhealthy()]);
   const good = checks.filter(({ health }) => health === "Healthy").length;
   return (
     <Pane
-      title="Who reaches whom"
+      title="Reachability"
       class="heatmap"
       count={checks.length === 0 ? "" : `${good} of ${plural(checks.length, "check")} reach, source × target; a larger square is slower`}
       tools={<Search placeholder="Search sources and targets" />}
@@ -60,7 +61,7 @@ function Heatmap({ checks, all }: { checks: readonly CheckRow[]; all: number }) 
           chosen={route.value.thing}
         />
       ) : all > 0 ? (
-        <Empty title="No check is like that">Clear the search, or show everything.</Empty>
+        <Empty title="No matching checks">Clear the search or the filter.</Empty>
       ) : (
         <Empty title="No check">
           A ConnectivityMesh makes checks between all nodes, and a PodNetworkConnectivityCheck is one of them. The guide:
@@ -71,12 +72,12 @@ function Heatmap({ checks, all }: { checks: readonly CheckRow[]; all: number }) 
   );
 }
 
-const open = (thing: string) => go({ view: "connectivity", thing, options: route.peek().options });
+const open = (component: string) => go({ view: "connectivity", thing: component, options: route.peek().options });
 
 /** Sources and targets with the most trouble first. */
 function grid(checks: readonly CheckRow[]) {
   const byPlace = new Map(checks.map((check) => [`${check.source}\n${check.target}`, check]));
-  const trouble = (of: "source" | "target") => {
+  const problem = (of: "source" | "target") => {
     const bad = new Map<string, number>();
     for (const check of checks) bad.set(check[of], (bad.get(check[of]) ?? 0) + (check.health === "Healthy" ? 0 : 1));
     return [...bad].sort(([one, a], [other, b]) => b - a || compareNames(one, other)).map(([name]) => name);
@@ -89,14 +90,14 @@ function grid(checks: readonly CheckRow[]) {
     const { health, latencyMs, id } = check;
     return { health, words: () => cellWords(check), thing: id, weight: slowness(latencyMs) };
   };
-  return { sources: trouble("source"), targets: trouble("target"), cell };
+  return { sources: problem("source"), targets: problem("target"), cell };
 }
 
 function cellWords({ source, target, health, reason, since, latencyMs }: CheckRow): string {
-  const lasts = since === undefined ? undefined : `for ${lasting(Date.now() - Date.parse(since))}`;
+  const lasts = since === undefined ? undefined : `for ${durationSince(Date.now() - Date.parse(since))}`;
   const latency = latencyMs === undefined ? undefined : milliseconds(latencyMs);
   const words = health === "Healthy" ? [latency] : [reason, lasts];
-  return [`${source} → ${target}: ${wordOf(health)}`, ...words.filter((word) => word !== undefined)].join(", ");
+  return [`${source} → ${target}: ${healthText(health)}`, ...words.filter((word) => word !== undefined)].join(", ");
 }
 
 const median = (values: number[]) => values.sort((one, other) => one - other)[values.length >> 1] ?? 0;
@@ -180,7 +181,7 @@ function Lane({ check: { outages, health }, from, until }: { check: CheckRow; fr
         const kind = end === undefined ? (health === "Unknown" ? "Unknown" : "Down") : "past";
         return (
           <rect key={start} class={kind} x={left} y="6" width={Math.max(0.4, right - left)} height="12">
-            <title>{`${clockTime(start)} to ${end === undefined ? "now" : `${clockTime(end)} (${lasting(Date.parse(end) - Date.parse(start))})`}`}</title>
+            <title>{`${clockTime(start)} to ${end === undefined ? "now" : `${clockTime(end)} (${durationSince(Date.parse(end) - Date.parse(start))})`}`}</title>
           </rect>
         );
       })}

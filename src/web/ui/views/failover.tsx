@@ -1,9 +1,9 @@
 import { useComputed } from "@preact/signals";
 import type { PolicyRow } from "../../api.ts";
-import { held } from "../live/rows.ts";
+import { liveRows } from "../live/rows.ts";
 import { nameColumn } from "../parts/columns.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
-import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<PolicyRow>[] = [
   nameColumn("Policy"),
   {
     id: "site",
-    title: "Here it is",
+    title: "Role here",
     width: "minmax(9em, 1fr)",
     by: ({ current }) => current,
     cell: ({ current, desired }) => (
@@ -90,11 +90,11 @@ function stepWords({ phase, transition, message }: PolicyRow): string {
 }
 
 export function FailoverView() {
-  const rows = useComputed(() => worstFirst(held.failover.value?.values() ?? [], ({ namespace, name }) => `${namespace}/${name}`));
-  if (!held.failover.value) return <Waiting what="the failover policies" />;
+  const rows = useComputed(() => worstFirst(liveRows.failover.value?.values() ?? [], ({ namespace, name }) => `${namespace}/${name}`));
+  if (!liveRows.failover.value) return <Waiting what="the failover policies" />;
   const shown = rows.value.filter(
     ({ namespace, name, message, health, phase }) =>
-      matches(sought(), `${namespace}/${name}`, message, phase) && (!onlyBad() || health !== "Healthy"),
+      matches(searchText(), `${namespace}/${name}`, message, phase) && (!onlyUnhealthy() || health !== "Healthy"),
   );
   const chosen = route.value.thing;
   return (
@@ -113,7 +113,7 @@ export function FailoverView() {
                 <code>plumbline failover plan --help</code>
               </Empty>
             ) : (
-              <Empty title="No policy is like that">Clear the search, or show everything.</Empty>
+              <Empty title="No matching policies">Clear the search or the filter.</Empty>
             )
           }
         />

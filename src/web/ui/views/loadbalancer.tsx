@@ -1,15 +1,15 @@
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { PoolRow, PoolUse, ServiceRow, SessionsRow } from "../../api.ts";
-import { held } from "../live/rows.ts";
-import { nameColumn, unwellSinceColumn } from "../parts/columns.tsx";
-import { Mark, wordOf } from "../parts/health.tsx";
+import { liveRows } from "../live/rows.ts";
+import { nameColumn, unhealthySinceColumn } from "../parts/columns.tsx";
+import { HealthIcon, healthText } from "../parts/health.tsx";
 import { Matrix, type MatrixCell } from "../parts/matrix.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
-import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { only, plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, compareNames, Table } from "../parts/table.tsx";
-import { lasting } from "../parts/time.tsx";
+import { durationSince } from "../parts/time.tsx";
 import { go, linkTo, route } from "../route.ts";
 import { count } from "./overview.tsx";
 import { ServiceDetail } from "./service-detail.tsx";
@@ -17,10 +17,12 @@ import { ServiceDetail } from "./service-detail.tsx";
 const POOLS_SHOWN = 40;
 
 export function LoadBalancerView() {
-  const rows = held.loadbalancer.value;
-  const pools = useComputed(() => worstFirst(only(held.loadbalancer.value, "pool"), ({ name }) => name));
-  const services = useComputed(() => worstFirst(only(held.loadbalancer.value, "service"), ({ namespace, name }) => `${namespace}/${name}`));
-  const sessions = useComputed(() => worstFirst(only(held.loadbalancer.value, "sessions"), ({ node }) => node));
+  const rows = liveRows.loadbalancer.value;
+  const pools = useComputed(() => worstFirst(only(liveRows.loadbalancer.value, "pool"), ({ name }) => name));
+  const services = useComputed(() =>
+    worstFirst(only(liveRows.loadbalancer.value, "service"), ({ namespace, name }) => `${namespace}/${name}`),
+  );
+  const sessions = useComputed(() => worstFirst(only(liveRows.loadbalancer.value, "sessions"), ({ node }) => node));
   if (!rows) return <Waiting what="the load balancer" />;
   const { thing } = route.value;
   return (
@@ -57,7 +59,7 @@ function Pool({ pool: { id, name, addresses, ipv4, ipv6, services, health, messa
   return (
     <a class="pool" href={linkTo({ view: "why", thing: id })} title={[addresses.join(", "), message].filter(Boolean).join("\n")}>
       <span class="title">
-        <Mark health={health} size={14} /> <span class="mono cut">{name}</span>
+        <HealthIcon health={health} size={14} /> <span class="mono cut">{name}</span>
         <span class="soft">{plural(services, "service")}</span>
       </span>
       {ipv4 && <Use family="IPv4" use={ipv4} />}
@@ -123,11 +125,11 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
     cell: ({ health, reason, message }) =>
       health !== "Healthy" && (
         <span class="cut" title={message}>
-          {message ?? reason ?? wordOf(health)}
+          {message ?? reason ?? healthText(health)}
         </span>
       ),
   },
-  unwellSinceColumn(),
+  unhealthySinceColumn(),
 ];
 
 function announcers(bgp: ServiceRow["bgp"], l2: ServiceRow["l2"]): string {
@@ -139,8 +141,8 @@ function announcers(bgp: ServiceRow["bgp"], l2: ServiceRow["l2"]): string {
 function Services({ services }: { services: readonly ServiceRow[] }) {
   const shown = services.filter(
     ({ namespace, name, addresses, pool, message, reason, bgp, l2, health }) =>
-      matches(sought(), `${namespace}/${name}`, ...addresses, pool, message, reason, ...bgp.nodes, l2?.node) &&
-      (!onlyBad() || health !== "Healthy"),
+      matches(searchText(), `${namespace}/${name}`, ...addresses, pool, message, reason, ...bgp.nodes, l2?.node) &&
+      (!onlyUnhealthy() || health !== "Healthy"),
   );
   return (
     <Pane
@@ -161,7 +163,7 @@ function Services({ services }: { services: readonly ServiceRow[] }) {
               One with an address from a pool is announced to the network. Try: <code>plumbline apply -f examples/shop</code>
             </Empty>
           ) : (
-            <Empty title="No Service is like that">Clear the search, or show everything.</Empty>
+            <Empty title="No matching Services">Clear the search or the filter.</Empty>
           )
         }
       />
@@ -172,9 +174,9 @@ function Services({ services }: { services: readonly ServiceRow[] }) {
 function Sessions({ sessions }: { sessions: readonly SessionsRow[] }) {
   const shown = sessions.filter(
     ({ node, peers, health }) =>
-      matches(sought() && inSessions(sessions), node, ...Object.keys(peers)) && (!onlyBad() || health !== "Healthy"),
+      matches(searchText() && inSessions(sessions), node, ...Object.keys(peers)) && (!onlyUnhealthy() || health !== "Healthy"),
   );
-  const { nodes, peers, cell } = useMemo(() => grid(shown), [held.loadbalancer.value, sought(), onlyBad()]);
+  const { nodes, peers, cell } = useMemo(() => grid(shown), [liveRows.loadbalancer.value, searchText(), onlyUnhealthy()]);
   const all = sessions.reduce((sum, row) => sum + Object.keys(row.peers).length, 0);
   const up = sessions.reduce((sum, row) => sum + Object.values(row.peers).filter(({ health }) => health === "Healthy").length, 0);
   return (
@@ -190,7 +192,7 @@ function Sessions({ sessions }: { sessions: readonly SessionsRow[] }) {
           rows={nodes}
           columns={peers}
           cell={cell}
-          open={(thing) => go({ view: "why", thing })}
+          open={(component) => go({ view: "why", thing: component })}
         />
       )}
     </Pane>
@@ -199,7 +201,7 @@ function Sessions({ sessions }: { sessions: readonly SessionsRow[] }) {
 
 /** What is sought may be a service: then all sessions stay. */
 function inSessions(sessions: readonly SessionsRow[]): string {
-  return sessions.some(({ node, peers }) => matches(sought(), node, ...Object.keys(peers))) ? sought() : "";
+  return sessions.some(({ node, peers }) => matches(searchText(), node, ...Object.keys(peers))) ? searchText() : "";
 }
 
 function grid(rows: readonly SessionsRow[]) {
@@ -209,7 +211,7 @@ function grid(rows: readonly SessionsRow[]) {
     if (!found) return undefined;
     const { id, bgp, bfd, health, since } = found;
     const words = () =>
-      [`${node} → ${peer}: ${bgp}`, bfd && `BFD ${bfd}`, since && `for ${lasting(Date.now() - Date.parse(since))}`]
+      [`${node} → ${peer}: ${bgp}`, bfd && `BFD ${bfd}`, since && `for ${durationSince(Date.now() - Date.parse(since))}`]
         .filter(Boolean)
         .join(", ");
     return { health, words, thing: id };

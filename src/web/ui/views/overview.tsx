@@ -1,24 +1,24 @@
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Domain } from "../../../api/health.ts";
-import type { CauseRow, Cell, DomainRow, NodeRow } from "../../api.ts";
-import { held } from "../live/rows.ts";
-import { unwellSinceColumn } from "../parts/columns.tsx";
+import type { CauseRow, MatrixCellRow, DomainRow, NodeRow } from "../../api.ts";
+import { liveRows } from "../live/rows.ts";
+import { unhealthySinceColumn } from "../parts/columns.tsx";
 import { isOld } from "../live/stream.ts";
-import { DOMAIN_ORDER, domainName, Mark, TallyBar, talliedWords, wordOf } from "../parts/health.tsx";
+import { DOMAIN_ORDER, domainName, HealthIcon, CountBar, countText, healthText } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
-import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { only, plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
-import { go, linkTo, type View, VIEWS } from "../route.ts";
+import { go, linkTo, type PageView, VIEWS } from "../route.ts";
 import { Causes } from "./causes.tsx";
 
 export function OverviewView() {
-  const domains = useComputed(() => only(held.overview.value, "domain"));
-  const causes = useComputed(() => only(held.overview.value, "cause"));
-  const nodes = useComputed(() => worstFirst(only(held.overview.value, "node"), ({ name }) => name));
-  if (!held.overview.value) return <Waiting what="the cluster" />;
+  const domains = useComputed(() => only(liveRows.overview.value, "domain"));
+  const causes = useComputed(() => only(liveRows.overview.value, "cause"));
+  const nodes = useComputed(() => worstFirst(only(liveRows.overview.value, "node"), ({ name }) => name));
+  if (!liveRows.overview.value) return <Waiting what="the cluster" />;
   return (
     <>
       <Summary nodes={nodes.value} causes={causes.value} domains={domains.value} />
@@ -35,7 +35,7 @@ function Summary({ nodes, causes, domains }: { nodes: NodeRow[]; causes: CauseRo
   return (
     <section class="summary" aria-label="Summary">
       <p class={`verdict ${worst}`}>
-        <Mark health={causes.length === 0 ? worst : worst === "Healthy" ? "Degraded" : worst} size={22} bare />
+        <HealthIcon health={causes.length === 0 ? worst : worst === "Healthy" ? "Degraded" : worst} size={22} bare />
         <span>
           <strong>{sentence(causes.length, live)}</strong>
           <span class="soft">{bad === 0 ? plural(nodes.length, "node") : `${bad} of ${plural(nodes.length, "node")} affected`}</span>
@@ -53,8 +53,8 @@ function Summary({ nodes, causes, domains }: { nodes: NodeRow[]; causes: CauseRo
 }
 
 function sentence(causes: number, live: boolean): string {
-  if (!live) return causes === 0 ? "Nothing was wrong when last heard" : `${plural(causes, "cause")} when last heard`;
-  return causes === 0 ? "Everything works" : causes === 1 ? "One thing is wrong" : `${causes} things are wrong`;
+  if (!live) return causes === 0 ? "No problems when last updated" : `${plural(causes, "cause")} when last updated`;
+  return causes === 0 ? "Everything works" : causes === 1 ? "1 problem" : `${causes} problems`;
 }
 
 function DomainTile({ row: { domain, health, since, tally } }: { row: DomainRow }) {
@@ -62,11 +62,11 @@ function DomainTile({ row: { domain, health, since, tally } }: { row: DomainRow 
   const words = (
     <>
       <span class="name">
-        <Mark health={health} size={14} /> {domainName(domain)}
+        <HealthIcon health={health} size={14} /> {domainName(domain)}
         {health !== "Healthy" && <Since time={since} />}
       </span>
-      <TallyBar tally={tally} label={domainName(domain)} />
-      <span class="soft counts">{talliedWords(tally) || "nothing configured"}</span>
+      <CountBar tally={tally} label={domainName(domain)} />
+      <span class="soft counts">{countText(tally) || "nothing configured"}</span>
     </>
   );
   return view ? (
@@ -78,10 +78,12 @@ function DomainTile({ row: { domain, health, since, tally } }: { row: DomainRow 
   );
 }
 
-const viewOf = (domain: Domain): View | undefined => VIEWS.find((view) => view === domain);
+const viewOf = (domain: Domain): PageView | undefined => VIEWS.find((view) => view === domain);
 
 function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
-  const shown = nodes.filter((row) => matches(sought(), row.name, row.message, row.health) && (!onlyBad() || row.health !== "Healthy"));
+  const shown = nodes.filter(
+    (row) => matches(searchText(), row.name, row.message, row.health) && (!onlyUnhealthy() || row.health !== "Healthy"),
+  );
   const present = DOMAIN_ORDER.filter((domain) => domains.some((row) => row.domain === domain) || nodes.some(({ cells }) => cells[domain]));
   const columns = useMemo(() => columnsFor(present), [present.join()]);
   return (
@@ -96,11 +98,11 @@ function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
         empty={
           nodes.length === 0 ? (
             <Empty title="No node yet">
-              A node is here once its agent reports. In the lab: <code>plumbline lab up</code>; on a node of a cluster, the DaemonSet of the
+              A node appears once its agent reports. In the lab: <code>plumbline lab up</code>; on a node of a cluster, the DaemonSet of the
               chart.
             </Empty>
           ) : (
-            <Empty title="No node is like that">Clear the search, or show everything.</Empty>
+            <Empty title="No matching nodes">Clear the search or the filter.</Empty>
           )
         }
       />
@@ -116,7 +118,7 @@ const columnsFor = (present: readonly Domain[]): Column<NodeRow>[] => [
     by: ({ name }) => name,
     cell: ({ name, health }) => (
       <>
-        <Mark health={health} /> <span class="cut mono">{name}</span>
+        <HealthIcon health={health} /> <span class="cut mono">{name}</span>
       </>
     ),
   },
@@ -127,20 +129,20 @@ const columnsFor = (present: readonly Domain[]): Column<NodeRow>[] => [
     by: ({ cells }) => -(cells[domain]?.tally.Down ?? -1),
     cell: ({ cells }) => <DomainCell cell={cells[domain]} />,
   })),
-  unwellSinceColumn(),
+  unhealthySinceColumn(),
 ];
 
 export const count = (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`);
 
-function DomainCell({ cell }: { cell: Cell | undefined }) {
+function DomainCell({ cell }: { cell: MatrixCellRow | undefined }) {
   if (!cell) return <span class="soft">–</span>;
   const { tally, health } = cell;
   const total = tally.Healthy + tally.Degraded + tally.Unknown + tally.Down;
   const bad = total - tally.Healthy;
   return (
-    <span class={`word ${health}`} title={talliedWords(tally)}>
-      <Mark health={health} />
-      {health === "Healthy" ? <span class="soft">{total}</span> : `${wordOf(health)} ${bad}/${total}`}
+    <span class={`word ${health}`} title={countText(tally)}>
+      <HealthIcon health={health} />
+      {health === "Healthy" ? <span class="soft">{total}</span> : `${healthText(health)} ${bad}/${total}`}
     </span>
   );
 }

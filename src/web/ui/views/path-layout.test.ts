@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { Step } from "../../../explain/answer.ts";
+import type { PathNode } from "../../../explain/answer.ts";
 import { layoutOf } from "./path-layout.ts";
 
-function step(name: string, needs: Step[] = [], cause = false): Step {
-  return { id: `Thing/${name}`, thing: { kind: "Thing", name }, domain: "cluster", health: "Down", cause, needs };
+function step(name: string, dependencies: PathNode[] = [], cause = false): PathNode {
+  return { id: `Thing/${name}`, thing: { kind: "Thing", name }, domain: "cluster", health: "Down", cause, needs: dependencies };
 }
-const drawn = (path: Step, everything = false) =>
+const drawn = (path: PathNode, everything = false) =>
   layoutOf({ path }, everything).placed.map(({ step, folded, column, row }) => [step?.thing.name ?? `+${folded}`, column, row]);
 
 test("a chain is a straight line", () => {

@@ -1,8 +1,8 @@
-import type { Answer, Step } from "../../../explain/answer.ts";
-import { badness } from "../parts/health.tsx";
+import type { Answer, PathNode } from "../../../explain/answer.ts";
+import { healthRank } from "../parts/health.tsx";
 
-export interface Placed {
-  readonly step: Step | undefined;
+export interface LayoutNode {
+  readonly step: PathNode | undefined;
   /** How many are folded away here, when it is no step. */
   readonly folded: number;
   /** Columns from the left, rows from the top; a row may be a half. */
@@ -14,7 +14,7 @@ export interface Placed {
 }
 
 export interface Layout {
-  readonly placed: readonly Placed[];
+  readonly placed: readonly LayoutNode[];
   readonly columns: number;
   readonly rows: number;
 }
@@ -24,22 +24,22 @@ const BESIDE = 5;
 
 /** Symptom on the left, what it needs to its right, each parent in the middle of its needs. */
 export function layoutOf({ path }: Pick<Answer, "path">, everything: boolean): Layout {
-  const placed: Placed[] = [];
+  const placed: LayoutNode[] = [];
   let rows = 0;
   let columns = 0;
 
-  function place(step: Step, column: number, parent: number | undefined, key: string): number {
+  function place(step: PathNode, column: number, parent: number | undefined, key: string): number {
     const index = placed.push({ step, folded: 0, column, row: 0, key, ...(parent !== undefined && { parent }) }) - 1;
     columns = Math.max(columns, column + 1);
-    const needs = step.needs.toSorted(
-      (one, other) => Number(leads(other)) - Number(leads(one)) || badness(other.health) - badness(one.health),
+    const dependencies = step.needs.toSorted(
+      (one, other) => Number(leads(other)) - Number(leads(one)) || healthRank(other.health) - healthRank(one.health),
     );
-    const shown = everything || needs.length <= BESIDE + 1 ? needs : needs.slice(0, BESIDE);
-    const children = shown.map((need) => place(need, column + 1, index, `${key}>${need.id}`));
-    if (shown.length < needs.length) children.push(fold(needs.length - shown.length, column + 1, index, `${key}>…`));
+    const shown = everything || dependencies.length <= BESIDE + 1 ? dependencies : dependencies.slice(0, BESIDE);
+    const children = shown.map((dependency) => place(dependency, column + 1, index, `${key}>${dependency.id}`));
+    if (shown.length < dependencies.length) children.push(fold(dependencies.length - shown.length, column + 1, index, `${key}>…`));
     const heights = children.map((child) => placed[child]?.row ?? 0);
     const row = heights.length === 0 ? rows++ : ((heights[0] ?? 0) + (heights.at(-1) ?? 0)) / 2;
-    placed[index] = { ...(placed[index] as Placed), row };
+    placed[index] = { ...(placed[index] as LayoutNode), row };
     return index;
   }
   function fold(folded: number, column: number, parent: number, key: string): number {
@@ -51,4 +51,4 @@ export function layoutOf({ path }: Pick<Answer, "path">, everything: boolean): L
   return { placed, columns, rows };
 }
 
-const leads = (step: Step): boolean => step.cause || step.needs.some(leads);
+const leads = (step: PathNode): boolean => step.cause || step.needs.some(leads);

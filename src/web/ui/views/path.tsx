@@ -1,10 +1,10 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Answer, Step } from "../../../explain/answer.ts";
+import type { Answer, PathNode } from "../../../explain/answer.ts";
 import { HIDDEN_KIND } from "../../api.ts";
-import { Mark, ThingName, wordOf } from "../parts/health.tsx";
+import { HealthIcon, ComponentName, healthText } from "../parts/health.tsx";
 import { Since } from "../parts/time.tsx";
 import { linkTo, option, refine } from "../route.ts";
-import { layoutOf, type Placed } from "./path-layout.ts";
+import { layoutOf, type LayoutNode } from "./path-layout.ts";
 
 const CARD = { least: 150, usual: 220, most: 340, height: 104 };
 const GAP = { least: 22, most: 56, y: 16 };
@@ -31,8 +31,8 @@ export function Path({ answer }: { answer: Answer }) {
   const gap = Math.max(GAP.least, Math.min(GAP.most, Math.floor(each - CARD.usual)));
   const width = Math.max(CARD.least, Math.min(CARD.most, Math.floor((room - 2 * EDGE - (columns - 1) * gap) / columns)));
   const guilty = guiltyWithin(answer.path);
-  const left = ({ column }: Placed) => EDGE + column * (width + gap);
-  const top = ({ row }: Placed) => EDGE + row * (CARD.height + GAP.y);
+  const left = ({ column }: LayoutNode) => EDGE + column * (width + gap);
+  const top = ({ row }: LayoutNode) => EDGE + row * (CARD.height + GAP.y);
   const whole = { width: columns * (width + gap) - gap + 2 * EDGE, height: rows * (CARD.height + GAP.y) - GAP.y + 2 * EDGE };
   return (
     <div class="drawing" ref={place} tabIndex={0} role="group" aria-label="Path from symptom to cause">
@@ -81,9 +81,9 @@ function Line({ from: [x1, y1], to: [x2, y2], guilty }: { from: [number, number]
 }
 
 /** What leads to a cause, also where it stands a second time and is not drawn out again. */
-function guiltyWithin(path: Step): ReadonlySet<string> {
+function guiltyWithin(path: PathNode): ReadonlySet<string> {
   const guilty = new Set<string>();
-  const leads = (step: Step): boolean => {
+  const leads = (step: PathNode): boolean => {
     const leading = step.needs.map(leads).includes(true) || step.cause || guilty.has(step.id);
     if (leading) guilty.add(step.id);
     return leading;
@@ -94,25 +94,21 @@ function guiltyWithin(path: Step): ReadonlySet<string> {
   return guilty;
 }
 
-function Card({ step, first }: { step: Step; first: boolean }) {
+function Card({ step, first }: { step: PathNode; first: boolean }) {
   const { id, thing, health, reason, message, since, cause } = step;
   const words = (
     <>
       <span class="top">
-        <Mark health={health} />
+        <HealthIcon health={health} />
         <span class="label">{cause ? "cause" : first ? "seen" : ""}</span>
         <span class="grow" />
-        <span class="soft nowrap">{since === undefined ? wordOf(health) : <Since time={since} />}</span>
+        <span class="soft nowrap">{since === undefined ? healthText(health) : <Since time={since} />}</span>
       </span>
-      <span class="who">{thing.kind === HIDDEN_KIND ? "Something you may not see" : <ThingName thing={thing} brief={!first} />}</span>
+      <span class="who">{thing.kind === HIDDEN_KIND ? "No access" : <ComponentName thing={thing} brief={!first} />}</span>
       <span class="says" title={message}>
         {message ??
           reason ??
-          (step.needs.length > 0
-            ? "not well because of what it needs"
-            : step.health === "Healthy"
-              ? ""
-              : "drawn out where it stands first")}
+          (step.needs.length > 0 ? "unhealthy because of a dependency" : step.health === "Healthy" ? "" : "shown above")}
       </span>
     </>
   );

@@ -1,13 +1,13 @@
 import type { FailoverStep, PastTransition, PolicyRow } from "../../api.ts";
-import { things } from "../live/rows.ts";
-import { Conditions, Headline, Part } from "../parts/detail.tsx";
+import { details } from "../live/rows.ts";
+import { Conditions, DetailTitle, Part } from "../parts/detail.tsx";
 import { Empty } from "../parts/pane.tsx";
-import { clockTime, lasting, second, Since } from "../parts/time.tsx";
+import { clockTime, durationSince, second, Since } from "../parts/time.tsx";
 import { linkHere, linkTo } from "../route.ts";
 
 /** Everything of it is in its row; what its resources say comes with the thing. */
 export function PolicyDetail({ row, id }: { row: PolicyRow | undefined; id: string }) {
-  const answer = things.value[id];
+  const answer = details.value[id];
   const more = answer && "thing" in answer && answer.thing.type === "policy" ? answer.thing : undefined;
   return (
     <aside class="pane detail" aria-label={id}>
@@ -23,9 +23,9 @@ export function PolicyDetail({ row, id }: { row: PolicyRow | undefined; id: stri
         </span>
       </header>
       <div class="scroll" tabIndex={0} role="group" aria-label="Details">
-        {row ? <Policy row={row} /> : <Empty title="Not there">There is no such policy, or you may not see it.</Empty>}
+        {row ? <Policy row={row} /> : <Empty title="Not there">Policy not found, or you have no access.</Empty>}
         {more && more.resources.length > 0 && (
-          <Part title="What it moves">
+          <Part title="Managed resources">
             <table class="plain">
               <tbody>
                 {more.resources.slice(0, 100).map(({ kind, namespace, name, state, error, message, lastSync }) => (
@@ -51,7 +51,7 @@ function Policy({ row }: { row: PolicyRow }) {
   const { current, desired, token, peer, workloads, volumes, transition, history } = row;
   return (
     <>
-      <Headline health={row.health} message={row.message} since={row.since} />
+      <DetailTitle health={row.health} message={row.message} since={row.since} />
       <dl class="facts">
         <dt>Here</dt>
         <dd>
@@ -89,14 +89,14 @@ function Policy({ row }: { row: PolicyRow }) {
       {transition ? (
         <Part
           title={transition.end === undefined ? `Switching to ${transition.to}` : `Last switch, to ${transition.to}`}
-          note={`${transition.mode}, began ${clockTime(transition.start)}, ${transition.end === undefined ? "running for" : "took"} ${lasting((transition.end === undefined ? second.value : Date.parse(transition.end)) - Date.parse(transition.start))}`}
+          note={`${transition.mode}, began ${clockTime(transition.start)}, ${transition.end === undefined ? "running for" : "took"} ${durationSince((transition.end === undefined ? second.value : Date.parse(transition.end)) - Date.parse(transition.start))}`}
         >
           <Timeline steps={transition.steps} start={transition.start} end={transition.end} />
         </Part>
       ) : (
         <Part title="No switch yet">
           <p class="soft">
-            Look before you leap: <code>plumbline failover plan</code> says what a switch would do.
+            Preview a switch: <code>plumbline failover plan</code>.
           </p>
         </Part>
       )}
@@ -123,14 +123,14 @@ function Timeline({ steps, start, end }: { steps: readonly FailoverStep[]; start
           <g key={time} class="tick">
             <line x1={x(time)} x2={x(time)} y1="0" y2={steps.length * LINE} />
             <text x={x(time)} y={steps.length * LINE + 13}>
-              {lasting(time - from)}
+              {durationSince(time - from)}
             </text>
           </g>
         ))}
         {steps.map((step, at) => {
           const began = step.start === undefined ? undefined : Date.parse(step.start);
           const ended = step.end === undefined ? until : Date.parse(step.end);
-          const took = began === undefined ? "" : lasting(ended - began);
+          const took = began === undefined ? "" : durationSince(ended - began);
           return (
             <g
               key={step.name}
@@ -193,23 +193,23 @@ function History({ history }: { history: readonly PastTransition[] }) {
                 viewBox="0 0 100 10"
                 preserveAspectRatio="none"
                 role="img"
-                aria-label={past.steps.map(({ name, seconds = 0 }) => `${name} ${lasting(seconds * 1_000)}`).join(", ")}
+                aria-label={past.steps.map(({ name, seconds = 0 }) => `${name} ${durationSince(seconds * 1_000)}`).join(", ")}
               >
                 {past.steps.map(({ name, seconds = 0 }, index) => {
                   const x = at;
                   at += (seconds / longest) * 100;
                   return (
                     <rect key={name} class={`piece p${index % 4}`} x={x} width={Math.max(0, at - x - 0.3)} height="10">
-                      <title>{`${name} ${lasting(seconds * 1_000)}`}</title>
+                      <title>{`${name} ${durationSince(seconds * 1_000)}`}</title>
                     </rect>
                   );
                 })}
               </svg>
               <span class="number nowrap">
-                {past.seconds === undefined ? "" : lasting(past.seconds * 1_000)}
+                {past.seconds === undefined ? "" : durationSince(past.seconds * 1_000)}
                 {past.outcome === "Superseded" && <span class="short"> given up</span>}
                 {past.lossSeconds !== undefined && past.lossSeconds > 0 && (
-                  <span class="short"> lost {lasting(past.lossSeconds * 1_000)}</span>
+                  <span class="short"> lost {durationSince(past.lossSeconds * 1_000)}</span>
                 )}
               </span>
             </li>

@@ -1,7 +1,7 @@
-import { type Health, worse } from "../../../api/health.ts";
-import type { RouterThing, TreeNode } from "../../api.ts";
-import { Conditions, Detail, Headline, Part } from "../parts/detail.tsx";
-import { Mark, wordOf } from "../parts/health.tsx";
+import { type Health, worseHealth } from "../../../api/health.ts";
+import type { RouterDetailData, TreeNode } from "../../api.ts";
+import { Conditions, Detail, DetailTitle, Part } from "../parts/detail.tsx";
+import { HealthIcon, healthText } from "../parts/health.tsx";
 import { worstFirst } from "../parts/sorting.ts";
 import { Since } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
@@ -17,14 +17,14 @@ export function RouterDetail({ id }: { id: string }) {
   );
 }
 
-function Router({ router: { row, conditions, tree, sessions, vnis } }: { router: RouterThing }) {
+function Router({ router: { row, conditions, tree, sessions, vnis } }: { router: RouterDetailData }) {
   const branches = flattened(tree);
   return (
     <>
-      <Headline health={row.health} message={row.message} since={row.since} />
-      <Part title="What stands on what" note={`${row.resources.applied} of ${row.resources.total} applied`}>
+      <DetailTitle health={row.health} message={row.message} since={row.since} />
+      <Part title="Resources" note={`${row.resources.applied} of ${row.resources.total} applied`}>
         {branches.length === 0 ? (
-          <p class="soft">Nothing selects this node. An Underlay is the first thing a router needs.</p>
+          <p class="soft">No Underlay selects this node. A router needs one first.</p>
         ) : (
           <ul class="tree">
             {branches.slice(0, SHOWN * 2).map((branch) => (
@@ -32,7 +32,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
             ))}
           </ul>
         )}
-        <LeftOff shown={SHOWN * 2} all={branches.length} />
+        <Omitted shown={SHOWN * 2} all={branches.length} />
       </Part>
       <Part title="BGP sessions" note={`${row.sessions.up} of ${row.sessions.total} up`}>
         <table class="plain">
@@ -42,7 +42,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
               .map(({ id, vrf, neighbor, state, health, since }) => (
                 <tr key={id}>
                   <td>
-                    <Mark health={health} />
+                    <HealthIcon health={health} />
                   </td>
                   <td class="mono">
                     <a href={linkTo({ view: "why", thing: id })}>{neighbor}</a>
@@ -56,7 +56,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
               ))}
           </tbody>
         </table>
-        <LeftOff shown={SHOWN} all={sessions.length} />
+        <Omitted shown={SHOWN} all={sessions.length} />
       </Part>
       <Part title="VNIs" note={`${row.vnis.up} of ${row.vnis.total} up`}>
         <table class="plain">
@@ -80,7 +80,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
               .map(({ vni, type, vrf, state, message, health, macs, vteps, prefixes }) => (
                 <tr key={vni}>
                   <td>
-                    <Mark health={health} />
+                    <HealthIcon health={health} />
                   </td>
                   <td class="mono">{vni}</td>
                   <td>{type}</td>
@@ -96,14 +96,14 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
               ))}
           </tbody>
         </table>
-        <LeftOff shown={SHOWN} all={vnis.length} />
+        <Omitted shown={SHOWN} all={vnis.length} />
       </Part>
       <Conditions conditions={conditions} />
     </>
   );
 }
 
-export function LeftOff({ shown, all }: { shown: number; all: number }) {
+export function Omitted({ shown, all }: { shown: number; all: number }) {
   return all > shown ? <p class="soft">{all - shown} more, none of them worse.</p> : null;
 }
 
@@ -128,7 +128,7 @@ function flattened(nodes: readonly TreeNode[], rails: readonly boolean[] = []): 
   });
 }
 
-const worstWithin = ({ health, children }: TreeNode): Health => children.map(worstWithin).reduce(worse, health);
+const worstWithin = ({ health, children }: TreeNode): Health => children.map(worstWithin).reduce(worseHealth, health);
 
 const STEP = 18;
 
@@ -143,7 +143,7 @@ function Branch({ node, depth, rails }: BranchRow) {
           return <i key={level} class={shape} style={{ left: `${level * STEP + STEP / 2 - 1}px` }} />;
         })}
       </span>
-      <Mark health={health} />
+      <HealthIcon health={health} />
       <span class="words">
         <a href={linkTo({ view: "why", thing: node.id })}>
           <span class="kind">{kind}</span> <span class="mono">{name}</span>
@@ -169,9 +169,9 @@ function Branch({ node, depth, rails }: BranchRow) {
 const STATES: Readonly<Record<TreeNode["state"], string>> = {
   Applied: "applied",
   Failed: "failed",
-  KeptPrevious: "its last good form still runs",
+  KeptPrevious: "the last good version is still applied",
   Rebuilding: "being rebuilt",
 };
 /** What is applied may still not work. */
 const stateWord = (state: TreeNode["state"], health: Health) =>
-  state === "Applied" && health !== "Healthy" ? `applied, ${wordOf(health)}` : STATES[state];
+  state === "Applied" && health !== "Healthy" ? `applied, ${healthText(health)}` : STATES[state];

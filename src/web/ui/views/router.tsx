@@ -1,10 +1,10 @@
 import { useComputed } from "@preact/signals";
 import type { RouterRow } from "../../api.ts";
-import { held } from "../live/rows.ts";
-import { unwellSinceColumn } from "../parts/columns.tsx";
-import { Mark } from "../parts/health.tsx";
+import { liveRows } from "../live/rows.ts";
+import { unhealthySinceColumn } from "../parts/columns.tsx";
+import { HealthIcon } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
-import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { route } from "../route.ts";
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<RouterRow>[] = [
     by: ({ node }) => node,
     cell: ({ node, health }) => (
       <>
-        <Mark health={health} /> <span class="cut mono">{node}</span>
+        <HealthIcon health={health} /> <span class="cut mono">{node}</span>
       </>
     ),
   },
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<RouterRow>[] = [
       );
     },
   },
-  unwellSinceColumn(),
+  unhealthySinceColumn(),
 ];
 
 function share(id: string, title: string, of: (row: RouterRow) => [number, number]): Column<RouterRow> {
@@ -62,16 +62,16 @@ function share(id: string, title: string, of: (row: RouterRow) => [number, numbe
 
 function lacking({ sessions }: RouterRow): string {
   const down = sessions.total - sessions.up;
-  return down > 0 ? `${plural(down, "session")} not established` : "what it needs is not well: ask why";
+  return down > 0 ? `${plural(down, "session")} not established` : "a dependency is unhealthy: see Why";
 }
 
 export function RouterView() {
-  const rows = useComputed(() => worstFirst(held.router.value?.values() ?? [], ({ node }) => node));
-  if (!held.router.value) return <Waiting what="the routers" />;
+  const rows = useComputed(() => worstFirst(liveRows.router.value?.values() ?? [], ({ node }) => node));
+  if (!liveRows.router.value) return <Waiting what="the routers" />;
   const shown = rows.value.filter(
     (row) =>
-      matches(sought(), row.node, row.message, row.reason, ...row.failed.map(({ kind, name }) => `${kind} ${name}`)) &&
-      (!onlyBad() || row.health !== "Healthy"),
+      matches(searchText(), row.node, row.message, row.reason, ...row.failed.map(({ kind, name }) => `${kind} ${name}`)) &&
+      (!onlyUnhealthy() || row.health !== "Healthy"),
   );
   const { thing } = route.value;
   return (
@@ -85,12 +85,12 @@ export function RouterView() {
           thingOf={({ id }) => id}
           empty={
             rows.value.length === 0 ? (
-              <Empty title="No router reports">
+              <Empty title="No router has reported">
                 Each node whose agent runs the router writes a RouterNodeConfigurationStatus. Configure one with an Underlay:{" "}
                 <code>plumbline apply -f examples/underlay.yaml</code>
               </Empty>
             ) : (
-              <Empty title="No router is like that">Clear the search, or show everything.</Empty>
+              <Empty title="No matching routers">Clear the search or the filter.</Empty>
             )
           }
         />

@@ -1,8 +1,8 @@
-import type { ServiceThing } from "../../api.ts";
-import { Conditions, Detail, Headline, Part } from "../parts/detail.tsx";
-import { Mark } from "../parts/health.tsx";
+import type { ServiceDetailData } from "../../api.ts";
+import { Conditions, Detail, DetailTitle, Part } from "../parts/detail.tsx";
+import { HealthIcon } from "../parts/health.tsx";
 import { worstFirst } from "../parts/sorting.ts";
-import { LeftOff } from "./router-detail.tsx";
+import { Omitted } from "./router-detail.tsx";
 
 const SHOWN = 60;
 
@@ -14,10 +14,10 @@ export function ServiceDetail({ id }: { id: string }) {
   );
 }
 
-function Service({ service: { row, conditions, announcements, eligible, endpoints } }: { service: ServiceThing }) {
+function Service({ service: { row, conditions, announcements, eligible, endpoints } }: { service: ServiceDetailData }) {
   return (
     <>
-      <Headline health={row.health} message={row.message} since={row.since} />
+      <DetailTitle health={row.health} message={row.message} since={row.since} />
       <dl class="facts">
         <dt>Addresses</dt>
         <dd class="mono">{row.addresses.join(", ") || "none"}</dd>
@@ -34,19 +34,19 @@ function Service({ service: { row, conditions, announcements, eligible, endpoint
           </>
         )}
       </dl>
-      <Part title="Announcements" note="which node tells whom, and why another does not">
-        {announcements.length === 0 && <p class="soft">No node announces it. An advertisement that selects its pool is needed.</p>}
+      <Part title="Announcements" note="per node: announced to which peers, or why not">
+        {announcements.length === 0 && <p class="soft">No node announces it. It needs an advertisement that selects its pool.</p>}
         <ul class="announcements">
           {worstFirst(announcements, ({ node }) => node)
             .slice(0, SHOWN)
             .map(({ node, protocol, health, peers = [], interfaces = [], advertisements = [], message }) => (
               <li key={`${protocol} ${node}`}>
-                <Mark health={health} />
+                <HealthIcon health={health} />
                 <span>
                   <span class="mono">{node}</span> <span class="soft">{protocol}</span>{" "}
                   {peers.map((peer) => (
                     <span key={peer.name} class="chip">
-                      <Mark health={peer.health} size={12} /> {peer.name} {peer.bgp}
+                      <HealthIcon health={peer.health} size={12} /> {peer.name} {peer.bgp}
                     </span>
                   ))}
                   {interfaces.length > 0 && <span>on {interfaces.join(", ")}</span>}
@@ -56,7 +56,7 @@ function Service({ service: { row, conditions, announcements, eligible, endpoint
               </li>
             ))}
         </ul>
-        <LeftOff shown={SHOWN} all={announcements.length} />
+        <Omitted shown={SHOWN} all={announcements.length} />
       </Part>
       <Conditions conditions={conditions} />
     </>

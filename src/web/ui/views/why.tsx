@@ -2,25 +2,25 @@ import { useComputed } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Answer, Cause } from "../../../explain/answer.ts";
 import { HIDDEN_KIND } from "../../api.ts";
-import { held, whys } from "../live/rows.ts";
+import { liveRows, answers } from "../live/rows.ts";
 import { Copy } from "../parts/copy.tsx";
-import { Mark, ThingName, wordOf } from "../parts/health.tsx";
+import { HealthIcon, ComponentName, healthText } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { only } from "../parts/sorting.ts";
 import { Since } from "../parts/time.tsx";
 import { go, linkTo, route } from "../route.ts";
 import { Causes } from "./causes.tsx";
 import { Path } from "./path.tsx";
-import { idOf } from "../../../api/health.ts";
+import { componentId } from "../../../api/health.ts";
 
 export function WhyView() {
   const { thing } = route.value;
-  const causes = useComputed(() => only(held.overview.value, "cause"));
+  const causes = useComputed(() => only(liveRows.overview.value, "cause"));
   return (
     <>
       <Ask thing={thing} />
       {thing === undefined ? (
-        held.overview.value ? (
+        liveRows.overview.value ? (
           <Causes causes={causes.value} />
         ) : (
           <Waiting what="what is wrong" />
@@ -36,7 +36,7 @@ export function WhyView() {
 function Ask({ thing }: { thing: string | undefined }) {
   const field = useRef<HTMLInputElement>(null);
   const known = useComputed(() => {
-    const causes = only(held.overview.value, "cause");
+    const causes = only(liveRows.overview.value, "cause");
     return [...new Set(causes.flatMap(({ verdict, symptoms }) => [verdict, ...symptoms].flatMap((one) => one?.id ?? [])))];
   });
   return (
@@ -66,13 +66,13 @@ function Ask({ thing }: { thing: string | undefined }) {
           <option key={id} value={id} />
         ))}
       </datalist>
-      <span>not well?</span>
+      <span>unhealthy?</span>
       <button type="submit" class="button">
         Ask
       </button>
       {thing !== undefined && (
         <a class="button" href={linkTo({ view: "why" })}>
-          Everything that is wrong
+          All problems
         </a>
       )}
     </form>
@@ -80,11 +80,11 @@ function Ask({ thing }: { thing: string | undefined }) {
 }
 
 function Answered({ thing }: { thing: string }) {
-  const found = whys.value[thing];
+  const found = answers.value[thing];
   if (!found) return <Waiting what={thing} />;
   if ("missing" in found)
     return (
-      <Empty title={`There is no ${thing}, or you may not see it`}>
+      <Empty title={`${thing} not found, or you have no access`}>
         {found.missing} A thing is named KIND/NAMESPACE/NAME, or KIND/NAME where it lives in no namespace, with @NODE for what it is on one
         node.
       </Empty>
@@ -92,12 +92,12 @@ function Answered({ thing }: { thing: string }) {
   const { answer } = found;
   return (
     <>
-      <Pane title="From what is seen to what is to blame" class="path" count={spoken(answer)}>
+      <Pane title="From symptom to cause" class="path" count={spoken(answer)}>
         <Path answer={answer} />
       </Pane>
-      <Pane title={answer.causes.length > 1 ? "The causes, and what to do" : "The cause, and what to do"} class="remedies">
+      <Pane title={answer.causes.length > 1 ? "Causes and fixes" : "Cause and fix"} class="remedies">
         {answer.causes.length === 0 ? (
-          <Empty title="Nothing is wrong with it">Everything that it needs works as well.</Empty>
+          <Empty title="No problems found">Its dependencies are healthy too.</Empty>
         ) : (
           <ol>
             {answer.causes.slice(0, 50).map((cause) => (
@@ -114,7 +114,7 @@ function Answered({ thing }: { thing: string }) {
 
 function spoken({ path, causes }: Answer): string {
   if (path.health === "Healthy" && causes.length === 0) return "healthy";
-  return `${wordOf(path.health)}, ${causes.length === 1 ? "one cause" : `${causes.length} causes`}`;
+  return `${healthText(path.health)}, ${causes.length === 1 ? "one cause" : `${causes.length} causes`}`;
 }
 
 function Remedied({ cause: { thing, health, reason, message, since, remedy, symptoms } }: { cause: Cause }) {
@@ -122,10 +122,10 @@ function Remedied({ cause: { thing, health, reason, message, since, remedy, symp
   return (
     <article class={`cause ${health}`}>
       <header>
-        <Mark health={health} size={18} />
-        <strong>{hidden ? "Something you may not see" : <ThingName thing={thing} />}</strong>
+        <HealthIcon health={health} size={18} />
+        <strong>{hidden ? "No access" : <ComponentName thing={thing} />}</strong>
         <span class="soft nowrap">
-          {wordOf(health)} <Since time={since} prefix="for " />
+          {healthText(health)} <Since time={since} prefix="for " />
         </span>
       </header>
       {(message !== undefined || reason !== undefined) && <p>{message ?? reason}</p>}
@@ -140,7 +140,7 @@ function Remedied({ cause: { thing, health, reason, message, since, remedy, symp
               <span class="change">
                 {" "}
                 <code>
-                  {idOf(remedy.change.thing)}
+                  {componentId(remedy.change.thing)}
                   {remedy.change.field !== undefined && ` ${remedy.change.field}`}
                 </code>
               </span>
@@ -151,11 +151,11 @@ function Remedied({ cause: { thing, health, reason, message, since, remedy, symp
       )}
       {symptoms.length > 0 && (
         <p class="soft">
-          {symptoms.length === 1 ? "One thing suffers from it: " : `${symptoms.length} things suffer from it: `}
+          {symptoms.length === 1 ? "Affects 1 component: " : `Affects ${symptoms.length} components: `}
           {symptoms.slice(0, 6).map(({ id, thing }, at) => (
             <span key={id}>
               {at > 0 && ", "}
-              {thing.kind === HIDDEN_KIND ? "something you may not see" : <a href={linkTo({ view: "why", thing: id })}>{id}</a>}
+              {thing.kind === HIDDEN_KIND ? "something you cannot access" : <a href={linkTo({ view: "why", thing: id })}>{id}</a>}
             </span>
           ))}
           {symptoms.length > 6 && " …"}

@@ -1,0 +1,37 @@
+import type { Condition } from "../../api/kind.ts";
+import type { Dependency, HealthStatement, Component } from "../../api/health.ts";
+
+/** A health statement without its component. */
+export type StatementBody = Pick<HealthStatement, "health"> &
+  Partial<Pick<HealthStatement, "reason" | "message" | "since" | "ownFault" | "remedy">>;
+
+export const HEALTHY: StatementBody = { health: "Healthy" };
+
+export function objectOf(kind: string, { name, namespace }: { name: string; namespace?: string }): Component {
+  return { kind, ...(namespace !== undefined && { namespace }), name };
+}
+
+export function on(node: string, component: Component): Component {
+  return { ...component, node };
+}
+
+export function frrOn(node: string): Component {
+  return { kind: "FRR", name: "lb", node };
+}
+
+export function conditionOf(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+export function statement(component: Component, word: StatementBody, dependencies: readonly Dependency[] = []): HealthStatement {
+  return { thing: component, domain: "loadbalancer", ...word, ...(dependencies.length > 0 && { needs: dependencies }) };
+}
+
+/** What is wrong with a part is wrong with the whole, though it may go on without it. */
+export function partOf(whole: Component, part: Component): HealthStatement {
+  return statement(whole, HEALTHY, [{ thing: part, as: "part" }]);
+}
+
+export function nodeComponent(name: string): Component {
+  return { kind: "Node", name };
+}

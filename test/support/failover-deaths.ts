@@ -1,0 +1,116 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Child } from "../../lab/child.ts";
+import { accessAs, kubeconfigOf } from "../../lab/kube/identities.ts";
+import type { Random } from "../fuzz/random.ts";
+import { LAUNCHER } from "./command-line.ts";
+import { TestController } from "./failover-controller.ts";
+import type { FailoverSite } from "./failover-site.ts";
+
+/** A site's failover controller that dies between two writes, again and again, and is replaced at once. */
+export class DyingController {
+  deaths = 0;
+  readonly #site: FailoverSite;
+  readonly #random: Random;
+  #controller: TestController;
+  #isMortal: boolean;
+
+  constructor(site: FailoverSite, random: Random, isMortal: boolean) {
+    this.#site = site;
+    this.#random = random;
+    this.#isMortal = isMortal;
+    this.#controller = this.#start();
+  }
+
+  async stop(): Promise<void> {
+    this.#isMortal = false;
+    this.#controller.dieAfter(Infinity);
+    await this.#controller.stop();
+  }
+
+  #start(): TestController {
+    const controller = new TestController({ access: this.#site.access });
+    if (this.#isMortal) controller.dieAfter(3 + this.#random.int(60));
+    void controller.death.then(() => {
+      this.deaths += 1;
+      this.#controller = this.#start();
+    });
+    return controller;
+  }
+}
+
+/** `plumbline controller` as it ships, with the chart's identity and its election, started again whenever it ends. */
+export class ControllerProcess {
+  readonly #start: () => Child;
+  #child: Child;
+  #isOver = false;
+  readonly #kept: Promise<void>;
+
+  private constructor(start: () => Child) {
+    this.#start = start;
+    this.#child = start();
+    this.#kept = this.#keep();
+  }
+
+  static async start({ site }: FailoverSite): Promise<ControllerProcess> {
+    const { directory } = site.server;
+    const kubeconfig = join(directory, "controller.kubeconfig");
+    await writeFile(kubeconfig, await kubeconfigOf(accessAs("controller", site.client.access)), { mode: 0o600 });
+    const args = ["controller", "--kubeconfig", kubeconfig, "--webhook-mode", "disabled", "--health-address", "127.0.0.1:0"];
+    return new ControllerProcess(() => new Child("controller", LAUNCHER, args, { logFile: join(directory, "controller.log") }));
+  }
+
+  /** As kill -9. The next one waits until the Lease of this one has run out. */
+  async kill(): Promise<void> {
+    await this.#child.kill();
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#child.kill();
+    await this.#kept;
+  }
+
+  async #keep(): Promise<void> {
+    for (;;) {
+      await this.#child.ended;
+      if (this.#isOver) return;
+      // As a kubelet does, also for one that gave up because its API server is away.
+      await sleep(500);
+      if (this.#isOver) return;
+      this.#child = this.#start();
+    }
+  }
+}
+
+export interface Deaths {
+  "csi-addons": number;
+  "kube-apiserver": number;
+  "plumbline controller": number;
+}
+
+interface Mortals {
+  readonly sites: readonly FailoverSite[];
+  readonly controllers: readonly ControllerProcess[];
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/** Kills one process after the other, each with SIGKILL and back before the next one: first one of each kind, then any. */
+export async function killProcesses({ sites, controllers, random, signal }: Mortals): Promise<Deaths> {
+  const deaths: Deaths = { "csi-addons": 0, "kube-apiserver": 0, "plumbline controller": 0 };
+  const kills: Record<keyof Deaths, () => Promise<void>> = {
+    "csi-addons": () => random.pick(sites).site.csiAddons.restart(),
+    "kube-apiserver": () => random.pick(sites).site.server.restart(),
+    "plumbline controller": () => random.pick(controllers).kill(),
+  };
+  const kinds = Object.keys(kills) as (keyof Deaths)[];
+  for (let n = 0; ; n += 1) {
+    const kind = kinds[n] ?? random.pick(kinds);
+    await sleep((n < kinds.length ? 3_000 : 15_000) + random.int(n < kinds.length ? 6_000 : 45_000), undefined, { signal }).catch(() => {});
+    if (signal.aborted) return deaths;
+    await kills[kind]();
+    deaths[kind] += 1;
+  }
+}
