@@ -29,7 +29,7 @@ const withoutThreads: Plugin = {
   load: (id) => (id === "\0threads" ? "export const isMainThread = true; export const threadId = 0; export class Worker {}" : undefined),
 };
 
-/** sonic-boom asks one question of it; Node's own compares, draws and colours as well. */
+/** sonic-boom asks one question of it; Node's own compares, draws and colors as well. */
 const withoutAssert: Plugin = {
   name: "without-assert",
   resolveId: (source, importer) => (source === "assert" && importer?.includes("/sonic-boom/") ? "\0assert" : undefined),

@@ -28,7 +28,7 @@ test("a second version of the same package goes below the one that needs it", ()
 test("a complete lock file stays as it is, and packages without a platform are npm's business", () => {
   const packages = {
     "node_modules/@b/darwin-x64": { version: "1.0.0" },
-    "node_modules/bundler": { version: "1.0.0", optionalDependencies: { "@b/darwin-x64": "1.0.0", colours: "^3.0.0" } },
+    "node_modules/bundler": { version: "1.0.0", optionalDependencies: { "@b/darwin-x64": "1.0.0", colors: "^3.0.0" } },
   };
   expect(missingFromLock({ packages }).size).toBe(0);
 });

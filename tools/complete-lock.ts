@@ -85,8 +85,8 @@ function platformOf(name: string): Pick<Locked, "os" | "cpu" | "libc"> | undefin
   if (name.endsWith("wasm32-wasi")) return { cpu: ["wasm32"] };
   const words = name.slice(name.indexOf("/") + 1).split("-");
   const at = words.findIndex((word) => SYSTEMS.has(word));
-  const [os, cpu, flavour = ""] = words.slice(at);
+  const [os, cpu, flavor = ""] = words.slice(at);
   if (at < 0 || !os || !cpu) return undefined;
-  const libc = os !== "linux" ? {} : { libc: [flavour.startsWith("musl") ? "musl" : "glibc"] };
+  const libc = os !== "linux" ? {} : { libc: [flavor.startsWith("musl") ? "musl" : "glibc"] };
   return { os: [os], cpu: [cpu], ...libc };
 }

@@ -36,11 +36,11 @@ export async function drill(options: DrillOptions): Promise<void> {
   const tell = options.output === "json" ? () => undefined : say;
   const exercised = await drillAll({ signal: stop.signal, tell, progress: progressOn(process.stderr) }, options);
   const kube = options.kube ?? false;
-  const items = exercised.map(({ outcome, judgement }) => ({ ...outcome, ...judgement, api: kube ? "kube-apiserver" : "embedded" }));
+  const items = exercised.map(({ outcome, judgment }) => ({ ...outcome, ...judgment, api: kube ? "kube-apiserver" : "embedded" }));
   if (options.output === "json") printItems("Drill", items);
   else say(`\n${scoreLine(exercised)}`);
   if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, { kube, about: aboutOf, others: leftOut() }));
-  if (!exercised.every(({ judgement }) => isGood(judgement))) process.exitCode = EXIT.no;
+  if (!exercised.every(({ judgment }) => isGood(judgment))) process.exitCode = EXIT.no;
 }
 
 interface Ground {

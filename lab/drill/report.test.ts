@@ -15,7 +15,7 @@ const good: DrillResult = {
     left: [],
     interrupted: [],
   },
-  judgement: { silent: false, right: true, claimsHealth: false, cleared: true, flowed: true },
+  judgment: { silent: false, right: true, claimsHealth: false, cleared: true, flowed: true },
 };
 const bad: DrillResult = {
   outcome: {
@@ -26,7 +26,7 @@ const bad: DrillResult = {
     left: ["Failed"],
     interrupted: ["web"],
   },
-  judgement: { silent: true, right: false, claimsHealth: true, cleared: false, flowed: false },
+  judgment: { silent: true, right: false, claimsHealth: true, cleared: false, flowed: false },
 };
 
 test("each fault has a line, and what did not go well is told below", () => {

@@ -20,13 +20,13 @@ export function headLine(): string {
 }
 
 /** `link-down  router  0.4 s  0.6 s  honest  2.1 s  flowed` */
-export function outcomeLine({ outcome, judgement }: DrillResult): string {
-  return line(cells(outcome, judgement));
+export function outcomeLine({ outcome, judgment }: DrillResult): string {
+  return line(cells(outcome, judgment));
 }
 
 /** What a person wants to know of a fault that did not go well. */
-export function problemsOf({ outcome, judgement }: DrillResult): string[] {
-  const { silent, right = true, claimsHealth, cleared, flowed } = judgement;
+export function problemsOf({ outcome, judgment }: DrillResult): string[] {
+  const { silent, right = true, claimsHealth, cleared, flowed } = judgment;
   return [
     ...(silent ? ["no status reports it"] : []),
     ...(right ? [] : [outcome.named.length > 0 ? `why names first: ${outcome.named[0]}` : "why names nothing"]),
@@ -37,7 +37,7 @@ export function problemsOf({ outcome, judgement }: DrillResult): string[] {
 }
 
 export function scoreLine(exercised: readonly DrillResult[]): string {
-  const { faults, silent, asked, right, claimedHealth, notCleared, interrupted } = scoreOf(exercised.map(({ judgement }) => judgement));
+  const { faults, silent, asked, right, claimedHealth, notCleared, interrupted } = scoreOf(exercised.map(({ judgment }) => judgment));
   const share = asked === 0 ? 100 : Math.floor((100 * right) / asked);
   return [
     `${faults} faults: ${right} of ${asked} causes named first (${share} %)`,
@@ -74,8 +74,8 @@ export function drillDocument(exercised: readonly DrillResult[], { kube, about, 
     "",
     row(["fault", "what happens", "told", "cause", "health", "cleared", "traffic", "first report"]),
     row(["---", "---", "---", "---", "---", "---", "---", "---"]),
-    ...exercised.map(({ outcome, judgement }) => {
-      const [, , ...measured] = cells(outcome, judgement);
+    ...exercised.map(({ outcome, judgment }) => {
+      const [, , ...measured] = cells(outcome, judgment);
       return row([`\`${outcome.fault}\``, about(outcome.fault), ...measured, outcome.told ?? ""]);
     }),
     "",

@@ -49,10 +49,10 @@ interface Score {
   readonly interrupted: number;
 }
 
-export function scoreOf(judgements: readonly FaultScore[]): Score {
-  const count = (holds: (one: FaultScore) => boolean) => judgements.filter(holds).length;
+export function scoreOf(judgments: readonly FaultScore[]): Score {
+  const count = (holds: (one: FaultScore) => boolean) => judgments.filter(holds).length;
   return {
-    faults: judgements.length,
+    faults: judgments.length,
     silent: count(({ silent }) => silent),
     asked: count(({ right }) => right !== undefined),
     right: count(({ right }) => right === true),

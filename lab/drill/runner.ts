@@ -15,7 +15,7 @@ const PASSES = 2;
 
 export interface DrillResult {
   readonly outcome: FaultResult;
-  readonly judgement: FaultScore;
+  readonly judgment: FaultScore;
 }
 
 /** A fault, and where it is. */
@@ -75,7 +75,7 @@ export class DrillRunner {
         left: left ?? [],
         interrupted,
       };
-      return { outcome, judgement: scoreFault(outcome, expected) };
+      return { outcome, judgment: scoreFault(outcome, expected) };
     });
   }
 

@@ -26,7 +26,7 @@ test.each<[string, Field, StructuralSchema]>([
     s.string({ doc: "A name.", minLength: 1, maxLength: 15, pattern: "^[a-z]+$" }),
     { description: "A name.", type: "string", pattern: "^[a-z]+$", minLength: 1, maxLength: 15 },
   ],
-  ["an enumeration", s.enum(["red", "blue"], { doc: "A colour." }), { description: "A colour.", type: "string", enum: ["red", "blue"] }],
+  ["an enumeration", s.enum(["red", "blue"], { doc: "A color." }), { description: "A color.", type: "string", enum: ["red", "blue"] }],
   [
     "an integer with a default",
     s.default(s.int({ doc: "A port.", minimum: 1, maximum: 65_535 }), 179),

@@ -18,12 +18,12 @@ const Lamp = defineKind({
       shade: s.optional(
         s.object(
           {
-            colour: s.default(s.enum(["red", "blue"], { doc: "The colour." }), "red"),
+            color: s.default(s.enum(["red", "blue"], { doc: "The color." }), "red"),
             maker: s.optional(s.nullable(s.string({ doc: "Who made it.", maxLength: 20 }))),
           },
           {
             doc: "What is around it.",
-            rules: [rule({ cel: "self.colour != 'x'", message: "no x", check: (self) => self.colour !== "blue" })],
+            rules: [rule({ cel: "self.color != 'x'", message: "no x", check: (self) => self.color !== "blue" })],
           },
         ),
       ),
@@ -46,14 +46,14 @@ test("a field with a default may be left out of a manifest and is always there w
   expectTypeOf<Stored<typeof Lamp>["spec"]>().toEqualTypeOf<{
     socket: string;
     watts: number;
-    shade?: { colour: "red" | "blue"; maker?: string | null };
+    shade?: { color: "red" | "blue"; maker?: string | null };
     cords: { end: string; metres: number }[];
   }>();
   expectTypeOf<Manifest<typeof Lamp>["metadata"]>().toEqualTypeOf<ObjectMeta>();
   expectTypeOf<Manifest<typeof Lamp>["spec"]>().toEqualTypeOf<{
     socket: string;
     watts?: number;
-    shade?: { colour?: "red" | "blue"; maker?: string | null };
+    shade?: { color?: "red" | "blue"; maker?: string | null };
     cords: { end: string; metres?: number }[];
   }>();
 });

@@ -13,14 +13,14 @@ export function daemonsOf(version: Pick<FrrVersion, "major">): readonly Daemon[]
 /** Every daemon has these, each for itself. */
 const EVERYONES = /^(no )?(hostname|domainname|log|password|enable password|service|line vty|debug (memory|northbound|routemap))\b/;
 /** mgmtd answers for zebra and staticd in what has become a model, and leaves them the rest. */
-const OWNERS: readonly { line: RegExp; owner: Daemon; modelled: boolean }[] = [
-  { line: /^(router bgp|bgp|debug bgp|debug vnc|rpki|vnc|mac access-list)\b/, owner: "bgpd", modelled: false },
+const OWNERS: readonly { line: RegExp; owner: Daemon; modeled: boolean }[] = [
+  { line: /^(router bgp|bgp|debug bgp|debug vnc|rpki|vnc|mac access-list)\b/, owner: "bgpd", modeled: false },
   // zebra knows route maps and lists as well, but not all lines in them; ours are for bgpd.
-  { line: /^(route-map|(ip |ipv6 )?(prefix-list|access-list)|ip (as-path|(ext|large-)?community-list))\b/, owner: "bgpd", modelled: false },
-  { line: /^(bfd|debug bfd)\b/, owner: "bfdd", modelled: false },
-  { line: /^(ip|ipv6) (route|mroute)\b/, owner: "staticd", modelled: true },
-  { line: /^debug static\b/, owner: "staticd", modelled: false },
-  { line: /^(vrf|interface|(ip|ipv6) (nht|router-id|protocol)|router-id)\b/, owner: "zebra", modelled: true },
+  { line: /^(route-map|(ip |ipv6 )?(prefix-list|access-list)|ip (as-path|(ext|large-)?community-list))\b/, owner: "bgpd", modeled: false },
+  { line: /^(bfd|debug bfd)\b/, owner: "bfdd", modeled: false },
+  { line: /^(ip|ipv6) (route|mroute)\b/, owner: "staticd", modeled: true },
+  { line: /^debug static\b/, owner: "staticd", modeled: false },
+  { line: /^(vrf|interface|(ip|ipv6) (nht|router-id|protocol)|router-id)\b/, owner: "zebra", modeled: true },
 ];
 
 /** Which daemons take a line of the top level, with the lines inside it. An unknown line goes to zebra, which rejects it. */
@@ -31,6 +31,6 @@ export function ownersOf(version: Pick<FrrVersion, "major">): (top: string) => r
     const line = top.replace(/^no /, "");
     const found = OWNERS.find((candidate) => candidate.line.test(line));
     if (!found) return ["zebra"];
-    return [found.modelled && all.includes("mgmtd") ? "mgmtd" : found.owner];
+    return [found.modeled && all.includes("mgmtd") ? "mgmtd" : found.owner];
   };
 }

@@ -13,7 +13,7 @@ const EVERY_MS = 60_000;
 export function neighborController(namespace: string, log: Log): Controller {
   const channel = new ChannelSource();
   channel.ring();
-  return controller("router-neighbours", {
+  return controller("router-neighbors", {
     watches: [channel],
     log,
     async reconcile(_key, { signal }) {

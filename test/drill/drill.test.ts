@@ -12,7 +12,7 @@ let exercised: readonly DrillResult[];
 
 /** What became of those that did not go well, to be read by a person. */
 function those(are: (score: FaultScore) => boolean): string[] {
-  return exercised.filter(({ judgement }) => are(judgement)).map((one) => `${one.outcome.fault}: ${problemsOf(one).join("; ")}`);
+  return exercised.filter(({ judgment }) => are(judgment)).map((one) => `${one.outcome.fault}: ${problemsOf(one).join("; ")}`);
 }
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ test("none leaves a status that claims health", () => {
 });
 
 test("of nineteen out of twenty the right cause is named first", () => {
-  const asked = exercised.filter(({ judgement }) => judgement.right !== undefined);
+  const asked = exercised.filter(({ judgment }) => judgment.right !== undefined);
   const wrong = those(({ right }) => right === false);
   expect(wrong.slice(Math.floor(asked.length / 20))).toEqual([]);
 });

@@ -50,7 +50,7 @@ class Writer {
     const name = `map-${Math.floor(this.#random() * NAMES)}`;
     const ref = { name, namespace: "default" };
     const data = {
-      colour: COLORS[Math.floor(this.#random() * COLORS.length)] ?? "",
+      color: COLORS[Math.floor(this.#random() * COLORS.length)] ?? "",
       change: String(this.changes++),
       filler: "x".repeat(3_000),
     };
@@ -118,7 +118,7 @@ test("over a thousand changes through a network that resets, stalls, truncates a
   const stop = new AbortController();
   const cache = new Cache(far, ConfigMap, {
     namespace: "default",
-    indexes: { colour: ({ data }) => [data?.["colour"] ?? ""] },
+    indexes: { color: ({ data }) => [data?.["color"] ?? ""] },
     pace: { idleMs: 200, backoff: { minMs: 5, maxMs: 50 } },
   });
   const follower = new Follower();
@@ -145,8 +145,8 @@ test("over a thousand changes through a network that resets, stalls, truncates a
     await vi.waitFor(() => expect(byKey(cache.list())).toEqual(fresh), { timeout: 60_000, interval: 50 });
     expect(byKey(follower.held.values())).toEqual(fresh);
     for (const color of COLORS) {
-      const expected = cache.list().filter(({ data }) => data?.["colour"] === color);
-      expect(new Set(cache.by("colour", color))).toEqual(new Set(expected));
+      const expected = cache.list().filter(({ data }) => data?.["color"] === color);
+      expect(new Set(cache.by("color", color))).toEqual(new Set(expected));
     }
     heap.push(heapAfterCollection());
   }

@@ -87,9 +87,9 @@ describe("pools for some", () => {
   });
 
   test("are for Services with a label, and one that gets it later is served later", async () => {
-    await cluster.pool("labelled", ["192.0.2.60/32"], { serviceAllocation: { serviceSelectors: [{ matchLabels: { tier: "gold" } }] } });
+    await cluster.pool("labeled", ["192.0.2.60/32"], { serviceAllocation: { serviceSelectors: [{ matchLabels: { tier: "gold" } }] } });
     await cluster.service("web");
-    await eventually(async () => expect((await cluster.events("web")).join("\n")).toMatch(/AllocationFailed: .*labelled/));
+    await eventually(async () => expect((await cluster.events("web")).join("\n")).toMatch(/AllocationFailed: .*labeled/));
     await cluster.editService("web", { metadata: { labels: { tier: "gold" } } });
     await cluster.hasAddresses("web", "192.0.2.60");
   });

@@ -232,14 +232,14 @@ describe("pools that change", () => {
   });
 
   test("one that is for some namespaces is for those, also when a namespace gets its label later", async () => {
-    await cluster.pool("labelled", ["192.0.2.140/32"], {
+    await cluster.pool("labeled", ["192.0.2.140/32"], {
       serviceAllocation: { namespaceSelectors: [{ matchLabels: { team: "shop" } }] },
     });
     await cluster.service("web");
-    await told("web", /AllocationFailed: .*labelled/);
+    await told("web", /AllocationFailed: .*labeled/);
     await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team: "shop" } } }, { signal });
     await cluster.hasAddresses("web", "192.0.2.140");
-    expect(await poolOf("web")).toBe("labelled");
+    expect(await poolOf("web")).toBe("labeled");
     await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team: null } } }, { signal });
   });
 });

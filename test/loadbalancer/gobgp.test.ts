@@ -25,7 +25,7 @@ const PEERS = [
 const PATIENT = { timeout: 60_000, interval: 200 };
 const plain = { communities: [], largeCommunities: [] };
 
-/** GoBGP on either side of the AS, and our speaker dialling both. */
+/** GoBGP on either side of the AS, and our speaker dialing both. */
 describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
   let frr: FrrInNamespace;
   let namespaces: TestNamespaces;

@@ -90,7 +90,7 @@ test("irrelevant changes cause no write: endpoints that end, conditions of other
   await cluster.say("router bgp 64512", "no neighbor 192.168.50.11 shutdown");
 });
 
-test("the peers honour the address family", async () => {
+test("the peers honor the address family", async () => {
   await cluster.service("six", { ip: "2001:db8:20::1", on: ["worker0"], spec: { ipFamilies: ["IPv4"] } });
   await eventually(async () => expect(await peersOf("web")).toEqual(["silent tor", "silent tor"]));
   expect(await peersOf("six")).toEqual(["", ""]);
@@ -126,7 +126,7 @@ const network = (status: string) => ({
   status: { conditions: [{ type: "NetworkUnavailable", status, lastTransitionTime: "2026-11-16T05:00:00Z" }] },
 });
 
-test("a node that is labelled out of load balancing lets go, and one whose network is away", async () => {
+test("a node that is labeled out of load balancing lets go, and one whose network is away", async () => {
   await cluster.client.resource(Node).patch({ name: "worker0" }, exclude(""), { signal });
   await goTo("web", "", "silent tor");
   await cluster.client.resource(Node).patch({ name: "worker0" }, exclude(null), { signal });

@@ -207,7 +207,7 @@ test("it is dark where the system is dark, and as one wants it where one says so
   expect(await ground()).toBe(light);
 });
 
-test("while the server is away the page says since when and loses its colours, and goes on by itself", async () => {
+test("while the server is away the page says since when and loses its colors, and goes on by itself", async () => {
   await using away = await PageServer.start(WELL);
   await page.goto(away.address);
   await page.getByText("Everything works").waitFor();
@@ -297,7 +297,7 @@ test("everything that can be used or looked at has a name", async () => {
     await page.locator("main .pane").first().waitFor();
     const nameless =
       await page.evaluate(`[...document.querySelectorAll("button, a, input, [role=img], [role=grid], [role=group], [role=application], section, aside")]
-      .filter((element) => !(element.getAttribute("aria-hidden") === "true" || element.getAttribute("aria-label") || element.getAttribute("aria-labelledby") || element.labels?.length || element.textContent.trim()))
+      .filter((element) => !(element.getAttribute("aria-hidden") === "true" || element.getAttribute("aria-label") || element.getAttribute("aria-labeledby") || element.labels?.length || element.textContent.trim()))
       .map((element) => element.outerHTML.slice(0, 120))`);
     expect(nameless).toEqual([]);
     expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);

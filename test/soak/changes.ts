@@ -37,7 +37,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     { spec: { addresses: ["10.200.0.0/24", "10.205.0.0/28"] } },
     { spec: { addresses: ["10.200.0.0/24"] } },
   ),
-  "node-labelled": {
+  "node-labeled": {
     make: ({ client, node, signal }) => label(client, node, "yes", signal),
     takeBack: ({ client, node, signal }) => label(client, node, null, signal),
   },

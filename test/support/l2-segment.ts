@@ -205,7 +205,7 @@ export class L2Node {
   /** To the process that sends and hears frames for it. */
   signalWire(signal: NodeJS.Signals): void {
     const children = readFileSync(`/proc/${this.#process.pid}/task/${this.#process.pid}/children`, "utf8").trim().split(" ");
-    for (const pid of children) if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("NEIGHBOURS")) process.kill(Number(pid), signal);
+    for (const pid of children) if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("NEIGHBORS")) process.kill(Number(pid), signal);
   }
 
   async kill(): Promise<void> {

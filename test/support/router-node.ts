@@ -19,11 +19,11 @@ import { run, removeFrrWhenGone } from "./frr.ts";
 const NAMESPACE = "openperouter-system";
 const { signal } = new AbortController();
 
-/** A machine made of two network namespaces, `eth1` in one of them leading to a neighbour, and an embedded API that its agent serves. */
+/** A machine made of two network namespaces, `eth1` in one of them leading to a neighbor, and an embedded API that its agent serves. */
 export class RouterNode {
   readonly name = "n1";
   readonly place: RouterHostOptions & { hostNetns: string };
-  readonly neighbour: string;
+  readonly neighbor: string;
   readonly client: KubeClient;
   readonly frr: FrrInstance;
   readonly directory: string;
@@ -33,7 +33,7 @@ export class RouterNode {
 
   private constructor(id: string, directory: string, embedded: Embedded) {
     this.directory = directory;
-    this.neighbour = `${id}n`;
+    this.neighbor = `${id}n`;
     this.place = {
       routerNetns: `${id}r`,
       hostNetns: `${id}h`,
@@ -53,7 +53,7 @@ export class RouterNode {
     await mkdir(site);
     const embedded = await startEmbedded({ directory: site, log: createLog({ level: "error" }) });
     const node = new RouterNode(id, directory, embedded);
-    for (const netns of [node.place.hostNetns, node.neighbour]) {
+    for (const netns of [node.place.hostNetns, node.neighbor]) {
       await run("ip", "netns", "add", netns);
       await run("ip", "-n", netns, "link", "set", "lo", "up");
     }
@@ -64,11 +64,11 @@ export class RouterNode {
 
   /** A new `eth1`, as on the first day. */
   async plugIn(): Promise<void> {
-    await this.host("link", "add", "eth1", "type", "veth", "peer", "name", "eth1", "netns", this.neighbour);
+    await this.host("link", "add", "eth1", "type", "veth", "peer", "name", "eth1", "netns", this.neighbor);
     await this.host("addr", "add", "192.168.11.3/24", "dev", "eth1");
     await this.host("link", "set", "eth1", "up");
-    await run("ip", "-n", this.neighbour, "addr", "add", "192.168.11.2/24", "dev", "eth1");
-    await run("ip", "-n", this.neighbour, "link", "set", "eth1", "up");
+    await run("ip", "-n", this.neighbor, "addr", "add", "192.168.11.2/24", "dev", "eth1");
+    await run("ip", "-n", this.neighbor, "link", "set", "eth1", "up");
   }
 
   /** `ip` in the namespace that stands for the machine's own. */
@@ -114,7 +114,7 @@ export class RouterNode {
     this.client.close();
     await this.#embedded.stop();
     await this.#sweep();
-    for (const netns of [this.place.hostNetns, this.neighbour]) await run("ip", "netns", "del", netns);
+    for (const netns of [this.place.hostNetns, this.neighbor]) await run("ip", "netns", "del", netns);
     await rm(this.directory, { recursive: true, force: true });
   }
 }

@@ -22,7 +22,7 @@ interface AgentStart extends Partial<LoadBalancerHostOptions> {
   restoreAfterMs?: number;
 }
 
-/** A machine made of one network namespace with `eth0` in a bridge of its neighbours, whose agent only announces Services. */
+/** A machine made of one network namespace with `eth0` in a bridge of its neighbors, whose agent only announces Services. */
 export class SpeakerNode {
   readonly name: string;
   readonly netns: string;

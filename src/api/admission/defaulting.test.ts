@@ -7,7 +7,7 @@ import { s } from "../schema.ts";
 import { applyDefaults } from "./defaulting.ts";
 
 const bulb = s.object(
-  { watts: s.default(s.int({ doc: "How bright." }), 40), colour: s.optional(s.string({ doc: "Which colour.", maxLength: 9 })) },
+  { watts: s.default(s.int({ doc: "How bright." }), 40), color: s.optional(s.string({ doc: "Which color.", maxLength: 9 })) },
   { doc: "A bulb." },
 );
 
@@ -21,7 +21,7 @@ const Lamp = defineKind({
   spec: s.object(
     {
       lit: s.default(s.bool({ doc: "Lit?" }), false),
-      main: s.default(bulb, { colour: "white" }),
+      main: s.default(bulb, { color: "white" }),
       spare: s.optional(bulb),
       row: s.optional(s.list(bulb, { doc: "A row.", maxItems: 3 })),
       named: s.optional(s.map(bulb, { doc: "By name.", maxProperties: 3 })),
@@ -34,7 +34,7 @@ const Lamp = defineKind({
 const lamp = (spec: object) => ({ apiVersion: "lamps.example/v1", kind: "Lamp", metadata: { name: "a" }, spec });
 const defaulted = (spec: object) => applyDefaults(Lamp, lamp(spec)).spec;
 
-const filled = { lit: false, main: { colour: "white", watts: 40 }, dim: true };
+const filled = { lit: false, main: { color: "white", watts: 40 }, dim: true };
 
 test.each<[string, object, object]>([
   ["what is missing is filled in, inside a default too", {}, filled],
@@ -55,8 +55,8 @@ test.each<[string, object, object]>([
 });
 
 test("a default is a copy: whoever changes the object does not change the next one", () => {
-  const first = defaulted({}) as { main: { colour: string } };
-  first.main.colour = "black";
+  const first = defaulted({}) as { main: { color: string } };
+  first.main.color = "black";
   expect(defaulted({})).toEqual(filled);
 });
 

@@ -43,7 +43,7 @@ type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "mendedAfter" | "mende
 /** When something broke, when it was fixed and how long that was, as narrow as is known. */
 export function timeRangeCells(bounds: Bounds, now: number): TextCell[] {
   const color = bounds.state === "open" ? "red" : bounds.state === "unheard" ? "yellow" : undefined;
-  return [{ text: broke(bounds) }, { text: restored(bounds), colour: color }, { text: lasted(bounds, now) }];
+  return [{ text: broke(bounds) }, { text: restored(bounds), color: color }, { text: lasted(bounds, now) }];
 }
 
 function broke({ brokenAfter, brokenBy }: Bounds): string {

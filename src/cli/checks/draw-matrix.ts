@@ -5,14 +5,14 @@ import type { Color, Colorize } from "../print/color.ts";
 
 interface Mark {
   readonly text: string;
-  readonly colour?: Color;
+  readonly color?: Color;
 }
 
 const MARKS = {
-  reached: { text: ".", colour: "green", means: "reached" },
-  failed: { text: "X", colour: "red", means: "not reached" },
-  lookup: { text: "D", colour: "red", means: "name not found" },
-  unknown: { text: "?", colour: "yellow", means: "no result" },
+  reached: { text: ".", color: "green", means: "reached" },
+  failed: { text: "X", color: "red", means: "not reached" },
+  lookup: { text: "D", color: "red", means: "name not found" },
+  unknown: { text: "?", color: "yellow", means: "no result" },
 } as const satisfies Record<string, Mark & { means: string }>;
 const NAMES_SHOWN = 3;
 const LONGEST_NAME = 48;
@@ -25,9 +25,7 @@ export function drawMatrix({ rows, columns, fields }: Matrix, describe: (target:
   const widths = columns.map((_, at) => Math.max(String(at + 1).length, ...marks.map((line) => line[at]?.text.length ?? 0)));
   const head = `${" ".repeat(width)}  ${widths.map((size, at) => String(at + 1).padStart(size)).join(" ")}`;
   const lines = marks.map((line, row) => {
-    const cells = line.map(
-      ({ text, colour }, at) => " ".repeat((widths[at] ?? 0) - text.length) + (colour ? colorize(colour, text) : text),
-    );
+    const cells = line.map(({ text, color }, at) => " ".repeat((widths[at] ?? 0) - text.length) + (color ? colorize(color, text) : text));
     return `${(names[row] ?? "").padEnd(width)}  ${cells.join(" ")}`.trimEnd();
   });
   const legend = columns.map((band, at) => `${String(at + 1).padStart(String(columns.length).length)}  ${titleOf(band, describe)}`);
@@ -60,13 +58,13 @@ function markOf(field: MatrixField | undefined): Mark {
   if (lookups === all) return MARKS.lookup;
   if (failed === all) return MARKS.failed;
   if (unknown === all) return MARKS.unknown;
-  return { text: `${reached}/${all}`, colour: failed > 0 ? "red" : "yellow" };
+  return { text: `${reached}/${all}`, color: failed > 0 ? "red" : "yellow" };
 }
 
 /** What the marks that occur mean. */
 function meanings(marks: readonly Mark[], colorize: Colorize): string {
   const plain = Object.values(MARKS).filter((mark) => marks.includes(mark));
-  const texts = plain.map(({ text, colour, means }) => `${colorize(colour, text)} ${means}`);
+  const texts = plain.map(({ text, color, means }) => `${colorize(color, text)} ${means}`);
   const share = marks.find(({ text }) => text.includes("/"));
   const empty = marks.some(({ text }) => text === "");
   return [...texts, ...(share ? [`${share.text} reached of tried`] : []), ...(empty ? ["empty: not tried"] : [])].join("   ");

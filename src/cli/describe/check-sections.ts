@@ -71,7 +71,7 @@ function latest(successes: readonly LogLine[], failures: readonly LogLine[], { p
     .map((entry): TextCell[] => [
       { text: timeOf(entry) },
       { text: ageOf(timeOf(entry), now) },
-      { text: entry.outcome, colour: isSuccess(entry) ? "green" : "red" },
+      { text: entry.outcome, color: isSuccess(entry) ? "green" : "red" },
       { text: short(entry.latencyMs) },
       { text: stripControlCharacters(entry.message) },
     ]);

@@ -58,7 +58,7 @@ test("an object is told from its name to its events", () => {
   ]);
 });
 
-test("a condition is coloured by whether one wants it", () => {
+test("a condition is colored by whether one wants it", () => {
   expect(lines({ object: pool }, (color, text) => `<${color}>${text}</>`)).toContain(
     "  Exhausted   <red>True</>     PoolExhausted   2m      two...",
   );

@@ -105,7 +105,7 @@ function conditionTable(conditions: readonly Partial<Condition>[], { paint, now 
   const head = ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"].map((text): TextCell => ({ text }));
   const rows = conditions.map(({ type = "", status = "", reason, lastTransitionTime, message }): TextCell[] => [
     { text: stripControlCharacters(type) },
-    { text: stripControlCharacters(status), colour: statusColor(type, status) },
+    { text: stripControlCharacters(status), color: statusColor(type, status) },
     { text: stripControlCharacters(reason) },
     { text: lastTransitionTime ? ageOf(lastTransitionTime, now) : "" },
     { text: stripControlCharacters(message) },
@@ -120,7 +120,7 @@ function eventTable(events: readonly Event[] | undefined, { paint, now }: Descri
   const rows = events
     .toSorted((a, b) => (lastSeen(a) < lastSeen(b) ? -1 : 1))
     .map((event): TextCell[] => [
-      { text: stripControlCharacters(event.type), colour: event.type === "Warning" ? "yellow" : undefined },
+      { text: stripControlCharacters(event.type), color: event.type === "Warning" ? "yellow" : undefined },
       { text: stripControlCharacters(event.reason) },
       { text: eventAge(event, now) },
       { text: stripControlCharacters(event.source?.component || event.reportingComponent) },

@@ -54,8 +54,8 @@ function stateLines({ spec, status, metadata }: FailoverPolicy, { paint }: Secti
     ["Force", spec.force && `${stripControlCharacters(spec.force.reason)} (for epoch ${spec.force.epoch})`, "red"],
     ["Behind", late ? `from generation ${seen}; generation ${metadata.generation} is not observed yet` : undefined, "yellow"],
   ];
-  const rows = entries.flatMap(([name, text, colour]): TextCell[][] =>
-    text === undefined ? [] : [[{ text: `${name}:` }, { text: stripControlCharacters(text), colour }]],
+  const rows = entries.flatMap(([name, text, color]): TextCell[][] =>
+    text === undefined ? [] : [[{ text: `${name}:` }, { text: stripControlCharacters(text), color }]],
   );
   return new Columns(paint, 2).lines(rows);
 }
@@ -85,7 +85,7 @@ function resourceLines(
     { text: kind },
     { text: namespace ?? "" },
     { text: stripControlCharacters(name) },
-    { text: stripControlCharacters(state), colour: STATES[state] },
+    { text: stripControlCharacters(state), color: STATES[state] },
     { text: lastUpdateTime === undefined ? "" : ageOf(lastUpdateTime, now) },
     { text: lastSyncTime === undefined ? "" : `${ageOf(lastSyncTime, now)} ago` },
     { text: stripControlCharacters([error, message].filter((text) => text !== undefined && text !== "").join("; ")) },
@@ -107,8 +107,8 @@ function peerLines(policy: FailoverPolicy, { paint, now }: SectionOptions): stri
     ["Message", peer?.message],
     ["Lost by force", status?.currentState === "secondary" ? expectedLoss(policy, new Date(now)).text : undefined],
   ];
-  const rows = entries.flatMap(([title, text, colour]): TextCell[][] =>
-    text === undefined ? [] : [[{ text: `${title}:` }, { text: stripControlCharacters(text), colour }]],
+  const rows = entries.flatMap(([title, text, color]): TextCell[][] =>
+    text === undefined ? [] : [[{ text: `${title}:` }, { text: stripControlCharacters(text), color }]],
   );
   return new Columns(paint, 2).lines(rows);
 }

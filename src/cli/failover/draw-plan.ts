@@ -3,10 +3,10 @@ import { type TextCell, Columns, stripControlCharacters } from "../print/columns
 import type { Color, Colorize } from "../print/color.ts";
 import { objectTitle, waitDescription } from "./wait-text.ts";
 
-const STATES: Readonly<Record<SwitchStep["state"], { readonly text: string; readonly colour?: Color }>> = {
-  Done: { text: "done", colour: "green" },
-  Act: { text: "now", colour: "bold" },
-  Wait: { text: "waits", colour: "yellow" },
+const STATES: Readonly<Record<SwitchStep["state"], { readonly text: string; readonly color?: Color }>> = {
+  Done: { text: "done", color: "green" },
+  Act: { text: "now", color: "bold" },
+  Wait: { text: "waits", color: "yellow" },
   Pending: { text: "then" },
 };
 /** Of many writes of one step people read the first few; and what is waited for only later, an example. */
@@ -57,10 +57,10 @@ export function drawNotes(resources: readonly Noted[]): string[] {
 function stepLines(steps: readonly SwitchStep[], colorize: Colorize): string[] {
   const head = ["#", "STEP", "WHEN", "WHAT"].map((text): TextCell => ({ text }));
   const rows = steps.flatMap((step, at): TextCell[][] => {
-    const { text, colour } = STATES[step.state];
+    const { text, color } = STATES[step.state];
     const [first = "", ...more] = whatOf(step);
     return [
-      [{ text: String(at + 1) }, { text: step.name }, { text, colour }, { text: stripControlCharacters(first) }],
+      [{ text: String(at + 1) }, { text: step.name }, { text, color }, { text: stripControlCharacters(first) }],
       ...more.map((line): TextCell[] => [{ text: "" }, { text: "" }, { text: "" }, { text: stripControlCharacters(line) }]),
     ];
   });

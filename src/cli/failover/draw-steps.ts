@@ -21,7 +21,7 @@ export function drawSteps({ course: steps = [], startTime, completionTime }: Tra
     const run = runOf(step, end);
     return [
       { text: step.name },
-      { text: step.state, colour: COLORS[step.state] },
+      { text: step.state, color: COLORS[step.state] },
       { text: run ? humanDuration(run.to - run.from) : "" },
       { text: run ? bar(run, begin, end) : "" },
     ];

@@ -24,9 +24,9 @@ export function drawSwitches(switches: readonly TransitionRow[], now: number, co
     ...(writable ? [{ text: durationText(made.volumesSeconds) }] : []),
     { text: tookText(made, now) },
     { text: durationText(made.lossSeconds) },
-    { text: made.outcome, colour: COLORS[made.outcome] },
+    { text: made.outcome, color: COLORS[made.outcome] },
     { text: longestStep(made) },
-    ...(forced ? [{ text: stripControlCharacters(made.forced), colour: "red" as const }] : []),
+    ...(forced ? [{ text: stripControlCharacters(made.forced), color: "red" as const }] : []),
   ]);
   const head = [
     ...(placed ? ["NAMESPACE", "POLICY"] : []),

@@ -28,13 +28,13 @@ export function lint(
   const admitted: KubeObject[] = [];
   for (const input of inputs) {
     const { object } = input;
-    const judgement = validateManifest(object);
-    if (judgement.warning !== undefined) warnings.push(`${input.file}:${input.lineOf("apiVersion")}: ${judgement.warning}`);
-    for (const problem of judgement.complaints) failures.push(placed(input, failureOf(object, problem)));
+    const judgment = validateManifest(object);
+    if (judgment.warning !== undefined) warnings.push(`${input.file}:${input.lineOf("apiVersion")}: ${judgment.warning}`);
+    for (const problem of judgment.complaints) failures.push(placed(input, failureOf(object, problem)));
     const twin = first.get(idOf(object));
     if (twin) failures.push(placed(input, duplicate(object, twin)));
     else first.set(idOf(object), input);
-    if (judgement.admitted && !twin) admitted.push(judgement.admitted);
+    if (judgment.admitted && !twin) admitted.push(judgment.admitted);
   }
   for (const failure of rules.flatMap((rule) => rule(admitted, context))) {
     const input = inputs.find(({ object }) => isAbout(failure, object));

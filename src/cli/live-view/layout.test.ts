@@ -45,7 +45,7 @@ test("objects are shown with their conditions, problems and news below", () => {
   ]);
 });
 
-test("a condition is coloured by whether one wants it", () => {
+test("a condition is colored by whether one wants it", () => {
   const conditions = [
     { type: "Ready", status: "False" as const },
     { type: "Degraded", status: "Unknown" as const },

@@ -31,8 +31,8 @@ export function configurationDifferences(
       found.push(difference(object, "metadata.namespace", "Differs", stray));
       continue;
     }
-    const judgement = validateManifest(object);
-    for (const { reason, field, message } of judgement.complaints) {
+    const judgment = validateManifest(object);
+    for (const { reason, field, message } of judgment.complaints) {
       found.push(
         difference(
           object,
@@ -42,7 +42,7 @@ export function configurationDifferences(
         ),
       );
     }
-    if (judgement.admitted) admitted.push(judgement.admitted);
+    if (judgment.admitted) admitted.push(judgment.admitted);
   }
   for (const failure of LINT_RULES.flatMap((rule) => rule(admitted, namespaces))) found.push({ ...pick(failure), class: "Blocks" });
   for (const warning of LINT_WARNING_RULES.flatMap((warner) => warner(admitted, namespaces)))

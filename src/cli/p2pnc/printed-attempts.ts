@@ -50,11 +50,11 @@ export function exitCodeOf(attempts: Iterable<Attempt>): number {
 
 function cells({ attempt }: PrintedAttempt): TextCell[] {
   const { target, reachable, actions, fault } = attempt;
-  const [verdict, colour]: [string, Color] = fault !== undefined ? ["Unknown", "yellow"] : reachable ? ["True", "green"] : ["False", "red"];
+  const [verdict, color]: [string, Color] = fault !== undefined ? ["Unknown", "yellow"] : reachable ? ["True", "green"] : ["False", "red"];
   const decisive = actions.findLast((action) => isSuccess(action) === reachable);
   return [
     { text: target },
-    { text: verdict, colour },
+    { text: verdict, color },
     { text: decisive ? durationText(Math.round(decisive.latencyMs * 10) / 10) : "" },
     { text: stripControlCharacters(fault ?? decisive?.message ?? "") },
   ];

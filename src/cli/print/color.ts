@@ -2,12 +2,12 @@ import { styleText } from "node:util";
 
 export type Color = "green" | "red" | "yellow" | "gray" | "bold";
 
-/** Puts colour on a text, or leaves it. */
+/** Puts color on a text, or leaves it. */
 export type Colorize = (color: Color, text: string) => string;
 
 export const plain: Colorize = (_color, text) => text;
 
-/** Colours where a person looks: on a terminal, unless NO_COLOR says otherwise. */
+/** Colors where a person looks: on a terminal, unless NO_COLOR says otherwise. */
 export function colorizeFor(stream: NodeJS.WriteStream): Colorize {
   return (color, text) => styleText(color, text, { stream });
 }
@@ -15,7 +15,7 @@ export function colorizeFor(stream: NodeJS.WriteStream): Colorize {
 /** Conditions that nobody wants to be true. */
 const BAD = /degraded|exhausted|error|fail|stale|silent|unavailable|unschedulable|pressure|conflict/i;
 
-/** The colour of a condition's status; nothing for what is no such status. */
+/** The color of a condition's status; nothing for what is no such status. */
 export function statusColor(condition: string, status: string): Color | undefined {
   if (status === "Unknown") return "yellow";
   if (status !== "True" && status !== "False") return undefined;

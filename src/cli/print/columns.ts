@@ -3,8 +3,8 @@ import type { Color, Colorize } from "./color.ts";
 
 export interface TextCell {
   readonly text: string;
-  readonly colour?: Color | undefined;
-  /** The text with several colours in it, which take no room. */
+  readonly color?: Color | undefined;
+  /** The text with several colors in it, which take no room. */
   readonly painted?: string;
 }
 
@@ -38,8 +38,8 @@ export class Columns {
     );
   }
 
-  #cell({ text, colour, painted }: TextCell, width: number): string {
-    const shown = painted ?? (colour === undefined || text === "" ? text : this.#colorize(colour, text));
+  #cell({ text, color, painted }: TextCell, width: number): string {
+    const shown = painted ?? (color === undefined || text === "" ? text : this.#colorize(color, text));
     return shown + " ".repeat(Math.max(0, width - length(text)));
   }
 }

@@ -45,7 +45,7 @@ test("among several kinds each name says which", () => {
   expect(printed(pools, { prefix: "pool/" })[1]).toBe("pool/blue          true          True      5m");
 });
 
-test("colour is for conditions, by whether one wants them true, and takes no room", () => {
+test("color is for conditions, by whether one wants them true, and takes no room", () => {
   expect(printed(pools, { wide: true, paint: inBrackets }).slice(1)).toEqual([
     "blue          true          <green>False</>       <green>True</>      5m",
     "a-long-name   false         <red>True</>        <yellow>Unknown</>   10h",

@@ -54,7 +54,7 @@ export class TablePrinter {
   #row({ cells, object }: TableRow, definitions: readonly { name: string; at: number }[]): TextCell[] {
     const row = definitions.map(({ name, at }, place): TextCell => {
       const text = stripControlCharacters(cells[at]);
-      return { text: place === 0 ? (this.#options.prefix ?? "") + text : text, colour: statusColor(name, text) };
+      return { text: place === 0 ? (this.#options.prefix ?? "") + text : text, color: statusColor(name, text) };
     });
     return this.#options.namespaces ? [{ text: stripControlCharacters(object?.metadata?.namespace) }, ...row] : row;
   }

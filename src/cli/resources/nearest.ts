@@ -24,7 +24,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return near.length === 1 ? ` (Did you mean ${near[0]}?)` : ` (Did you mean one of ${near.join(", ")}?)`;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours. */
+/** Insertions, deletions, substitutions and swaps of neighbors. */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -14,7 +14,7 @@ import type { LoadBalancerHostOptions, RouterHostOptions } from "./agent-options
 
 const FRR_NAME = "plumbline-lb";
 
-/** The load balancer's FRR: in the machine's own namespace, and only dialling. */
+/** The load balancer's FRR: in the machine's own namespace, and only dialing. */
 export function loadBalancerFrr(
   { hostNetns, stateDirectory, frrRoot }: Pick<RouterHostOptions, "hostNetns" | "stateDirectory" | "frrRoot">,
   { lbFrrRunDirectory }: Pick<LoadBalancerHostOptions, "lbFrrRunDirectory">,

@@ -39,7 +39,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   "routes-ipv6": "show ipv6 route vrf all json",
 };
 
-/** Names and values of the settings that forwarding, ARP and neighbours go by. */
+/** Names and values of the settings that forwarding, ARP and neighbors go by. */
 const SYSCTLS = `
 cd /proc/sys/net && for file in ipv4/ip_forward ipv4/ip_nonlocal_bind ipv6/conf/all/forwarding ipv4/conf/*/rp_filter ipv4/conf/*/arp_ignore \
   ipv4/conf/*/arp_announce ipv4/conf/*/proxy_arp ipv4/conf/*/forwarding ipv6/conf/*/forwarding ipv6/conf/*/disable_ipv6 ipv4/tcp_l3mdev_accept \
@@ -92,7 +92,7 @@ function kernel(path: string, netns: string | undefined): Asked[] {
     { path: `${path}/routes-ipv4`, command: [...ip, "-j", "-4", "route", "show", "table", "all"] },
     { path: `${path}/routes-ipv6`, command: [...ip, "-j", "-6", "route", "show", "table", "all"] },
     { path: `${path}/rules`, command: [...ip, "-j", "rule"] },
-    { path: `${path}/neighbours`, command: [...ip, "-j", "neigh"] },
+    { path: `${path}/neighbors`, command: [...ip, "-j", "neigh"] },
     { path: `${path}/vrfs`, command: [...ip, "-j", "link", "show", "type", "vrf"] },
     { path: `${path}/nftables`, command: [...inside, "sh", "-c", NFT_TABLES] },
     { path: `${path}/sysctls`, command: [...inside, "sh", "-c", SYSCTLS] },

@@ -75,7 +75,7 @@ export function drawStatus({ domains, nodes, causes }: ClusterStatus, now: numbe
     ...columns(
       domains.map(({ domain, health, kinds }) => [
         { text: TITLES[domain] },
-        { text: health, colour: colorOf(health) },
+        { text: health, color: colorOf(health) },
         { text: kinds.map(kindText).join(", ") },
       ]),
       colorize,
@@ -100,7 +100,7 @@ function nodeLines(nodes: readonly NodeStatus[], colorize: Colorize): string[] {
 }
 
 function healthCell(health: Health | undefined): TextCell {
-  return health === undefined ? { text: "-" } : { text: health, colour: colorOf(health) };
+  return health === undefined ? { text: "-" } : { text: health, color: colorOf(health) };
 }
 
 function rest(nodes: readonly NodeStatus[]): string[] {

@@ -56,12 +56,12 @@ const never = <R>() => new Promise<R>(() => {});
 /** Connections that end as told for each address, where nothing else is told at once and well. */
 function connections(endings: Record<string, string | Promise<string | undefined>> = {}) {
   const tried: string[] = [];
-  const cancelled: string[] = [];
+  const canceled: string[] = [];
   const connect: Connect = (address, at) => {
     tried.push(`${address.toString()} ${at}`);
-    return { result: Promise.resolve(endings[address.toString()]), cancel: () => cancelled.push(address.toString()) };
+    return { result: Promise.resolve(endings[address.toString()]), cancel: () => canceled.push(address.toString()) };
   };
-  return { connect, tried, cancelled };
+  return { connect, tried, canceled };
 }
 
 test("an address that answers is one connection, with its start and how long it took", async () => {
@@ -108,13 +108,13 @@ test("a closed port is a refused connection, and the message has no port of our 
 
 test("nothing is heard until the deadline: the connection is given up and timed out", async () => {
   vi.useFakeTimers();
-  const { connect, cancelled } = connections({ "10.0.0.1": never() });
+  const { connect, canceled } = connections({ "10.0.0.1": never() });
   const attempt = probed("10.0.0.1:80", { connect });
   await vi.advanceTimersByTimeAsync(4999);
-  expect(cancelled).toEqual([]);
+  expect(canceled).toEqual([]);
   await vi.advanceTimersByTimeAsync(2);
   expect(seen(await attempt)).toEqual({ actions: ["ConnectError: Failed connect to 10.0.0.1:80; Connection timed out"], reachable: false });
-  expect(cancelled).toEqual(["10.0.0.1"]);
+  expect(canceled).toEqual(["10.0.0.1"]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -328,13 +328,13 @@ test("an address that is refused is not connected to, given or found", async () 
 test("an abort ends a lookup and a connection at once, and leaves no timer", async () => {
   vi.useFakeTimers();
   const stop = new AbortController();
-  const { connect, cancelled } = connections({ "10.0.0.1": never() });
+  const { connect, canceled } = connections({ "10.0.0.1": never() });
   const connecting = probed("10.0.0.1:80", { connect, signal: stop.signal }).catch(String);
   const resolving = probed("web:80", { lookups: new Lookups(never, 1), signal: stop.signal }).catch(String);
   await vi.advanceTimersByTimeAsync(1000);
   stop.abort(new Error("the end"));
   expect(await Promise.all([connecting, resolving])).toEqual(["Error: the end", "Error: the end"]);
-  expect(cancelled).toEqual(["10.0.0.1"]);
+  expect(canceled).toEqual(["10.0.0.1"]);
   expect(vi.getTimerCount()).toBe(0);
   await expect(probed("10.0.0.1:80", { connect, signal: stop.signal })).rejects.toThrow("the end");
 });

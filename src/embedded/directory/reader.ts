@@ -37,7 +37,7 @@ export interface ScanOptions {
   readonly loading: boolean;
 }
 
-/** Reads files into the catalogue, each when it is another one than before, and only the parts that are. */
+/** Reads files into the catalog, each when it is another one than before, and only the parts that are. */
 export class ManifestReader {
   readonly #root: string;
   readonly #index: ManifestIndex;

@@ -23,7 +23,7 @@ const RETRY = { minMs: 500, maxMs: 30_000 };
 /** An object that was lost this long ago is not being taken away again and again. */
 const CALM_MS = 60_000;
 
-/** Hands over what the catalogue says has changed. */
+/** Hands over what the catalog says has changed. */
 export class ManifestSync {
   readonly #sink: ManifestTarget;
   readonly #index: ManifestIndex;

@@ -31,7 +31,7 @@ const Beacon = defineKind({
   scope: "Namespaced",
   doc: "A lamp.",
   deprecated: [{ version: "v1", warning: "example.com/v1 Beacon is deprecated; use example.com/v2" }],
-  spec: s.object({ colour: s.string({ doc: "Its colour.", maxLength: 20 }) }, { doc: "What is wanted." }),
+  spec: s.object({ color: s.string({ doc: "Its color.", maxLength: 20 }) }, { doc: "What is wanted." }),
 });
 
 let directory: string;
@@ -164,7 +164,7 @@ describe("a request that makes no sense", () => {
 });
 
 const beacon = (version: string) =>
-  JSON.stringify({ apiVersion: `example.com/${version}`, kind: "Beacon", metadata: { name: "a" }, spec: { colour: "red" } });
+  JSON.stringify({ apiVersion: `example.com/${version}`, kind: "Beacon", metadata: { name: "a" }, spec: { color: "red" } });
 
 test("an older version of a kind is served with a warning, and is the same object", async () => {
   const v1 = "/apis/example.com/v1/namespaces/default/beacons";
@@ -174,10 +174,10 @@ test("an older version of a kind is served with a warning, and is the same objec
     "example.com/v1",
     '299 - "example.com/v1 Beacon is deprecated; use example.com/v2"',
   ]);
-  const patched = await send("PATCH", `${v1}/a`, '{"spec":{"colour":"blue"}}', { "content-type": "application/merge-patch+json" });
-  expect(patched.json).toMatchObject({ apiVersion: "example.com/v1", spec: { colour: "blue" } });
+  const patched = await send("PATCH", `${v1}/a`, '{"spec":{"color":"blue"}}', { "content-type": "application/merge-patch+json" });
+  expect(patched.json).toMatchObject({ apiVersion: "example.com/v1", spec: { color: "blue" } });
   const read = await send("GET", "/apis/example.com/v2/namespaces/default/beacons/a");
-  expect([read.json["apiVersion"], read.json["spec"], read.warning]).toEqual(["example.com/v2", { colour: "blue" }, undefined]);
+  expect([read.json["apiVersion"], read.json["spec"], read.warning]).toEqual(["example.com/v2", { color: "blue" }, undefined]);
   expect((await send("GET", v1)).json).toMatchObject({ apiVersion: "example.com/v1", items: [{ apiVersion: "example.com/v1" }] });
 });
 

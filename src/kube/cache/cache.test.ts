@@ -67,12 +67,12 @@ test("a subscriber is shown what is there, then every change", async () => {
 test("an update carries what was before, a delete what was last", async () => {
   const cache = cacheOf();
   const changes: Change<ConfigMap>[] = [];
-  await synced(cache, map("a", 1, { colour: "red" }));
+  await synced(cache, map("a", 1, { color: "red" }));
   cache.subscribe((change) => changes.push(change));
-  api.watch.modified(map("a", 11, { colour: "blue" })).deleted(map("a", 12, { colour: "green" }));
+  api.watch.modified(map("a", 11, { color: "blue" })).deleted(map("a", 12, { color: "green" }));
   await until(() => changes.length === 3);
-  expect(changes[1]).toMatchObject({ type: "updated", old: { data: { colour: "red" } }, object: { data: { colour: "blue" } } });
-  expect(changes[2]).toMatchObject({ type: "deleted", object: { data: { colour: "green" }, metadata: { resourceVersion: "12" } } });
+  expect(changes[1]).toMatchObject({ type: "updated", old: { data: { color: "red" } }, object: { data: { color: "blue" } } });
+  expect(changes[2]).toMatchObject({ type: "deleted", object: { data: { color: "green" }, metadata: { resourceVersion: "12" } } });
 });
 
 test("whoever unsubscribes hears nothing more, also in the middle of a delivery", async () => {
@@ -130,20 +130,20 @@ test("a listener that throws is logged and costs nobody else anything", async ()
 });
 
 test("objects are found by the indexes, which follow every change", async () => {
-  const cache = cacheOf({ indexes: { colour: (object) => Object.values(object.data ?? {}) } });
-  const names = (color: string): string[] => cache.by("colour", color).map(({ metadata }) => metadata.name);
+  const cache = cacheOf({ indexes: { color: (object) => Object.values(object.data ?? {}) } });
+  const names = (color: string): string[] => cache.by("color", color).map(({ metadata }) => metadata.name);
   await synced(cache, map("a", 1, { x: "red" }), map("b", 2, { x: "red", y: "blue" }));
   expect(names("red")).toEqual(["a", "b"]);
   api.watch.modified(map("a", 11, { x: "blue" })).deleted(map("b", 12));
   await until(() => cache.size === 1);
   expect([names("red"), names("blue")]).toEqual([[], ["a"]]);
-  expect(() => cache.by("size", "1")).toThrow("no index size; known: colour");
+  expect(() => cache.by("size", "1")).toThrow("no index size; known: color");
 });
 
 test("listeners see the cache and its indexes as they are after the change", async () => {
-  const cache = cacheOf({ indexes: { colour: (object) => Object.values(object.data ?? {}) } });
+  const cache = cacheOf({ indexes: { color: (object) => Object.values(object.data ?? {}) } });
   const seen: [number, number][] = [];
-  cache.subscribe(() => seen.push([cache.size, cache.by("colour", "red").length]));
+  cache.subscribe(() => seen.push([cache.size, cache.by("color", "red").length]));
   await synced(cache, map("a", 1, { x: "red" }), map("b", 2, { x: "red" }));
   expect(seen).toEqual([
     [2, 2],
@@ -156,15 +156,15 @@ test("an index function that throws leaves its object out, and only there", asyn
   const cache = cacheOf({
     log,
     indexes: {
-      colour: (object) => {
-        if (object.metadata.name === "a") throw new Error("colourless");
+      color: (object) => {
+        if (object.metadata.name === "a") throw new Error("colorless");
         return ["red"];
       },
     },
   });
   await synced(cache, map("a", 1), map("b", 2));
-  expect([cache.size, cache.by("colour", "red").length]).toEqual([2, 1]);
-  expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ index: "colour" }), "index function failed, object skipped");
+  expect([cache.size, cache.by("color", "red").length]).toEqual([2, 1]);
+  expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ index: "color" }), "index function failed, object skipped");
 });
 
 test("a transform drops what nobody reads, before anybody sees it; if it throws, the object stays whole", async () => {

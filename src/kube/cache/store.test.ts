@@ -3,40 +3,40 @@ import { expect, test } from "vitest";
 import { CacheStore } from "./store.ts";
 
 interface Component {
-  colours: string[];
+  colors: string[];
 }
 
 const indexes = {
-  colour: (component: Component) => component.colours,
-  count: (component: Component) => [String(component.colours.length)],
+  color: (component: Component) => component.colors,
+  count: (component: Component) => [String(component.colors.length)],
 };
 
 test("an index finds the objects that yield a value, and only those", () => {
   const store = new CacheStore<Component>(indexes);
-  store.put("a", { colours: ["red"] });
-  store.put("b", { colours: ["red", "blue"] });
-  store.put("c", { colours: ["red", "red"] });
-  expect(store.by("colour", "red")).toHaveLength(3);
-  expect(store.by("colour", "blue")).toEqual([store.get("b")]);
-  store.put("b", { colours: ["green"] });
-  expect(store.by("colour", "blue")).toEqual([]);
+  store.put("a", { colors: ["red"] });
+  store.put("b", { colors: ["red", "blue"] });
+  store.put("c", { colors: ["red", "red"] });
+  expect(store.by("color", "red")).toHaveLength(3);
+  expect(store.by("color", "blue")).toEqual([store.get("b")]);
+  store.put("b", { colors: ["green"] });
+  expect(store.by("color", "blue")).toEqual([]);
   store.remove("a");
   store.remove("a");
-  expect(store.by("colour", "red")).toEqual([store.get("c")]);
-  expect(() => store.by("size", "1")).toThrow("no index size; known: colour, count");
+  expect(store.by("color", "red")).toEqual([store.get("c")]);
+  expect(() => store.by("size", "1")).toThrow("no index size; known: color, count");
 });
 
 test("after any course of changes the indexes are those that would be computed anew", () => {
   const key = fc.constantFrom("a", "b", "c", "d");
   const colors = fc.array(fc.constantFrom("red", "green", "blue", ""), { maxLength: 4 });
-  const step = fc.oneof(fc.record({ key, colours: colors }), fc.record({ key, colours: fc.constant(undefined) }));
+  const step = fc.oneof(fc.record({ key, colors: colors }), fc.record({ key, colors: fc.constant(undefined) }));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const store = new CacheStore<Component>(indexes);
       const model = new Map<string, Component>();
-      for (const { key, colours } of steps) {
-        if (colours) {
-          const component = { colours };
+      for (const { key, colors } of steps) {
+        if (colors) {
+          const component = { colors };
           store.put(key, component);
           model.set(key, component);
         } else {

@@ -67,7 +67,7 @@ export class Sockets {
     return this.#secure ? process.getBuiltinModule("node:https").request(options) : http.request(options);
   }
 
-  /** Whatever closed one idle connection has probably closed its neighbours. */
+  /** Whatever closed one idle connection has probably closed its neighbors. */
   dropIdle(): void {
     if (this.#agents) destroyIdle(this.#agents.pooled);
   }

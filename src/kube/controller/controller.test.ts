@@ -56,7 +56,7 @@ test("each of the four outcomes is counted and handled in its own way", async ()
       runs[key] = (runs[key] ?? 0) + 1;
       if (key === "later") return { requeueAfter: 60_000 };
       if (key === "broken") throw new Error("the panel is gone");
-      if (key === "wrong") throw new TerminalError("no such colour");
+      if (key === "wrong") throw new TerminalError("no such color");
       return undefined;
     },
     {},

@@ -208,7 +208,7 @@ test("a transition goes when it would have gone had there been no refreshes", as
   );
 });
 
-test("below the rate nothing waits for longer than its neighbours of the same moment need", async () => {
+test("below the rate nothing waits for longer than its neighbors of the same moment need", async () => {
   const quiet = fc.array(
     fc.record({ gap: fc.integer({ min: 200, max: 2000 }), writeClass: fc.constantFrom<WriteClass>("transition", "refresh") }),
     {

@@ -147,8 +147,8 @@ export class WebhookServer implements Runnable {
   async #review({ kind, validator }: Registered, request: AdmissionRequest): Promise<{ outcome: string; review: object }> {
     const review = reviewOf(request);
     try {
-      const judgement = await earliest(VALIDATE_MS, `no result within ${VALIDATE_MS / 1000} s`, (signal) => validator(review, signal));
-      return { outcome: judgement.errors?.length ? "denied" : "allowed", review: answer(kind, request, judgement) };
+      const judgment = await earliest(VALIDATE_MS, `no result within ${VALIDATE_MS / 1000} s`, (signal) => validator(review, signal));
+      return { outcome: judgment.errors?.length ? "denied" : "allowed", review: answer(kind, request, judgment) };
     } catch (error) {
       // A fault of ours must not stop what works: the write goes through, and the node checks everything again.
       const { name, namespace } = request;

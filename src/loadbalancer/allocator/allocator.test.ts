@@ -97,8 +97,8 @@ describe("pools are tried", () => {
     ["by priority where they are pinned", { namespace: "red" }, "z-first: 10.0.1.0"],
     ["by name where the priority is the same", { namespace: "blue" }, "b-blue: 10.0.3.0"],
     ["in the order of their names where they are for everyone", { namespace: "green" }, "a-any: 10.0.5.0"],
-    ["only when a selector and the namespace both match", { namespace: "grey", labels: { tier: "web" } }, "d-grey-web: 10.0.7.0"],
-    ["not when the namespace matches and no selector does", { namespace: "grey", labels: { tier: "db" } }, "a-any: 10.0.5.0"],
+    ["only when a selector and the namespace both match", { namespace: "gray", labels: { tier: "web" } }, "d-gray-web: 10.0.7.0"],
+    ["not when the namespace matches and no selector does", { namespace: "gray", labels: { tier: "db" } }, "a-any: 10.0.5.0"],
     ["when one of several selectors matches", { labels: { app: "x" } }, "e-x-or-y: 10.0.8.0"],
   ])("%s", (_title, terms, expected) => {
     const { allocator } = allocatorWith(
@@ -108,7 +108,7 @@ describe("pools are tried", () => {
       pool("z-first", ["10.0.1.0/24"], { namespaces: ["red", "pink"], priority: 10 }),
       pool("c-blue", ["10.0.4.0/24"], { namespaces: ["blue"] }),
       pool("b-blue", ["10.0.3.0/24"], { namespaces: ["blue"] }),
-      pool("d-grey-web", ["10.0.7.0/24"], { namespaces: ["grey"], serviceSelectors: [{ matchLabels: { tier: "web" } }] }),
+      pool("d-gray-web", ["10.0.7.0/24"], { namespaces: ["gray"], serviceSelectors: [{ matchLabels: { tier: "web" } }] }),
       pool("e-x-or-y", ["10.0.8.0/24"], { serviceSelectors: [{ matchLabels: { app: "y" } }, { matchLabels: { app: "x" } }] }),
     );
     expect(wokenServices(allocator.allocate(addressRequest("s", terms)))).toBe(expected);

@@ -18,7 +18,7 @@ function mostly<T>(usual: T, ...others: T[]): fc.Arbitrary<T> {
   return fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(usual, ...others) });
 }
 
-/** Whom each address of the universe belongs to; neighbours may be one range or two, and come in either order. */
+/** Whom each address of the universe belongs to; neighbors may be one range or two, and come in either order. */
 const configuration = fc
   .record({
     owners: fc.array(fc.constantFrom(...POOLS, "p", undefined), { minLength: UNIVERSE.length, maxLength: UNIVERSE.length }),

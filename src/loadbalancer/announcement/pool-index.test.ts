@@ -39,7 +39,7 @@ test("addresses of two pools are of no pool together", () => {
 const at = (value: number) => new Address(4, 0x0a000000n + BigInt(value));
 
 test("the index finds what looking through all ranges finds", () => {
-  // Neighbouring cuts of one line of addresses: disjoint ranges, some of them left out.
+  // Neighboring cuts of one line of addresses: disjoint ranges, some of them left out.
   const cuts = fc.uniqueArray(fc.integer({ min: 0, max: 300 }), { minLength: 2, maxLength: 24 }).map((list) => list.sort((a, b) => a - b));
   const drawn = fc.tuple(cuts, fc.infiniteStream(fc.constantFrom("a", "b", "c", undefined)), fc.integer({ min: 0, max: 310 }));
   fc.assert(

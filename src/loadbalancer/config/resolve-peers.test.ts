@@ -108,17 +108,17 @@ describe("a node's view", () => {
     expect(states(bad)).toEqual({ "BGPPeer/p": "Failed" });
   });
 
-  test("a node that is relabelled takes no session from the peer that it has", () => {
+  test("a node that is relabeled takes no session from the peer that it has", () => {
     const incoming = peer("incoming", { ...onRack("b"), claims: undefined } as never, {
       claims: { "neighbor/192.0.2.1": 0, "asn/default/64512": 0, "router-id/none": 0 },
     });
     const present = peer("present", {}, { hour: 5, claims: { "neighbor/192.0.2.1": 5, "asn/default/64512": 5, "router-id/none": 5 } });
     const parts = { nodes, peers: [incoming, present] };
-    const relabelled = { nodes: [node("n1", { rack: "b" })], peers: [incoming, present] };
-    const loaded = loadSequence(N1, parts, relabelled, relabelled);
+    const relabeled = { nodes: [node("n1", { rack: "b" })], peers: [incoming, present] };
+    const loaded = loadSequence(N1, parts, relabeled, relabeled);
     expect(loaded.failures).toMatchObject([{ name: "incoming", rule: "F2" }]);
     expect([...loaded.config.peers.keys()]).toEqual(["present"]);
     // A node that knows nothing goes by the record.
-    expect([...load(relabelled, N1).config.peers.keys()]).toEqual(["incoming"]);
+    expect([...load(relabeled, N1).config.peers.keys()]).toEqual(["incoming"]);
   });
 });

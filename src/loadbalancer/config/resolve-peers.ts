@@ -19,7 +19,7 @@ interface Stance {
 }
 
 /**
- * Which peers may be. Two on one node must not be the same neighbour, and have to agree on the AS number of their VRF and on the router id:
+ * Which peers may be. Two on one node must not be the same neighbor, and have to agree on the AS number of their VRF and on the router id:
  * the value that was asked for first holds, as long as whoever asked for it is in effect.
  */
 export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGroups, now: Date): Resolved<Spec, ParsedPeer> {

@@ -4,13 +4,13 @@ import { bgpAd, l2Ad, load, node, onRack, type ConfigParts, peer, pool } from ".
 const warned = (parts: ConfigParts, view?: Parameters<typeof load>[1]) =>
   load(parts, view).warnings.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);
 
-const pools = [pool("red", ["10.0.0.0/24"], {}, { labels: { colour: "red" } }), pool("blue", ["10.0.1.0/24"])];
+const pools = [pool("red", ["10.0.0.0/24"], {}, { labels: { color: "red" } }), pool("blue", ["10.0.1.0/24"])];
 
 test("a pool that no advertisement covers", () => {
   const blue =
     "IPAddressPool/blue : No BGPAdvertisement or L2Advertisement covers IPAddressPool blue: its addresses are allocated but not announced";
   expect(warned({ pools, l2Advertisements: [l2Ad("ad", { ipAddressPools: ["red"] })] })).toEqual([blue]);
-  expect(warned({ pools, bgpAdvertisements: [bgpAd("ad", { ipAddressPoolSelectors: [{ matchLabels: { colour: "red" } }] })] })).toEqual([
+  expect(warned({ pools, bgpAdvertisements: [bgpAd("ad", { ipAddressPoolSelectors: [{ matchLabels: { color: "red" } }] })] })).toEqual([
     blue,
   ]);
   expect(warned({ pools })).toHaveLength(2);

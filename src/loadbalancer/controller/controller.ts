@@ -42,7 +42,7 @@ export interface LoadBalancerOptions {
   metallbNamespace: string;
   /** Only Services of this class; without it, only those of none. */
   lbClass: string | undefined;
-  /** As the speakers have it: whether nodes that are labelled to be left out announce nevertheless. */
+  /** As the speakers have it: whether nodes that are labeled to be left out announce nevertheless. */
   ignoreExclude: boolean;
   events: EventRecorder;
   budget: WriteBudget;

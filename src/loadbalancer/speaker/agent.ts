@@ -50,7 +50,7 @@ export interface SpeakerOptions {
   /** Plumbline's own. */
   systemNamespace: string;
   lbClass?: string;
-  /** Nodes that are labelled out of load balancing announce all the same. */
+  /** Nodes that are labeled out of load balancing announce all the same. */
   ignoreExclude: boolean;
   memory: SpeakerStateStore;
   drivers(callbacks: SpeakerCallbacks): SpeakerBackends;

@@ -27,7 +27,7 @@ const sources = {
   nodes: holding(Node, [excluded]),
 };
 
-test.each([true, false])("a node labelled to be left out counts as the speakers have it: ignored %s", (ignoreExclude) => {
+test.each([true, false])("a node labeled to be left out counts as the speakers have it: ignored %s", (ignoreExclude) => {
   const view = new ClusterConfig(sources, { ignoreExclude, states: holding(ConfigurationState) });
   view.load(["n1"]);
   expect(view.landscape?.nodes).toMatchObject([{ name: "n1", excluded: !ignoreExclude }]);

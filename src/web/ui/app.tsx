@@ -71,7 +71,7 @@ function Bar() {
       <span class="right">
         <Liveness />
         <button type="button" class="button plain" onClick={nextTheme} title="Theme: light, dark or system (t)">
-          <span class="unseen">Colours: </span>
+          <span class="unseen">Colors: </span>
           {{ system: "◐ Auto", light: "○ Light", dark: "● Dark" }[theme.value]}
         </button>
         <button type="button" class="button plain" onClick={() => (helpVisible.value = true)} title="Keys (?)" aria-label="Help: keys">

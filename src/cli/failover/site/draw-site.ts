@@ -6,16 +6,16 @@ import { waitText } from "../draw-steps.ts";
 import { type SiteMember, type MemberState, blockerOf, stateOf, switchOf } from "./member.ts";
 import { waveOf } from "./waves.ts";
 
-const STATES: Readonly<Record<MemberState, { readonly text: string; readonly colour?: Color }>> = {
+const STATES: Readonly<Record<MemberState, { readonly text: string; readonly color?: Color }>> = {
   later: { text: "Later" },
-  unseen: { text: "Asked", colour: "yellow" },
-  running: { text: "Running", colour: "yellow" },
-  error: { text: "Error", colour: "red" },
-  complete: { text: "Complete", colour: "green" },
-  refused: { text: "Refused", colour: "red" },
-  superseded: { text: "Superseded", colour: "red" },
-  failed: { text: "Failed", colour: "red" },
-  deleted: { text: "Deleted", colour: "red" },
+  unseen: { text: "Asked", color: "yellow" },
+  running: { text: "Running", color: "yellow" },
+  error: { text: "Error", color: "red" },
+  complete: { text: "Complete", color: "green" },
+  refused: { text: "Refused", color: "red" },
+  superseded: { text: "Superseded", color: "red" },
+  failed: { text: "Failed", color: "red" },
+  deleted: { text: "Deleted", color: "red" },
 };
 /** What needs attention comes first when not all fits. */
 const ORDER: readonly MemberState[] = ["refused", "failed", "deleted", "superseded", "error", "running", "unseen", "later", "complete"];
@@ -38,16 +38,16 @@ function placeOf(member: SiteMember): number {
 
 function rowOf(member: SiteMember, now: number): TextCell[] {
   const state = stateOf(member);
-  const { text, colour } = STATES[state];
+  const { text, color } = STATES[state];
   const step = switchOf(member)?.course?.find((one) => one.state !== "Done");
   const waits = state === "complete" || state === "later" ? "" : step?.waitingFor ? waitText(step, now) : "";
   return [
     { text: titleOf(member.policy) },
     { text: String(waveOf(member.policy)) },
-    { text, colour },
+    { text, color },
     { text: state === "complete" ? "" : (step?.name ?? "") },
     { text: tookText(member, now) },
-    { text: shorter(waits === "" && (state === "error" || colour === "red") ? blockerOf(member, now) : waits) },
+    { text: shorter(waits === "" && (state === "error" || color === "red") ? blockerOf(member, now) : waits) },
   ];
 }
 

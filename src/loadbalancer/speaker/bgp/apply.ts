@@ -86,7 +86,7 @@ export class BgpApply {
     return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
   }
 
-  /** Who gives up its neighbour leaves nothing that is in the way of the one who has it now. */
+  /** Who gives up its neighbor leaves nothing that is in the way of the one who has it now. */
   async #makeRoom(peers: readonly Fragment[]): Promise<void> {
     const holders = new Map(peers.map((fragment) => [neighborOf(fragment)?.name, fragment]));
     const wanted = desiredLinePaths(peers);

@@ -123,7 +123,7 @@ export class ServicePrefixes {
     this.#wayOf.clear();
     this.#ways.clear();
     this.#offers = new Offers();
-    // The lines stay, to be recognised where they come out the same, but for Services that are gone by now.
+    // The lines stay, to be recognized where they come out the same, but for Services that are gone by now.
     for (const owner of this.#lines.keys()) this.#services.set(owner.slice("Service/".length), []);
   }
 

@@ -13,7 +13,7 @@ function rendered(...peers: Peer[]): string {
     .join("");
 }
 
-/** What is said about the neighbour itself, without its name. */
+/** What is said about the neighbor itself, without its name. */
 function session(one: Peer): string[] {
   return [...rendered(one).matchAll(/^ neighbor \S+ (.*)$/gm)].map(([, words]) => words ?? "");
 }
@@ -57,10 +57,10 @@ test.each<[string, Partial<Omit<Peer, "address">> & { address?: string }, string
   ["a source address", { sourceAddress: parseAddress("10.255.0.1") }, ["remote-as 64501", "update-source 10.255.0.1"]],
   ["graceful restart", { gracefulRestart: true }, ["remote-as 64501", "graceful-restart"]],
   ["BFD", { bfdProfile: "fast" }, ["remote-as 64501", "bfd", "bfd profile fast"]],
-  ["an IPv6 neighbour on the link", { address: "fd00::2" }, ["remote-as 64501", "disable-connected-check"]],
-  ["an IPv6 neighbour within the AS", { address: "fd00::2", peerAsn: 64500 }, ["remote-as 64500"]],
-  ["an IPv6 neighbour further away", { address: "fd00::2", ebgpMultiHop: true }, ["remote-as 64501", "ebgp-multihop 255"]],
-  ["an unnumbered neighbour", { interface: "eth0", families: ["IPv4", "IPv6"] }, ["interface remote-as 64501"]],
+  ["an IPv6 neighbor on the link", { address: "fd00::2" }, ["remote-as 64501", "disable-connected-check"]],
+  ["an IPv6 neighbor within the AS", { address: "fd00::2", peerAsn: 64500 }, ["remote-as 64500"]],
+  ["an IPv6 neighbor further away", { address: "fd00::2", ebgpMultiHop: true }, ["remote-as 64501", "ebgp-multihop 255"]],
+  ["an unnumbered neighbor", { interface: "eth0", families: ["IPv4", "IPv6"] }, ["interface remote-as 64501"]],
 ])("%s", (_, more, expected) => {
   expect(session(peer("tor", more))).toEqual(expected);
 });

@@ -198,7 +198,7 @@ test("the moment a session began stands still over a silence of FRR", async () =
   await stage.stop();
 });
 
-test("what is said of a neighbour is over with it, also what is being said, and one that comes again begins anew", async () => {
+test("what is said of a neighbor is over with it, also what is being said, and one that comes again begins anew", async () => {
   const stage = pollOf(established(3_600_000));
   await vi.advanceTimersByTimeAsync(0);
   const waiting = stage.holdAnswer();
@@ -223,7 +223,7 @@ test("a restarted daemon is noticed although it answers", async () => {
   await stage.stop();
 });
 
-test("a neighbour that is gone is looked after at once: a person may have taken it away", async () => {
+test("a neighbor that is gone is looked after at once: a person may have taken it away", async () => {
   const stage = pollOf(established(1_000));
   await vi.advanceTimersByTimeAsync(0);
   await stage.say({ default: {} });

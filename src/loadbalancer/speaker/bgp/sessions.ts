@@ -31,7 +31,7 @@ export interface SessionPollerOptions {
   readonly everyMs?: number;
   /** The state of a session has changed, or FRR has stopped or begun to answer. */
   onChange(): void;
-  /** A daemon was started anew, so that it may have forgotten its configuration; or a neighbour is gone; or FRR does not answer. */
+  /** A daemon was started anew, so that it may have forgotten its configuration; or a neighbor is gone; or FRR does not answer. */
   onRestart(): void;
 }
 
@@ -62,7 +62,7 @@ export class SessionPoller implements Runnable {
     return this.#spoken;
   }
 
-  /** FRR has these neighbours no more: what it said of them is over, also what it is saying right now. */
+  /** FRR has these neighbors no more: what it said of them is over, also what it is saying right now. */
   forget(gone: ReadonlySet<string>): void {
     const kept = this.#known.filter((session) => !gone.has(keyOf(session)));
     if (kept.length === this.#known.length) return;

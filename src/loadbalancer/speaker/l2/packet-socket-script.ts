@@ -11,7 +11,7 @@ import ctypes, errno, os, select, socket, struct, sys, time
 
 ARP, IPV6, OUTGOING = 0x0806, 0x86DD, 4
 # ICMPv6 135 and 136, the solicitation and the advertisement; all other traffic stays in the kernel.
-NEIGHBOURS = [(0x30, 0, 0, 20), (0x15, 0, 4, 58), (0x30, 0, 0, 54), (0x35, 0, 2, 135), (0x25, 1, 0, 136), (6, 0, 0, 65535), (6, 0, 0, 0)]
+NEIGHBORS = [(0x30, 0, 0, 20), (0x15, 0, 4, 58), (0x30, 0, 0, 54), (0x35, 0, 2, 135), (0x25, 1, 0, 136), (6, 0, 0, 65535), (6, 0, 0, 0)]
 NOBODY = bytes(4)
 EVERYBODY = bytes.fromhex("333300000001" "ff020000000000000000000000000001")
 MAPPED = bytes(10) + b"\xff\xff"
@@ -267,7 +267,7 @@ def tell_dropped():
         say("dropped", str(total - dropped))
     dropped = total
 
-wires = [raw(ARP), raw(IPV6, NEIGHBOURS)]
+wires = [raw(ARP), raw(IPV6, NEIGHBORS)]
 try:
     udp = datagrams()
 except OSError as error:

@@ -2,7 +2,7 @@ import type { Domain, Health, Component } from "../../../api/health.ts";
 import { HEALTHS, componentId } from "../../../api/health.ts";
 import type { HealthCount } from "../../api.ts";
 
-/** A health has a shape and a word besides its colour. Drawn in a square of 16. */
+/** A health has a shape and a word besides its color. Drawn in a square of 16. */
 const SHAPES: Readonly<Record<Health, string>> = {
   Healthy: "M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M5.2 8.2l2 2 3.6-4",
   Degraded: "M8 2L14.2 13.5H1.8ZM8 6.2V9.6M8 11.2V11.9",

@@ -37,10 +37,10 @@ function dataOf(actions: CheckDetailData["actions"]): UPlot.AlignedData {
 
 function optionsFor(element: HTMLElement): UPlot.Options {
   const style = getComputedStyle(element);
-  const colour = (name: string) => resolved(element, name);
+  const color = (name: string) => resolved(element, name);
   const axis = {
-    stroke: colour("--text-soft"),
-    grid: { stroke: colour("--line"), width: 1 },
+    stroke: color("--text-soft"),
+    grid: { stroke: color("--line"), width: 1 },
     ticks: { show: false },
     font: `11px ${style.fontFamily}`,
   };
@@ -56,8 +56,8 @@ function optionsFor(element: HTMLElement): UPlot.Options {
     ],
     series: [
       {},
-      { label: "latency", stroke: colour("--accent"), width: 1.5, points: { show: true, size: 4, fill: colour("--accent") } },
-      { label: "failed", stroke: colour("--down"), width: 0, points: { show: true, size: 9, fill: colour("--down") } },
+      { label: "latency", stroke: color("--accent"), width: 1.5, points: { show: true, size: 4, fill: color("--accent") } },
+      { label: "failed", stroke: color("--down"), width: 0, points: { show: true, size: 9, fill: color("--down") } },
     ],
   };
 }

@@ -17,7 +17,7 @@ export function Pane({
 }) {
   const name = useId();
   return (
-    <section class={`pane ${kind}`} aria-labelledby={name}>
+    <section class={`pane ${kind}`} aria-labeledby={name}>
       <header>
         <h2 id={name}>{title}</h2>
         {count !== undefined && <span class="soft">{count}</span>}
