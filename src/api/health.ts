@@ -19,7 +19,7 @@ export type Health = (typeof HEALTHS)[number];
 export type Domain = "router" | "loadbalancer" | "failover" | "connectivity" | "cluster";
 
 export interface Dependency {
-  readonly thing: Component;
+  readonly component: Component;
   /**
    * Default: the component is at least as bad as its dependency. `part`: a failed dependency makes it Degraded at worst. `alternative`: it is Degraded
    * while one of its alternatives is healthy, otherwise as bad as the best of them.
@@ -32,14 +32,14 @@ export interface Fix {
   /** A sentence without a full stop: `give it a VNI that no other resource has`. */
   readonly text: string;
   /** The object, and the field of it, to change: `spec.vni`. */
-  readonly change?: { readonly thing: Component; readonly field?: string };
+  readonly change?: { readonly component: Component; readonly field?: string };
   /** A command that shows more. */
   readonly command?: string;
 }
 
 /** What one object reports about one component. */
 export interface HealthStatement {
-  readonly thing: Component;
+  readonly component: Component;
   readonly domain: Domain;
   /** Its own health, without its dependencies. */
   readonly health: Health;
@@ -50,7 +50,7 @@ export interface HealthStatement {
   readonly since?: string;
   /** It is a cause itself, whatever its dependencies: an invalid spec, a full pool. */
   readonly ownFault?: boolean;
-  readonly needs?: readonly Dependency[];
+  readonly dependencies?: readonly Dependency[];
   readonly remedy?: Fix;
 }
 

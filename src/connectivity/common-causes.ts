@@ -46,12 +46,12 @@ function pictureOf(checks: Picture["checks"], nodes: Picture["nodes"]): Picture 
   const blames = new Map<string, Blamed>();
   const unreached = new Map<string, Component>();
   for (const one of commonCauses(said)) {
-    const component = causeComponent(one);
+    const cause = causeComponent(one);
     const explained = one.failing.filter(({ check }) => !blames.has(check));
-    if (!component) continue;
-    for (const [nth, { check }] of explained.entries()) blames.set(check, { blame: one, culprit: component, speaks: nth === 0 });
+    if (!cause) continue;
+    for (const [nth, { check }] of explained.entries()) blames.set(check, { blame: one, culprit: cause, speaks: nth === 0 });
     const node = one.cause && nodeOf(one.cause, one.failing);
-    if (node !== undefined && component.thing.kind !== "Source" && !isReached(node, said)) unreached.set(node, component.thing);
+    if (node !== undefined && cause.component.kind !== "Source" && !isReached(node, said)) unreached.set(node, cause.component);
   }
   return { checks, nodes, said: new Map(said.map((one) => [one.check, one])), blames, unreached };
 }

@@ -11,7 +11,7 @@ import type { CheckResult } from "./analysis/check-result.ts";
 
 /** What checks fail because of. Nothing where a check is alone with its failure. */
 export interface CauseComponent {
-  readonly thing: Component;
+  readonly component: Component;
   readonly reason: string;
   readonly remedy: Fix;
 }
@@ -19,7 +19,7 @@ export interface CauseComponent {
 export function causeComponent({ cause, failing }: CommonCause): CauseComponent | undefined {
   const [first] = failing;
   const named = first && (unanswered(failing) ?? (cause ? componentOf(cause, first) : mixed(failing)));
-  return named && { thing: { kind: named.kind, name: named.name }, reason: named.reason, remedy: named.remedy };
+  return named && { component: { kind: named.kind, name: named.name }, reason: named.reason, remedy: named.remedy };
 }
 
 /** What a check fails because of, and where else nothing is reached. */
@@ -31,30 +31,30 @@ interface Blamed {
 
 /** What is to be said of it, and of what it needs in turn. */
 export function* statementsFor(
-  { culprit: { thing, ...word }, blame: { cause, failing, sentence }, unreached }: Blamed,
+  { culprit: { component, ...word }, blame: { cause, failing, sentence }, unreached }: Blamed,
   reader: ObjectReader,
 ): Iterable<HealthStatement> {
   const since = failing.reduce((earliest, result) => Math.min(earliest, result.since), Infinity);
   const node = cause ? nodeOf(cause, failing) : undefined;
   const nodes = cause ? [node].filter((one) => one !== undefined) : targetNodes(failing);
   const service = cause ? addressed(failing, reader) : [];
-  const behind = cause && thing.kind !== "Target" ? [] : dependenciesBehind(failing, unreached, reader);
+  const behind = cause && component.kind !== "Target" ? [] : dependenciesBehind(failing, unreached, reader);
   yield* service;
   yield {
-    thing,
+    component,
     domain: "connectivity",
     health: "Down",
     message: sentence,
     ...(Number.isFinite(since) && { since: metaTime(new Date(since)) }),
-    needs: [
-      ...nodes.map((one): Dependency => ({ thing: agentComponent(one) })),
-      ...service.map((one): Dependency => ({ thing: one.thing })),
+    dependencies: [
+      ...nodes.map((one): Dependency => ({ component: agentComponent(one) })),
+      ...service.map((one): Dependency => ({ component: one.component })),
       ...behind,
     ],
     ...word,
   };
-  if (node === undefined || thing.name !== `node/${node}`) return;
-  yield { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing, as: "part" }] };
+  if (node === undefined || component.name !== `node/${node}`) return;
+  yield { component: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", dependencies: [{ component, as: "part" }] };
 }
 
 interface Named {
@@ -182,7 +182,7 @@ function addressed(failing: readonly CheckResult[], reader: ObjectReader): Healt
   const [host = ""] = hosts;
   if (hosts.size !== 1) return [];
   return reader.by(byAddress, host).map(({ metadata: { name, namespace = "" } }) => ({
-    thing: { kind: "Service", namespace, name },
+    component: { kind: "Service", namespace, name },
     domain: "loadbalancer",
     health: "Healthy",
   }));
@@ -195,7 +195,7 @@ function unready(key: string, reader: ObjectReader): HealthStatement[] {
   if (endpoints.some(({ conditions }) => conditions?.ready !== false)) return [];
   return [
     {
-      thing: { kind: "Service", namespace, name },
+      component: { kind: "Service", namespace, name },
       domain: "connectivity",
       health: "Down",
       reason: "NoReadyEndpoint",

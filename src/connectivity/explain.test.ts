@@ -34,8 +34,8 @@ function unknown(reason: string, message: string, status: ConditionStatus = "Unk
 
 test("checks that fail together have one cause, which says what they have in common and since when", () => {
   const said = explain([PodNetworkConnectivityCheck, ...mesh((_from, to) => to === "n2")]);
-  const culprits = said.filter(({ thing }) => thing.kind === "Target");
-  expect(new Set(culprits.map(({ thing }) => thing.name))).toEqual(new Set(["10.0.0.2:8081"]));
+  const culprits = said.filter(({ component }) => component.kind === "Target");
+  expect(new Set(culprits.map(({ component }) => component.name))).toEqual(new Set(["10.0.0.2:8081"]));
   expect(culprits[0]).toMatchObject({ health: "Down", reason: "NotReached", since: ago(5) });
   expect(culprits[0]?.message).toMatch(/^10\.0\.0\.2:8081 \(node n2\) is unreachable: all 3 checks fail/);
   expect(dependenciesOf(said, "Target/10.0.0.2:8081")).toContain("Agent/n2");
@@ -169,7 +169,7 @@ test("a check of a node that is no longer heard of needs the agent, which is to 
     "!Unknown Agent/n1 AgentNotReporting",
     "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 Stale",
   ]);
-  expect(said.find(({ thing }) => thing.kind === "Agent")?.since).toBe(ago(4));
+  expect(said.find(({ component }) => component.kind === "Agent")?.since).toBe(ago(4));
 });
 
 test("a check of a pod that is no longer heard of needs the pod that tries", () => {

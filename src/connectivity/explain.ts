@@ -19,7 +19,7 @@ import { dependenciesBehind } from "./unreached-nodes.ts";
 import { meshAnnotation, retiredAnnotation, sourceNodeAnnotation, targetNodeAnnotation } from "../api/annotations.ts";
 
 type Check = PodNetworkConnectivityCheck;
-type Word = Omit<HealthStatement, "thing" | "domain">;
+type Word = Omit<HealthStatement, "component" | "domain">;
 
 const HEALTHY: Word = { health: "Healthy" };
 
@@ -43,7 +43,7 @@ const checks = explainer(PodNetworkConnectivityCheck, function* (check, reader):
   const mesh = metadata.annotations?.[meshAnnotation];
   if (mesh === undefined || word.health === "Healthy") return;
   const whole: Component = { kind: "ConnectivityMesh", namespace: metadata.namespace ?? "", name: mesh };
-  yield result(whole, { ...HEALTHY, needs: [{ thing: component, as: "part" }] });
+  yield result(whole, { ...HEALTHY, dependencies: [{ component, as: "part" }] });
 });
 
 /** What is to be said of a check, and of what else is to blame. */
@@ -58,10 +58,10 @@ function failedBecause(check: Check, { reason, message, lastTransitionTime: sinc
   const own = sayings.get(keyOf(check));
   const node = check.metadata.annotations?.[targetNodeAnnotation];
   const alone: Dependency[] =
-    node === undefined ? dependenciesBehind(own ? [own] : [], unreached, reader) : [{ thing: agentComponent(node) }];
-  const dependencies = blamed ? [{ thing: blamed.culprit.thing }] : alone;
+    node === undefined ? dependenciesBehind(own ? [own] : [], unreached, reader) : [{ component: agentComponent(node) }];
+  const dependencies = blamed ? [{ component: blamed.culprit.component }] : alone;
   const about = blamed?.speaks ? [...statementsFor({ ...blamed, unreached }, reader)] : [];
-  return { word: { health: "Down", reason, message, since, needs: dependencies, remedy: ownFix(check) }, about };
+  return { word: { health: "Down", reason, message, since, dependencies, remedy: ownFix(check) }, about };
 }
 
 function componentOf({ metadata: { name, namespace = "" } }: Check): Component {
@@ -69,7 +69,7 @@ function componentOf({ metadata: { name, namespace = "" } }: Check): Component {
 }
 
 function result(component: Component, word: Word): HealthStatement {
-  return { thing: component, domain: "connectivity", ...word };
+  return { component, domain: "connectivity", ...word };
 }
 
 /** One that is reached at some of its addresses only is not well either. */
@@ -94,14 +94,14 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
   const word = { health: "Unknown", reason, message, since } as const;
   if (reason === "Retired" || reason === "NoResultYet") return { word: HEALTHY, about: [] };
   if (reason === "InvalidTarget" || reason === "TargetRefused") {
-    const change = { thing: componentOf(check), field: "spec.targetEndpoint" };
+    const change = { component: componentOf(check), field: "spec.targetEndpoint" };
     return { word: { ...word, ownFault: true, remedy: { text: "change spec.targetEndpoint", change } }, about: [] };
   }
   if (reason !== "Stale" && reason !== "SourceFault") return { word, about: [] };
   const silentSince = /^Source .* has not reported since (\S+?);/.exec(message)?.[1];
   if (node !== undefined && reason === "Stale") {
     return {
-      word: { ...word, needs: [{ thing: agentComponent(node) }] },
+      word: { ...word, dependencies: [{ component: agentComponent(node) }] },
       about: silentSince === undefined ? [] : notReportingAgent(node, silentSince),
     };
   }
@@ -113,7 +113,7 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
       reason: reason === "Stale" ? "SourceSilent" : reason,
       message,
       since,
-      needs: host === undefined ? [] : [{ thing: agentComponent(host) }],
+      dependencies: host === undefined ? [] : [{ component: agentComponent(host) }],
       remedy:
         node === undefined
           ? { text: "check that the pod is running, and p2pnc in it", command: `plumbline describe pod ${sourceOf(check)} -n ${namespace}` }
@@ -123,14 +123,17 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
             },
     },
   );
-  return { word: { ...word, needs: [{ thing: source.thing }] }, about: [source] };
+  return { word: { ...word, dependencies: [{ component: source.component }] }, about: [source] };
 }
 
 const meshes = explainer(ConnectivityMesh, function* ({ metadata, status }): Iterable<HealthStatement> {
   const component: Component = { kind: "ConnectivityMesh", namespace: metadata.namespace ?? "", name: metadata.name };
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  const controller: Dependency = { thing: { kind: "Controller", name: "plumbline" } };
-  yield result(component, { ...(metadata.deletionTimestamp === undefined ? meshWord(component, ready) : HEALTHY), needs: [controller] });
+  const controller: Dependency = { component: { kind: "Controller", name: "plumbline" } };
+  yield result(component, {
+    ...(metadata.deletionTimestamp === undefined ? meshWord(component, ready) : HEALTHY),
+    dependencies: [controller],
+  });
 });
 
 const MESH_FIXES: Readonly<Record<string, string>> = {
@@ -145,6 +148,6 @@ function meshWord(component: Component, ready: Condition | undefined): Word {
   if (!ready || ready.status === "True" || ready.reason === "Creating") return HEALTHY;
   const { status, reason, message, lastTransitionTime: since } = ready;
   const text = MESH_FIXES[reason] ?? "check its conditions";
-  const fix = { text, change: { thing: component, ...(reason === "Incomplete" && { field: "spec" }) } };
+  const fix = { text, change: { component, ...(reason === "Incomplete" && { field: "spec" }) } };
   return { health: status === "Unknown" ? "Unknown" : "Degraded", reason, message, since, ownFault: true, remedy: fix };
 }

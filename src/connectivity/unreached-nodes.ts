@@ -31,6 +31,6 @@ export function dependenciesBehind(failing: readonly CheckResult[], unreached: U
   const endpoints = slices.flatMap((slice) => slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
   return distinct(endpoints.flatMap(({ nodeName }) => nodeName ?? [])).flatMap((node) => {
     const component = unreached.get(node);
-    return component ? [{ thing: component }] : [];
+    return component ? [{ component }] : [];
   });
 }

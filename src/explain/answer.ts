@@ -3,7 +3,7 @@ import type { Domain, Health, Fix, Component } from "../api/health.ts";
 /** The health of one component, with the reason. */
 export interface ComponentHealth {
   readonly id: string;
-  readonly thing: Component;
+  readonly component: Component;
   readonly domain: Domain;
   /** Its own health combined with that of its dependencies. */
   readonly health: Health;
@@ -22,7 +22,7 @@ export interface Cause extends ComponentHealth {
 /** A component and its unhealthy dependencies, down to the causes. One that occurs several times is expanded at the first. */
 export interface PathNode extends ComponentHealth {
   readonly cause: boolean;
-  readonly needs: readonly PathNode[];
+  readonly dependencies: readonly PathNode[];
 }
 
 /** The answer to `why KIND/NAME`. Without causes it is healthy. */

@@ -24,8 +24,8 @@ export function rankedCauses(components: Components, flow: Flow): ReadonlyMap<st
   return new Map([...causes].sort(([, one], [, other]) => byWeight(one, other)));
 }
 
-function isToBlame({ own, needs }: ComponentState, flow: Flow): boolean {
-  return own?.ownFault === true || !needs.keys().some((id) => flow.has(id));
+function isToBlame({ own, dependencies }: ComponentState, flow: Flow): boolean {
+  return own?.ownFault === true || !dependencies.keys().some((id) => flow.has(id));
 }
 
 function byWeight(one: Cause, other: Cause): number {
@@ -54,21 +54,21 @@ function symptomsOf(cause: ComponentState, blamed: ReadonlySet<ComponentState>, 
 }
 
 /** The unhealthy dependencies of a component, the worst first. */
-export function unhealthyDependencies({ needs }: ComponentState, { known }: Components, flow: Flow): ComponentState[] {
+export function unhealthyDependencies({ dependencies }: ComponentState, { known }: Components, flow: Flow): ComponentState[] {
   const severity = ({ id }: ComponentState) => HEALTHS.indexOf(flow.get(id) ?? "Healthy");
-  return [...needs.keys()]
+  return [...dependencies.keys()]
     .flatMap((id) => (flow.has(id) ? (known.get(id) ?? []) : []))
     .sort((one, other) => severity(other) - severity(one) || compare(one.id, other.id));
 }
 
-export function healthOf({ id, thing, own }: ComponentState, flow: Flow): ComponentHealth {
+export function healthOf({ id, component, own }: ComponentState, flow: Flow): ComponentHealth {
   const health = flow.get(id) ?? "Healthy";
   // A component that is healthy by itself has no reason of its own.
   const statements = own?.health === "Healthy" && health !== "Healthy" ? undefined : own;
   const { reason, message, since, remedy } = statements ?? {};
   return {
     id,
-    thing,
+    component,
     domain: own?.domain ?? "cluster",
     health,
     ...(reason !== undefined && { reason }),

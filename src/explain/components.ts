@@ -4,12 +4,12 @@ import { ensure } from "../util/map.ts";
 /** A component and all statements about it. */
 export interface ComponentState {
   readonly id: string;
-  readonly thing: Component;
+  readonly component: Component;
   /** The combined statement; undefined where it is only known as a dependency. */
   own: HealthStatement | undefined;
   readonly said: Map<string, HealthStatement>;
   /** By the id of the dependency. */
-  needs: ReadonlyMap<string, Dependency>;
+  dependencies: ReadonlyMap<string, Dependency>;
   readonly neededBy: Set<string>;
 }
 
@@ -22,13 +22,13 @@ export class Components {
 
   /** Replaces the statements of one speaker; they take effect in sumUp. */
   hear(speaker: string, before: readonly HealthStatement[], now: readonly HealthStatement[]): void {
-    for (const { thing } of before) {
-      const known = this.#component(thing);
+    for (const { component } of before) {
+      const known = this.#component(component);
       known.said.delete(speaker);
       this.#heard.add(known);
     }
     for (const statement of now) {
-      const known = this.#component(statement.thing);
+      const known = this.#component(statement.component);
       const already = known.said.get(speaker);
       known.said.set(speaker, already ? joined([already, statement]) : statement);
       this.#heard.add(known);
@@ -47,21 +47,21 @@ export class Components {
     const id = componentId(component);
     return ensure(this.known, id, () => ({
       id,
-      thing: component,
+      component,
       own: undefined,
       said: new Map(),
-      needs: new Map(),
+      dependencies: new Map(),
       neededBy: new Set(),
     }));
   }
 
   /** Returns its former dependencies. */
   #sumUp(known: ComponentState): ComponentState[] {
-    const before = known.needs;
+    const before = known.dependencies;
     known.own = known.said.size > 0 ? joined([...known.said.values()]) : undefined;
-    known.needs = new Map((known.own?.needs ?? []).map((dependency) => [componentId(dependency.thing), dependency]));
-    for (const [id, { thing }] of known.needs) if (!before.has(id)) this.#component(thing).neededBy.add(known.id);
-    const left = [...before.keys()].flatMap((id) => (known.needs.has(id) ? [] : (this.known.get(id) ?? [])));
+    known.dependencies = new Map((known.own?.dependencies ?? []).map((dependency) => [componentId(dependency.component), dependency]));
+    for (const [id, { component }] of known.dependencies) if (!before.has(id)) this.#component(component).neededBy.add(known.id);
+    const left = [...before.keys()].flatMap((id) => (known.dependencies.has(id) ? [] : (this.known.get(id) ?? [])));
     for (const other of left) other.neededBy.delete(known.id);
     if (known.own && known.own.health !== "Healthy") this.unwell.add(known);
     else this.unwell.delete(known);
@@ -82,12 +82,12 @@ function joined(statements: readonly HealthStatement[]): HealthStatement {
   if (others.length === 0) return first;
   const worst = statements.reduce((one, other) => (precedes(other, one) ? other : one));
   const dependencies = new Map<string, Dependency>();
-  for (const dependency of statements.flatMap((statement) => statement.needs ?? [])) {
-    const id = componentId(dependency.thing);
+  for (const dependency of statements.flatMap((statement) => statement.dependencies ?? [])) {
+    const id = componentId(dependency.component);
     const already = dependencies.get(id);
     if (!already || STRENGTHS.indexOf(dependency.as) > STRENGTHS.indexOf(already.as)) dependencies.set(id, dependency);
   }
-  return { ...worst, needs: [...dependencies.values()] };
+  return { ...worst, dependencies: [...dependencies.values()] };
 }
 
 function precedes(one: HealthStatement, other: HealthStatement): boolean {

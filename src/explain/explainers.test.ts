@@ -128,7 +128,7 @@ test("no object that a server could hold is too strange for the explainers, and 
     fc.property(cluster, (seen) => {
       const statements = statementsFrom(explainers, ...seen);
       expect(statements.filter(({ health }) => !HEALTHS.includes(health))).toEqual([]);
-      expect(statements.filter(({ thing }) => thing.name === "")).toEqual([]);
+      expect(statements.filter(({ component }) => component.name === "")).toEqual([]);
       expect(statements.filter(({ message = "" }) => message.includes("undefined"))).toEqual([]);
       expect(statements.filter(({ since = T }) => Number.isNaN(Date.parse(since)))).toEqual([]);
     }),

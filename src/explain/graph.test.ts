@@ -7,7 +7,7 @@ import { CauseGraph } from "./graph.ts";
 /** An object that says of itself what its spec has, and looks at others for what they say of theirs. */
 interface Part extends KubeObject {
   health: Health;
-  needs?: { name: string; as?: "part" | "alternative" }[];
+  dependencies?: { name: string; as?: "part" | "alternative" }[];
   ownFault?: boolean;
   since?: string;
   /** Is unhealthy while another object of this team is. */
@@ -22,18 +22,18 @@ const explainers = [
   explainer(Part, (part, reader) => {
     const followed = part.follows === undefined ? [] : reader.by(byTeam, part.follows);
     const health = followed.some((other) => other.health === "Down") ? "Down" : part.health;
-    const dependencies = (part.needs ?? []).map(({ name, as }): Dependency => {
+    const dependencies = (part.dependencies ?? []).map(({ name, as }): Dependency => {
       const component = { kind: "Part", name };
-      return as ? { thing: component, as } : { thing: component };
+      return as ? { component, as } : { component };
     });
     const { ownFault, since } = part;
     const component = { kind: "Part", name: part.metadata.name };
     return [
       {
-        thing: component,
+        component,
         domain: "cluster",
         health,
-        needs: dependencies,
+        dependencies,
         ...(ownFault && { ownFault }),
         ...(since && { since }),
       } satisfies HealthStatement,
@@ -51,8 +51,8 @@ function graphOf(...parts: Part[]): CauseGraph {
   return graph;
 }
 
-const dependencies = (...names: string[]) => ({ needs: names.map((name) => ({ name })) });
-const oneOf = (...names: string[]) => ({ needs: names.map((name) => ({ name, as: "alternative" as const })) });
+const dependencies = (...names: string[]) => ({ dependencies: names.map((name) => ({ name })) });
+const oneOf = (...names: string[]) => ({ dependencies: names.map((name) => ({ name, as: "alternative" as const })) });
 
 test("the deepest of what is unwell is the cause, and what stands on it are its symptoms, the nearest first", () => {
   const graph = graphOf(
@@ -66,7 +66,11 @@ test("the deepest of what is unwell is the cause, and what stands on it are its 
   expect(cause).toMatchObject({ id: "Part/link", health: "Down" });
   expect(cause?.symptoms.map(({ id }) => id)).toEqual(["Part/session", "Part/service"]);
   expect(graph.why("Part/service")).toMatchObject({
-    path: { id: "Part/service", cause: false, needs: [{ id: "Part/session", needs: [{ id: "Part/link", cause: true, needs: [] }] }] },
+    path: {
+      id: "Part/service",
+      cause: false,
+      dependencies: [{ id: "Part/session", dependencies: [{ id: "Part/link", cause: true, dependencies: [] }] }],
+    },
     causes: [{ id: "Part/link" }],
   });
 });
@@ -100,7 +104,7 @@ test.each<[Health[], Health]>([
 });
 
 test("a part that is down leaves the whole degraded", () => {
-  const graph = graphOf(part("node", "Healthy", { needs: [{ name: "vni", as: "part" }] }), part("vni", "Down"));
+  const graph = graphOf(part("node", "Healthy", { dependencies: [{ name: "vni", as: "part" }] }), part("vni", "Down"));
   expect(graph.verdict("Part/node")?.health).toBe("Degraded");
 });
 
@@ -133,8 +137,13 @@ test("what nobody speaks of is unknown to why, and well for who needs it", () =>
 
 test("several that speak of one thing: the worst word counts, and all needs hold", () => {
   const statements: HealthStatement[] = [
-    { thing: { kind: "Node", name: "n" }, domain: "router", health: "Healthy", needs: [{ thing: { kind: "Part", name: "a" } }] },
-    { thing: { kind: "Node", name: "n" }, domain: "loadbalancer", health: "Unknown", reason: "AgentNotReporting", ownFault: true },
+    {
+      component: { kind: "Node", name: "n" },
+      domain: "router",
+      health: "Healthy",
+      dependencies: [{ component: { kind: "Part", name: "a" } }],
+    },
+    { component: { kind: "Node", name: "n" }, domain: "loadbalancer", health: "Unknown", reason: "AgentNotReporting", ownFault: true },
   ];
   const graph = new CauseGraph(
     statements.map((statement) => explainer(Part, ({ metadata }) => (metadata.name === "n" ? [statement] : []))),
@@ -151,10 +160,13 @@ const anyPart = fc.record(
   {
     metadata: fc.record({ name }),
     health: fc.constantFrom(...HEALTHS),
-    needs: fc.uniqueArray(fc.record({ name, as: fc.constantFrom("part" as const, "alternative" as const) }, { requiredKeys: ["name"] }), {
-      maxLength: 3,
-      selector: (dependency) => dependency.name,
-    }),
+    dependencies: fc.uniqueArray(
+      fc.record({ name, as: fc.constantFrom("part" as const, "alternative" as const) }, { requiredKeys: ["name"] }),
+      {
+        maxLength: 3,
+        selector: (dependency) => dependency.name,
+      },
+    ),
     ownFault: fc.boolean(),
     since: fc.constantFrom("2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"),
     team: fc.constantFrom("red", "blue"),
@@ -224,7 +236,7 @@ test("who asks what was touched hears of everything whose verdict is another, al
 test("an object that an explainer stumbles over is not known to be well, and costs the others nothing", () => {
   const stumbling = explainer(Part, ({ metadata: { name }, health }) => {
     if (name === "strange") throw new TypeError("nothing is not iterable");
-    return [{ thing: { kind: "Part", name }, domain: "router", health } satisfies HealthStatement];
+    return [{ component: { kind: "Part", name }, domain: "router", health } satisfies HealthStatement];
   });
   const graph = new CauseGraph([stumbling]);
   graph.put(Part, part("strange", "Healthy"));

@@ -98,7 +98,7 @@ export class CauseGraph {
     const cause = causes.has(known.id);
     const below = cause || drawn.has(known.id) ? [] : unhealthyDependencies(known, this.#components, flow);
     drawn.add(known.id);
-    return { ...healthOf(known, flow), cause, needs: below.map((dependency) => this.#step(dependency, causes, drawn)) };
+    return { ...healthOf(known, flow), cause, dependencies: below.map((dependency) => this.#step(dependency, causes, drawn)) };
   }
 
   #blamed(): ReadonlyMap<string, Cause> {
@@ -139,7 +139,7 @@ export class CauseGraph {
       this.#statements.delete(name);
       this.#speakers.delete(name);
     }
-    for (const { thing } of [...(before?.standings ?? []), ...(now?.standings ?? [])]) this.#touched.add(componentId(thing));
+    for (const { component } of [...(before?.standings ?? []), ...(now?.standings ?? [])]) this.#touched.add(componentId(component));
     this.#components.hear(name, before?.standings ?? [], now?.standings ?? []);
   }
 
@@ -165,11 +165,11 @@ function heard({ kind: { kind, plural }, explain }: Explainer, object: KubeObjec
       text: "report this bug and attach the object",
       command: `plumbline get ${plural} ${name}${namespace === undefined ? "" : ` -n ${namespace}`} -o yaml`,
     };
-    return [{ thing: component, domain: "cluster", health: "Unknown", ownFault: true, reason: "InternalError", message, remedy: fix }];
+    return [{ component, domain: "cluster", health: "Unknown", ownFault: true, reason: "InternalError", message, remedy: fix }];
   }
 }
 
 function* causesIn(step: PathNode): Iterable<string> {
   if (step.cause) yield step.id;
-  for (const dependency of step.needs) yield* causesIn(dependency);
+  for (const dependency of step.dependencies) yield* causesIn(dependency);
 }

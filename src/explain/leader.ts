@@ -16,10 +16,10 @@ export function leaderExplainer(now: number): Explainer {
     const component = { kind: "Controller", name: "plumbline" };
     const isHeld = holderIdentity !== undefined && holderIdentity !== "";
     if (isHeld && (renewTime === undefined || now - Date.parse(renewTime) < PATIENCE_MS))
-      return [{ thing: component, domain: "cluster", health: "Healthy" }];
+      return [{ component, domain: "cluster", health: "Healthy" }];
     return [
       {
-        thing: component,
+        component,
         domain: "cluster",
         health: "Down",
         ownFault: true,

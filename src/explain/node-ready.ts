@@ -4,7 +4,7 @@ import { type Explainer, explainer, type HealthStatement } from "../api/health.t
 /** What the cluster itself says of its nodes. */
 export const nodeReady: Explainer = explainer(Node, ({ metadata: { name }, status }): HealthStatement[] => {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  const statement = { thing: { kind: "Node", name }, domain: "cluster" as const };
+  const statement = { component: { kind: "Node", name }, domain: "cluster" as const };
   if (!ready || ready.status === "True") return [{ ...statement, health: "Healthy" }];
   const { status: word, reason = "NodeNotReady", message = "The kubelet is not ready", lastTransitionTime: since } = ready;
   return [

@@ -21,10 +21,10 @@ export function propagateHealth({ known, unwell }: Components): Map<string, Heal
   return flow;
 }
 
-function healthOf({ own, needs }: ComponentState, flow: ReadonlyMap<string, Health>): Health {
+function healthOf({ own, dependencies }: ComponentState, flow: ReadonlyMap<string, Health>): Health {
   let health = own?.health ?? "Healthy";
   const alternatives: Health[] = [];
-  for (const [id, { as }] of needs) {
+  for (const [id, { as }] of dependencies) {
     const needed = flow.get(id) ?? "Healthy";
     if (as === "alternative") alternatives.push(needed);
     else if (needed !== "Healthy") health = worseHealth(health, as === "part" ? "Degraded" : needed);

@@ -66,24 +66,24 @@ class NodeExplanation {
 
   #nodeItself(): HealthStatement {
     return {
-      thing: { kind: "Node", name: this.#node },
+      component: { kind: "Node", name: this.#node },
       domain: "router",
       health: "Healthy",
-      needs: [{ thing: statusComponent(this.#namespace, this.#node), as: "part" }],
+      dependencies: [{ component: statusComponent(this.#namespace, this.#node), as: "part" }],
     };
   }
 
   #whole(parts: readonly HealthStatement[]): HealthStatement {
     const { status, reason, message, lastTransitionTime: since } = this.#ready ?? {};
     const dependencies: Dependency[] = [
-      { thing: this.#agent },
-      { thing: this.#frr },
-      ...parts.map(({ thing }): Dependency => ({ thing, as: "part" })),
+      { component: this.#agent },
+      { component: this.#frr },
+      ...parts.map(({ component }): Dependency => ({ component, as: "part" })),
     ];
     const statements = {
-      thing: statusComponent(this.#namespace, this.#node),
+      component: statusComponent(this.#namespace, this.#node),
       domain: "router" as const,
-      needs: dependencies,
+      dependencies,
       ...(since !== undefined && { since }),
     };
     if (status === "True") return { ...statements, health: "Healthy" };
@@ -100,11 +100,16 @@ class NodeExplanation {
 
   #agentItself(): HealthStatement[] {
     if (this.#silent) return agentHealth(this.#node, this.#status.conditions);
-    return [{ thing: this.#agent, domain: "cluster", health: "Healthy" }];
+    return [{ component: this.#agent, domain: "cluster", health: "Healthy" }];
   }
 
   #frrItself(): HealthStatement {
-    const statement: HealthStatement = { thing: this.#frr, domain: "router", health: "Healthy", needs: [{ thing: this.#agent }] };
+    const statement: HealthStatement = {
+      component: this.#frr,
+      domain: "router",
+      health: "Healthy",
+      dependencies: [{ component: this.#agent }],
+    };
     if (this.#ready?.reason !== "RouterUnavailable") return statement;
     const { message, lastTransitionTime: since } = this.#ready;
     return {
@@ -120,9 +125,9 @@ class NodeExplanation {
   #link({ name, state, since }: Link): HealthStatement {
     const component: Component = { kind: "Link", name, node: this.#node };
     const statement = {
-      thing: component,
+      component,
       domain: "router" as const,
-      needs: [{ thing: this.#agent }],
+      dependencies: [{ component: this.#agent }],
       ...(since !== undefined && { since }),
     };
     // The last report of a silent agent may be out of date.
@@ -142,13 +147,13 @@ class NodeExplanation {
     const fabric = this.#fabric().has(neighbor) && vrf === "default";
     const down = state !== "Established";
     const links = fabric && down ? (this.#status.links ?? []) : [];
-    const dependencies: Dependency[] = [{ thing: this.#agent }, { thing: this.#frr }];
-    dependencies.push(...links.map(({ name }): Dependency => ({ thing: { kind: "Link", name, node: this.#node } })));
-    if (!fabric && down) dependencies.push({ thing: { kind: "FRR", name: "lb", node: this.#node } });
+    const dependencies: Dependency[] = [{ component: this.#agent }, { component: this.#frr }];
+    dependencies.push(...links.map(({ name }): Dependency => ({ component: { kind: "Link", name, node: this.#node } })));
+    if (!fabric && down) dependencies.push({ component: { kind: "FRR", name: "lb", node: this.#node } });
     const statement = {
-      thing: this.#sessionComponent(vrf, neighbor),
+      component: this.#sessionComponent(vrf, neighbor),
       domain: "router" as const,
-      needs: dependencies,
+      dependencies,
       ...(since !== undefined && { since }),
     };
     if (!down) return { ...statement, health: "Healthy" };
@@ -187,17 +192,17 @@ class NodeExplanation {
   #resource(resource: Resource): HealthStatement {
     const { kind, name, state } = resource;
     const failed = this.#failuresOf(kind, name);
-    const statement = { thing: this.#componentOf(kind, name), domain: "router" as const };
+    const statement = { component: this.#componentOf(kind, name), domain: "router" as const };
     const dependencies = [...this.#dependencies(kind, name), ...failed.flatMap((failure) => this.#missing(failure))];
-    if (failed.length > 0) return this.#failure(statement.thing, failed, dependencies, state === "KeptPrevious");
-    if (state === "Rebuilding") return { ...statement, health: "Degraded", reason: state, message: "Rebuilding", needs: dependencies };
+    if (failed.length > 0) return this.#failure(statement.component, failed, dependencies, state === "KeptPrevious");
+    if (state === "Rebuilding") return { ...statement, health: "Degraded", reason: state, message: "Rebuilding", dependencies };
     const vni = this.#vniOf(kind, name);
     // The last report of a silent agent may be out of date.
-    if (vni === undefined || vni.state === "Up" || this.#silent) return { ...statement, health: "Healthy", needs: dependencies };
+    if (vni === undefined || vni.state === "Up" || this.#silent) return { ...statement, health: "Healthy", dependencies };
     const why = vni.message === undefined ? "" : `: ${vni.message}`;
     const message = `VNI ${vni.vni} is ${vni.state} on node ${this.#node}${why}`;
     const since = this.#status.conditions?.find(({ type, status }) => type === "VNIsUp" && status !== "True")?.lastTransitionTime;
-    const found = { ...statement, reason: "VniDown", message, needs: dependencies, ...(since !== undefined && { since }) };
+    const found = { ...statement, reason: "VniDown", message, dependencies, ...(since !== undefined && { since }) };
     if (vni.state === "Unknown") return { ...found, health: "Unknown", reason: "VniUnknown", remedy: this.#inspect() };
     const text = "check the links of the VNI on the node, and the log of its agent";
     return { ...found, health: "Down", ownFault: true, remedy: { text, command: `ip -n perouter -d link show vni${vni.vni}` } };
@@ -223,14 +228,14 @@ class NodeExplanation {
     const since = degradedSince(this.#status);
     const object: Component = { kind: component.kind, name: component.name, namespace: this.#namespace };
     const isShared = own !== undefined && this.#reader.by(byFailure, explainReason(own)).length > 1;
-    const lacksNothing = !dependencies.some(({ thing: { kind } }) => kind !== "Agent" && kind !== "FRR");
+    const lacksNothing = !dependencies.some(({ component: { kind } }) => kind !== "Agent" && kind !== "FRR");
     return {
-      thing: component,
+      component,
       domain: "router",
       health: kept ? "Degraded" : "Down",
       reason: shown?.reason ?? "ApplicationFailed",
       message: kept ? `${messages}; the last good version stays applied` : messages,
-      needs: isShared ? [...dependencies, { thing: object }] : dependencies,
+      dependencies: isShared ? [...dependencies, { component: object }] : dependencies,
       ownFault: !isShared && (own !== undefined || lacksNothing),
       ...(since !== undefined && { since }),
       remedy: fixOf(object, shown?.field),
@@ -243,21 +248,21 @@ class NodeExplanation {
 
   /** What a resource depends on while it works. */
   #dependencies(kind: string, name: string): Dependency[] {
-    const base: Dependency[] = [{ thing: this.#agent }, { thing: this.#frr }];
+    const base: Dependency[] = [{ component: this.#agent }, { component: this.#frr }];
     const { resources = [], sessions = [] } = this.#status;
     if (kind === "Underlay") {
       const fabric = [...this.#fabric()];
       return [
         ...base,
-        ...fabric.map((neighbor): Dependency => ({ thing: this.#sessionComponent("default", neighbor), as: "alternative" })),
+        ...fabric.map((neighbor): Dependency => ({ component: this.#sessionComponent("default", neighbor), as: "alternative" })),
       ];
     }
     if (kind === "RawFRRConfig") return base;
     const underlays = resources.filter((other) => other.kind === "Underlay" && other.state !== "Failed");
-    base.push(...underlays.map((underlay): Dependency => ({ thing: this.#componentOf("Underlay", underlay.name) })));
+    base.push(...underlays.map((underlay): Dependency => ({ component: this.#componentOf("Underlay", underlay.name) })));
     const vrf = kind === "L3VNI" ? this.#vrfOf(kind, name) : undefined;
     const host = sessions.filter((session) => vrf !== undefined && session.vrf === vrf);
-    return [...base, ...host.map(({ neighbor }): Dependency => ({ thing: this.#sessionComponent(vrf ?? "", neighbor), as: "part" }))];
+    return [...base, ...host.map(({ neighbor }): Dependency => ({ component: this.#sessionComponent(vrf ?? "", neighbor), as: "part" }))];
   }
 
   /** The likely cause of DependencyFailed: the failed Underlay, or failed L2VNIs of the same VRF. */
@@ -268,7 +273,7 @@ class NodeExplanation {
       if (other.reason === "DependencyFailed" || (other.kind === kind && other.name === name)) return false;
       return other.kind === "Underlay" || (other.kind === "L2VNI" && this.#vrfOf(other.kind, other.name) === vrf);
     });
-    return others.map((other): Dependency => ({ thing: this.#componentOf(other.kind, other.name) }));
+    return others.map((other): Dependency => ({ component: this.#componentOf(other.kind, other.name) }));
   }
 
   #vrfOf(kind: string, name: string): string | undefined {
@@ -301,5 +306,5 @@ export function degradedSince({ conditions = [] }: Status): string | undefined {
 }
 
 export function fixOf(component: Component, field: string | undefined): Fix {
-  return { text: "correct the resource", change: { thing: component, ...(field !== undefined && { field }) } };
+  return { text: "correct the resource", change: { component, ...(field !== undefined && { field }) } };
 }

@@ -155,7 +155,7 @@ test("a rejected resource is its own cause, with the field to change, whatever e
       id: `L2VNI/${namespace}/shop@node1`,
       health: "Degraded",
       message: "VNI 110 conflicts; the last good version stays applied",
-      remedy: { change: { thing: { kind: "L2VNI", namespace, name: "shop" }, field: "spec.vni" } },
+      remedy: { change: { component: { kind: "L2VNI", namespace, name: "shop" }, field: "spec.vni" } },
     },
   ]);
 });

@@ -53,23 +53,33 @@ function overAllNodes(kind: string, { metadata, spec }: Selecting, reader: Objec
   const reporting = reader.by(byResource, `${kind}/${name}`);
   if (reporting.length > 0) {
     const dependencies = reporting.map((status): Dependency => ({
-      thing: { kind, namespace, name, node: status.metadata.name },
+      component: { kind, namespace, name, node: status.metadata.name },
       as: "alternative",
     }));
-    return [{ thing: component, domain: "router", health: "Healthy", needs: dependencies, ...rejection(component, reporting) }];
+    return [{ component, domain: "router", health: "Healthy", dependencies, ...rejection(component, reporting) }];
   }
   const selected = reader.all(Node).filter((node) => isSelected(node, spec));
-  if (selected.length === 0) return [{ thing: component, domain: "router", health: "Healthy", message: "Selects no node" }];
+  if (selected.length === 0) return [{ component, domain: "router", health: "Healthy", message: "Selects no node" }];
   if (!hasRouters(namespace, reader)) {
     const message = `${kind} ${name} is not applied: no agent runs the router`;
     return [
-      { thing: component, domain: "router", health: "Unknown", reason: "NotReported", message, needs: [{ thing: NO_ROUTERS.thing }] },
+      {
+        component,
+        domain: "router",
+        health: "Unknown",
+        reason: "NotReported",
+        message,
+        dependencies: [{ component: NO_ROUTERS.component }],
+      },
       NO_ROUTERS,
     ];
   }
-  const dependencies = selected.map((node): Dependency => ({ thing: statusComponent(namespace, node.metadata.name), as: "alternative" }));
+  const dependencies = selected.map((node): Dependency => ({
+    component: statusComponent(namespace, node.metadata.name),
+    as: "alternative",
+  }));
   const message = "No selected node has reported it yet";
-  return [{ thing: component, domain: "router", health: "Unknown", reason: "NotReported", message, needs: dependencies }];
+  return [{ component, domain: "router", health: "Unknown", reason: "NotReported", message, dependencies }];
 }
 
 /** An import without traffic: nothing rejects it, and every node reports it as applied. */
@@ -80,8 +90,8 @@ function importing(l3vni: L3VNI, reader: ObjectReader): HealthStatement[] {
   if (!found) return [];
   const component: Component = { kind: "L3VNI", namespace, name };
   const { message, field } = found;
-  const fix = { text: "import only route targets that the same VNI exports", change: { thing: component, field } };
-  return [{ thing: component, domain: "router", health: "Degraded", ownFault: true, reason: "ImportsOtherVni", message, remedy: fix }];
+  const fix = { text: "import only route targets that the same VNI exports", change: { component, field } };
+  return [{ component, domain: "router", health: "Degraded", ownFault: true, reason: "ImportsOtherVni", message, remedy: fix }];
 }
 
 /** The same failure on several nodes: then the resource is wrong, not the nodes. */
@@ -123,8 +133,8 @@ function unheard(node: Node, namespace: string, reader: ObjectReader): HealthSta
   const component = statusComponent(namespace, name);
   const message = `Underlay ${underlay.metadata.name} selects node ${name}, but its agent has not reported yet`;
   return [
-    { thing: { kind: "Node", name }, domain: "router", health: "Healthy", needs: [{ thing: component, as: "part" }] },
-    { thing: component, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: checkAgentFix(name) },
+    { component: { kind: "Node", name }, domain: "router", health: "Healthy", dependencies: [{ component, as: "part" }] },
+    { component, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: checkAgentFix(name) },
   ];
 }
 

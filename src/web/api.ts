@@ -98,14 +98,14 @@ export interface CauseRow extends Row<"cause"> {
   readonly health: Health;
   readonly since?: string;
   /** The nearest ones, at most `MAX_SYMPTOMS_SHOWN`; `why` of the cause has them all. */
-  readonly symptoms: readonly Pick<ComponentHealth, "id" | "thing" | "domain" | "health" | "since">[];
+  readonly symptoms: readonly Pick<ComponentHealth, "id" | "component" | "domain" | "health" | "since">[];
   readonly symptomCount: number;
 }
 export const MAX_SYMPTOMS_SHOWN = 12;
 
 // ---- router
 
-/** The router of one node. Its tree, sessions and VNIs are its `thing`: `RouterNodeConfigurationStatus/<namespace>/<node>`. */
+/** The router of one node. Its tree, sessions and VNIs are its `component`: `RouterNodeConfigurationStatus/<namespace>/<node>`. */
 export interface RouterRow extends Row<"router"> {
   readonly id: string;
   readonly node: string;
@@ -189,7 +189,7 @@ export interface PoolUse {
   readonly available: number;
 }
 
-/** A Service of type LoadBalancer. Which node announces it to whom, and why another does not, is its `thing`: `Service/<namespace>/<name>`. */
+/** A Service of type LoadBalancer. Which node announces it to whom, and why another does not, is its `component`: `Service/<namespace>/<name>`. */
 export interface ServiceRow extends Row<"service"> {
   readonly id: string;
   readonly namespace: string;
@@ -322,7 +322,7 @@ export interface PolicyDetailData extends Row<"policy"> {
 
 // ---- connectivity
 
-/** One cell of source × target. Its actions with their latencies, and all its outages, are its `thing`: `PodNetworkConnectivityCheck/<namespace>/<name>`. */
+/** One cell of source × target. Its actions with their latencies, and all its outages, are its `component`: `PodNetworkConnectivityCheck/<namespace>/<name>`. */
 export interface CheckRow extends Row<"check"> {
   readonly id: string;
   readonly namespace: string;
@@ -376,7 +376,7 @@ export interface ComponentDetail extends Row<"plain"> {
 
 /** `GET /api/components/<id>`: what there is to see of one thing. */
 export type DetailAnswer =
-  | { readonly thing: RouterDetailData | ServiceDetailData | PolicyDetailData | CheckDetailData | ComponentDetail }
+  | { readonly component: RouterDetailData | ServiceDetailData | PolicyDetailData | CheckDetailData | ComponentDetail }
   | NotThere;
 
 /** `GET /api/why?thing=<id>`. */

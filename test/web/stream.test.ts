@@ -111,12 +111,12 @@ test("a thing and the answer to why come with the stream, and again when they ar
   const reader = follow(`views=&thing=${encodeURIComponent(id)}&why=${encodeURIComponent("Node/n1")}`);
   const { data } = await reader.next("snapshot");
   expect(data).toMatchObject({
-    things: { [id]: { thing: { sessions: [{ state: "Established" }] } } },
+    things: { [id]: { component: { sessions: [{ state: "Established" }] } } },
     whys: { "Node/n1": { answer: { causes: [] } } },
   });
   served.picture.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
   expect((await reader.next("change")).data).toMatchObject({
-    things: { [id]: { thing: { sessions: [{ state: "Active" }] } } },
+    things: { [id]: { component: { sessions: [{ state: "Active" }] } } },
     whys: { "Node/n1": { answer: { causes: [{ id: "Session/192.168.11.1@n1" }] } } },
   });
 });
@@ -217,7 +217,7 @@ test("a view can be had alone, and who has it already is told so", async () => {
   expect((await fetch(`${served.url}/api/views/loadbalancer`, { headers: { "If-None-Match": etag } })).status).toBe(304);
   expect((await fetch(`${served.url}/api/views/attic`)).status).toBe(404);
   const component = await fetch(`${served.url}/api/components/Service/shop/web`);
-  expect(await component.json()).toMatchObject({ thing: { type: "service", row: { name: "web" } } });
+  expect(await component.json()).toMatchObject({ component: { type: "service", row: { name: "web" } } });
   expect((await fetch(`${served.url}/api/components/Service/shop/none`)).status).toBe(404);
   expect(await (await fetch(`${served.url}/api/why?thing=Service/shop/web`)).json()).toMatchObject({
     answer: { path: { id: "Service/shop/web" } },

@@ -29,11 +29,13 @@ export function statementsFrom(explainers: readonly Explainer[], ...seen: readon
 export function unhealthyIn(standings: readonly HealthStatement[]): string[] {
   return standings
     .filter(({ health }) => health !== "Healthy")
-    .map(({ thing, health, reason, ownFault }) => `${ownFault ? "!" : ""}${health} ${componentId(thing)} ${reason ?? ""}`.trim());
+    .map(({ component, health, reason, ownFault }) => `${ownFault ? "!" : ""}${health} ${componentId(component)} ${reason ?? ""}`.trim());
 }
 
 /** What the thing needs, `part Link/eth1@n1`. */
 export function dependenciesOf(standings: readonly HealthStatement[], id: string): string[] {
-  const dependencies = standings.filter(({ thing }) => componentId(thing) === id).flatMap((statement) => statement.needs ?? []);
-  return dependencies.map(({ thing, as }) => `${as === undefined ? "" : `${as} `}${componentId(thing)}`);
+  const dependencies = standings
+    .filter(({ component }) => componentId(component) === id)
+    .flatMap((statement) => statement.dependencies ?? []);
+  return dependencies.map(({ component, as }) => `${as === undefined ? "" : `${as} `}${componentId(component)}`);
 }

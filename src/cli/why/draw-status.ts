@@ -39,11 +39,13 @@ const MAX_LINES = { nodes: 12, causes: 8 };
 export function clusterStatus(healths: Iterable<ComponentHealth>, causes: readonly Cause[]): ClusterStatus {
   const all = [...healths];
   const domains = DOMAINS.flatMap((domain) => {
-    const own = all.filter((verdict) => verdict.domain === domain && verdict.thing.node === undefined && verdict.thing.kind !== "Node");
+    const own = all.filter(
+      (verdict) => verdict.domain === domain && verdict.component.node === undefined && verdict.component.kind !== "Node",
+    );
     const health = worst(all.filter((verdict) => verdict.domain === domain));
     return own.length === 0 ? [] : [{ domain, health, kinds: kindsOf(own) }];
   });
-  const byNode = Map.groupBy(all, ({ thing }) => nodeOf(thing));
+  const byNode = Map.groupBy(all, ({ component }) => nodeOf(component));
   const nodes = [...byNode].flatMap(([node, found]) => {
     if (node === undefined) return [];
     const byDomain = [...Map.groupBy(found, ({ domain }) => domain)].map(([domain, of]) => [domain, worst(of)] as const);
@@ -63,7 +65,7 @@ function worst(healths: readonly ComponentHealth[]): Health {
 }
 
 function kindsOf(healths: readonly ComponentHealth[]): DomainStatus["kinds"] {
-  return [...Map.groupBy(healths, ({ thing }) => thing.kind)]
+  return [...Map.groupBy(healths, ({ component }) => component.kind)]
     .map(([kind, of]) => ({ kind, count: of.length, unwell: of.filter(({ health }) => health !== "Healthy").length }))
     .sort((one, other) => (one.kind < other.kind ? -1 : 1));
 }

@@ -10,7 +10,7 @@ const NOW = Date.parse("2026-11-16T12:02:00Z");
 const since = "2026-11-16T12:00:00Z";
 
 function verdict(component: Component, more: Partial<ComponentHealth> = {}): ComponentHealth {
-  return { id: componentId(component), thing: component, domain: "router", health: "Down", since, ...more };
+  return { id: componentId(component), component, domain: "router", health: "Down", since, ...more };
 }
 
 const healthy = (component: Component) => verdict(component, { health: "Healthy" });
@@ -28,7 +28,7 @@ test("an answer goes from the symptom to the cause and ends with the fix", () =>
     path: {
       ...vni,
       cause: false,
-      needs: [{ ...session, cause: false, needs: [{ ...link, cause: true, needs: [] }] }],
+      dependencies: [{ ...session, cause: false, dependencies: [{ ...link, cause: true, dependencies: [] }] }],
     },
     causes: [cause],
   };
@@ -58,13 +58,13 @@ test.each<[Component, Partial<ComponentHealth>, string]>([
 });
 
 test("a healthy component gets one line", () => {
-  const path = { ...verdict({ kind: "Node", name: "node1" }, { health: "Healthy" }), cause: false, needs: [] };
+  const path = { ...verdict({ kind: "Node", name: "node1" }, { health: "Healthy" }), cause: false, dependencies: [] };
   expect(drawAnswer({ path, causes: [] }, NOW, plain)).toEqual(["Node node1 is healthy for 2m"]);
 });
 
 test("each cause lists its effects and its fix; of many effects the rest is counted", () => {
   const many = Array.from({ length: 10 }, (_, at) => verdict({ kind: "Service", namespace: "shop", name: `s${at}` }));
-  const change = { thing: { kind: "L2VNI", namespace: "router", name: "shop" }, field: "spec.vni" };
+  const change = { component: { kind: "L2VNI", namespace: "router", name: "shop" }, field: "spec.vni" };
   const own = verdict({ kind: "L2VNI", namespace: "router", name: "shop" }, { remedy: { text: "choose another", change } });
   const lines = drawCauses(
     [

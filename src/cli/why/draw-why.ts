@@ -7,16 +7,16 @@ const MAX_EFFECTS = 8;
 
 /** The path from a symptom down to its causes, and a fix for each of them. */
 export function drawAnswer({ path, causes }: Answer, now: number, colorize: Colorize): string[] {
-  const lines = [stepText(path, now, colorize), ...stepLines(path.needs, "", now, colorize)];
+  const lines = [stepText(path, now, colorize), ...stepLines(path.dependencies, "", now, colorize)];
   if (path.health === "Healthy") return lines;
-  for (const cause of causes) lines.push("", colorize("bold", `Cause:  ${componentTitle(cause.thing)}`), ...fixLines(cause));
+  for (const cause of causes) lines.push("", colorize("bold", `Cause:  ${componentTitle(cause.component)}`), ...fixLines(cause));
   return lines;
 }
 
 function stepLines(steps: readonly PathNode[], indent: string, now: number, colorize: Colorize): string[] {
   return steps.flatMap((step, nth) => {
     const last = nth === steps.length - 1;
-    const below = stepLines(step.needs, `${indent}${last ? "   " : "│  "}`, now, colorize);
+    const below = stepLines(step.dependencies, `${indent}${last ? "   " : "│  "}`, now, colorize);
     return [`${indent}${last ? "└─ " : "├─ "}${stepText(step, now, colorize)}`, ...below];
   });
 }

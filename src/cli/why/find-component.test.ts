@@ -17,7 +17,7 @@ const COMPONENTS: Component[] = [
 ];
 const healths = COMPONENTS.map((component) => ({
   id: componentId(component),
-  thing: component,
+  component,
   domain: "cluster" as const,
   health: "Healthy" as const,
 }));

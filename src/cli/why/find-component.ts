@@ -7,26 +7,26 @@ import { CliError, EXIT } from "../shared/exit.ts";
 export function findComponent(words: string, namespace: string | undefined, healths: Iterable<ComponentHealth>): ComponentHealth {
   const { kind, name, within = namespace, whole, node } = parse(words);
   const all = [...healths];
-  const ofKind = all.filter(({ thing }) => meansKind(kind, thing.kind));
+  const ofKind = all.filter(({ component }) => meansKind(kind, component.kind));
   if (ofKind.length === 0) {
-    const kinds = [...new Set(all.map(({ thing }) => thing.kind))].sort();
+    const kinds = [...new Set(all.map(({ component }) => component.kind))].sort();
     const known = EXPLAINED_KINDS.some((known) => meansKind(kind, known.kind));
     const what = known ? `no ${kind} found` : `unknown kind "${kind}"`;
     throw new CliError(`${what}; kinds found: ${kinds.join(", ") || "none"}`, EXIT.no);
   }
-  const isMeant = ({ thing }: ComponentHealth) =>
-    thing.name === name
-      ? within === undefined || (thing.namespace ?? within) === within
-      : thing.namespace === undefined && thing.name === whole;
+  const isMeant = ({ component }: ComponentHealth) =>
+    component.name === name
+      ? within === undefined || (component.namespace ?? within) === within
+      : component.namespace === undefined && component.name === whole;
   const named = ofKind.filter(isMeant);
-  const found = named.filter(({ thing }) => thing.node === node);
+  const found = named.filter(({ component }) => component.node === node);
   const [only] = found;
   if (only && found.length === 1) return only;
   if (found.length > 1) throw new CliError(`${words} is ambiguous: ${ids(found)}; use one of these names`, EXIT.misuse);
   if (named.length > 0) throw new CliError(`${words} not found, but ${ids(named)}; use one of these names`, EXIT.misuse);
   const near = nearest(
     name,
-    ofKind.map(({ thing }) => thing.name),
+    ofKind.map(({ component }) => component.name),
   );
   const hint = near.length === 0 ? `; found: ${ids(ofKind)}` : `; did you mean ${near.join(" or ")}?`;
   throw new CliError(`${words} not found${hint}`, EXIT.no);

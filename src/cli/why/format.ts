@@ -49,10 +49,10 @@ function objectText({ kind, namespace, name }: Component): string {
 
 /** `node2: link eth1 is down (no carrier) for 20s`. */
 export function healthLine(verdict: ComponentHealth, now: number, colorize: Colorize, emphasize = (subject: string) => subject): string {
-  const { thing, health } = verdict;
+  const { component, health } = verdict;
   const reason = reasonText(verdict);
   return [
-    `${emphasize(componentSubject(thing))} is ${colorize(COLORS[health], health.toLowerCase())}`,
+    `${emphasize(componentSubject(component))} is ${colorize(COLORS[health], health.toLowerCase())}`,
     ...(reason === "" ? [] : [`(${reason})`]),
     ...ageText(verdict, now),
   ].join(" ");
@@ -60,8 +60,8 @@ export function healthLine(verdict: ComponentHealth, now: number, colorize: Colo
 
 /** The line without its reason, for what another component explains. */
 export function effectLine(verdict: ComponentHealth, now: number, colorize: Colorize): string {
-  const { thing, health } = verdict;
-  return [`${componentSubject(thing)} is ${colorize(COLORS[health], health.toLowerCase())}`, ...ageText(verdict, now)].join(" ");
+  const { component, health } = verdict;
+  return [`${componentSubject(component)} is ${colorize(COLORS[health], health.toLowerCase())}`, ...ageText(verdict, now)].join(" ");
 }
 
 /** The message of the component itself; empty where it has none, or only repeats the reason. */
@@ -80,7 +80,7 @@ function ageText({ since }: Pick<ComponentHealth, "since">, now: number): string
 }
 
 /** `NoCarrier` as `no carrier`. What the line says already is left out: `SessionDown` of a session that is down is empty. */
-function reasonText({ thing: { kind }, health, reason = "" }: ComponentHealth): string {
+function reasonText({ component: { kind }, health, reason = "" }: ComponentHealth): string {
   const words = (stripControlCharacters(reason).match(/[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+/g) ?? []).map((word) =>
     /^[A-Z0-9]{2,}$/.test(word) || ABBREVIATIONS.has(word.toLowerCase()) ? word.toUpperCase() : word.toLowerCase(),
   );
@@ -94,7 +94,7 @@ export function fixLines({ remedy }: { remedy?: Fix | undefined }): string[] {
   if (!remedy) return [];
   const { text, change, command } = remedy;
   const object =
-    change && `${componentTitle(change.thing)}${change.field === undefined ? "" : `, ${stripControlCharacters(change.field)}`}`;
+    change && `${componentTitle(change.component)}${change.field === undefined ? "" : `, ${stripControlCharacters(change.field)}`}`;
   return [
     `Fix:    ${stripControlCharacters(text)}`,
     ...(object === undefined ? [] : [`Change: ${object}`]),

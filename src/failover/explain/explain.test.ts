@@ -197,6 +197,6 @@ test("a volume that is being copied is no fault while the controller says that i
   expect(unhealthyIn(explain(policy(waitingFor("AwaitCopy", { ...volume, onTime: true }))))).toEqual([]);
   const late = explain(policy(waitingFor("AwaitCopy", volume)));
   expect(unhealthyIn(late)).toEqual(["Degraded VolumeReplication/shop/data Waiting", "Degraded FailoverPolicy/shop/shop AwaitCopy"]);
-  const remedy = late.find(({ thing }) => thing.kind === "VolumeReplication")?.remedy;
+  const remedy = late.find(({ component }) => component.kind === "VolumeReplication")?.remedy;
   expect(remedy?.text).toContain("check the replication link between the storages");
 });

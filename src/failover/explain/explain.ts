@@ -13,7 +13,7 @@ export function edges(): readonly Explainer[] {
 const policies = explainer(FailoverPolicy, function* (policy): Iterable<HealthStatement> {
   const { metadata, status = {} } = policy;
   const component: Component = { kind: "FailoverPolicy", namespace: metadata.namespace ?? "", name: metadata.name };
-  const controller: Dependency = { thing: { kind: "Controller", name: "plumbline" } };
+  const controller: Dependency = { component: { kind: "Controller", name: "plumbline" } };
   const conditions = new Map((status.conditions ?? []).map((condition) => [condition.type, condition]));
   const error = conditions.get("Error");
   const wrong = error?.status === "True" ? policyProblems(policy, error) : readinessProblems(policy);
@@ -25,11 +25,11 @@ const policies = explainer(FailoverPolicy, function* (policy): Iterable<HealthSt
   const since = conditions.get(error?.status === "True" ? "Error" : isUnready ? "Ready" : "Complete")?.lastTransitionTime;
   const isThere = conditions.get("Complete")?.status === "True" || status.currentState === policy.spec.desiredState;
   yield {
-    thing: component,
+    component,
     domain: "failover",
     health: !worst ? "Healthy" : isThere || error?.status !== "True" ? "Degraded" : "Down",
     ...(worst ? { ...worst.word, ...(since !== undefined && { since }) } : healthyWord(status.summary)),
-    needs: [controller, ...found.flatMap(({ about }) => about.slice(0, 1).map((one): Dependency => ({ thing: one.thing })))],
+    dependencies: [controller, ...found.flatMap(({ about }) => about.slice(0, 1).map((one): Dependency => ({ component: one.component })))],
   };
 });
 

@@ -13,14 +13,14 @@ export function peerProblem({ metadata, spec, status = {} }: FailoverPolicy): Po
   const waits = transition?.steps.find(({ name: step, state }) => step === "TakeToken" && state !== "Done")?.waitingFor;
   const since = waits?.since;
   const about = (reason: string, message: string, text: string): HealthStatement => ({
-    thing: component,
+    component,
     domain: "failover",
     // As long as nothing is to be taken over, it is only not known what the other site does.
     health: waits ? "Down" : "Unknown",
     reason,
     message,
     ...(since !== undefined && { since }),
-    remedy: { text, change: { thing: own, field: "spec.peer" }, command: `plumbline failover plan ${name} -n ${namespace}` },
+    remedy: { text, change: { component: own, field: "spec.peer" }, command: `plumbline failover plan ${name} -n ${namespace}` },
   });
   const problem = (statement: HealthStatement): PolicyProblem[] => [
     { word: { reason: statement.reason ?? "", message: waits?.message ?? statement.message ?? "" }, about: [statement] },

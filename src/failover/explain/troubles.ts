@@ -14,20 +14,20 @@ export function policyProblems(policy: FailoverPolicy, { reason, message, lastTr
       const field = /^((?:spec|status)[^\s:]*): /.exec(text)?.[1];
       const fix = {
         text: policyFix(reason, field) ?? (field === undefined ? "run the command to see what blocks it" : `change ${field}`),
-        change: { thing: component, ...(field !== undefined && { field }) },
+        change: { component, ...(field !== undefined && { field }) },
         command,
       };
       return { word: { reason, message: text, ownFault: true, remedy: fix }, about: [] };
     }
     const about: HealthStatement = {
-      thing: resource(kind, place),
+      component: resource(kind, place),
       domain: "failover",
       health: "Down",
       reason,
       message: words,
       since,
       ownFault: true,
-      remedy: { text: fixFor(reason, kind), change: { thing: resource(kind, place) }, command },
+      remedy: { text: fixFor(reason, kind), change: { component: resource(kind, place) }, command },
     };
     return { word: { reason, message: text }, about: [about] };
   });

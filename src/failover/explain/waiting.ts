@@ -13,18 +13,19 @@ export function waiting({ metadata, status = {} }: FailoverPolicy): PolicyProble
   if (!step || !wait || wait.onTime || !isStuck(wait)) return [];
   const { kind, namespace, name, message, since } = wait;
   const node = / on(?: to)? node ([a-z0-9.-]+)| attached to node ([a-z0-9.-]+)/.exec(message)?.slice(1).find(Boolean);
-  const dependencies: Dependency[] = node === undefined ? [] : [{ thing: agentComponent(node) }, { thing: { kind: "Node", name: node } }];
+  const dependencies: Dependency[] =
+    node === undefined ? [] : [{ component: agentComponent(node) }, { component: { kind: "Node", name: node } }];
   const about: HealthStatement = {
-    thing: { kind, ...(namespace !== undefined && { namespace }), name },
+    component: { kind, ...(namespace !== undefined && { namespace }), name },
     domain: "failover",
     health: "Degraded",
     reason: "Waiting",
     message,
     ...(since !== undefined && { since }),
-    needs: dependencies,
+    dependencies,
     remedy: {
       text: STEP_FIXES[step.name] ?? FIXES[kind] ?? "check why the step does not finish",
-      change: { thing: { kind, ...(namespace !== undefined && { namespace }), name } },
+      change: { component: { kind, ...(namespace !== undefined && { namespace }), name } },
       command: `plumbline failover plan ${metadata.name} -n ${metadata.namespace}`,
     },
   };

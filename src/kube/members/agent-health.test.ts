@@ -8,8 +8,18 @@ test("a report that the janitor marked says since when its agent is silent, and 
   const silence = { node: "n1", since: new Date("2026-01-01T00:00:00Z") };
   const conditions = notReportingConditions([], ["Ready"], silence, new Date("2026-01-01T00:00:40Z"));
   expect(agentHealth("n1", conditions)).toMatchObject([
-    { thing: { kind: "Agent", name: "n1" }, health: "Unknown", reason: "AgentNotReporting", since: "2026-01-01T00:00:00Z", ownFault: true },
-    { thing: { kind: "Node", name: "n1" }, health: "Healthy", needs: [{ thing: { kind: "Agent", name: "n1" }, as: "part" }] },
+    {
+      component: { kind: "Agent", name: "n1" },
+      health: "Unknown",
+      reason: "AgentNotReporting",
+      since: "2026-01-01T00:00:00Z",
+      ownFault: true,
+    },
+    {
+      component: { kind: "Node", name: "n1" },
+      health: "Healthy",
+      dependencies: [{ component: { kind: "Agent", name: "n1" }, as: "part" }],
+    },
   ]);
 });
 

@@ -18,7 +18,7 @@ export function notReportingAgent(node: string, since: string): HealthStatement[
   const agent = agentComponent(node);
   return [
     {
-      thing: agent,
+      component: agent,
       domain: "cluster",
       health: "Unknown",
       reason: "AgentNotReporting",
@@ -27,7 +27,7 @@ export function notReportingAgent(node: string, since: string): HealthStatement[
       ownFault: true,
       remedy: checkAgentFix(node),
     },
-    { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing: agent, as: "part" }] },
+    { component: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", dependencies: [{ component: agent, as: "part" }] },
   ];
 }
 
@@ -39,7 +39,7 @@ export const agentWaits: Explainer = explainer(Lease, (lease): HealthStatement[]
   const agent = agentComponent(node);
   return [
     {
-      thing: agent,
+      component: agent,
       domain: "cluster",
       health: "Down",
       reason: "AgentWaits",
@@ -51,14 +51,14 @@ export const agentWaits: Explainer = explainer(Lease, (lease): HealthStatement[]
         command: `plumbline doctor`,
       },
     },
-    { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing: agent, as: "part" }] },
+    { component: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", dependencies: [{ component: agent, as: "part" }] },
   ];
 });
 
 /** Of a part that no agent has ever reported: `plumbline up` without it, or a cluster without agents. */
 export function noAgentRuns(part: "router" | "loadbalancer", title: string, effect: string): HealthStatement {
   return {
-    thing: { kind: "Agents", name: part },
+    component: { kind: "Agents", name: part },
     domain: part,
     health: "Unknown",
     reason: "NoAgent",

@@ -15,11 +15,11 @@ export function announcements(metallbNamespace: string): Explainer[] {
     if (!node || !service || metadata.deletionTimestamp !== undefined) return;
     yield* agentHealth(node, conditions);
     const peers = bgpPeers.map((name): Dependency => ({
-      thing: { kind: "BGPPeer", namespace: metallbNamespace, name, node },
+      component: { kind: "BGPPeer", namespace: metallbNamespace, name, node },
       as: "alternative",
     }));
     yield statement(on(node, objectOf("Service", { ...metadata, name: service })), silentWord(conditions, "Reported") ?? HEALTHY, [
-      { thing: agentComponent(node) },
+      { component: agentComponent(node) },
       ...peers,
     ]);
   });
@@ -33,11 +33,11 @@ export function announcements(metallbNamespace: string): Explainer[] {
     const announced = conditionOf(status.conditions, "Announced");
     const strangers = [announced, conditionOf(status.conditions, "Conflict")].flatMap(strangersIn);
     yield* strangers;
-    const links = (status.interfaces ?? []).map(({ name }): Dependency => ({ thing: { kind: "Link", name, node }, as: "part" }));
+    const links = (status.interfaces ?? []).map(({ name }): Dependency => ({ component: { kind: "Link", name, node }, as: "part" }));
     yield statement(service, silentWord(status.conditions, "Announced") ?? answering(announced), [
-      { thing: agentComponent(node) },
+      { component: agentComponent(node) },
       ...links,
-      ...strangers.map(({ thing }) => ({ thing })),
+      ...strangers.map(({ component }) => ({ component })),
     ]);
   });
   return [overBgp, overL2];

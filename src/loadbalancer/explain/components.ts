@@ -24,12 +24,12 @@ export function conditionOf(conditions: readonly Condition[] | undefined, type: 
 }
 
 export function statement(component: Component, word: StatementBody, dependencies: readonly Dependency[] = []): HealthStatement {
-  return { thing: component, domain: "loadbalancer", ...word, ...(dependencies.length > 0 && { needs: dependencies }) };
+  return { component, domain: "loadbalancer", ...word, ...(dependencies.length > 0 && { dependencies }) };
 }
 
 /** What is wrong with a part is wrong with the whole, though it may go on without it. */
 export function partOf(whole: Component, part: Component): HealthStatement {
-  return statement(whole, HEALTHY, [{ thing: part, as: "part" }]);
+  return statement(whole, HEALTHY, [{ component: part, as: "part" }]);
 }
 
 export function nodeComponent(name: string): Component {

@@ -45,7 +45,7 @@ function strayWord(
     ownFault: true,
     remedy: {
       text: `create it in namespace ${metallbNamespace} and delete it here`,
-      change: { thing: component, field: "metadata.namespace" },
+      change: { component, field: "metadata.namespace" },
     },
   };
 }
@@ -65,7 +65,7 @@ function unmeant(kind: string, { metadata, spec }: Advertisement, reader: Object
     message,
     ...(creationTimestamp !== undefined && { since: creationTimestamp }),
     ownFault: true,
-    remedy: { text, change: { thing: component, field } },
+    remedy: { text, change: { component, field } },
   });
   for (const [nth, pool] of pools.entries()) {
     if (reader.get(IPAddressPool, `${namespace}/${pool}`)) continue;

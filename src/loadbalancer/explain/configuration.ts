@@ -24,11 +24,12 @@ const states = explainer(ConfigurationState, function* (state, reader) {
   if (node !== undefined && valid?.reason === "FRRUnavailable") yield* frrDown(node, valid);
 
   const failures = Map.groupBy(status.failedResources ?? [], ({ kind, name }) => `${kind}/${name}`);
-  const dependencies: Dependency[] = node === undefined ? [] : [{ thing: agentComponent(node) }, { thing: frrOn(node), as: "part" }];
+  const dependencies: Dependency[] =
+    node === undefined ? [] : [{ component: agentComponent(node) }, { component: frrOn(node), as: "part" }];
   for (const [first, ...more] of failures.values()) {
     if (!first) continue;
     const object = objectOf(first.kind, { name: first.name, namespace: first.namespace ?? namespace });
-    dependencies.push({ thing: object, as: "part" });
+    dependencies.push({ component: object, as: "part" });
     yield* failed(object, [first, ...more], { status, node, valid, sight: reader });
   }
   yield statement(objectOf("ConfigurationState", metadata), readProblem(valid), dependencies);
@@ -72,20 +73,20 @@ function* failed(object: Component, failures: readonly [Failed, ...Failed[]], fi
     ...(missing.length === 0 && { ownFault: true }),
     remedy: {
       text: field === undefined ? `change the ${object.kind}` : `change ${field}`,
-      change: { thing: object, ...(field !== undefined && { field }) },
+      change: { component: object, ...(field !== undefined && { field }) },
     },
   };
   for (const { lacks } of missing) yield lacks;
   // What FRR or the kernel of one node refuses need not be refused elsewhere.
   if (node !== undefined && failures.every((failure) => failure.reason === "ApplicationFailed")) {
-    yield statement(on(node, object), word, [{ thing: agentComponent(node) }]);
+    yield statement(on(node, object), word, [{ component: agentComponent(node) }]);
     yield partOf(object, on(node, object));
     return;
   }
   yield statement(
     object,
     word,
-    missing.map(({ lacks }) => ({ thing: lacks.thing })),
+    missing.map(({ lacks }) => ({ component: lacks.component })),
   );
 }
 
@@ -111,7 +112,7 @@ function lackOf({ namespace = "", name, kind }: Component, failure: Failed, read
         message: message.replaceAll("\n", ": "),
         ...(since !== undefined && { since }),
         ownFault: true,
-        remedy: { text, change: { thing: what } },
+        remedy: { text, change: { component: what } },
         ...word,
       }),
     },
@@ -144,7 +145,7 @@ function lackOf({ namespace = "", name, kind }: Component, failure: Failed, read
 const aggregates = explainer(ConfigurationStatus, function* ({ metadata, status = {} }) {
   if (metadata.deletionTimestamp !== undefined) return;
   const names = [...(status.invalidComponents ?? []), ...(status.unknownComponents ?? [])];
-  const dependencies = names.map((name): Dependency => ({ thing: objectOf("ConfigurationState", { ...metadata, name }), as: "part" }));
+  const dependencies = names.map((name): Dependency => ({ component: objectOf("ConfigurationState", { ...metadata, name }), as: "part" }));
   yield statement(objectOf("ConfigurationStatus", metadata), HEALTHY, dependencies);
 });
 

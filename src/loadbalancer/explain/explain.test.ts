@@ -162,7 +162,7 @@ test("a resource that is refused is to blame itself, with the field to change, o
   expect(new Set(unhealthyIn(said))).toEqual(new Set([`!Down BGPPeer/${NS}/tor ValidationFailed`]));
   expect(said.find(({ health }) => health === "Down")?.remedy).toEqual({
     text: "change spec.myASN",
-    change: { thing: { kind: "BGPPeer", namespace: NS, name: "tor" }, field: "spec.myASN" },
+    change: { component: { kind: "BGPPeer", namespace: NS, name: "tor" }, field: "spec.myASN" },
   });
 });
 

@@ -31,7 +31,7 @@ export function noAddressCause(service: Service, message: string, namespace: str
       : field === undefined
         ? "change spec.serviceAllocation of a pool to select it, or name a pool in its annotation metallb.io/address-pool"
         : `change ${field}: request what a pool contains and may assign`;
-  return { pools: [], word: { ownFault: true, remedy: { text, change: { thing: component, ...(field !== undefined && { field }) } } } };
+  return { pools: [], word: { ownFault: true, remedy: { text, change: { component, ...(field !== undefined && { field }) } } } };
 }
 
 /** A pool that selects the Service and has no free address. */
@@ -50,7 +50,7 @@ function poolWord(component: Component, why: string, reader: ObjectReader): Heal
       ownFault: true,
       remedy: {
         text: "add addresses to spec.addresses, or delete unused Services",
-        change: { thing: component, field: "spec.addresses" },
+        change: { component, field: "spec.addresses" },
       },
     }),
   ];
@@ -78,7 +78,7 @@ export function unmetRequest(service: Service): StatementBody | undefined {
     ownFault: true,
     remedy: {
       text: field === undefined ? "change the request" : `change ${field}; see its Events for the reason`,
-      change: { thing: component, ...(field !== undefined && { field }) },
+      change: { component, ...(field !== undefined && { field }) },
       command: `plumbline describe service ${service.metadata.name} -n ${service.metadata.namespace}`,
     },
   });

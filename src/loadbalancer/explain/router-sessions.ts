@@ -18,17 +18,17 @@ export interface RouterSession {
 export function routerSessions(address: string, node: string, reader: ObjectReader): RouterSession[] {
   if (addressOf(address) === undefined) return [];
   const ends = [
-    ...reader.by(vnisByEnd, address).map(({ metadata, spec }) => ({ thing: objectOf("L3VNI", metadata), vrf: spec.vrf, spec })),
+    ...reader.by(vnisByEnd, address).map(({ metadata, spec }) => ({ component: objectOf("L3VNI", metadata), vrf: spec.vrf, spec })),
     ...reader
       .by(passthroughsByEnd, address)
-      .map(({ metadata, spec }) => ({ thing: objectOf("L3Passthrough", metadata), vrf: "default", spec })),
+      .map(({ metadata, spec }) => ({ component: objectOf("L3Passthrough", metadata), vrf: "default", spec })),
   ];
-  return ends.map(({ thing, vrf, spec }) => {
+  return ends.map(({ component, vrf, spec }) => {
     const links = linksOf(spec.hostsession);
-    const told = reader.get(RouterNodeConfigurationStatus, `${thing.namespace}/${node}`)?.status?.sessions ?? [];
+    const told = reader.get(RouterNodeConfigurationStatus, `${component.namespace}/${node}`)?.status?.sessions ?? [];
     const session = told.find((one) => one.vrf === vrf && links.some((link) => contains(link, one.neighbor)));
     const name = session && (vrf === "default" ? session.neighbor : `${vrf}/${session.neighbor}`);
-    return { resource: on(node, thing), session: name === undefined ? undefined : { kind: "Session", name, node } };
+    return { resource: on(node, component), session: name === undefined ? undefined : { kind: "Session", name, node } };
   });
 }
 

@@ -43,7 +43,7 @@ export function services(metallbNamespace: string): Explainer {
       return;
     }
     // Before the first reconcile it is healthy, unless no controller runs.
-    const dependencies: Dependency[] = announced ? announcing : [{ thing: { kind: "Controller", name: "plumbline" } }, ...announcing];
+    const dependencies: Dependency[] = announced ? announcing : [{ component: { kind: "Controller", name: "plumbline" } }, ...announcing];
     yield statement(component, unmetRequest(service) ?? HEALTHY, dependencies);
   });
 }
@@ -55,7 +55,7 @@ function announcersOf(service: Service, reader: ObjectReader): Dependency[] {
   const l2 = reader.get(ServiceL2Status, key);
   const reports = [...reader.by(bgpReports, key), ...(l2 ? [l2] : [])];
   const nodes = new Set(reports.flatMap((report) => nodeOfReport(report) ?? report.status?.node ?? []));
-  return Array.from(nodes, (node): Dependency => ({ thing: on(node, objectOf("Service", service.metadata)), as: "alternative" }));
+  return Array.from(nodes, (node): Dependency => ({ component: on(node, objectOf("Service", service.metadata)), as: "alternative" }));
 }
 
 interface Ground {
@@ -78,19 +78,23 @@ function* notAnnounced(
     yield statement(
       component,
       { ...word, ...lack },
-      pools.map(({ thing: pool }) => ({ thing: pool, as: "alternative" })),
+      pools.map(({ component: pool }) => ({ component: pool, as: "alternative" })),
     );
     return;
   }
-  const { said, needs, ...blame } = (BLAMES[reason] ?? (hasSpeakers(ground.sight) ? atLarge : withoutSpeakers))(service, ground, message);
+  const { said, dependencies, ...blame } = (BLAMES[reason] ?? (hasSpeakers(ground.sight) ? atLarge : withoutSpeakers))(
+    service,
+    ground,
+    message,
+  );
   yield* said ?? [];
-  yield statement(component, { ...word, ...blame }, [...announcing, ...(needs ?? [])]);
+  yield statement(component, { ...word, ...blame }, [...announcing, ...(dependencies ?? [])]);
 }
 
 /** Other components at fault, and the fix if there are none. */
 interface Blame extends Pick<StatementBody, "ownFault" | "remedy"> {
   readonly said?: readonly HealthStatement[];
-  readonly needs?: readonly Dependency[];
+  readonly dependencies?: readonly Dependency[];
 }
 
 const BLAMES: Readonly<Record<string, (service: Service, ground: Ground, message: string) => Blame>> = {
@@ -99,13 +103,13 @@ const BLAMES: Readonly<Record<string, (service: Service, ground: Ground, message
   ipNotAllowed: foreignAddress,
   noMatchingAdvertisement: uncovered,
   speakerNotReporting: (_service, { sight }) => ({
-    needs: silentNodes(sight).map((node) => ({ thing: agentComponent(node), as: "alternative" })),
+    dependencies: silentNodes(sight).map((node) => ({ component: agentComponent(node), as: "alternative" })),
   }),
   sharedIPWithServiceSelector: (service) => ({
     ownFault: true,
     remedy: {
       text: "stop sharing its address, or announce it with an L2Advertisement without serviceSelectors",
-      change: { thing: objectOf("Service", service.metadata), field: "metadata.annotations[metallb.io/allow-shared-ip]" },
+      change: { component: objectOf("Service", service.metadata), field: "metadata.annotations[metallb.io/allow-shared-ip]" },
     },
   }),
 };
@@ -122,11 +126,11 @@ function foreignAddress(service: Service, { sight, metallbNamespace: namespace }
   const name = annotatedPool(service);
   if (name === undefined) return { ownFault: true };
   const component: Component = { kind: "IPAddressPool", namespace, name };
-  if (sight.get(IPAddressPool, `${namespace}/${name}`)) return { needs: [{ thing: component }] };
+  if (sight.get(IPAddressPool, `${namespace}/${name}`)) return { dependencies: [{ component }] };
   const message = `IPAddressPool ${name} does not exist, but Services have addresses from it`;
-  const fix = { text: "recreate it with the same addresses", change: { thing: component } };
+  const fix = { text: "recreate it with the same addresses", change: { component } };
   return {
-    needs: [{ thing: component }],
+    dependencies: [{ component }],
     said: [statement(component, { health: "Down", reason: "NotFound", message, ownFault: true, remedy: fix })],
   };
 }
@@ -136,7 +140,7 @@ function uncovered(service: Service, ground: Ground, message: string): Blame {
   const name = /covers pool (\S+)$/.exec(message)?.[1];
   if (name === undefined) return atLarge(service, ground);
   const ads = adsFor(name, ground);
-  if (ads.length > 0) return { needs: ads.map((component) => ({ thing: component, as: "alternative" })) };
+  if (ads.length > 0) return { dependencies: ads.map((component) => ({ component, as: "alternative" })) };
   const component: Component = { kind: "IPAddressPool", namespace: ground.metallbNamespace, name };
   const said = statement(component, {
     health: "Down",
@@ -145,10 +149,10 @@ function uncovered(service: Service, ground: Ground, message: string): Blame {
     ownFault: true,
     remedy: {
       text: `create a BGPAdvertisement or an L2Advertisement with ipAddressPools: [${name}] in namespace ${ground.metallbNamespace}`,
-      change: { thing: component },
+      change: { component },
     },
   });
-  return { said: [said], needs: [{ thing: component }] };
+  return { said: [said], dependencies: [{ component }] };
 }
 
 const NO_SPEAKERS = noAgentRuns("loadbalancer", "load balancer", "Services are not announced");
@@ -159,7 +163,7 @@ function hasSpeakers(sight: ObjectReader): boolean {
 }
 
 function withoutSpeakers(): Blame {
-  return { said: [NO_SPEAKERS], needs: [{ thing: NO_SPEAKERS.thing }] };
+  return { said: [NO_SPEAKERS], dependencies: [{ component: NO_SPEAKERS.component }] };
 }
 
 /** Any unhealthy configuration of the Service; otherwise its advertisements do not match it. */
@@ -169,10 +173,10 @@ function atLarge(service: Service, ground: Ground): Blame {
   const peers = pool === undefined ? [] : peersFor(pool, ground);
   const [ad] = ads;
   return {
-    needs: [...ads, ...peers].map((component) => ({ thing: component, as: "alternative" })),
+    dependencies: [...ads, ...peers].map((component) => ({ component, as: "alternative" })),
     remedy: {
       text: "check which Services, nodes and peers the advertisements of its pool select",
-      ...(ad && { change: { thing: ad } }),
+      ...(ad && { change: { component: ad } }),
       command: `plumbline describe service ${service.metadata.name} -n ${service.metadata.namespace}`,
     },
   };

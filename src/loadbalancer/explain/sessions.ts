@@ -27,14 +27,14 @@ export const sessions = explainer(BGPSessionStatus, function* (report, reader) {
   const others = isDown(status) ? reader.by(byPeer, `${object.namespace ?? ""}/${object.name}`) : [];
   const isDownEverywhere = others.length > 1 && others.every((one) => isDown(one.status ?? {}));
   // One of them reports for all; the dependencies of each count.
-  if (isDownEverywhere) yield statement(object, others[0] === report ? noSession(status, others) : HEALTHY, ends.needs);
+  if (isDownEverywhere) yield statement(object, others[0] === report ? noSession(status, others) : HEALTHY, ends.dependencies);
   // Where FRR does not know the peer, or no node has a session with it, it is not about this node.
   const isPeersFault = isDownEverywhere || isLeftOut;
   yield statement(session, word, [
-    { thing: agentComponent(node) },
-    { thing: frrOn(node) },
-    ...ends.needs,
-    ...(isPeersFault ? [{ thing: object }] : []),
+    { component: agentComponent(node) },
+    { component: frrOn(node) },
+    ...ends.dependencies,
+    ...(isPeersFault ? [{ component: object }] : []),
   ]);
   if (word.health === "Healthy") return;
   if (!isPeersFault) yield partOf(object, session);
@@ -117,19 +117,19 @@ function farEnds(
   session: Component,
   down: boolean,
   reader: ObjectReader,
-): { needs: Dependency[]; said: HealthStatement[] } {
+): { dependencies: Dependency[]; said: HealthStatement[] } {
   const { node = "" } = session;
   const ends = routerSessions(address, node, reader);
   if (ends.length > 0) {
     const told = ends.flatMap((end) => (down && end.session ? [end.session] : []));
-    const dependencies = ends.filter((end) => !down || !end.session).map(({ resource }): Dependency => ({ thing: resource }));
+    const dependencies = ends.filter((end) => !down || !end.session).map(({ resource }): Dependency => ({ component: resource }));
     return {
-      needs: [{ thing: { kind: "FRR", name: "router", node } }, ...dependencies],
-      said: told.map((component) => ({ thing: component, domain: "router", health: "Healthy", needs: [{ thing: session }] })),
+      dependencies: [{ component: { kind: "FRR", name: "router", node } }, ...dependencies],
+      said: told.map((component) => ({ component, domain: "router", health: "Healthy", dependencies: [{ component: session }] })),
     };
   }
   const isLink = address !== "" && addressOf(address) === undefined;
-  return { needs: isLink ? [{ thing: { kind: "Link", name: address, node } }] : [], said: [] };
+  return { dependencies: isLink ? [{ component: { kind: "Link", name: address, node } }] : [], said: [] };
 }
 
 export function* frrDown(
@@ -149,7 +149,7 @@ export function* frrDown(
         command: `plumbline describe configurationstate speaker-${node} -A`,
       },
     },
-    [{ thing: agentComponent(node) }],
+    [{ component: agentComponent(node) }],
   );
   yield partOf(nodeComponent(node), component);
 }

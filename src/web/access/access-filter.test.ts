@@ -80,7 +80,7 @@ test("he is told which kinds he may not list", () => {
 });
 
 function depth(step: Answer["path"]): number {
-  return 1 + Math.max(0, ...step.needs.map(depth));
+  return 1 + Math.max(0, ...step.dependencies.map(depth));
 }
 
 test("an answer keeps its shape, with something hidden in place of what may not be seen, and there is none to a question about that", () => {

@@ -52,25 +52,29 @@ export class AccessFilter {
   /** The answer without what may not be seen; nothing where that is what was asked for. */
   answer(answer: Answer): Answer | undefined {
     if (this.#viewer.seesAll) return answer;
-    if (!this.sees(answer.path.thing)) return undefined;
+    if (!this.sees(answer.path.component)) return undefined;
     const names = new Map<string, string>();
     const hidden = (verdict: ComponentHealth) => {
       const name = names.get(verdict.id) ?? String(names.size + 1);
       names.set(verdict.id, name);
       const component = { kind: HIDDEN_KIND, name };
-      return { id: `${HIDDEN_KIND}/${name}`, thing: component, domain: verdict.domain, health: verdict.health };
+      return { id: `${HIDDEN_KIND}/${name}`, component, domain: verdict.domain, health: verdict.health };
     };
-    const verdict = (one: ComponentHealth): ComponentHealth => (this.sees(one.thing) ? this.#withoutHiddenFix(one) : hidden(one));
-    const step = ({ cause, needs, ...one }: PathNode): PathNode => ({ ...verdict(one), cause, needs: needs.map(step) });
+    const verdict = (one: ComponentHealth): ComponentHealth => (this.sees(one.component) ? this.#withoutHiddenFix(one) : hidden(one));
+    const step = ({ cause, dependencies, ...one }: PathNode): PathNode => ({
+      ...verdict(one),
+      cause,
+      dependencies: dependencies.map(step),
+    });
     const cause = ({ symptoms, ...one }: Cause): Cause => ({
       ...verdict(one),
-      symptoms: symptoms.filter(({ thing }) => this.sees(thing)).map(verdict),
+      symptoms: symptoms.filter(({ component }) => this.sees(component)).map(verdict),
     });
     return { path: step(answer.path), causes: answer.causes.map(cause) };
   }
 
   verdict(verdict: ComponentHealth): ComponentHealth | undefined {
-    return this.sees(verdict.thing) ? this.#withoutHiddenFix(verdict) : undefined;
+    return this.sees(verdict.component) ? this.#withoutHiddenFix(verdict) : undefined;
   }
 
   may(refs: readonly KindInNamespace[]): boolean {
@@ -78,7 +82,7 @@ export class AccessFilter {
   }
 
   #withoutHiddenFix<V extends ComponentHealth>(verdict: V): V {
-    const component = verdict.remedy?.change?.thing;
+    const component = verdict.remedy?.change?.component;
     if (!component || this.sees(component)) return verdict;
     const seen = { ...verdict };
     delete (seen as { remedy?: unknown }).remedy;
@@ -99,8 +103,8 @@ export class AccessFilter {
   }
 
   #cause({ key }: CauseRow, cause: Cause): CauseRow | undefined {
-    const symptoms = cause.symptoms.filter(({ thing }) => this.sees(thing));
-    if (this.sees(cause.thing)) return causeRow(this.#withoutHiddenFix({ ...cause, symptoms }), key);
+    const symptoms = cause.symptoms.filter(({ component }) => this.sees(component));
+    if (this.sees(cause.component)) return causeRow(this.#withoutHiddenFix({ ...cause, symptoms }), key);
     if (symptoms.length === 0) return undefined;
     const { type, health, since, symptoms: shown, symptomCount } = causeRow({ ...cause, symptoms }, key);
     return { type, key, health, ...(since !== undefined && { since }), symptoms: shown, symptomCount };

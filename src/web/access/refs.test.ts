@@ -8,7 +8,7 @@ import { RowReferences } from "./refs.ts";
 
 const verdict = (component: Component): ComponentHealth => ({
   id: component.name,
-  thing: component,
+  component,
   domain: "loadbalancer",
   health: "Down",
 });
@@ -24,7 +24,7 @@ test("what is behind the rows of a view is there once, with what a remedy would 
   const behind = new RowReferences(rows, CONFIG_NAMESPACES);
   const words = () => behind.of("overview").map(({ kind, namespace }) => `${kind.plural} in ${namespace}`);
   expect(words()).toEqual([]);
-  const change = { thing: { kind: "BGPAdvertisement", namespace: "metallb-system", name: "edge" } };
+  const change = { component: { kind: "BGPAdvertisement", namespace: "metallb-system", name: "edge" } };
   const symptoms = [service("shop", "web"), service("shop", "mail"), service("blog", "web")];
   hold(rows, { ...verdict({ kind: "IPAddressPool", namespace: "metallb-system", name: "edge" }), remedy: { text: "", change }, symptoms });
   const first = ["ipaddresspools in metallb-system", "bgpadvertisements in metallb-system", "services in shop", "services in blog"];

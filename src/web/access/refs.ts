@@ -61,10 +61,10 @@ export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNa
   };
 }
 
-function* componentsIn({ thing, remedy, symptoms }: Cause): Iterable<Component> {
-  yield thing;
-  if (remedy?.change) yield remedy.change.thing;
-  for (const symptom of symptoms) yield symptom.thing;
+function* componentsIn({ component, remedy, symptoms }: Cause): Iterable<Component> {
+  yield component;
+  if (remedy?.change) yield remedy.change.component;
+  for (const symptom of symptoms) yield symptom.component;
 }
 
 /** What the rows of each view are made of, each once. It is the same for all viewers, and is worked out once for all of them. */

@@ -68,9 +68,9 @@ export function kindCountKey(kind: string): string {
   return `kind ${kind}`;
 }
 
-function placesOf({ thing, domain }: ComponentHealth): string[] {
-  const node = nodeOf(thing);
-  return [countKey(domain), kindCountKey(thing.kind), ...(node === undefined ? [] : [countKey(domain, node)])];
+function placesOf({ component, domain }: ComponentHealth): string[] {
+  const node = nodeOf(component);
+  return [countKey(domain), kindCountKey(component.kind), ...(node === undefined ? [] : [countKey(domain, node)])];
 }
 
 function earliest(verdicts: readonly ComponentHealth[]): string | undefined {

@@ -41,11 +41,11 @@ test("a cause is another when any of its symptoms is, also one that its row does
   const rows = new RowStore();
   const symptoms = Array.from({ length: 40 }, (_, nth): ComponentHealth => {
     const component = { kind: "Service", namespace: "shop", name: `web${nth}` };
-    return { id: `Service/shop/web${nth}`, thing: component, domain: "loadbalancer", health: "Down" };
+    return { id: `Service/shop/web${nth}`, component, domain: "loadbalancer", health: "Down" };
   });
   const cause: Cause = {
     id: "Link/eth1@n1",
-    thing: { kind: "Link", name: "eth1", node: "n1" },
+    component: { kind: "Link", name: "eth1", node: "n1" },
     domain: "router",
     health: "Down",
     symptoms,

@@ -76,8 +76,8 @@ export function causeRow(cause: Cause, key: string): CauseRow {
     health,
     ...definedFields({ since }),
     symptoms: symptoms.slice(0, MAX_SYMPTOMS_SHOWN).map((symptom) => {
-      const { id, thing, domain } = symptom;
-      return definedFields({ id, thing, domain, health: symptom.health, since: symptom.since });
+      const { id, component, domain } = symptom;
+      return definedFields({ id, component, domain, health: symptom.health, since: symptom.since });
     }),
     symptomCount: symptoms.length,
   };

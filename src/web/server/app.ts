@@ -154,7 +154,7 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
   app.get("/api/components/:id{.+}", async (c) => {
     const viewer = await admitted(c);
     pulse.freshen();
-    const answer = await details.thing(c.req.param("id"), viewer, new AccessFilter(viewer, places), c.req.raw.signal);
+    const answer = await details.component(c.req.param("id"), viewer, new AccessFilter(viewer, places), c.req.raw.signal);
     return c.json(answer, "missing" in answer ? 404 : 200);
   });
 

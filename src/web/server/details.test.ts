@@ -36,21 +36,21 @@ function ask(id: string, by: Viewer) {
   model.put(ServiceBGPStatus, announcement("shop", "web", "n1"));
   model.put(BGPSessionStatus, session("n1", "tor", "Active"));
   model.refresh();
-  return new DetailBuilder(model, CONFIG_NAMESPACES).thing(id, by, new AccessFilter(by, CONFIG_NAMESPACES), signal);
+  return new DetailBuilder(model, CONFIG_NAMESPACES).component(id, by, new AccessFilter(by, CONFIG_NAMESPACES), signal);
 }
 
 test("who announces a Service is told to those who may list what the nodes say of it, as in the list of Services", async () => {
   const [services, overBgp, overL2] = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
-  expect(await ask(WEB, viewer(services, overBgp, overL2))).toMatchObject({ thing: { announcements: [{ node: "n1" }] } });
+  expect(await ask(WEB, viewer(services, overBgp, overL2))).toMatchObject({ component: { announcements: [{ node: "n1" }] } });
   const told = await ask(WEB, viewer(services));
-  expect(told).toMatchObject({ thing: { type: "plain", verdict: { id: WEB } } });
+  expect(told).toMatchObject({ component: { type: "plain", verdict: { id: WEB } } });
   expect(JSON.stringify(told)).not.toMatch(/n1|tor/);
   expect(await ask(WEB, viewer(overBgp, overL2))).toHaveProperty("missing");
 });
 
 async function peersSeen(by: Viewer) {
   const told = await ask(WEB, by);
-  return "thing" in told && told.thing.type === "service" ? told.thing.announcements.flatMap(({ peers = [] }) => peers) : [];
+  return "component" in told && told.component.type === "service" ? told.component.announcements.flatMap(({ peers = [] }) => peers) : [];
 }
 
 test("what state a session is in is told to those who may list sessions", async () => {

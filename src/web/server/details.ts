@@ -21,7 +21,7 @@ interface Details {
     key: string,
     context: BuildContext,
     access: AccessFilter,
-  ) => Exclude<DetailAnswer, { missing: string }>["thing"] | undefined;
+  ) => Exclude<DetailAnswer, { missing: string }>["component"] | undefined;
   /** What a viewer must be allowed to list, as for its row. */
   readonly of: (key: string) => readonly KindInNamespace[];
 }
@@ -47,7 +47,7 @@ export class DetailBuilder {
     ]);
   }
 
-  async thing(id: string, viewer: Viewer, access: AccessFilter, signal: AbortSignal): Promise<DetailAnswer> {
+  async component(id: string, viewer: Viewer, access: AccessFilter, signal: AbortSignal): Promise<DetailAnswer> {
     const missing = { missing: `${id} not found, or you have no access` };
     const { kind, key } = splitId(id);
     const about: Component = { kind, ...parseKey(key) };
@@ -57,7 +57,7 @@ export class DetailBuilder {
     if (!access.sees(about)) return missing;
     return this.#model.glance((context) => {
       const component = (access.may(refs) ? builder?.paint(key, context, access) : undefined) ?? plain(id, context, access);
-      return component ? { thing: component } : missing;
+      return component ? { component } : missing;
     });
   }
 
@@ -91,15 +91,15 @@ function splitId(id: string): { kind: string; key: string } {
 
 function* componentsIn({ path, causes }: Answer): Iterable<Component> {
   yield* componentsBelow(path);
-  for (const { thing, symptoms, remedy } of causes) {
-    yield thing;
-    if (remedy?.change) yield remedy.change.thing;
-    for (const symptom of symptoms) yield symptom.thing;
+  for (const { component, symptoms, remedy } of causes) {
+    yield component;
+    if (remedy?.change) yield remedy.change.component;
+    for (const symptom of symptoms) yield symptom.component;
   }
 }
 
-function* componentsBelow({ thing, remedy, needs }: PathNode): Iterable<Component> {
-  yield thing;
-  if (remedy?.change) yield remedy.change.thing;
-  for (const dependency of needs) yield* componentsBelow(dependency);
+function* componentsBelow({ component, remedy, dependencies }: PathNode): Iterable<Component> {
+  yield component;
+  if (remedy?.change) yield remedy.change.component;
+  for (const dependency of dependencies) yield* componentsBelow(dependency);
 }

@@ -128,7 +128,7 @@ export class EventStream {
   async #detailsNow(): Promise<Map<string, string>> {
     const { details, viewer, eyes, things, whys, signal } = this.#options;
     const texts = new Map<string, string>();
-    for (const id of things) texts.set(`things ${id}`, JSON.stringify(await details.thing(id, viewer, eyes, signal)));
+    for (const id of things) texts.set(`things ${id}`, JSON.stringify(await details.component(id, viewer, eyes, signal)));
     for (const id of whys) texts.set(`whys ${id}`, JSON.stringify(await details.why(id, viewer, eyes, signal)));
     return texts;
   }

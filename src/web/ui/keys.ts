@@ -68,15 +68,15 @@ function focusSearch(): void {
 }
 
 function askWhy(): void {
-  const { view, thing } = route.peek();
-  if (view !== "why") go({ view: "why", ...(thing !== undefined && { thing }) });
+  const { view, component } = route.peek();
+  if (view !== "why") go({ view: "why", ...(component !== undefined && { component }) });
 }
 
 function escape(typing: HTMLElement | undefined): void {
-  const { view, thing, options } = route.peek();
+  const { view, component, options } = route.peek();
   if (helpVisible.value) helpVisible.value = false;
   else if (typing) {
     if (options["q"]) refine({ q: "" });
     else typing.blur();
-  } else if (thing !== undefined && view !== "why") closeDetail();
+  } else if (component !== undefined && view !== "why") closeDetail();
 }

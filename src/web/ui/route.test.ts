@@ -5,24 +5,24 @@ import { linkTo, parseRoute, VIEWS } from "./route.ts";
 test("an address names the view, the thing and how it is looked at", () => {
   expect(parseRoute("#/why/Service/shop/web@node1?q=a%20b")).toEqual({
     view: "why",
-    thing: "Service/shop/web@node1",
+    component: "Service/shop/web@node1",
     options: { q: "a b" },
   });
 });
 
 test("without an address, or with one that leads nowhere, there is the overview", () => {
   expect(parseRoute("")).toEqual({ view: "overview", options: {} });
-  expect(parseRoute("#/moon/3")).toEqual({ view: "overview", thing: "3", options: {} });
+  expect(parseRoute("#/moon/3")).toEqual({ view: "overview", component: "3", options: {} });
 });
 
 test("an address that is no proper encoding is taken as it stands", () => {
-  expect(parseRoute("#/router/100%")).toEqual({ view: "router", thing: "100%", options: {} });
+  expect(parseRoute("#/router/100%")).toEqual({ view: "router", component: "100%", options: {} });
 });
 
 test("a link leads to what it was made of", () => {
   const route = fc.record({
     view: fc.constantFrom(...VIEWS),
-    thing: fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((text) => text.isWellFormed()),
+    component: fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((text) => text.isWellFormed()),
     options: fc.dictionary(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), { noNullPrototype: true }),
   });
   fc.assert(

@@ -16,7 +16,7 @@ export const TITLES: Readonly<Record<PageView, string>> = {
 export interface PageRoute {
   readonly view: PageView;
   /** What is chosen in it: a node, a service, any thing. */
-  readonly thing?: string;
+  readonly component?: string;
   readonly options: Readonly<Record<string, string>>;
 }
 
@@ -26,19 +26,19 @@ export function parseRoute(hash: string): PageRoute {
   const [first = "", ...rest] = path.split("/").map(decoded);
   const view = VIEWS.find((view) => view === first) ?? "overview";
   const component = rest.join("/");
-  return { view, ...(component !== "" && { thing: component }), options: Object.fromEntries(new URLSearchParams(query)) };
+  return { view, ...(component !== "" && { component }), options: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 export function linkTo({
   view,
-  thing,
+  component,
   options = {},
 }: {
   view: PageView;
-  thing?: string | undefined;
+  component?: string | undefined;
   options?: PageRoute["options"];
 }): string {
-  const path = [view, ...(thing === undefined ? [] : thing.split("/"))].map(encoded).join("/");
+  const path = [view, ...(component === undefined ? [] : component.split("/"))].map(encoded).join("/");
   const query = new URLSearchParams(Object.entries(options).filter(([, value]) => value !== "")).toString();
   return `#/${path}${query && `?${query}`}`;
 }
@@ -67,8 +67,8 @@ export function go(to: Parameters<typeof linkTo>[0]): void {
 
 /** The same place, looked at differently: typing into a filter is no journey. */
 export function refine(options: Readonly<Record<string, string>>): void {
-  const { view, thing, options: old } = route.peek();
-  const hash = linkTo({ view, thing, options: { ...old, ...options } });
+  const { view, component, options: old } = route.peek();
+  const hash = linkTo({ view, component, options: { ...old, ...options } });
   history.replaceState(history.state, "", hash);
   atHash.value = hash;
 }
@@ -76,7 +76,7 @@ export function refine(options: Readonly<Record<string, string>>): void {
 /** A link to another thing of the same view, as it is filtered and sorted now. */
 export function linkHere(component: string | undefined): string {
   const { view, options } = route.value;
-  return linkTo({ view, thing: component, options });
+  return linkTo({ view, component, options });
 }
 
 export const option = (name: string) => route.value.options[name] ?? "";

@@ -8,7 +8,7 @@ import { ago, linkOf, ROUTER_NAMESPACE, sessionOf, underlayOf, componentHealth }
 
 export function detailAnswer(id: string, rows: PageFixture["rows"]): DetailAnswer {
   const router = rows.router.find((row) => row.id === id);
-  if (router) return { thing: { ...routerComponent(router), row: router } };
+  if (router) return { component: { ...routerComponent(router), row: router } };
   for (const row of rows.loadbalancer) {
     if (row.type !== "service" || row.id !== id) continue;
     const announcements = row.bgp.nodes.map((node, at) => ({
@@ -24,16 +24,18 @@ export function detailAnswer(id: string, rows: PageFixture["rows"]): DetailAnswe
       ...(at === 1 && row.health !== "Healthy" && { message: "No session of this node is up, so nobody hears it" }),
     }));
     const conditions = [{ type: "metallb.io/Announced", status: "True", reason: "Announced", message: "", since: ago(900) }];
-    return { thing: { type: "service", key: row.key, row, conditions, announcements, eligible: [], endpoints: { ready: 3, total: 3 } } };
+    return {
+      component: { type: "service", key: row.key, row, conditions, announcements, eligible: [], endpoints: { ready: 3, total: 3 } },
+    };
   }
   const check = rows.connectivity.find((row) => row.type === "check" && row.id === id);
-  if (check?.type === "check") return { thing: checkComponent(check) };
+  if (check?.type === "check") return { component: checkComponent(check) };
   const policy = rows.failover.find((row) => row.id === id);
-  if (policy) return { thing: { type: "policy", key: policy.key, row: policy, conditions: [], resources: [] } };
+  if (policy) return { component: { type: "policy", key: policy.key, row: policy, conditions: [], resources: [] } };
   return { missing: `${id} is not in the specimen.` };
 }
 
-function checkComponent(row: CheckRow): Extract<DetailAnswer, { thing: unknown }>["thing"] {
+function checkComponent(row: CheckRow): Extract<DetailAnswer, { component: unknown }>["component"] {
   const actions = Array.from({ length: 40 }, (_, at) => {
     const failed = row.health === "Down" && at > 34;
     return {
@@ -106,12 +108,12 @@ export function whyAnswer(id: string, bad: readonly string[], services: number):
     ...(id.includes("@") && { node: about ?? "" }),
   };
   if (about === undefined || !bad.includes(about))
-    return { answer: { path: { id, thing: component, domain: "cluster", health: "Healthy", cause: false, needs: [] }, causes: [] } };
+    return { answer: { path: { id, component, domain: "cluster", health: "Healthy", cause: false, dependencies: [] }, causes: [] } };
   const link = linkOf(about);
   const chain = step(sessionOf(about), [step(underlayOf(about), [step(link, [], true)])]);
   const own: ComponentHealth = {
     id,
-    thing: component,
+    component,
     domain: "loadbalancer",
     health: "Degraded",
     message: "Announced by some of its nodes only",
@@ -138,4 +140,4 @@ export function whyAnswer(id: string, bad: readonly string[], services: number):
   return { answer: { path, causes: [{ ...link, symptoms }] } };
 }
 
-const step = (verdict: ComponentHealth, needs: PathNode[] = [], cause = false): PathNode => ({ ...verdict, cause, needs });
+const step = (verdict: ComponentHealth, dependencies: PathNode[] = [], cause = false): PathNode => ({ ...verdict, cause, dependencies });

@@ -14,7 +14,7 @@ export interface PageFixtureSize {
 
 export interface PageFixture {
   readonly rows: { readonly [V in ViewName]: readonly Rows[V][] };
-  thing(id: string): DetailAnswer;
+  component(id: string): DetailAnswer;
   why(id: string): WhyAnswer;
 }
 
@@ -68,7 +68,7 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
   };
   return {
     rows,
-    thing: (id) => detailAnswer(id, rows),
+    component: (id) => detailAnswer(id, rows),
     why: (id) =>
       whyAnswer(
         id,
@@ -81,7 +81,7 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
 export function snapshotOf(specimen: PageFixture, views: readonly ViewName[], component?: string, why?: string): SnapshotEvent {
   return {
     views: Object.fromEntries(views.map((view) => [view, specimen.rows[view]])),
-    ...(component !== undefined && { things: { [component]: specimen.thing(component) } }),
+    ...(component !== undefined && { things: { [component]: specimen.component(component) } }),
     ...(why !== undefined && { whys: { [why]: specimen.why(why) } }),
   };
 }

@@ -7,7 +7,7 @@ export const ago = (minutes: number) => new Date(NOW - minutes * 60_000).toISOSt
 export const ROUTER_NAMESPACE = "openperouter-system";
 
 export function componentHealth(component: Component, domain: Domain, health: Health, message: string, minutes: number): ComponentHealth {
-  return { id: componentId(component), thing: component, domain, health, message, since: ago(minutes) };
+  return { id: componentId(component), component, domain, health, message, since: ago(minutes) };
 }
 
 export const linkOf = (node: string) => ({

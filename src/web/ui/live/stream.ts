@@ -42,9 +42,9 @@ function again(): void {
 }
 
 function query(): string {
-  const { view, thing } = route.peek();
+  const { view, component } = route.peek();
   const search = new URLSearchParams({ views: viewsOf(view).join(",") });
-  if (thing !== undefined) search.set(view === "why" ? "why" : "thing", thing);
+  if (component !== undefined) search.set(view === "why" ? "why" : "thing", component);
   return search.toString();
 }
 

@@ -7,7 +7,7 @@ import { HealthIcon, healthText } from "./health.tsx";
 import { Empty, Waiting } from "./pane.tsx";
 import { Since } from "./time.tsx";
 
-type Shown = Extract<DetailAnswer, { thing: unknown }>["thing"];
+type Shown = Extract<DetailAnswer, { component: unknown }>["component"];
 
 /** What is chosen, in a pane of its own beside the list. */
 export function Detail<Type extends Shown["type"]>({
@@ -20,7 +20,7 @@ export function Detail<Type extends Shown["type"]>({
   children: (component: Extract<Shown, { type: Type }>) => ComponentChildren;
 }) {
   const answer = details.value[id];
-  const component = answer && "thing" in answer ? answer.thing : undefined;
+  const component = answer && "component" in answer ? answer.component : undefined;
   return (
     <aside class="pane detail" aria-label={id}>
       <header>
@@ -28,7 +28,7 @@ export function Detail<Type extends Shown["type"]>({
           {id.split("/").slice(1).join("/")}
         </h2>
         <span class="tools">
-          <a class="button" href={linkTo({ view: "why", thing: id })}>
+          <a class="button" href={linkTo({ view: "why", component: id })}>
             Why?
           </a>
           <a class="button" href={linkHere(undefined)} aria-label="Close" title="Close (Esc)">

@@ -42,10 +42,10 @@ export const DOMAIN_ORDER = Object.keys(DOMAINS) as Domain[];
 export const domainName = (domain: Domain) => DOMAINS[domain];
 
 /** How a thing is spoken of: its kind apart from its name. */
-export function ComponentName({ thing, brief = false }: { thing: Component; brief?: boolean }) {
-  const { kind, namespace, name, node } = thing;
+export function ComponentName({ component, brief = false }: { component: Component; brief?: boolean }) {
+  const { kind, namespace, name, node } = component;
   return (
-    <span class="thing" title={componentId(thing)}>
+    <span class="thing" title={componentId(component)}>
       <span class="kind">{kind}</span>{" "}
       <span class="mono name">
         {namespace === undefined || brief ? "" : <span class="soft">{namespace}/</span>}

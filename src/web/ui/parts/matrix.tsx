@@ -9,7 +9,7 @@ export interface MatrixCell {
   readonly health: Health;
   /** For people, as the cell is pointed at. */
   readonly words: () => string;
-  readonly thing?: string;
+  readonly component?: string;
   /** A healthy one is drawn larger the more of something it has. */
   readonly weight?: 0 | 1 | 2;
 }
@@ -64,7 +64,7 @@ export function Matrix({ label, rows, columns, cell, open, chosen, corner }: Mat
       ["ArrowRight", column + 1],
     ]).get(event.key);
     const down = movedBy(event.key, row, rows.length);
-    if (event.key === "Enter" && at?.thing !== undefined) open(at.thing);
+    if (event.key === "Enter" && at?.component !== undefined) open(at.component);
     else if (across !== undefined) setAt([Math.max(0, row), Math.max(0, Math.min(columns.length - 1, across))]);
     else if (down !== undefined) {
       setAt([down, Math.max(0, column)]);
@@ -106,7 +106,7 @@ export function Matrix({ label, rows, columns, cell, open, chosen, corner }: Mat
                   width={columns.length * CELL}
                   height={CELL}
                   onPointerMove={(event) => pointed(event, index)}
-                  onClick={() => at?.thing !== undefined && open(at.thing)}
+                  onClick={() => at?.component !== undefined && open(at.component)}
                 >
                   <Cells row={title} columns={columns} cell={cell} chosen={chosen} />
                   {index === row && column >= 0 && (
@@ -151,7 +151,7 @@ function drawnCells({ row, columns, cell, chosen }: CellsProps) {
     const found = cell(row, column);
     if (!found) return;
     drawn[found.health] = (drawn[found.health] ?? "") + PATHS[found.health](index * CELL, found.weight ?? 0);
-    if (chosen !== undefined && found.thing === chosen) frame = `M${index * CELL + 1} 1h20v20h-20z`;
+    if (chosen !== undefined && found.component === chosen) frame = `M${index * CELL + 1} 1h20v20h-20z`;
   });
   const parts = HEALTHS.filter((health) => drawn[health] !== undefined).toSorted((one, other) => healthRank(one) - healthRank(other));
   return (

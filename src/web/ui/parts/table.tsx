@@ -40,13 +40,13 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const { first, end, scrollTo } = useWindow(scroller, rows.length, rowHeight, ROW);
   const [activeKey, setActiveKey] = useState<string>();
   const active = rows.findIndex((row) => keyOf(row) === activeKey);
-  const chosen = route.value.thing;
+  const chosen = route.value.component;
   const tracks = columns.map(({ width }) => width).join(" ");
 
   const open = (row: Row) => {
     setActiveKey(keyOf(row));
     if (props.open) props.open(row);
-    else go({ view: route.peek().view, thing: thingOf(row), options: route.peek().options });
+    else go({ view: route.peek().view, component: thingOf(row), options: route.peek().options });
   };
   const opened = useRef(open);
   opened.current = open;

@@ -46,8 +46,8 @@ function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }
       <header>
         <HealthIcon health={health} />
         {verdict ? (
-          <a class="cut" href={linkTo({ view: "why", thing: verdict.id })}>
-            <ComponentName thing={verdict.thing} />
+          <a class="cut" href={linkTo({ view: "why", component: verdict.id })}>
+            <ComponentName component={verdict.component} />
           </a>
         ) : (
           <span class="cut">No access</span>
@@ -82,13 +82,13 @@ function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }
         ) : (
           <>
             <span class="soft">breaks {symptomCount}: </span>
-            {symptoms.slice(0, CHIPS).map(({ id, thing, health }) =>
-              thing.kind === HIDDEN_KIND ? (
+            {symptoms.slice(0, CHIPS).map(({ id, component, health }) =>
+              component.kind === HIDDEN_KIND ? (
                 <span key={id}>something you cannot access</span>
               ) : (
-                <a key={id} class="chip" href={linkTo({ view: "why", thing: id })}>
-                  <HealthIcon health={health} size={12} /> {thing.kind} {thing.name}
-                  {thing.node !== undefined && `@${thing.node}`}
+                <a key={id} class="chip" href={linkTo({ view: "why", component: id })}>
+                  <HealthIcon health={health} size={12} /> {component.kind} {component.name}
+                  {component.node !== undefined && `@${component.node}`}
                 </a>
               ),
             )}

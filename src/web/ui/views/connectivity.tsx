@@ -21,9 +21,9 @@ export function ConnectivityView() {
     ({ source, target, name, reason, health }) =>
       matches(searchText(), source, target, name, reason) && (!onlyUnhealthy() || health !== "Healthy"),
   );
-  const { thing } = route.value;
+  const { component } = route.value;
   return (
-    <div class={`split ${thing === undefined ? "" : "open"}`}>
+    <div class={`split ${component === undefined ? "" : "open"}`}>
       <div class="stack">
         {commonCause.value.length > 0 && (
           <ul class="blame" aria-label="Common causes of failing checks">
@@ -35,7 +35,7 @@ export function ConnectivityView() {
         <Heatmap checks={shown} all={checks.value.length} />
         <Outages checks={shown} />
       </div>
-      {thing !== undefined && <CheckDetail id={thing} />}
+      {component !== undefined && <CheckDetail id={component} />}
     </div>
   );
 }
@@ -58,7 +58,7 @@ function Heatmap({ checks, all }: { checks: readonly CheckRow[]; all: number }) 
           columns={targets}
           cell={cell}
           open={open}
-          chosen={route.value.thing}
+          chosen={route.value.component}
         />
       ) : all > 0 ? (
         <Empty title="No matching checks">Clear the search or the filter.</Empty>
@@ -72,7 +72,7 @@ function Heatmap({ checks, all }: { checks: readonly CheckRow[]; all: number }) 
   );
 }
 
-const open = (component: string) => go({ view: "connectivity", thing: component, options: route.peek().options });
+const open = (component: string) => go({ view: "connectivity", component, options: route.peek().options });
 
 /** Sources and targets with the most trouble first. */
 function grid(checks: readonly CheckRow[]) {
@@ -88,7 +88,7 @@ function grid(checks: readonly CheckRow[]) {
     const check = byPlace.get(`${source}\n${target}`);
     if (!check) return undefined;
     const { health, latencyMs, id } = check;
-    return { health, words: () => cellWords(check), thing: id, weight: slowness(latencyMs) };
+    return { health, words: () => cellWords(check), component: id, weight: slowness(latencyMs) };
   };
   return { sources: problem("source"), targets: problem("target"), cell };
 }

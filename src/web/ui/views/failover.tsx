@@ -96,7 +96,7 @@ export function FailoverView() {
     ({ namespace, name, message, health, phase }) =>
       matches(searchText(), `${namespace}/${name}`, message, phase) && (!onlyUnhealthy() || health !== "Healthy"),
   );
-  const chosen = route.value.thing;
+  const chosen = route.value.component;
   return (
     <div class={`split ${chosen === undefined ? "" : "open"}`}>
       <Pane title="Policies" count={count(shown.length, rows.value.length)} tools={<Search placeholder="Search policies" />}>

@@ -24,15 +24,15 @@ export function LoadBalancerView() {
   );
   const sessions = useComputed(() => worstFirst(only(liveRows.loadbalancer.value, "sessions"), ({ node }) => node));
   if (!rows) return <Waiting what="the load balancer" />;
-  const { thing } = route.value;
+  const { component } = route.value;
   return (
-    <div class={`split ${thing === undefined ? "" : "open"}`}>
+    <div class={`split ${component === undefined ? "" : "open"}`}>
       <div class="stack">
         <Pools pools={pools.value} />
         <Services services={services.value} />
         <Sessions sessions={sessions.value} />
       </div>
-      {thing !== undefined && <ServiceDetail id={thing} />}
+      {component !== undefined && <ServiceDetail id={component} />}
     </div>
   );
 }
@@ -57,7 +57,7 @@ function Pools({ pools }: { pools: readonly PoolRow[] }) {
 
 function Pool({ pool: { id, name, addresses, ipv4, ipv6, services, health, message } }: { pool: PoolRow }) {
   return (
-    <a class="pool" href={linkTo({ view: "why", thing: id })} title={[addresses.join(", "), message].filter(Boolean).join("\n")}>
+    <a class="pool" href={linkTo({ view: "why", component: id })} title={[addresses.join(", "), message].filter(Boolean).join("\n")}>
       <span class="title">
         <HealthIcon health={health} size={14} /> <span class="mono cut">{name}</span>
         <span class="soft">{plural(services, "service")}</span>
@@ -192,7 +192,7 @@ function Sessions({ sessions }: { sessions: readonly SessionsRow[] }) {
           rows={nodes}
           columns={peers}
           cell={cell}
-          open={(component) => go({ view: "why", thing: component })}
+          open={(component) => go({ view: "why", component })}
         />
       )}
     </Pane>
@@ -214,7 +214,7 @@ function grid(rows: readonly SessionsRow[]) {
       [`${node} → ${peer}: ${bgp}`, bfd && `BFD ${bfd}`, since && `for ${durationSince(Date.now() - Date.parse(since))}`]
         .filter(Boolean)
         .join(", ");
-    return { health, words, thing: id };
+    return { health, words, component: id };
   };
   const peers = [...new Set(rows.flatMap((row) => Object.keys(row.peers)))].sort(compareNames);
   return { nodes: rows.map(({ node }) => node), peers, cell };

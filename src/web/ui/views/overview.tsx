@@ -94,7 +94,7 @@ function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
         columns={columns}
         keyOf={({ key }) => key}
         thingOf={({ name }) => `Node/${name}`}
-        open={({ name }) => go({ view: "why", thing: `Node/${name}` })}
+        open={({ name }) => go({ view: "why", component: `Node/${name}` })}
         empty={
           nodes.length === 0 ? (
             <Empty title="No node yet">

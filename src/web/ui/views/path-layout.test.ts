@@ -3,10 +3,10 @@ import type { PathNode } from "../../../explain/answer.ts";
 import { layoutOf } from "./path-layout.ts";
 
 function step(name: string, dependencies: PathNode[] = [], cause = false): PathNode {
-  return { id: `Thing/${name}`, thing: { kind: "Thing", name }, domain: "cluster", health: "Down", cause, needs: dependencies };
+  return { id: `Thing/${name}`, component: { kind: "Thing", name }, domain: "cluster", health: "Down", cause, dependencies };
 }
 const drawn = (path: PathNode, everything = false) =>
-  layoutOf({ path }, everything).placed.map(({ step, folded, column, row }) => [step?.thing.name ?? `+${folded}`, column, row]);
+  layoutOf({ path }, everything).placed.map(({ step, folded, column, row }) => [step?.component.name ?? `+${folded}`, column, row]);
 
 test("a chain is a straight line", () => {
   expect(drawn(step("a", [step("b", [step("c", [], true)])]))).toEqual([

@@ -31,7 +31,7 @@ export function layoutOf({ path }: Pick<Answer, "path">, everything: boolean): L
   function place(step: PathNode, column: number, parent: number | undefined, key: string): number {
     const index = placed.push({ step, folded: 0, column, row: 0, key, ...(parent !== undefined && { parent }) }) - 1;
     columns = Math.max(columns, column + 1);
-    const dependencies = step.needs.toSorted(
+    const dependencies = step.dependencies.toSorted(
       (one, other) => Number(leads(other)) - Number(leads(one)) || healthRank(other.health) - healthRank(one.health),
     );
     const shown = everything || dependencies.length <= BESIDE + 1 ? dependencies : dependencies.slice(0, BESIDE);
@@ -51,4 +51,4 @@ export function layoutOf({ path }: Pick<Answer, "path">, everything: boolean): L
   return { placed, columns, rows };
 }
 
-const leads = (step: PathNode): boolean => step.cause || step.needs.some(leads);
+const leads = (step: PathNode): boolean => step.cause || step.dependencies.some(leads);

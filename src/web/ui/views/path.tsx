@@ -84,7 +84,7 @@ function Line({ from: [x1, y1], to: [x2, y2], guilty }: { from: [number, number]
 function guiltyWithin(path: PathNode): ReadonlySet<string> {
   const guilty = new Set<string>();
   const leads = (step: PathNode): boolean => {
-    const leading = step.needs.map(leads).includes(true) || step.cause || guilty.has(step.id);
+    const leading = step.dependencies.map(leads).includes(true) || step.cause || guilty.has(step.id);
     if (leading) guilty.add(step.id);
     return leading;
   };
@@ -95,7 +95,7 @@ function guiltyWithin(path: PathNode): ReadonlySet<string> {
 }
 
 function Card({ step, first }: { step: PathNode; first: boolean }) {
-  const { id, thing, health, reason, message, since, cause } = step;
+  const { id, component, health, reason, message, since, cause } = step;
   const words = (
     <>
       <span class="top">
@@ -104,18 +104,18 @@ function Card({ step, first }: { step: PathNode; first: boolean }) {
         <span class="grow" />
         <span class="soft nowrap">{since === undefined ? healthText(health) : <Since time={since} />}</span>
       </span>
-      <span class="who">{thing.kind === HIDDEN_KIND ? "No access" : <ComponentName thing={thing} brief={!first} />}</span>
+      <span class="who">{component.kind === HIDDEN_KIND ? "No access" : <ComponentName component={component} brief={!first} />}</span>
       <span class="says" title={message}>
         {message ??
           reason ??
-          (step.needs.length > 0 ? "unhealthy because of a dependency" : step.health === "Healthy" ? "" : "shown above")}
+          (step.dependencies.length > 0 ? "unhealthy because of a dependency" : step.health === "Healthy" ? "" : "shown above")}
       </span>
     </>
   );
   const kind = `step ${health} ${cause ? "cause" : ""}`;
-  if (thing.kind === HIDDEN_KIND) return <div class={kind}>{words}</div>;
+  if (component.kind === HIDDEN_KIND) return <div class={kind}>{words}</div>;
   return (
-    <a class={kind} href={linkTo({ view: "why", thing: id })} aria-current={first ? "true" : undefined}>
+    <a class={kind} href={linkTo({ view: "why", component: id })} aria-current={first ? "true" : undefined}>
       {words}
     </a>
   );

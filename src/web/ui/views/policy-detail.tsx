@@ -8,13 +8,13 @@ import { linkHere, linkTo } from "../route.ts";
 /** Everything of it is in its row; what its resources say comes with the thing. */
 export function PolicyDetail({ row, id }: { row: PolicyRow | undefined; id: string }) {
   const answer = details.value[id];
-  const more = answer && "thing" in answer && answer.thing.type === "policy" ? answer.thing : undefined;
+  const more = answer && "component" in answer && answer.component.type === "policy" ? answer.component : undefined;
   return (
     <aside class="pane detail" aria-label={id}>
       <header>
         <h2 class="cut mono">{id.split("/").slice(1).join("/")}</h2>
         <span class="tools">
-          <a class="button" href={linkTo({ view: "why", thing: id })}>
+          <a class="button" href={linkTo({ view: "why", component: id })}>
             Why?
           </a>
           <a class="button" href={linkHere(undefined)} aria-label="Close">

@@ -45,7 +45,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
                     <HealthIcon health={health} />
                   </td>
                   <td class="mono">
-                    <a href={linkTo({ view: "why", thing: id })}>{neighbor}</a>
+                    <a href={linkTo({ view: "why", component: id })}>{neighbor}</a>
                   </td>
                   <td class="soft">{vrf}</td>
                   <td>{state}</td>
@@ -145,7 +145,7 @@ function Branch({ node, depth, rails }: BranchRow) {
       </span>
       <HealthIcon health={health} />
       <span class="words">
-        <a href={linkTo({ view: "why", thing: node.id })}>
+        <a href={linkTo({ view: "why", component: node.id })}>
           <span class="kind">{kind}</span> <span class="mono">{name}</span>
         </a>{" "}
         <span class={`state ${health}`}>{stateWord(state, health)}</span>

@@ -73,9 +73,9 @@ export function RouterView() {
       matches(searchText(), row.node, row.message, row.reason, ...row.failed.map(({ kind, name }) => `${kind} ${name}`)) &&
       (!onlyUnhealthy() || row.health !== "Healthy"),
   );
-  const { thing } = route.value;
+  const { component } = route.value;
   return (
-    <div class={`split ${thing === undefined ? "" : "open"}`}>
+    <div class={`split ${component === undefined ? "" : "open"}`}>
       <Pane title="Routers" count={count(shown.length, rows.value.length)} tools={<Search placeholder="Search nodes" />}>
         <Table
           label="Routers by node"
@@ -95,7 +95,7 @@ export function RouterView() {
           }
         />
       </Pane>
-      {thing !== undefined && <RouterDetail id={thing} />}
+      {component !== undefined && <RouterDetail id={component} />}
     </div>
   );
 }

@@ -14,26 +14,26 @@ import { Path } from "./path.tsx";
 import { componentId } from "../../../api/health.ts";
 
 export function WhyView() {
-  const { thing } = route.value;
+  const { component } = route.value;
   const causes = useComputed(() => only(liveRows.overview.value, "cause"));
   return (
     <>
-      <Ask thing={thing} />
-      {thing === undefined ? (
+      <Ask component={component} />
+      {component === undefined ? (
         liveRows.overview.value ? (
           <Causes causes={causes.value} />
         ) : (
           <Waiting what="what is wrong" />
         )
       ) : (
-        <Answered thing={thing} />
+        <Answered component={component} />
       )}
     </>
   );
 }
 
 /** Takes what `plumbline why` takes; offers what is wrong now. */
-function Ask({ thing }: { thing: string | undefined }) {
+function Ask({ component }: { component: string | undefined }) {
   const field = useRef<HTMLInputElement>(null);
   const known = useComputed(() => {
     const causes = only(liveRows.overview.value, "cause");
@@ -46,7 +46,7 @@ function Ask({ thing }: { thing: string | undefined }) {
       onSubmit={(event) => {
         event.preventDefault();
         const asked = field.current?.value.trim() ?? "";
-        go({ view: "why", ...(asked !== "" && { thing: asked }) });
+        go({ view: "why", ...(asked !== "" && { component: asked }) });
       }}
     >
       <label for="search">Why is</label>
@@ -54,8 +54,8 @@ function Ask({ thing }: { thing: string | undefined }) {
         id="search"
         class="field mono"
         ref={field}
-        key={thing ?? ""}
-        defaultValue={thing ?? ""}
+        key={component ?? ""}
+        defaultValue={component ?? ""}
         list="known"
         placeholder="Service/shop/web, Node/node1, L3VNI/openperouter-system/red@node1 …"
         autocomplete="off"
@@ -70,7 +70,7 @@ function Ask({ thing }: { thing: string | undefined }) {
       <button type="submit" class="button">
         Ask
       </button>
-      {thing !== undefined && (
+      {component !== undefined && (
         <a class="button" href={linkTo({ view: "why" })}>
           All problems
         </a>
@@ -79,12 +79,12 @@ function Ask({ thing }: { thing: string | undefined }) {
   );
 }
 
-function Answered({ thing }: { thing: string }) {
-  const found = answers.value[thing];
-  if (!found) return <Waiting what={thing} />;
+function Answered({ component }: { component: string }) {
+  const found = answers.value[component];
+  if (!found) return <Waiting what={component} />;
   if ("missing" in found)
     return (
-      <Empty title={`${thing} not found, or you have no access`}>
+      <Empty title={`${component} not found, or you have no access`}>
         {found.missing} A thing is named KIND/NAMESPACE/NAME, or KIND/NAME where it lives in no namespace, with @NODE for what it is on one
         node.
       </Empty>
@@ -117,13 +117,13 @@ function spoken({ path, causes }: Answer): string {
   return `${healthText(path.health)}, ${causes.length === 1 ? "one cause" : `${causes.length} causes`}`;
 }
 
-function Remedied({ cause: { thing, health, reason, message, since, remedy, symptoms } }: { cause: Cause }) {
-  const hidden = thing.kind === HIDDEN_KIND;
+function Remedied({ cause: { component, health, reason, message, since, remedy, symptoms } }: { cause: Cause }) {
+  const hidden = component.kind === HIDDEN_KIND;
   return (
     <article class={`cause ${health}`}>
       <header>
         <HealthIcon health={health} size={18} />
-        <strong>{hidden ? "No access" : <ComponentName thing={thing} />}</strong>
+        <strong>{hidden ? "No access" : <ComponentName component={component} />}</strong>
         <span class="soft nowrap">
           {healthText(health)} <Since time={since} prefix="for " />
         </span>
@@ -140,7 +140,7 @@ function Remedied({ cause: { thing, health, reason, message, since, remedy, symp
               <span class="change">
                 {" "}
                 <code>
-                  {componentId(remedy.change.thing)}
+                  {componentId(remedy.change.component)}
                   {remedy.change.field !== undefined && ` ${remedy.change.field}`}
                 </code>
               </span>
@@ -152,10 +152,10 @@ function Remedied({ cause: { thing, health, reason, message, since, remedy, symp
       {symptoms.length > 0 && (
         <p class="soft">
           {symptoms.length === 1 ? "Affects 1 component: " : `Affects ${symptoms.length} components: `}
-          {symptoms.slice(0, 6).map(({ id, thing }, at) => (
+          {symptoms.slice(0, 6).map(({ id, component }, at) => (
             <span key={id}>
               {at > 0 && ", "}
-              {thing.kind === HIDDEN_KIND ? "something you cannot access" : <a href={linkTo({ view: "why", thing: id })}>{id}</a>}
+              {component.kind === HIDDEN_KIND ? "something you cannot access" : <a href={linkTo({ view: "why", component: id })}>{id}</a>}
             </span>
           ))}
           {symptoms.length > 6 && " …"}
