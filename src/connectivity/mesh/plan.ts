@@ -2,7 +2,7 @@ import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.
 import { selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import { hashedName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
-import { fingerprint, rank } from "./rendezvous-hash.ts";
+import { fingerprint, rank } from "../../util/rendezvous-hash.ts";
 import { targetsOf, type TargetView } from "./targets.ts";
 import type { MeshSource, CheckTarget, DesiredCheck } from "./desired-check.ts";
 
