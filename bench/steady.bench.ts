@@ -98,7 +98,7 @@ function startController(access: ClusterAccess): () => Promise<void> {
   const log = createLog({ level: "error" });
   const manager = new Manager({ client, log });
   const namespaces = { namespace: "plumbline-system", routerNamespace: "openperouter-system", loadBalancer: { namespace: METALLB } };
-  addControllerComponents({ manager, client, log, ...namespaces, settle: noOldWrites, silenceMs });
+  addControllerComponents({ manager, client, log, ...namespaces, waitForOldWrites: noOldWrites, silenceMs });
   const ended = manager.run(stopping.signal);
   return () => {
     stopping.abort();

@@ -22,7 +22,7 @@ addControllerComponents({
   namespace: "plumbline-system",
   routerNamespace: "openperouter-system",
   loadBalancer: { namespace: METALLB },
-  settle: () => Promise.resolve(),
+  waitForOldWrites: () => Promise.resolve(),
 });
 const services = new Cache(client, Service, { namespace: TENANT, transform: addressOnly });
 // Each once: a Service may be written again before the last has its address.

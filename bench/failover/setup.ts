@@ -92,7 +92,7 @@ export function startOurs({ access }: BenchCluster): () => Promise<void> {
   const manager = new Manager({ client, log });
   const events = new EventRecorder({ client, component: "bench", instance: "bench", log });
   addFailover({ manager, client, log, events, budget: new WriteBudget() });
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   const ended = manager.run(stop.signal);
   return async () => {
     stop.abort();

@@ -221,7 +221,7 @@ async function runController(
     namespace: NAMESPACE,
     routerNamespace: ROUTER_NAMESPACE,
     loadBalancer: { namespace: METALLB_NAMESPACE },
-    settle: noOldWrites,
+    waitForOldWrites: noOldWrites,
     ...(silenceMs === undefined ? {} : { silenceMs }),
   });
   const places = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };

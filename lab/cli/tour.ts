@@ -109,7 +109,7 @@ class Show {
       log,
       namespace: NAMESPACE,
       routerNamespace: ROUTER_NAMESPACE,
-      settle: (signal) => leader.settle(signal),
+      waitForOldWrites: (signal) => leader.waitForOldWrites(signal),
       silenceMs: TIMES.durationMs,
     });
     this.#running.push(manager.run(this.#over.signal));

@@ -48,7 +48,7 @@ export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: Connecti
   const writer = new StatusWriter<ConnectivityMesh>({ kind: ConnectivityMesh, client, cache: meshes, budget, log });
   const meshController = new MeshController({ ...options, systemNamespace, meshes, checks, writer });
   manager.add(meshController, { leaderOnly: true });
-  manager.add(writer, { stage: "writers", leaderOnly: true });
+  manager.add(writer, { phase: "writers", leaderOnly: true });
 
   const leases = manager.lateCache(Lease, { labelSelector: sourceSelector });
   const lost = new LostLeases(leases, (source) => checks.by("pod", source).length > 0);

@@ -30,5 +30,5 @@ export function addFailover({ manager, ...options }: FailoverOptions): void {
   const writer = new StatusWriter<FailoverPolicy>({ kind: FailoverPolicy, client, cache: policies, budget, log });
   const peers = new Peers(client, { mustRead: true, uidOf: (key) => policies.get(key)?.metadata.uid });
   manager.add(new PolicyController({ ...options, policies, writer, peers }), { leaderOnly: true });
-  manager.add(writer, { stage: "writers", leaderOnly: true });
+  manager.add(writer, { phase: "writers", leaderOnly: true });
 }

@@ -6,7 +6,7 @@ import { isKubeError } from "./client/error.ts";
 import { sleep } from "../util/sleep.ts";
 import type { ResourceClient } from "./client/resource-client.ts";
 import type { Runnable } from "./controller/controller.ts";
-import { aborted, settlesWithin } from "./controller/ending.ts";
+import { aborted, finishesWithin } from "./controller/ending.ts";
 import { EventCorrelator, type EventText, eventOf, recurrenceOf, type Series } from "./event-correlator.ts";
 import type { Log } from "./log.ts";
 import { events } from "./metrics.ts";
@@ -64,7 +64,7 @@ export class EventRecorder implements Runnable {
     this.#life = life;
     this.#write();
     await aborted(signal);
-    await settlesWithin(FLUSH_MS, this.#writing ?? Promise.resolve());
+    await finishesWithin(FLUSH_MS, this.#writing ?? Promise.resolve());
     this.#life = undefined;
     life.abort();
     await this.#writing;

@@ -141,7 +141,7 @@ export function addRouterAgent(options: RouterOptions): void {
   manager.add(sessions);
   manager.add(links);
   manager.add(neighborController(options.router.places.router, log));
-  manager.add(writer, { stage: "writers" });
+  manager.add(writer, { phase: "writers" });
 }
 
 interface AgentOptions extends RouterOptions {

@@ -140,7 +140,7 @@ test("ten hours without the API server lose no transition, and tell each of them
       return Promise.resolve({ seq, at, target: text, actions: [action], reachable });
     },
   });
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   const stop = new AbortController();
   const ended = manager.run(stop.signal);
   await eventually(async () => {

@@ -56,7 +56,7 @@ test("with the rights of the chart a site is switched both ways, and the control
   const manager = new Manager({ client, log });
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: "test", log });
   addFailover({ manager, client, log, events, budget: new WriteBudget() });
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   const before = await forbiddenRequests();
   const stop = new AbortController();
   const ended = manager.run(stop.signal);

@@ -112,7 +112,7 @@ async function startAgent(): Promise<void> {
     budget: new WriteBudget(),
     events,
   });
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   const stopping = new AbortController();
   const ended = manager.run(stopping.signal);
   running.push(() => {

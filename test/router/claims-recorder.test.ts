@@ -58,7 +58,7 @@ function startController(): () => Promise<void> {
     log,
     namespace: "plumbline-system",
     routerNamespace: routers,
-    settle: () => Promise.resolve(),
+    waitForOldWrites: () => Promise.resolve(),
   });
   const ended = manager.run(stopping.signal);
   return () => {

@@ -34,7 +34,7 @@ function startController(): () => Promise<void> {
   const client = new KubeClient(accessAs("controller", api.access));
   const manager = new Manager({ client, log });
   const namespaces = { namespace: "plumbline-system", routerNamespace: "openperouter-system" };
-  addControllerComponents({ manager, client, log, ...namespaces, settle: () => Promise.resolve() });
+  addControllerComponents({ manager, client, log, ...namespaces, waitForOldWrites: () => Promise.resolve() });
   const ended = manager.run(stopping.signal);
   return () => {
     stopping.abort();

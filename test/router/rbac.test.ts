@@ -114,7 +114,7 @@ async function startAgent(): Promise<void> {
     budget: new WriteBudget(),
     events,
   });
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   manager.cache(ConfigMap, { namespace: own, fieldSelector: "metadata.name=plumbline-members" });
   start(manager);
 }
@@ -132,7 +132,7 @@ async function startController(): Promise<void> {
     routerNamespace: routers,
     loadBalancer: { namespace: metallb },
     agents: "plumbline-agent",
-    settle: (signal) => leader.settle(signal),
+    waitForOldWrites: (signal) => leader.waitForOldWrites(signal),
     silenceMs,
   });
   start(manager);

@@ -16,7 +16,7 @@ export function startController(access: ClusterAccess, options: { silenceMs?: nu
     namespace: "plumbline-system",
     routerNamespace: "openperouter-system",
     loadBalancer: { namespace: "metallb-system" },
-    settle: () => Promise.resolve(),
+    waitForOldWrites: () => Promise.resolve(),
     ...options,
   });
   const stop = new AbortController();

@@ -93,7 +93,7 @@ export class RouterNode {
     const client = new KubeClient(fixedAccess(`unix:${away ? join(this.directory, "nobody.sock") : this.#embedded.socket}`));
     const manager = new Manager({ client, log });
     const shared = { manager, client, log, namespace: "plumbline-system", routerNamespace: NAMESPACE };
-    addControllerComponents({ ...shared, settle: () => Promise.resolve() });
+    addControllerComponents({ ...shared, waitForOldWrites: () => Promise.resolve() });
     const agent = addAgentComponents({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
     this.#agent = { stop, ended: agent.run(stop.signal, away ? { restoreAfterMs: 0 } : {}) };
   }

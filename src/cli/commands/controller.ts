@@ -98,7 +98,7 @@ async function run(options: ControllerOptions): Promise<void> {
       dnsAnnotation: options.dnsAnnotation,
       failover: options.failover,
       ...(options.failoverNamespaces && { failoverNamespaces: options.failoverNamespaces }),
-      settle: (signal) => leader.settle(signal),
+      waitForOldWrites: (signal) => leader.waitForOldWrites(signal),
     });
     // Every replica serves it: it only reads, and whoever the Service picks must answer.
     const { pageAddress: address, routerNamespace, metallbNamespace } = options;

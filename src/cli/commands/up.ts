@@ -129,7 +129,7 @@ async function runParts(
     namespace: NAMESPACE,
     routerNamespace: ROUTER_NAMESPACE,
     loadBalancer: { namespace: METALLB_NAMESPACE },
-    settle: noOldWrites,
+    waitForOldWrites: noOldWrites,
   });
   // Last of all, so that what it reads is what the others read.
   const addPage = async () => {

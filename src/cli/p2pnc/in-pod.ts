@@ -55,7 +55,7 @@ export async function checkInPod(named: ReadonlyMap<string, Target>, options: Po
   });
   if (named.size > 0) manager.add(namedChecks({ checks, named, pod: pod.name, log }));
   manager.add(renewLease({ client, holder: pod.name, metadata: () => leaseOf(pod), log, ...LEASE }));
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   await manager.run(new AbortController().signal);
 }
 

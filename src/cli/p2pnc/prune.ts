@@ -26,7 +26,7 @@ export async function prune({ namespace, olderThan, dryRun = false, healthAddres
   const checks = manager.cache(PodNetworkConnectivityCheck, { ...(namespace !== undefined && { namespace }), transform: stripCheck });
   const events = new EventRecorder({ client, component: "p2pnc-prune", instance: process.env["POD_NAME"] ?? "p2pnc", log });
   manager.add(new Pruner({ client, checks, events, log, wants: isPlumblines, inactiveMs: olderThan, dryRun }));
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   await manager.run(new AbortController().signal);
 }
 

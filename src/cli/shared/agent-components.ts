@@ -102,7 +102,7 @@ export function addAgentComponents(options: AgentComponentsOptions): AgentCompon
   if (loadbalancer && lbFrr) parts.push(loadBalancerPart(shared, loadbalancer, lbFrr));
   if (checks) parts.push(checksPart(shared, checks));
   if (options.metallbNamespace !== undefined) addControllerWatch(options, options.metallbNamespace);
-  manager.add(events, { stage: "writers" });
+  manager.add(events, { phase: "writers" });
   return {
     async run(signal, { restoreAfterMs = RESTORE_AFTER_MS } = {}) {
       const stop = new AbortController();

@@ -51,7 +51,7 @@ export interface ControllerComponentsOptions {
   /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
   agents?: string;
   /** Returns when no write of an earlier leader can arrive any more. */
-  settle: (signal: AbortSignal) => Promise<void>;
+  waitForOldWrites: (signal: AbortSignal) => Promise<void>;
   /** How long an agent may be silent. */
   silenceMs?: number;
 }
@@ -59,7 +59,14 @@ export interface ControllerComponentsOptions {
 const ofEveryNode = new Set<Kind>([RouterNodeConfigurationStatus, ConfigurationState]);
 
 /** What the controller does: who is alive, what becomes of the reports of those who are not, which index each node has, and who asked first for what. */
-export function addControllerComponents({ manager, client, log, namespace, settle, ...options }: ControllerComponentsOptions): void {
+export function addControllerComponents({
+  manager,
+  client,
+  log,
+  namespace,
+  waitForOldWrites,
+  ...options
+}: ControllerComponentsOptions): void {
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: hostname(), log });
   const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
   const nodes = manager.cache(Node, { transform: stripNodeStatus });
@@ -93,7 +100,7 @@ export function addControllerComponents({ manager, client, log, namespace, settl
   const parts = { client, namespace, agents, nodes, log };
   const budget = new WriteBudget();
   manager.add(agents, { leaderOnly: true });
-  manager.add(membersPublisher({ ...parts, leases, members, carriedIndex: nodeIndexOf, settle }), { leaderOnly: true });
+  manager.add(membersPublisher({ ...parts, leases, members, carriedIndex: nodeIndexOf, waitForOldWrites }), { leaderOnly: true });
   manager.add(statusCleaner({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const underlays = manager.cache(Underlay, inRouters);
   const l3vnis = manager.cache(L3VNI, inRouters);
@@ -115,7 +122,7 @@ export function addControllerComponents({ manager, client, log, namespace, settl
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
     const { states, l2: l2Reports, bgp: bgpReports, sessions } = speakers;
     const reported = { states, l2Reports, bgpReports, sessions };
-    addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle });
+    addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, waitForOldWrites });
   }
   addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
   if (options.failover !== false)
@@ -128,7 +135,7 @@ export function addControllerComponents({ manager, client, log, namespace, settl
       ...(options.dnsAnnotation !== undefined && { dnsAnnotation: options.dnsAnnotation }),
       ...(options.failoverNamespaces && { everywhere: options.failoverNamespaces }),
     });
-  manager.add(events, { stage: "writers", leaderOnly: true });
+  manager.add(events, { phase: "writers", leaderOnly: true });
 }
 
 function reportedByRouters(cache: Cache<RouterNodeConfigurationStatus>): ReportedKind<RouterNodeConfigurationStatus> {

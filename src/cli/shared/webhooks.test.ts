@@ -25,7 +25,7 @@ test("webhook and controller in one process watch every kind once", () => {
     ...own,
     routerNamespace: "openperouter-system",
     loadBalancer: { namespace: "metallb-system" },
-    settle: async () => {},
+    waitForOldWrites: async () => {},
   });
   const cachesOf = (kind: Kind) =>
     new Set(asked.mock.results.filter((_, nth) => asked.mock.calls[nth]?.[0] === kind).map(({ value }) => value as unknown));

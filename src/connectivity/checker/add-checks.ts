@@ -65,7 +65,7 @@ export function addChecks({ manager, client, log, name, selection, stateDirector
   let opened: ReturnType<typeof CheckJournal.open> | undefined;
   let trying: Promise<void> | undefined;
   const open = () => (opened ??= CheckJournal.open(stateDirectory, { log }));
-  manager.add(writer, { stage: "writers" });
+  manager.add(writer, { phase: "writers" });
   manager.add({
     name: "checks",
     async run(signal) {

@@ -3,7 +3,7 @@ import { keyOf } from "../../api/kind.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { settlesWithin } from "../../kube/controller/ending.ts";
+import { finishesWithin } from "../../kube/controller/ending.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
@@ -114,7 +114,7 @@ export class Checker implements Runnable {
   async #awaitView(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
     const view = checks.waitForSync(signal).catch(() => undefined);
-    if (await settlesWithin(AWAY_MS, view)) return;
+    if (await finishesWithin(AWAY_MS, view)) return;
     const back = new AbortController();
     const trying = probeWithoutApi(this.#recovered, this.#options, AbortSignal.any([signal, back.signal]));
     await Promise.race([view, trying]);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../log.ts";
 import { reconcileTimeouts, reconciles, reconcilesActive } from "../metrics.ts";
-import { aborted, settlesWithin } from "./ending.ts";
+import { aborted, finishesWithin } from "./ending.ts";
 import { WorkQueue } from "./queue.ts";
 import type { Source } from "./source.ts";
 
@@ -125,11 +125,11 @@ export class Controller implements Runnable {
   /** Resolves when the last reconcile has ended after the abort; throws when one does not. */
   async #drained(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
     await aborted(signal);
-    if (await settlesWithin(GRACE_MS, work)) return;
+    if (await finishesWithin(GRACE_MS, work)) return;
     for (const reconcile of this.#running.values()) {
       reconcile.abort(new ReconcileError("Cut", `The reconcile ran ${GRACE_MS / 1000} s after the controller was stopped`));
     }
-    if (await settlesWithin(LAST_MS, work)) return;
+    if (await finishesWithin(LAST_MS, work)) return;
     const keys = [...this.#running.keys()].join(", ");
     throw new ReconcileError("Stuck", `Controller ${this.name} stopped without waiting for ${keys}: these reconciles ignore their signal`);
   }

@@ -3,59 +3,59 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { RunnableError } from "./runnable-group.ts";
 import { flushMicrotasks, useManagerHarness } from "../testing/manager-harness.ts";
 
-const stage = useManagerHarness();
+const harness = useManagerHarness();
 
 test("not ready until every cache is read and every check passes; nothing starts before the caches are read", async () => {
   vi.useRealTimers();
-  const all = stage().manager({ healthAddress: "127.0.0.1:0" });
+  const all = harness().manager({ healthAddress: "127.0.0.1:0" });
   all.cache(ConfigMap);
-  all.add(stage().part("allocator"));
+  all.add(harness().part("allocator"));
   all.addCheck("certificate", () => {
     throw new Error("not yet issued");
   });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
-  const address = await stage().healthAddress();
+  const run = flushMicrotasks(all.run(harness().stop.signal));
+  const address = await harness().healthAddress();
   const response = await fetch(`http://${address}/readyz`);
   expect(response.status).toBe(503);
   expect(await response.text()).toBe(
     "[+] shutdown ok\n[-] caches failed: waiting for: configmaps\n[-] certificate failed: not yet issued\nreadyz failed\n",
   );
-  stage().stop.abort();
+  harness().stop.abort();
   expect(await run).toBe("fine");
-  expect(stage().story).toEqual(["client closed"]);
+  expect(harness().story).toEqual(["client closed"]);
   await expect(fetch(`http://${address}/livez`)).rejects.toThrow("fetch failed");
 });
 
 test("a late cache that cannot be read holds up nobody but its readers", async () => {
   vi.useRealTimers();
-  const all = stage().manager({ healthAddress: "127.0.0.1:0" });
+  const all = harness().manager({ healthAddress: "127.0.0.1:0" });
   const cache = all.lateCache(ConfigMap);
-  all.add(stage().part("allocator"));
+  all.add(harness().part("allocator"));
   all.add({
     name: "reader",
     async run(signal) {
       await cache.waitForSync(signal);
-      stage().story.push("reader reads");
+      harness().story.push("reader reads");
     },
   });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
-  const response = await fetch(`http://${await stage().healthAddress()}/readyz`);
+  const run = flushMicrotasks(all.run(harness().stop.signal));
+  const response = await fetch(`http://${await harness().healthAddress()}/readyz`);
   expect(response.status).toBe(200);
-  await vi.waitFor(() => expect(stage().story).toEqual(["allocator starts"]), 30_000);
-  stage().stop.abort();
+  await vi.waitFor(() => expect(harness().story).toEqual(["allocator starts"]), 30_000);
+  harness().stop.abort();
   expect(await run).toBe("fine");
-  expect(stage().story).toEqual(["allocator starts", "allocator ends", "allocator ended", "client closed"]);
+  expect(harness().story).toEqual(["allocator starts", "allocator ends", "allocator ended", "client closed"]);
 });
 
 test("while it ends it is no longer ready, but still alive", async () => {
   vi.useRealTimers();
-  const all = stage().manager({ healthAddress: "127.0.0.1:0" });
+  const all = harness().manager({ healthAddress: "127.0.0.1:0" });
   const free = Promise.withResolvers<void>();
   all.add({ name: "slow", run: () => free.promise });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
-  const address = await stage().healthAddress();
+  const run = flushMicrotasks(all.run(harness().stop.signal));
+  const address = await harness().healthAddress();
   expect((await fetch(`http://${address}/readyz`)).status).toBe(200);
-  stage().stop.abort();
+  harness().stop.abort();
   const response = await fetch(`http://${address}/readyz`);
   expect(await response.text()).toContain("[-] shutdown failed: the process is ending\n");
   expect((await fetch(`http://${address}/livez`)).status).toBe(200);
@@ -65,10 +65,10 @@ test("while it ends it is no longer ready, but still alive", async () => {
 
 test("a health address that cannot be had is told before anything starts", async () => {
   vi.useRealTimers();
-  const all = stage().manager({ healthAddress: "nonsense" });
-  all.add(stage().part("allocator"));
-  const error = (await flushMicrotasks(all.run(stage().stop.signal))) as RunnableError;
+  const all = harness().manager({ healthAddress: "nonsense" });
+  all.add(harness().part("allocator"));
+  const error = (await flushMicrotasks(all.run(harness().stop.signal))) as RunnableError;
   expect(error).toBeInstanceOf(RunnableError);
   expect(error.message).toBe("The health server cannot listen on nonsense: the address is not host:port or :port");
-  expect(stage().story).toEqual(["client closed"]);
+  expect(harness().story).toEqual(["client closed"]);
 });

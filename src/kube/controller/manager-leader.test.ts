@@ -3,23 +3,23 @@ import { KubeError } from "../client/error.ts";
 import { aborted } from "./ending.ts";
 import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-harness.ts";
 
-const stage = useManagerHarness();
+const harness = useManagerHarness();
 
 test("what is for the leader starts when elected, stops when the Lease is lost, and starts again with the next term", async () => {
-  const leader = stage().elections();
-  const all = stage().manager({ leader });
-  all.add(stage().part("webhook"));
-  all.add(stage().part("allocator", 100), { leaderOnly: true });
-  all.add(stage().part("pool-writer"), { stage: "writers", leaderOnly: true });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const leader = harness().elections();
+  const all = harness().manager({ leader });
+  all.add(harness().part("webhook"));
+  all.add(harness().part("allocator", 100), { leaderOnly: true });
+  all.add(harness().part("pool-writer"), { phase: "writers", leaderOnly: true });
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
-  expect(stage().story).toEqual(["webhook starts", "stands for leader"]);
+  expect(harness().story).toEqual(["webhook starts", "stands for leader"]);
   leader.elect();
   await soon();
-  stage().story.length = 0;
+  harness().story.length = 0;
   leader.depose();
   await vi.advanceTimersByTimeAsync(100);
-  expect(stage().story).toEqual([
+  expect(harness().story).toEqual([
     "allocator ends",
     "allocator ended",
     "pool-writer ends",
@@ -27,18 +27,18 @@ test("what is for the leader starts when elected, stops when the Lease is lost, 
     "Lease lost",
     "stands for leader",
   ]);
-  stage().story.length = 0;
+  harness().story.length = 0;
   leader.elect();
   await soon();
-  expect(stage().story).toEqual(["allocator starts", "pool-writer starts"]);
-  stage().stop.abort();
+  expect(harness().story).toEqual(["allocator starts", "pool-writer starts"]);
+  harness().stop.abort();
   await vi.advanceTimersByTimeAsync(100);
   expect(await run).toBe("fine");
 });
 
 test("a leader's part that meets the fence before the loss is told ends with its term, and not the process", async () => {
-  const leader = stage().elections();
-  const all = stage().manager({ leader });
+  const leader = harness().elections();
+  const all = harness().manager({ leader });
   const frozen = Promise.withResolvers<void>();
   let terms = 0;
   all.add(
@@ -52,7 +52,7 @@ test("a leader's part that meets the fence before the loss is told ends with its
     },
     { leaderOnly: true },
   );
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
   leader.elect();
   await soon();
@@ -63,31 +63,31 @@ test("a leader's part that meets the fence before the loss is told ends with its
   leader.elect();
   await soon();
   expect(terms).toBe(2);
-  stage().stop.abort();
+  harness().stop.abort();
   expect(await run).toBe("fine");
 });
 
 test("an elector that fails for another reason than a lost Lease takes the process down", async () => {
-  const all = stage().manager({ leader: { run: () => Promise.reject(new TypeError("no namespace")) } });
-  await expect(all.run(stage().stop.signal)).rejects.toThrow("no namespace");
+  const all = harness().manager({ leader: { run: () => Promise.reject(new TypeError("no namespace")) } });
+  await expect(all.run(harness().stop.signal)).rejects.toThrow("no namespace");
 });
 
 test("a leader's part that does not end with its term takes the process down, so that no second one runs beside it", async () => {
-  const leader = stage().elections();
-  const all = stage().manager({ leader });
+  const leader = harness().elections();
+  const all = harness().manager({ leader });
   all.add({ name: "deaf", run: () => new Promise(() => {}) }, { leaderOnly: true });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
   leader.elect();
   await soon();
   leader.depose();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await run).toMatchObject({ code: "Stuck", runnable: "deaf" });
-  expect(stage().story.filter((line) => line === "stands for leader")).toHaveLength(1);
+  expect(harness().story.filter((line) => line === "stands for leader")).toHaveLength(1);
 });
 
 test("a Lease that cannot be released does not hold up the end", async () => {
-  const all = stage().manager({
+  const all = harness().manager({
     leader: {
       async run(signal, { onStarted }) {
         await onStarted(signal, "free");
@@ -95,19 +95,19 @@ test("a Lease that cannot be released does not hold up the end", async () => {
       },
     },
   });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
-  stage().stop.abort();
+  harness().stop.abort();
   await vi.advanceTimersByTimeAsync(4000);
   expect(await run).toBe("fine");
-  expect(stage().lines.map((line) => line["msg"])).toContain("Lease not released in time, it will expire");
+  expect(harness().lines.map((line) => line["msg"])).toContain("Lease not released in time, it will expire");
 });
 
 test("an election won in the moment of the end starts nothing", async () => {
-  const all = stage().manager({
-    leader: { run: async (_signal, { onStarted }) => onStarted(AbortSignal.abort(), "free").then(() => stage().stop.abort()) },
+  const all = harness().manager({
+    leader: { run: async (_signal, { onStarted }) => onStarted(AbortSignal.abort(), "free").then(() => harness().stop.abort()) },
   });
-  all.add(stage().part("allocator"), { leaderOnly: true });
-  await all.run(stage().stop.signal);
-  expect(stage().story).toEqual(["client closed"]);
+  all.add(harness().part("allocator"), { leaderOnly: true });
+  await all.run(harness().stop.signal);
+  expect(harness().story).toEqual(["client closed"]);
 });

@@ -4,24 +4,24 @@ import { RunnableError } from "./runnable-group.ts";
 import { aborted } from "./ending.ts";
 import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-harness.ts";
 
-const stage = useManagerHarness();
+const harness = useManagerHarness();
 
 test("told to end, controllers drain, then writers flush, then the Lease is released, then connections close", async () => {
-  const leader = stage().elections();
-  const all = stage().manager({ leader });
-  all.add(stage().part("webhook", 300));
-  all.add(stage().part("writer", 50), { stage: "writers" });
-  all.add(stage().part("allocator", 100), { leaderOnly: true });
-  all.add(stage().part("pool-writer", 50), { stage: "writers", leaderOnly: true });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const leader = harness().elections();
+  const all = harness().manager({ leader });
+  all.add(harness().part("webhook", 300));
+  all.add(harness().part("writer", 50), { phase: "writers" });
+  all.add(harness().part("allocator", 100), { leaderOnly: true });
+  all.add(harness().part("pool-writer", 50), { phase: "writers", leaderOnly: true });
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
   leader.elect();
   await soon();
-  stage().story.push("told to end");
-  stage().stop.abort();
+  harness().story.push("told to end");
+  harness().stop.abort();
   await vi.advanceTimersByTimeAsync(1000);
   expect(await run).toBe("fine");
-  expect(stage().story).toEqual([
+  expect(harness().story).toEqual([
     "webhook starts",
     "writer starts",
     "stands for leader",
@@ -43,19 +43,19 @@ test("told to end, controllers drain, then writers flush, then the Lease is rele
 });
 
 test("without an elector the process is alone and leads at once", async () => {
-  const all = stage().manager();
-  all.add(stage().part("allocator"), { leaderOnly: true });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const all = harness().manager();
+  all.add(harness().part("allocator"), { leaderOnly: true });
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
-  expect(stage().story).toEqual(["allocator starts"]);
-  stage().stop.abort();
+  expect(harness().story).toEqual(["allocator starts"]);
+  harness().stop.abort();
   expect(await run).toBe("fine");
 });
 
 test("a part that fails takes the others down in order and is named", async () => {
-  const all = stage().manager();
-  all.add(stage().part("webhook"));
-  all.add(stage().part("writer"), { stage: "writers" });
+  const all = harness().manager();
+  all.add(harness().part("webhook"));
+  all.add(harness().part("writer"), { phase: "writers" });
   all.add({
     name: "members",
     async run() {
@@ -63,12 +63,12 @@ test("a part that fails takes the others down in order and is named", async () =
       throw new TypeError("no such ConfigMap");
     },
   });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await vi.advanceTimersByTimeAsync(5000);
   const error = (await run) as RunnableError;
   expect(error).toBeInstanceOf(RunnableError);
   expect(error).toMatchObject({ code: "Failed", runnable: "members", message: "members failed: no such ConfigMap" });
-  expect(stage().story).toEqual([
+  expect(harness().story).toEqual([
     "webhook starts",
     "writer starts",
     "webhook ends",
@@ -80,27 +80,27 @@ test("a part that fails takes the others down in order and is named", async () =
 });
 
 test("a part that throws before its first await fails like any other", async () => {
-  const all = stage().manager();
+  const all = harness().manager();
   all.add({
     name: "members",
     run() {
       throw new Error("at once");
     },
   });
-  await expect(all.run(stage().stop.signal)).rejects.toThrow("members failed: at once");
+  await expect(all.run(harness().stop.signal)).rejects.toThrow("members failed: at once");
 });
 
 test("a part that ends early is done, not failed", async () => {
-  const all = stage().manager();
+  const all = harness().manager();
   all.add({ name: "once", run: async () => {} });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
-  stage().stop.abort();
+  harness().stop.abort();
   expect(await run).toBe("fine");
 });
 
 test("a part that ends by throwing the reason of its signal has ended well", async () => {
-  const all = stage().manager();
+  const all = harness().manager();
   all.add({
     name: "waiter",
     async run(signal) {
@@ -108,14 +108,14 @@ test("a part that ends by throwing the reason of its signal has ended well", asy
       signal.throwIfAborted();
     },
   });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
-  stage().stop.abort();
+  harness().stop.abort();
   expect(await run).toBe("fine");
 });
 
 test("a part that fails while ending is told at the end", async () => {
-  const all = stage().manager();
+  const all = harness().manager();
   all.add({
     name: "flusher",
     async run(signal) {
@@ -123,37 +123,37 @@ test("a part that fails while ending is told at the end", async () => {
       throw new Error("two pictures lost");
     },
   });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
-  stage().stop.abort();
+  harness().stop.abort();
   expect(await run).toMatchObject({ message: "flusher failed: two pictures lost" });
 });
 
 test("a part that does not end holds the others up only for its time, and is named", async () => {
-  const all = stage().manager();
+  const all = harness().manager();
   all.add({ name: "deaf", run: () => new Promise(() => {}) });
   all.add({ name: "webhook", run: aborted });
-  all.add(stage().part("writer"), { stage: "writers" });
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  all.add(harness().part("writer"), { phase: "writers" });
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
-  stage().stop.abort();
+  harness().stop.abort();
   await vi.advanceTimersByTimeAsync(17_999);
-  expect(stage().story).toEqual(["writer starts"]);
+  expect(harness().story).toEqual(["writer starts"]);
   await vi.advanceTimersByTimeAsync(1);
   expect(await run).toMatchObject({ code: "Stuck", runnable: "deaf", message: "deaf did not end within 18 s after it was stopped" });
-  expect(stage().story).toEqual(["writer starts", "writer ends", "writer ended", "client closed"]);
+  expect(harness().story).toEqual(["writer starts", "writer ends", "writer ended", "client closed"]);
 });
 
 test("SIGTERM ends it in order, and a second signal at once", async () => {
   const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
   const before = process.listenerCount("SIGTERM");
-  const all = stage().manager();
-  all.add(stage().part("slow", 10_000));
-  const run = flushMicrotasks(all.run(stage().stop.signal));
+  const all = harness().manager();
+  all.add(harness().part("slow", 10_000));
+  const run = flushMicrotasks(all.run(harness().stop.signal));
   await soon();
   process.emit("SIGTERM", "SIGTERM");
   await soon();
-  expect(stage().story).toEqual(["slow starts", "slow ends"]);
+  expect(harness().story).toEqual(["slow starts", "slow ends"]);
   expect(exit).not.toHaveBeenCalled();
   process.emit("SIGINT", "SIGINT");
   expect(exit).toHaveBeenCalledWith(130);
@@ -165,7 +165,7 @@ test("SIGTERM ends it in order, and a second signal at once", async () => {
 const whole = (map: ConfigMap) => map;
 
 test("who asks for what another watches already gets the same cache, whether or not to wait for it; what is selected or made otherwise is another", () => {
-  const managing = stage().manager();
+  const managing = harness().manager();
   const cache = managing.cache(ConfigMap, { namespace: "hall" });
   expect(managing.cache(ConfigMap, { namespace: "hall" })).toBe(cache);
   const others = [

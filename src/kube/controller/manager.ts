@@ -8,8 +8,8 @@ import { type Check, HealthServer } from "../health.ts";
 import type { LeaderElector } from "../leader/leader.ts";
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
-import { RunnableGroup, type GroupMember, RunnableError, STAGES, type StopPhase } from "./runnable-group.ts";
-import { aborted, settlesWithin } from "./ending.ts";
+import { RunnableGroup, type GroupMember, RunnableError, STOP_PHASES, type StopPhase } from "./runnable-group.ts";
+import { aborted, finishesWithin } from "./ending.ts";
 
 export interface ManagerOptions {
   client: KubeClient;
@@ -39,8 +39,8 @@ export class Manager {
   readonly #members: (GroupMember & { leaderOnly: boolean })[] = [];
   readonly #checks = new Map<string, Check>();
   readonly #stop = new AbortController();
-  readonly #crews = new Set<RunnableGroup>();
-  readonly #crewsEnded = Promise.withResolvers<void>();
+  readonly #groups = new Set<RunnableGroup>();
+  readonly #groupsEnded = Promise.withResolvers<void>();
   #failure: Error | undefined;
 
   constructor(options: ManagerOptions) {
@@ -65,9 +65,9 @@ export class Manager {
     return this.#cache(kind, options, true);
   }
 
-  add(runnable: Runnable, options: { stage?: StopPhase; leaderOnly?: boolean } = {}): void {
-    const { stage = "controllers", leaderOnly = false } = options;
-    this.#members.push({ runnable, stage, leaderOnly });
+  add(runnable: Runnable, options: { phase?: StopPhase; leaderOnly?: boolean } = {}): void {
+    const { phase = "controllers", leaderOnly = false } = options;
+    this.#members.push({ runnable, phase, leaderOnly });
   }
 
   /** The kinds that nothing starts without and that have not been read yet. */
@@ -92,8 +92,8 @@ export class Manager {
       this.#man(false);
       const leading = this.#lead();
       await aborted(this.#stop.signal);
-      await this.#endCrews();
-      if (!(await settlesWithin(RELEASE_MS, leading))) this.#log.warn("Lease not released in time, it will expire");
+      await this.#endGroups();
+      if (!(await finishesWithin(RELEASE_MS, leading))) this.#log.warn("Lease not released in time, it will expire");
     } catch (error) {
       if (!this.#stop.signal.aborted || error !== this.#stop.signal.reason) throw error;
     } finally {
@@ -141,7 +141,7 @@ export class Manager {
         this.#log.warn({ error, runnable: error.runnable }, "runnable stopped: leadership lost");
       else this.#fail(error);
     });
-    this.#crews.add(group);
+    this.#groups.add(group);
     return group;
   }
 
@@ -170,24 +170,24 @@ export class Manager {
     const group = this.#man(true);
     await aborted(signal);
     if (this.#stop.signal.aborted) {
-      await this.#crewsEnded.promise;
+      await this.#groupsEnded.promise;
       return;
     }
     try {
-      for (const stage of STAGES) await group.end(stage);
-      this.#crews.delete(group);
+      for (const phase of STOP_PHASES) await group.end(phase);
+      this.#groups.delete(group);
     } catch (error) {
       this.#fail(error as RunnableError);
     }
   }
 
-  /** Stage by stage over all crews: a leader's controller may speak to a writer that serves everyone. */
-  async #endCrews(): Promise<void> {
-    for (const stage of STAGES) {
-      const ends = await Promise.allSettled([...this.#crews].map((group) => group.end(stage)));
+  /** Phase by phase over all groups: a leader's controller may use a writer that is not leader-only. */
+  async #endGroups(): Promise<void> {
+    for (const phase of STOP_PHASES) {
+      const ends = await Promise.allSettled([...this.#groups].map((group) => group.end(phase)));
       for (const end of ends) if (end.status === "rejected") this.#fail(end.reason as RunnableError);
     }
-    this.#crewsEnded.resolve();
+    this.#groupsEnded.resolve();
   }
 
   /** The first failure ends the process; those that follow from it are only logged. */

@@ -1,18 +1,18 @@
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
-import { settlesWithin } from "./ending.ts";
+import { finishesWithin } from "./ending.ts";
 
 /** Controllers end first, so that the writers have their last word to flush. */
-export const STAGES = ["controllers", "writers"] as const;
-export type StopPhase = (typeof STAGES)[number];
+export const STOP_PHASES = ["controllers", "writers"] as const;
+export type StopPhase = (typeof STOP_PHASES)[number];
 
 export interface GroupMember {
   runnable: Runnable;
-  stage: StopPhase;
+  phase: StopPhase;
 }
 
-/** How long a stage may take to end. Together with the release of the Lease they fit into the 30 s that Kubernetes gives a pod. */
-const STAGE_MS: Record<StopPhase, number> = { controllers: 18_000, writers: 6_000 };
+/** How long a phase may take to end. Together with the release of the Lease they fit into the 30 s that Kubernetes gives a pod. */
+const STOP_MS: Record<StopPhase, number> = { controllers: 18_000, writers: 6_000 };
 
 /** Failed: it threw. Stuck: it did not end when told to. */
 export class RunnableError extends Error {
@@ -27,7 +27,7 @@ export class RunnableError extends Error {
   }
 }
 
-/** Runnables that start together, and end stage by stage. */
+/** Runnables that start together and stop phase by phase. */
 export class RunnableGroup {
   readonly #atWork = new Map<GroupMember, Promise<void>>();
   readonly #stop: Record<StopPhase, AbortController> = { controllers: new AbortController(), writers: new AbortController() };
@@ -45,22 +45,22 @@ export class RunnableGroup {
     }
   }
 
-  /** Tells the stage to end and waits for it, but not for ever. */
-  async end(stage: StopPhase): Promise<void> {
-    this.#stop[stage].abort();
-    const work = [...this.#atWork].filter(([member]) => member.stage === stage);
-    if (await settlesWithin(STAGE_MS[stage], Promise.all(work.map(([, ended]) => ended)))) return;
+  /** Stops the phase and waits for it, but not for ever. */
+  async end(phase: StopPhase): Promise<void> {
+    this.#stop[phase].abort();
+    const work = [...this.#atWork].filter(([member]) => member.phase === phase);
+    if (await finishesWithin(STOP_MS[phase], Promise.all(work.map(([, ended]) => ended)))) return;
     const stuck = work.filter(([member]) => this.#atWork.has(member)).map(([member]) => member.runnable.name);
     throw new RunnableError(
       "Stuck",
       stuck.join(", "),
-      `${stuck.join(", ")} did not end within ${STAGE_MS[stage] / 1000} s after it was stopped`,
+      `${stuck.join(", ")} did not end within ${STOP_MS[phase] / 1000} s after it was stopped`,
     );
   }
 
-  async #run({ runnable, stage }: GroupMember): Promise<void> {
+  async #run({ runnable, phase }: GroupMember): Promise<void> {
     const { name } = runnable;
-    const { signal } = this.#stop[stage];
+    const { signal } = this.#stop[phase];
     this.#log.debug({ runnable: name }, "runnable started");
     try {
       await runnable.run(signal);

@@ -327,9 +327,9 @@ describe("stopping", () => {
   });
 });
 
-async function settled(elector: LeaderElector): Promise<{ early: boolean }> {
+async function waitsForOldWrites(elector: LeaderElector): Promise<{ early: boolean }> {
   let done = false;
-  const waiting = elector.settle(new AbortController().signal).then(() => {
+  const waiting = elector.waitForOldWrites(new AbortController().signal).then(() => {
     done = true;
   });
   await seconds(29);
@@ -343,7 +343,7 @@ describe("settling", () => {
   test("takes one request deadline after an expired Lease, and no time after a released one or none", async () => {
     const free = candidate("one");
     await seconds(0);
-    expect(await settled(free.elector)).toEqual({ early: true });
+    expect(await waitsForOldWrites(free.elector)).toEqual({ early: true });
     free.stop();
     await seconds(1);
 
@@ -351,7 +351,7 @@ describe("settling", () => {
     const next = candidate("two");
     while (next.terms.length === 0) await seconds(0.1);
     expect(next.terms).toEqual(["expired"]);
-    expect(await settled(next.elector)).toEqual({ early: false });
+    expect(await waitsForOldWrites(next.elector)).toEqual({ early: false });
   });
 
   test("takes one request deadline too when the lost Lease was still the own one: the writes of the term before may still be under way", async () => {
@@ -374,7 +374,7 @@ describe("settling", () => {
     });
     while (terms.length === 0) await seconds(0.1);
     expect(terms).toEqual(["expired"]);
-    expect(await settled(first.elector)).toEqual({ early: false });
+    expect(await waitsForOldWrites(first.elector)).toEqual({ early: false });
     stopping.abort();
     await seconds(1);
     await again;
@@ -383,7 +383,7 @@ describe("settling", () => {
   test("is for leaders only", async () => {
     foreign({});
     const one = candidate("one");
-    await expect(one.elector.settle(new AbortController().signal)).rejects.toMatchObject({ code: "Fenced" });
+    await expect(one.elector.waitForOldWrites(new AbortController().signal)).rejects.toMatchObject({ code: "Fenced" });
   });
 });
 

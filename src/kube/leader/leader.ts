@@ -51,7 +51,7 @@ export class LeaderElector {
   #takeover: Takeover = "free";
   /** When the last write that gave us the Lease, or renewed it, was started; nothing while we do not lead. */
   #renewedAt: Moment | undefined;
-  #settledAt = 0;
+  #oldWritesEndAt = 0;
 
   constructor({ client, namespace, name, identity, log, ...times }: LeaderOptions) {
     this.identity = `${identity}_${randomUUID()}`;
@@ -92,9 +92,9 @@ export class LeaderElector {
    * For those who allocate: after an expired Lease, waits until no request of the previous leader can still arrive; what is then listed uncached is
    * complete. Call it within a term.
    */
-  async settle(signal: AbortSignal): Promise<void> {
+  async waitForOldWrites(signal: AbortSignal): Promise<void> {
     this.assertLeading();
-    await sleep(Math.max(0, this.#settledAt - performance.now()), signal);
+    await sleep(Math.max(0, this.#oldWritesEndAt - performance.now()), signal);
     this.assertLeading();
   }
 
@@ -102,7 +102,7 @@ export class LeaderElector {
   async run(signal: AbortSignal, { onStarted }: Term): Promise<void> {
     const takeover = await this.#campaign(signal);
     if (takeover === undefined) return;
-    this.#settledAt = performance.now() + (takeover === "expired" ? this.#requestDeadlineMs : 0);
+    this.#oldWritesEndAt = performance.now() + (takeover === "expired" ? this.#requestDeadlineMs : 0);
     this.#changed("acquired", { takeover });
 
     const lost = new AbortController();

@@ -28,7 +28,7 @@ class Cluster {
   stored: ConfigMap | undefined;
   cached: ConfigMap | undefined;
   leases = new Map<string, Lease>();
-  settle: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
+  waitForOldWrites: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
   #leaseChanged: (change: Change<Lease>) => void = () => {};
   changed: () => void = () => {};
   #version = 1;
@@ -66,7 +66,7 @@ class Cluster {
       },
       nodes: { list: () => this.nodesCached.map(node), subscribe: none, waitForSync: synced },
       carriedIndex: ({ metadata }) => (metadata.annotations ? Number(metadata.annotations["index"]) : undefined),
-      settle: (signal) => this.settle(signal),
+      waitForOldWrites: (signal) => this.waitForOldWrites(signal),
       log: createLog({ level: "silent" }),
     });
   }
@@ -145,12 +145,12 @@ const passes = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000)
 const news = () => cluster.calls.splice(0);
 
 test("the first members are created once no earlier leader can write any more", async () => {
-  const settled = Promise.withResolvers<void>();
-  cluster.settle = () => settled.promise;
+  const oldWritesEnded = Promise.withResolvers<void>();
+  cluster.waitForOldWrites = () => oldWritesEnded.promise;
   cluster.joins("a", "b");
   await start();
   expect(news()).toEqual([]);
-  settled.resolve();
+  oldWritesEnded.resolve();
   await passes(1);
   expect(news()).toEqual(["list Node", 'create ["a","b"] {"a":{"index":0},"b":{"index":1}}']);
 });

@@ -28,13 +28,13 @@ export interface MembersPublisherOptions {
   /** The index that a Node says it has, which a node that is new here keeps if nobody else has it. */
   carriedIndex: (node: Node) => number | undefined;
   /** Returns when no request of an earlier leader can arrive any more: indexes are allocated here. */
-  settle: (signal: AbortSignal) => Promise<void>;
+  waitForOldWrites: (signal: AbortSignal) => Promise<void>;
   log: Log;
 }
 
 /** Keeps `plumbline-members` true: written when someone joins, leaves or signs with another key, and at no other time. */
 export function membersPublisher(options: MembersPublisherOptions): Runnable {
-  const { client, namespace, agents, leases, members, nodes, carriedIndex, settle, log } = options;
+  const { client, namespace, agents, leases, members, nodes, carriedIndex, waitForOldWrites, log } = options;
   const assign = (held: Members, present: readonly Node[]) =>
     assignIndexes(
       held,
@@ -95,7 +95,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
         if (change.type === "deleted") written = undefined;
       });
       try {
-        await settle(signal);
+        await waitForOldWrites(signal);
         await publishing.run(signal);
       } catch (error) {
         if (!signal.aborted) throw error;

@@ -4,7 +4,7 @@ import type { Cache, Change } from "../cache/cache.ts";
 import { isKubeError } from "../client/error.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, settlesWithin } from "../controller/ending.ts";
+import { aborted, finishesWithin } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { statusConflicts, statusErrors, statusPending, statusSuppressed, statusWrites } from "../metrics.ts";
 import type { WritePermit, WriteBudget, WriteClass } from "./budget.ts";
@@ -114,7 +114,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
 
   async #flush(): Promise<void> {
     this.#enter("flushing");
-    await settlesWithin(FLUSH_MS, this.#idle());
+    await finishesWithin(FLUSH_MS, this.#idle());
     this.#over.abort();
     for (const entry of this.#entries.values()) {
       entry.wake("end");

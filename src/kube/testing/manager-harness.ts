@@ -9,7 +9,7 @@ import { aborted } from "../controller/ending.ts";
 import { Manager, type ManagerOptions } from "../controller/manager.ts";
 
 /** Managers and their parts, in fake time, and what became of them. */
-class ManagerStage {
+class ManagerHarness {
   /** What parts, elections and connections did, in order. */
   readonly story: string[] = [];
   readonly lines: Record<string, unknown>[] = [];
@@ -75,12 +75,12 @@ class ManagerStage {
   }
 }
 
-/** Gives each test a stage of its own. */
-export function useManagerHarness(): () => ManagerStage {
-  let harness: ManagerStage;
+/** Gives each test a harness of its own. */
+export function useManagerHarness(): () => ManagerHarness {
+  let harness: ManagerHarness;
   beforeEach(() => {
     vi.useFakeTimers();
-    harness = new ManagerStage();
+    harness = new ManagerHarness();
   });
   afterEach(() => {
     vi.useRealTimers();

@@ -3,7 +3,7 @@ import type { Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, settlesWithin, earliest } from "../controller/ending.ts";
+import { aborted, finishesWithin, earliest } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { webhookRequests, webhookSeconds } from "../metrics.ts";
 import { limitConnections, listen, secureContext, TIMERS } from "../serving.ts";
@@ -163,7 +163,7 @@ async function close(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  await settlesWithin(GRACE_MS, closed);
+  await finishesWithin(GRACE_MS, closed);
   server.closeAllConnections();
   await closed;
 }

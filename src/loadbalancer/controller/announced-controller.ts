@@ -77,7 +77,7 @@ export class AnnouncedReports {
       },
       { leaderOnly: true },
     );
-    manager.add(this.#writer, { stage: "writers", leaderOnly: true });
+    manager.add(this.#writer, { phase: "writers", leaderOnly: true });
   }
 
   /** Nodes, members or configuration have changed. */

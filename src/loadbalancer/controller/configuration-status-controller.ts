@@ -85,5 +85,5 @@ export function addConfigurationReports(options: ConfigurationReportsOptions): v
 
   manager.add(loading, { leaderOnly: true });
   manager.add(aggregating, { leaderOnly: true });
-  for (const writer of [stateWriter, aggregateWriter]) manager.add(writer, { stage: "writers", leaderOnly: true });
+  for (const writer of [stateWriter, aggregateWriter]) manager.add(writer, { phase: "writers", leaderOnly: true });
 }

@@ -57,12 +57,12 @@ export interface LoadBalancerOptions {
   bgpReports: Cache<ServiceBGPStatus>;
   sessions: Cache<BGPSessionStatus>;
   /** Returns when no write of an earlier leader can arrive. */
-  settle: (signal: AbortSignal) => Promise<void>;
+  waitForOldWrites: (signal: AbortSignal) => Promise<void>;
 }
 
 /** The controller's half of the load balancer: assigns addresses and writes the status of pools, Services and configuration. */
 export function addLoadBalancer(options: LoadBalancerOptions): void {
-  const { manager, client, log, events, settle, states, agents, metallbNamespace: namespace } = options;
+  const { manager, client, log, events, waitForOldWrites, states, agents, metallbNamespace: namespace } = options;
   const pools = manager.cache(IPAddressPool, { namespace });
   const communities = manager.cache(Community, { namespace });
   const namespaces = manager.cache(Namespace, { transform: labelsOnly });
@@ -81,7 +81,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     lbClass: options.lbClass,
     events,
     async begin(signal) {
-      await settle(signal);
+      await waitForOldWrites(signal);
       return configuration.begin(signal);
     },
     onPool: (pool) => usage.ring(`${namespace}/${pool}`),

@@ -51,7 +51,7 @@ export function addPoolReports({ manager, client, budget, log, pools, usage, usa
     },
     { leaderOnly: true },
   );
-  manager.add(writer, { stage: "writers", leaderOnly: true });
+  manager.add(writer, { phase: "writers", leaderOnly: true });
 }
 
 function measure(pool: string, usage: Usage | undefined): void {

@@ -196,7 +196,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   manager.add(secrets);
   manager.add(keys);
   // After the last pass has ended or was cut.
-  manager.add({ name: "frr-state", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
+  manager.add({ name: "frr-state", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { phase: "writers" });
   channel.ring(CONFIG);
 }
 

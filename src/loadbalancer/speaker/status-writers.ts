@@ -75,7 +75,7 @@ export class StatusWriters {
     this.#stateKey = `${namespace}/${name}`;
     this.#states = manager.cache(ConfigurationState, { namespace, fieldSelector: `metadata.name=${name}` });
     this.#stateWriter = new StatusWriter<ConfigurationState>({ client, cache: this.#states, kind: ConfigurationState, budget, log });
-    manager.add(this.#stateWriter, { stage: "writers" });
+    manager.add(this.#stateWriter, { phase: "writers" });
     const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
     this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionNews });
     this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
@@ -185,7 +185,7 @@ class Reported<T extends KubeObject> {
     this.#node = node;
     this.cache = manager.cache(kind, selection);
     this.#writer = new StatusWriter<T>({ client, cache: this.cache, kind, budget, log, ...rules });
-    manager.add(this.#writer, { stage: "writers" });
+    manager.add(this.#writer, { phase: "writers" });
   }
 
   subjects(): string[] {
