@@ -154,7 +154,7 @@ class Announcer {
   }
 
   settled(): Promise<void> {
-    return this.#speaker.settled();
+    return this.#speaker.bootFileWritten();
   }
 
   text(): string {

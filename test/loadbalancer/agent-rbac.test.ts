@@ -96,9 +96,9 @@ async function startAgent(): Promise<void> {
     drivers: () => ({
       bgp: () => ({
         applied: [],
-        refusals: NOTHING_REJECTED,
+        rejections: NOTHING_REJECTED,
         apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
-        settled: () => Promise.resolve(void settled++),
+        bootFileWritten: () => Promise.resolve(void settled++),
       }),
       l2: {
         set: () => undefined,

@@ -153,7 +153,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     };
     return [...(await from("ipv4", "198.51.100.1/32")), ...(await from("ipv6", "2001:db8:100::1/128"))];
   };
-  const spoken = (neighbor: string) => poll.spoken?.find((session) => session.neighbor === neighbor);
+  const spoken = (neighbor: string) => poll.sessions?.find((session) => session.neighbor === neighbor);
 
   test("however its peers want it, all of them at once", () => {
     expect(applied).toMatchObject({ failures: [], drift: [] });
@@ -178,9 +178,9 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     for (const { peer: more } of wired.slice(1)) expect(spoken(more.address ?? more.interface ?? "")?.state).toBe("Established");
 
     await near.instance.stop();
-    await vi.waitUntil(() => poll.spoken === undefined, PATIENT);
+    await vi.waitUntil(() => poll.sessions === undefined, PATIENT);
     await near.instance.start(signal);
-    await vi.waitUntil(() => poll.spoken !== undefined, PATIENT);
+    await vi.waitUntil(() => poll.sessions !== undefined, PATIENT);
     expect(rung).toContain("restart");
   });
 });

@@ -157,7 +157,7 @@ exit
     const few = new Map([["shop/web", [offer("172.16.0.1/32")]]]);
     expect((await stage.speaker.apply(steadily({ config: config({ peers: [moved] }), services: few }), signal)).failures).toEqual([]);
     await expect.poll(received, { timeout: 60_000 }).toBe(1);
-    await stage.speaker.settled();
+    await stage.speaker.bootFileWritten();
     expect(stage.boot).not.toContain("64500");
   });
 });

@@ -42,9 +42,9 @@ test.concurrent("a missing selected interface is reported until it appears", asy
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   a.want({ address: VIP, interfaces: ["eth7"], candidates: ["a"] });
-  expect(await a.is(VIP, "refused")).toEqual({
-    is: "refused",
-    words: "no usable interface among eth7: it must exist, be up and have no master",
+  expect(await a.is(VIP, "failed")).toEqual({
+    is: "failed",
+    message: "no usable interface among eth7: it must exist, be up and have no master",
   });
   segment.addLink(a.station, "eth7");
   expect(await a.is(VIP, "holding")).toMatchObject({ interfaces: ["eth7"] });
@@ -55,7 +55,7 @@ test.concurrent("an address that another program put on the interface is left al
   const a = segment.start("a");
   runInNamespace(a.station, "ip", "addr", "add", `${VIP}/32`, "dev", "eth0");
   a.want({ address: VIP, candidates: ["a"] });
-  expect(await a.is(VIP, "refused")).toEqual({ is: "refused", words: `${VIP} is on eth0; Plumbline did not put it there` });
+  expect(await a.is(VIP, "failed")).toEqual({ is: "failed", message: `${VIP} is on eth0; Plumbline did not put it there` });
   a.want();
   await a.until(({ states }) => states[VIP] === undefined);
   expect(addressOf(a.station, VIP, "eth0")).toMatchObject({ valid_life_time: 4_294_967_295 });

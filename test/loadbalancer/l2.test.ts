@@ -127,7 +127,7 @@ test.concurrent("where no candidate has an interface for the address, the first 
   const [a, b] = [segment.start("a"), segment.start("b")];
   for (const node of [a, b]) node.want({ address: VIP, interfaces: ["eth7"], candidates: ["a", "b"] });
   await Promise.all([a.hearsAll(), b.hearsAll()]);
-  await Promise.all([a.is(VIP, "refused"), b.is(VIP, "standby")]);
+  await Promise.all([a.is(VIP, "failed"), b.is(VIP, "standby")]);
   segment.addLink(b.station, "eth7");
   expect(await b.is(VIP, "holding")).toMatchObject({ interfaces: ["eth7"] });
   await a.is(VIP, "standby");

@@ -71,7 +71,7 @@ export function loadBalancerOnMachine(
   return {
     l2,
     poll,
-    sessions: () => poll.spoken,
+    sessions: () => poll.sessions,
     forgetSessions: (gone) => poll.forget(gone),
     bgp: (applied) =>
       new BgpSpeaker({

@@ -94,7 +94,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const work = new ChannelSource();
 
   const reports = new StatusWriters({ manager, client, node, namespace, budget, log });
-  const tidings = new SpeakerEvents({ node, events, state: () => reports.state });
+  const speakerEvents = new SpeakerEvents({ node, events, state: () => reports.state });
   const known = new LastKnown(() => membersIn(members.get(`${systemNamespace}/${membersName}`), log));
   const keys = new CandidateKeys({
     namespace: systemNamespace,
@@ -108,7 +108,7 @@ export function addSpeaker(options: SpeakerOptions): void {
     onRestart: () => work.ring("bgp"),
     onL2: () => work.ring("holders"),
   });
-  const speaker = new Speaker({ node, drivers, reports, memory, tidings, ring: (what) => work.ring(what), log });
+  const speaker = new Speaker({ node, drivers, reports, memory, speakerEvents, ring: (what) => work.ring(what), log });
   const secrets = new ReferencedSecrets({
     namespace,
     open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: stripSecret, log }),
@@ -123,10 +123,10 @@ export function addSpeaker(options: SpeakerOptions): void {
     isMember: (name) => speaker.isMember(name),
   };
 
-  const place = () => {
-    const seen = nodes.list().map((object) => [object.metadata.name, readNode(object, options)] as const);
+  const updateNodes = () => {
+    const nodeViews = nodes.list().map((object) => [object.metadata.name, readNode(object, options)] as const);
     const own = nodes.get(node);
-    return speaker.place(new Map(seen), own && internalIPv4(own));
+    return speaker.updateNodes(new Map(nodeViews), own && internalIPv4(own));
   };
   const ofMembers = () => speaker.members(known.value && new Set(known.value.live));
   // Heartbeats are heard as soon as the keys are known, whatever else cannot be read yet.
@@ -139,7 +139,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   let isPrimed = false;
   const prime = async (): Promise<void> => {
     speaker.publish();
-    await place();
+    await updateNodes();
     await ofMembers();
     // All of them before the first pass: what is not known yet would be taken for gone.
     for (const service of services.list()) ofService(keyOf(service));
@@ -170,7 +170,7 @@ export function addSpeaker(options: SpeakerOptions): void {
       timeoutMs: PASS_MS,
       async reconcile(key, { signal }) {
         if (key === MEMBERS) return ofMembers();
-        if (key === NODES) return place();
+        if (key === NODES) return updateNodes();
         if (key !== CONFIG) return ofService(key);
         if (nodes.get(node)) return load(signal);
         // In a cluster the kubelet makes it.
@@ -196,7 +196,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   manager.add(secrets);
   manager.add(keys);
   // After the last pass has ended or was cut.
-  manager.add({ name: "frr-state", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { phase: "writers" });
+  manager.add({ name: "frr-state", run: (signal) => aborted(signal).then(() => speaker.saveState()) }, { phase: "writers" });
   channel.ring(CONFIG);
 }
 

@@ -103,7 +103,7 @@ class History {
   live = new Set(NODES);
 
   constructor() {
-    this.announcements.place(this.nodes);
+    this.announcements.setNodes(this.nodes);
     this.announcements.members(this.live);
     this.announcements.configure(this.config);
   }
@@ -116,7 +116,7 @@ class History {
     else if ("members" in step) this.#members(new Set(step.members));
     else if ("member" in step)
       this.#members(step.alive ? this.live.union(new Set([step.member])) : this.live.difference(new Set([step.member])));
-    else this.#place(step);
+    else this.#setNodes(step);
   }
 
   #put(key: string, view: ServiceView | undefined): void {
@@ -134,11 +134,11 @@ class History {
     this.#decide(this.announcements.members(live));
   }
 
-  #place(step: { node: NodeView } | { gone: string }): void {
+  #setNodes(step: { node: NodeView } | { gone: string }): void {
     this.nodes = new Map(this.nodes);
     if ("node" in step) this.nodes.set(step.node.name, step.node);
     else if (step.gone !== SELF) this.nodes.delete(step.gone);
-    this.#decide(this.announcements.place(this.nodes));
+    this.#decide(this.announcements.setNodes(this.nodes));
   }
 
   #decide(concerned: AffectedServices | undefined): void {
@@ -155,16 +155,16 @@ test("what was decided step by step is what would be decided of it all at once, 
       for (const step of taken) history.take(step);
       const { announcements, nodes, live, config } = history;
 
-      const anew = new Announcements(SELF);
-      anew.place(nodes);
-      anew.members(live);
-      anew.configure(config);
+      const fresh = new Announcements(SELF);
+      fresh.setNodes(nodes);
+      fresh.members(live);
+      fresh.configure(config);
       for (const [key, view] of announcements.services) {
-        anew.put(key, view);
-        anew.decide(key);
+        fresh.put(key, view);
+        fresh.decide(key);
       }
-      expect(announcements.bgp).toEqual(anew.bgp);
-      expect(announcements.l2).toEqual(anew.l2);
+      expect(announcements.bgp).toEqual(fresh.bgp);
+      expect(announcements.l2).toEqual(fresh.l2);
     }),
     { seed: 6, numRuns: 500 },
   );

@@ -9,7 +9,7 @@ const nodes = (...names: string[]) => new Map(names.map((name) => [name, node(na
 function announcing(...names: string[]): Announcements {
   const announcements = new Announcements("a");
   announcements.configure(config(plain));
-  announcements.place(nodes("a", "b"));
+  announcements.setNodes(nodes("a", "b"));
   announcements.members(everyone);
   for (const name of names) {
     announcements.put(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
@@ -43,17 +43,17 @@ test("a Service that is gone is let go, and only it", () => {
 
 test("while the configuration or the own Node is not known, nothing is let go", () => {
   const announcements = announcing("web");
-  announcements.place(nodes("b"));
+  announcements.setNodes(nodes("b"));
   expect(announcements.decide("shop/web")).toEqual({ bgp: false, l2: false });
   expect(announcements.bgp.has("shop/web")).toBe(true);
 });
 
 test("a Service that goes while the own Node is away is let go all the same", () => {
   const announcements = announcing("web", "api");
-  announcements.place(nodes("b"));
+  announcements.setNodes(nodes("b"));
   announcements.put("shop/web", undefined);
   expect(announcements.decide("shop/web")).toEqual({ bgp: true, l2: true });
-  announcements.place(nodes("a", "b"));
+  announcements.setNodes(nodes("a", "b"));
   expect([...announcements.bgp.keys()]).toEqual(["shop/api"]);
   expect([...announcements.l2.keys()]).toEqual(["shop/api"]);
 });
@@ -61,7 +61,7 @@ test("a Service that goes while the own Node is away is let go all the same", ()
 test("while nobody has said who is alive, nothing is taken or let go on the local network", () => {
   const announcements = new Announcements("a");
   announcements.configure(config(plain));
-  announcements.place(nodes("a", "b"));
+  announcements.setNodes(nodes("a", "b"));
   announcements.put("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   expect(announcements.decide("shop/web")).toEqual({ bgp: true, l2: false });
   announcements.members(everyone);
@@ -79,7 +79,7 @@ test("this node is a candidate with its own interfaces, wherever it stands in th
     }),
   ];
   announcements.configure(config({ ...plain, l2Ads: ads }));
-  announcements.place(new Map(["a", "b"].map((name) => [name, node(name, { labels: { name } })])));
+  announcements.setNodes(new Map(["a", "b"].map((name) => [name, node(name, { labels: { name } })])));
   announcements.put("shop/web", service(["10.0.0.1"]));
   announcements.decide("shop/web");
   expect(announcements.l2.get("shop/web")).toMatchObject({ candidates: ["b", "a"], interfaces: ["eth1"] });
@@ -110,7 +110,7 @@ describe("whom a change concerns", () => {
   const ofShop = [{ matchLabels: { app: "shop" } }];
   const shop = { ...plain, pools: [...plain.pools, pool("other", ["10.0.1.0/24"])] };
 
-  function settled(): Announcements {
+  function decided(): Announcements {
     const announcements = announcing();
     announcements.configure(config(shop));
     const services = { web: ["10.0.0.1"], shop: ["10.0.0.2"], other: ["10.0.1.1"] };
@@ -130,18 +130,18 @@ describe("whom a change concerns", () => {
     ["a pool that grows: nobody who had an address of it", { pools: [...plain.pools, pool("other", ["10.0.1.0/24", "10.0.2.0/24"])] }, []],
     ["a BFD profile: nobody", { bfdProfiles: [profile("fast")] }, []],
   ])("%s", (_, parts, services) => {
-    expect(concerned(settled().configure(config({ ...shop, ...parts })))).toEqual({ services, what: "all", tell: "changed" });
+    expect(concerned(decided().configure(config({ ...shop, ...parts })))).toEqual({ services, what: "all", tell: "changed" });
   });
 
   test("peers: all, and all are told of", () => {
     const services = ["web", "shop", "other"];
-    expect(concerned(settled().configure(config({ ...shop, peers: [peer("tor")] })))).toEqual({ services, what: "all", tell: "all" });
+    expect(concerned(decided().configure(config({ ...shop, peers: [peer("tor")] })))).toEqual({ services, what: "all", tell: "all" });
   });
 
   test("other nodes and who is alive: the local network only", () => {
     const services = ["web", "shop", "other"];
-    const announcements = settled();
-    expect(concerned(announcements.place(nodes("a", "c")))).toEqual({ services, what: "l2", tell: "changed" });
+    const announcements = decided();
+    expect(concerned(announcements.setNodes(nodes("a", "c")))).toEqual({ services, what: "l2", tell: "changed" });
     expect(concerned(announcements.members(new Set(["a", "c"])))).toEqual({ services, what: "l2", tell: "changed" });
     expect(announcements.members(new Set(["a", "c"]))).toBeUndefined();
   });
@@ -149,15 +149,15 @@ describe("whom a change concerns", () => {
   test("its own node, or one whose name makes others ambiguous: all", () => {
     const services = ["web", "shop", "other"];
     const all = { services, what: "all", tell: "all" };
-    expect(concerned(settled().place(nodes("b")))).toEqual(all);
-    expect(concerned(settled().place(nodes("a", "b-a")))).toEqual(all);
+    expect(concerned(decided().setNodes(nodes("b")))).toEqual(all);
+    expect(concerned(decided().setNodes(nodes("a", "b-a")))).toEqual(all);
   });
 });
 
 test("names can be mistaken for one another only where the names of nodes can", () => {
   const announcements = announcing("web", "web-b", "api");
   expect(announcements.kin("shop/web")).toEqual([]);
-  announcements.place(nodes("a", "b-a"));
+  announcements.setNodes(nodes("a", "b-a"));
   expect(announcements.kin("shop/web")).toEqual(["shop/web-b"]);
   expect(announcements.kin("shop/web-b")).toEqual(["shop/web"]);
 });

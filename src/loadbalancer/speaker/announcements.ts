@@ -109,7 +109,7 @@ export class Announcements {
   }
 
   /** Whom it concerns that these are the nodes; undefined: they are as before. */
-  place(nodes: ReadonlyMap<string, NodeView>): AffectedServices | undefined {
+  setNodes(nodes: ReadonlyMap<string, NodeView>): AffectedServices | undefined {
     if (isDeepStrictEqual(this.#nodes, nodes)) return undefined;
     const isSelfOther = !isDeepStrictEqual(this.#nodes.get(this.#node), nodes.get(this.#node));
     const hadNamesakes = this.#hasNamesakes;
@@ -174,17 +174,17 @@ export class Announcements {
 
   /** What this node holds or would take over, each address once. */
   *addresses(): Generator<WantedAddress> {
-    const seen = new Map<string, WantedAddress>();
+    const byAddress = new Map<string, WantedAddress>();
     for (const [service, { addresses, candidates, interfaces }] of this.#l2) {
       for (const address of addresses) {
-        const known = seen.get(address.toString());
+        const known = byAddress.get(address.toString());
         const wanted = { address, service: known?.service ?? service, candidates: known?.candidates ?? candidates };
         // Who shares an address shares its interfaces: one that is on all of them is on all of them for both.
         const both = known ? (known.interfaces && interfaces ? [...known.interfaces, ...interfaces] : undefined) : interfaces;
-        seen.set(address.toString(), both ? { ...wanted, interfaces: [...new Set(both)].sort() } : wanted);
+        byAddress.set(address.toString(), both ? { ...wanted, interfaces: [...new Set(both)].sort() } : wanted);
       }
     }
-    yield* seen.values();
+    yield* byAddress.values();
   }
 }
 

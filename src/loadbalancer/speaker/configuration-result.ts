@@ -46,8 +46,8 @@ export function joinProblems(readProblems: readonly (ReadProblem | undefined)[])
 
 export function unavailable(error: unknown): ReadProblem {
   if (error instanceof StateError) return { reason: "StateFileError", message: error.message };
-  const words = error instanceof Error ? error.message : String(error);
-  return { reason: "FRRUnavailable", message: `Cannot configure FRR: ${words}` };
+  const cause = error instanceof Error ? error.message : String(error);
+  return { reason: "FRRUnavailable", message: `Cannot configure FRR: ${cause}` };
 }
 
 /** What FRR refused has not become good by being well written. */

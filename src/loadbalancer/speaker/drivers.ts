@@ -17,7 +17,7 @@ export interface SpeakerBackends {
   forgetSessions(gone: ReadonlySet<string>): void;
 }
 
-export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied" | "refusals" | "settled">;
+export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied" | "rejections" | "bootFileWritten">;
 
 interface L2Driver {
   set(wanted: readonly WantedAddress[]): void;

@@ -31,7 +31,7 @@ export class SpeakerEvents {
   }
 
   /** This node announces `addresses`. `wasTold`: an earlier run recorded the Event. */
-  announced(key: string, uid: string, protocol: Protocol, addresses: readonly Address[], wasTold: () => boolean): void {
+  announced(key: string, uid: string, protocol: Protocol, addresses: readonly Address[], wasRecorded: () => boolean): void {
     const { node } = this.#options;
     const subject = `${protocol} ${key}`;
     const before = this.#announced.get(subject) ?? [];
@@ -42,7 +42,7 @@ export class SpeakerEvents {
     this.#announced.set(subject, now);
     const isFirst = !this.#reported.has(subject);
     this.#reported.add(subject);
-    if (before.length > 0 || (isFirst && wasTold())) return;
+    if (before.length > 0 || (isFirst && wasRecorded())) return;
     this.#record(key, uid, {
       type: "Normal",
       reason: "nodeAssigned",
@@ -57,25 +57,25 @@ export class SpeakerEvents {
   }
 
   /** An address cannot be announced. */
-  refused(key: string, uid: string, states: readonly AddressState[]): void {
-    const words = states.flatMap((state) => (state.is === "refused" ? [state.words] : [])).join("; ");
-    if (words === (this.#rejected.get(key) ?? "")) return;
-    if (words === "") return void this.#rejected.delete(key);
-    this.#rejected.set(key, words);
+  announceFailed(key: string, uid: string, states: readonly AddressState[]): void {
+    const problem = states.flatMap((state) => (state.is === "failed" ? [state.message] : [])).join("; ");
+    if (problem === (this.#rejected.get(key) ?? "")) return;
+    if (problem === "") return void this.#rejected.delete(key);
+    this.#rejected.set(key, problem);
     const { node } = this.#options;
     this.#record(key, uid, {
       type: "Warning",
       reason: "announceFailed",
-      message: `node "${node}" cannot announce with protocol "layer2": ${words}`,
+      message: `node "${node}" cannot announce with protocol "layer2": ${problem}`,
     });
   }
 
   /** FRR lines that another writer changed and that were restored. */
   drift(lines: readonly string[]): void {
     if (lines.length === 0) return;
-    const shown = lines.slice(0, 5).map((line) => `"${line}"`);
-    const more = lines.length > shown.length ? ` and ${lines.length - shown.length} more` : "";
-    const message = `Node ${this.#options.node}: FRR configuration drift repaired: ${shown.join(", ")}${more}`;
+    const first = lines.slice(0, 5).map((line) => `"${line}"`);
+    const more = lines.length > first.length ? ` and ${lines.length - first.length} more` : "";
+    const message = `Node ${this.#options.node}: FRR configuration drift repaired: ${first.join(", ")}${more}`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "DriftRepaired", message });
   }
 
@@ -100,9 +100,9 @@ export class SpeakerEvents {
     const isNews = nodes.some((node) => !this.#strangers.includes(node));
     this.#strangers = nodes;
     if (!isNews) return;
-    const shown = nodes.slice(0, 5).join(", ");
+    const first = nodes.slice(0, 5).join(", ");
     const more = nodes.length > 5 ? ` and ${nodes.length - 5} more` : "";
-    const message = `Node ${this.#options.node}: no heartbeats from ${shown}${more}; failover falls back to Leases and is slower. Open UDP port 7947 between nodes`;
+    const message = `Node ${this.#options.node}: no heartbeats from ${first}${more}; failover falls back to Leases and is slower. Open UDP port 7947 between nodes`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "HeartbeatsMissing", message });
   }
 

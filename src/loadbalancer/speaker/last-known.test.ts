@@ -3,12 +3,12 @@ import { LastKnown } from "./last-known.ts";
 
 test("the last value stays until a new one arrives", () => {
   let says: string | undefined;
-  const told = new LastKnown(() => says);
-  expect(told.value).toBeUndefined();
+  const last = new LastKnown(() => says);
+  expect(last.value).toBeUndefined();
   says = "one";
-  expect(told.value).toBe("one");
+  expect(last.value).toBe("one");
   says = undefined;
-  expect(told.value).toBe("one");
+  expect(last.value).toBe("one");
   says = "other";
-  expect(told.value).toBe("other");
+  expect(last.value).toBe("other");
 });

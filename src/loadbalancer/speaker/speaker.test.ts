@@ -37,114 +37,114 @@ const withSecret = (name: string, address: string) => peer(name, { peerAddress: 
 const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
 
 test("without peers FRR is left alone, and the configuration is in effect", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.load(network);
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.passes).toEqual([]);
-  expect(stage.last).toMatchObject({ finding: { failures: [] }, impairment: undefined });
+  const harness = new SpeakerHarness(directory);
+  await harness.load(network);
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.passes).toEqual([]);
+  expect(harness.last).toMatchObject({ finding: { failures: [] }, impairment: undefined });
 });
 
 test("sessions of which nothing is remembered are ended, where no peer is left", async () => {
-  const stage = new SpeakerHarness(directory);
-  stage.spoken = [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }];
-  await stage.load(network);
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.passes).toEqual([[]]);
+  const harness = new SpeakerHarness(directory);
+  harness.spoken = [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }];
+  await harness.load(network);
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.passes).toEqual([[]]);
 });
 
 test("of a peer that FRR has no more, nothing that FRR said is left", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.load({
+  const harness = new SpeakerHarness(directory);
+  await harness.load({
     ...network,
     peers: [peer("tor", { peerAddress: "192.0.2.1" }), peer("red", { peerAddress: "192.0.2.1", vrf: "red" })],
   });
-  await stage.speaker.carryOutBgp(signal);
-  await stage.load({ ...network, peers: [peer("tor", { peerAddress: "192.0.2.1" })] });
-  await stage.speaker.carryOutBgp(signal);
-  await stage.load(network);
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.forgotten).toEqual([[], ["red 192.0.2.1"], ["default 192.0.2.1"]]);
+  await harness.speaker.carryOutBgp(signal);
+  await harness.load({ ...network, peers: [peer("tor", { peerAddress: "192.0.2.1" })] });
+  await harness.speaker.carryOutBgp(signal);
+  await harness.load(network);
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.forgotten).toEqual([[], ["red 192.0.2.1"], ["default 192.0.2.1"]]);
 });
 
 test("nothing is said of the configuration before it was carried out", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.load({ ...network, peers: [peer("tor")] });
-  stage.speaker.publish();
-  expect(stage.last).toEqual({ finding: undefined, impairment: undefined });
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.states()).toMatchObject({ "BGPPeer/tor": "Applied" });
+  const harness = new SpeakerHarness(directory);
+  await harness.load({ ...network, peers: [peer("tor")] });
+  harness.speaker.publish();
+  expect(harness.last).toEqual({ finding: undefined, impairment: undefined });
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.states()).toMatchObject({ "BGPPeer/tor": "Applied" });
 });
 
 test("what FRR refuses has failed, or is kept as it was, and has not become good", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.load({ ...network, peers: [peer("tor")] });
-  await stage.speaker.carryOutBgp(signal);
-  const good = (await stage.memory.lastGood()).get("BGPPeer/tor");
+  const harness = new SpeakerHarness(directory);
+  await harness.load({ ...network, peers: [peer("tor")] });
+  await harness.speaker.carryOutBgp(signal);
+  const good = (await harness.memory.lastGood()).get("BGPPeer/tor");
   expect(good).toMatchObject({ generation: 1 });
 
-  stage.failures = [rejection("tor"), rejection("new")];
-  await stage.load({
+  harness.failures = [rejection("tor"), rejection("new")];
+  await harness.load({
     ...network,
     peers: [peer("tor", { peerPort: 1790 }, { generation: 2 }), peer("new", { peerAddress: "192.0.2.9" })],
   });
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.states()).toMatchObject({ "BGPPeer/tor": "KeptPrevious", "BGPPeer/new": "Failed" });
-  expect(stage.last?.finding?.failures).toHaveLength(2);
-  expect((await stage.memory.lastGood()).get("BGPPeer/tor")).toEqual(good);
-  expect((await stage.memory.lastGood()).has("BGPPeer/new")).toBe(false);
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.states()).toMatchObject({ "BGPPeer/tor": "KeptPrevious", "BGPPeer/new": "Failed" });
+  expect(harness.last?.finding?.failures).toHaveLength(2);
+  expect((await harness.memory.lastGood()).get("BGPPeer/tor")).toEqual(good);
+  expect((await harness.memory.lastGood()).has("BGPPeer/new")).toBe(false);
 });
 
 test("an advertisement of which something is left out is live in part", async () => {
-  const stage = new SpeakerHarness(directory);
+  const harness = new SpeakerHarness(directory);
   const about = { kind: "BGPAdvertisement", name: "ad", field: "spec", message: "local preference 200 is left out" };
-  stage.failures = [{ ...rejection("ad"), ...about, reason: "ValidationFailed" }];
-  await stage.load({ ...network, peers: [peer("tor")] });
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
-  stage.failures = [{ ...rejection("ad"), ...about, reason: "ApplicationFailed" }];
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
+  harness.failures = [{ ...rejection("ad"), ...about, reason: "ValidationFailed" }];
+  await harness.load({ ...network, peers: [peer("tor")] });
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.states()).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
+  harness.failures = [{ ...rejection("ad"), ...about, reason: "ApplicationFailed" }];
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.states()).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
 });
 
 test("a peer that FRR has nothing of hears no Service, nor does one from which a prefix is left out", async () => {
-  const stage = new SpeakerHarness(directory);
-  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
-  stage.speaker.service("shop/api", service(["10.0.0.2"], { key: "shop/api" }));
-  await stage.load({ ...network, peers: [peer("tor"), peer("bad", { peerAddress: "192.0.2.2" })] });
-  expect(stage.services.get("shop/web")).toEqual(["bad", "tor"]);
-  stage.refusals = { ...NOTHING_REJECTED, peers: new Set(["bad"]) };
-  await stage.speaker.carryOutBgp(signal);
-  expect([...stage.services.values()]).toEqual([["tor"], ["tor"]]);
+  const harness = new SpeakerHarness(directory);
+  harness.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  harness.speaker.service("shop/api", service(["10.0.0.2"], { key: "shop/api" }));
+  await harness.load({ ...network, peers: [peer("tor"), peer("bad", { peerAddress: "192.0.2.2" })] });
+  expect(harness.services.get("shop/web")).toEqual(["bad", "tor"]);
+  harness.rejections = { ...NOTHING_REJECTED, peers: new Set(["bad"]) };
+  await harness.speaker.carryOutBgp(signal);
+  expect([...harness.services.values()]).toEqual([["tor"], ["tor"]]);
   const leftOut = new Map([["shop/web", [{ advertisement: "ad", prefix: "10.0.0.1/32", peers: ["tor"] }]]]);
-  stage.refusals = { peers: new Set(["bad"]), services: new Set(["shop/api"]), leftOut };
-  await stage.speaker.carryOutBgp(signal);
-  expect([...stage.services.values()]).toEqual([[], []]);
-  stage.refusals = NOTHING_REJECTED;
-  await stage.speaker.carryOutBgp(signal);
-  expect([...stage.services.values()]).toEqual([
+  harness.rejections = { peers: new Set(["bad"]), services: new Set(["shop/api"]), leftOut };
+  await harness.speaker.carryOutBgp(signal);
+  expect([...harness.services.values()]).toEqual([[], []]);
+  harness.rejections = NOTHING_REJECTED;
+  await harness.speaker.carryOutBgp(signal);
+  expect([...harness.services.values()]).toEqual([
     ["bad", "tor"],
     ["bad", "tor"],
   ]);
 });
 
 test("an unavailable FRR changes no result, is reported with its error, and is retried", async () => {
-  const stage = new SpeakerHarness(directory);
-  stage.broken = new Error("zebra does not answer");
-  await stage.load({ ...network, peers: [peer("tor")] });
-  expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
-  expect(stage.last).toMatchObject({
+  const harness = new SpeakerHarness(directory);
+  harness.broken = new Error("zebra does not answer");
+  await harness.load({ ...network, peers: [peer("tor")] });
+  expect(await harness.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
+  expect(harness.last).toMatchObject({
     finding: { failures: [] },
     impairment: { reason: "FRRUnavailable", message: "Cannot configure FRR: zebra does not answer" },
   });
-  stage.broken = undefined;
-  expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
-  expect(stage.last?.impairment).toBeUndefined();
+  harness.broken = undefined;
+  expect(await harness.speaker.carryOutBgp(signal)).toBeUndefined();
+  expect(harness.last?.impairment).toBeUndefined();
 });
 
 test("an unreadable Secret affects only its peers: one keeps its last good version, one is not applied, and both are named", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
-  await stage.speaker.carryOutBgp(signal);
+  const harness = new SpeakerHarness(directory);
+  await harness.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
+  await harness.speaker.carryOutBgp(signal);
   const peers = [withSecret("tor", "192.0.2.1"), withSecret("new", "192.0.2.2"), peer("plain", { peerAddress: "192.0.2.3" })];
   const lost = { reason: "ConfigurationUnreadable", message: "Access denied: bfdprofiles" };
   const unread = "Access to Secret s denied: BGPPeer new is not applied, BGPPeer tor keeps its last good version";
@@ -152,63 +152,63 @@ test("an unreadable Secret affects only its peers: one keeps its last good versi
     [undefined, { reason: "SecretUnreadable", message: unread }],
     [lost, { reason: "ConfigurationUnreadable", message: `${lost.message}; ${unread}` }],
   ] as const) {
-    await stage.load({ ...network, peers, unreadable: ["s"] }, impairment);
-    expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
-    expect(stage.passes.at(-1)).toEqual(["plain", "tor"]);
-    expect(stage.last).toMatchObject({ finding: { failures: [], unread: [{ name: "new" }, { name: "tor" }] }, impairment: expected });
+    await harness.load({ ...network, peers, unreadable: ["s"] }, impairment);
+    expect(await harness.speaker.carryOutBgp(signal)).toBeUndefined();
+    expect(harness.passes.at(-1)).toEqual(["plain", "tor"]);
+    expect(harness.last).toMatchObject({ finding: { failures: [], unread: [{ name: "new" }, { name: "tor" }] }, impairment: expected });
   }
-  await stage.load({ ...network, peers, secrets: [secret("s")] });
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.passes.at(-1)).toEqual(["new", "plain", "tor"]);
-  expect(stage.last?.impairment).toBeUndefined();
+  await harness.load({ ...network, peers, secrets: [secret("s")] });
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.passes.at(-1)).toEqual(["new", "plain", "tor"]);
+  expect(harness.last?.impairment).toBeUndefined();
 });
 
 test("one Service more is one decision, and one pass for as many as have come", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.load({ ...network, peers: [peer("tor")] });
-  stage.rung.length = 0;
-  for (const name of ["web", "api"]) stage.speaker.service(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
-  expect(stage.rung).toEqual(["bgp", "bgp"]);
-  expect([...stage.services]).toEqual([
+  const harness = new SpeakerHarness(directory);
+  await harness.load({ ...network, peers: [peer("tor")] });
+  harness.rung.length = 0;
+  for (const name of ["web", "api"]) harness.speaker.service(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
+  expect(harness.rung).toEqual(["bgp", "bgp"]);
+  expect([...harness.services]).toEqual([
     ["shop/web", ["tor"]],
     ["shop/api", ["tor"]],
   ]);
-  await stage.speaker.carryOutBgp(signal);
-  expect(stage.passes.at(-1)).toEqual(["tor", "shop/web", "shop/api"]);
-  stage.rung.length = 0;
-  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
-  expect(stage.rung).toEqual([]);
+  await harness.speaker.carryOutBgp(signal);
+  expect(harness.passes.at(-1)).toEqual(["tor", "shop/web", "shop/api"]);
+  harness.rung.length = 0;
+  harness.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  expect(harness.rung).toEqual([]);
 });
 
 test("addresses stay until the live agents are known, and while that is no longer reported", async () => {
-  const stage = new SpeakerHarness(directory);
-  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
-  await stage.speaker.members(undefined);
-  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
-  await stage.memory.keep({ addresses: [{ address: parseAddress("10.0.0.9"), service: "shop/before", candidates: ["a"] }] });
-  await stage.speaker.carryOutL2();
-  expect(stage.held).toEqual([["10.0.0.9"]]);
-  await stage.speaker.members(new Set(["a"]));
-  await stage.speaker.carryOutL2();
-  await stage.speaker.members(undefined);
-  await stage.speaker.carryOutL2();
-  expect(stage.held).toEqual([["10.0.0.9"], ["10.0.0.1"], ["10.0.0.1"]]);
-  await stage.speaker.members(new Set());
-  await stage.speaker.carryOutL2();
-  expect(stage.held.at(-1)).toEqual([]);
+  const harness = new SpeakerHarness(directory);
+  harness.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  await harness.speaker.members(undefined);
+  await harness.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  await harness.memory.keep({ addresses: [{ address: parseAddress("10.0.0.9"), service: "shop/before", candidates: ["a"] }] });
+  await harness.speaker.carryOutL2();
+  expect(harness.wanted).toEqual([["10.0.0.9"]]);
+  await harness.speaker.members(new Set(["a"]));
+  await harness.speaker.carryOutL2();
+  await harness.speaker.members(undefined);
+  await harness.speaker.carryOutL2();
+  expect(harness.wanted).toEqual([["10.0.0.9"], ["10.0.0.1"], ["10.0.0.1"]]);
+  await harness.speaker.members(new Set());
+  await harness.speaker.carryOutL2();
+  expect(harness.wanted.at(-1)).toEqual([]);
 });
 
 test("what was said before a restart holds until the addresses were looked at, and is not swept away", async () => {
-  const stage = new SpeakerHarness(directory);
-  stage.hasSaidL2 = true;
-  stage.addressState = { is: "standby" };
-  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
-  await stage.speaker.members(new Set(["a"]));
-  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
-  expect(stage.l2).toEqual(["adopt shop/web", "sweep"]);
-  stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
-  await stage.speaker.publishHolders();
-  expect(stage.l2.at(-1)).toBe("say shop/web");
+  const harness = new SpeakerHarness(directory);
+  harness.hasL2Report = true;
+  harness.addressState = { is: "standby" };
+  harness.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  await harness.speaker.members(new Set(["a"]));
+  await harness.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  expect(harness.l2).toEqual(["adopt shop/web", "sweep"]);
+  harness.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
+  await harness.speaker.publishHolders();
+  expect(harness.l2.at(-1)).toBe("say shop/web");
 });
 
 test("the heartbeat history of an agent is restored by the next one before any address is wanted", async () => {
@@ -216,16 +216,16 @@ test("the heartbeat history of an agent is restored by the next one before any a
   await before.load({ ...network, l2Advertisements: [l2Ad("l2")] });
   await before.speaker.members(new Set(["a"]));
   await before.speaker.carryOutL2();
-  expect([before.remembered, before.held]).toEqual([[], [[]]]);
+  expect([before.remembered, before.wanted]).toEqual([[], [[]]]);
   const after = new SpeakerHarness(directory);
   await after.speaker.carryOutL2();
-  expect([after.remembered, after.held]).toEqual([[["b", "silent"]], [[]]]);
+  expect([after.remembered, after.wanted]).toEqual([[["b", "silent"]], [[]]]);
 });
 
 test("a Node object that is gone for a moment changes nothing in BGP, and one with another address does", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.load({ ...network, peers: [peer("tor")] });
-  stage.rung.length = 0;
+  const harness = new SpeakerHarness(directory);
+  await harness.load({ ...network, peers: [peer("tor")] });
+  harness.rung.length = 0;
   const here = new Map([["a", nodeView("a")]]);
   for (const [nodes, address] of [
     [here, "192.0.2.10"],
@@ -233,85 +233,85 @@ test("a Node object that is gone for a moment changes nothing in BGP, and one wi
     [here, "192.0.2.10"],
     [here, "192.0.2.11"],
   ] as const) {
-    await stage.speaker.place(nodes, address);
-    await stage.speaker.carryOutBgp(signal);
+    await harness.speaker.updateNodes(nodes, address);
+    await harness.speaker.carryOutBgp(signal);
   }
-  expect(stage.knownAs).toEqual(["192.0.2.10", "192.0.2.10", "192.0.2.10", "192.0.2.11"]);
+  expect(harness.knownAs).toEqual(["192.0.2.10", "192.0.2.10", "192.0.2.10", "192.0.2.11"]);
 });
 
 test("a Service without peers is not announced, and each address goes only to peers of its family", async () => {
-  const stage = new SpeakerHarness(directory);
+  const harness = new SpeakerHarness(directory);
   const pools = [pool("pool", ["10.0.0.0/24", "2001:db8::/120"])];
-  stage.speaker.service("shop/unheard", service(["10.0.0.1", "2001:db8::1"], { key: "shop/unheard" }));
-  await stage.load({ ...network, pools });
-  expect([stage.events, await announcedBy("shop/unheard")]).toEqual([[], []]);
-  await stage.load({ ...network, pools, peers: [peer("tor")] });
-  expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
+  harness.speaker.service("shop/unheard", service(["10.0.0.1", "2001:db8::1"], { key: "shop/unheard" }));
+  await harness.load({ ...network, pools });
+  expect([harness.events, await announcedBy("shop/unheard")]).toEqual([[], []]);
+  await harness.load({ ...network, pools, peers: [peer("tor")] });
+  expect(harness.events).toEqual(['announcing from node "a" with protocol "bgp"']);
   expect(await announcedBy("shop/unheard")).toEqual(["10.0.0.1"]);
 });
 
 test("a state file that cannot be written affects no announcement, and is reported in the condition and by one Event", async () => {
-  const stage = new SpeakerHarness(directory);
+  const harness = new SpeakerHarness(directory);
   const inTheWay = join(directory, "loadbalancer.json.new");
   mkdirSync(join(inTheWay, "in-the-way"), { recursive: true });
-  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
-  await stage.speaker.members(new Set(["a"]));
-  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
-  stage.events.length = 0;
-  for (let pass = 0; pass < 2; pass++) await stage.speaker.carryOutL2();
-  expect(stage.held).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
+  harness.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  await harness.speaker.members(new Set(["a"]));
+  await harness.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  harness.events.length = 0;
+  for (let pass = 0; pass < 2; pass++) await harness.speaker.carryOutL2();
+  expect(harness.wanted).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
   const reason = "StateFileError";
   const message = expect.stringContaining("loadbalancer.json cannot be written: ") as string;
-  expect(stage.last?.impairment).toEqual({ reason, message });
-  expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
-  expect(stage.last).toEqual({
+  expect(harness.last?.impairment).toEqual({ reason, message });
+  expect(await harness.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
+  expect(harness.last).toEqual({
     finding: expect.objectContaining({ failures: [] }) as ConfigurationResult,
     impairment: { reason, message },
   });
-  expect(stage.events).toEqual([expect.stringMatching(/^Node a: .* but the next agent starts without this state$/)]);
+  expect(harness.events).toEqual([expect.stringMatching(/^Node a: .* but the next agent starts without this state$/)]);
 
   rmSync(inTheWay, { recursive: true });
-  expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
-  expect([stage.last?.impairment, stage.events.length]).toEqual([undefined, 2]);
+  expect(await harness.speaker.carryOutBgp(signal)).toBeUndefined();
+  expect([harness.last?.impairment, harness.events.length]).toEqual([undefined, 2]);
   // What could not be written then is there now.
   expect(await new SpeakerStateStore(directory, log).addresses()).toMatchObject([{ service: "shop/web" }]);
 });
 
 test("an agent that stops in the middle of a pass leaves the FRR state on disk", async () => {
-  const stage = new SpeakerHarness(directory);
-  await stage.speaker.settle();
-  await stage.load({ ...network, peers: [peer("tor")] });
-  await stage.speaker.carryOutBgp(signal);
-  stage.applied.push({ owner: "BGPPeer/half", lines: [] });
-  stage.broken = new Error("cut");
-  await expect(stage.speaker.carryOutBgp(AbortSignal.abort(stage.broken))).rejects.toBe(stage.broken);
-  await stage.speaker.settle();
-  expect(stage.settled).toBe(1);
+  const harness = new SpeakerHarness(directory);
+  await harness.speaker.saveState();
+  await harness.load({ ...network, peers: [peer("tor")] });
+  await harness.speaker.carryOutBgp(signal);
+  harness.applied.push({ owner: "BGPPeer/half", lines: [] });
+  harness.broken = new Error("cut");
+  await expect(harness.speaker.carryOutBgp(AbortSignal.abort(harness.broken))).rejects.toBe(harness.broken);
+  await harness.speaker.saveState();
+  expect(harness.bootFileWrites).toBe(1);
   expect((await new SpeakerStateStore(directory, log).applied()).map(({ owner }) => owner)).toEqual(["BGPPeer/tor", "BGPPeer/half"]);
 });
 
 test("an Event of an earlier run is not recorded again, unless the Service is a new one of that name", async () => {
-  const stage = new SpeakerHarness(directory);
-  stage.hasSaidBgp = true;
+  const harness = new SpeakerHarness(directory);
+  harness.hasBgpReport = true;
   const web = service(["10.0.0.1"], { key: "shop/web" });
-  stage.speaker.service("shop/web", web);
-  await stage.load({ ...network, peers: [peer("tor")] });
-  expect(stage.events).toEqual([]);
-  stage.speaker.service("shop/web", undefined);
-  stage.speaker.service("shop/web", { ...web, uid: "another" });
-  expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
+  harness.speaker.service("shop/web", web);
+  await harness.load({ ...network, peers: [peer("tor")] });
+  expect(harness.events).toEqual([]);
+  harness.speaker.service("shop/web", undefined);
+  harness.speaker.service("shop/web", { ...web, uid: "another" });
+  expect(harness.events).toEqual(['announcing from node "a" with protocol "bgp"']);
 });
 
 test("the same holds for who answers on the local network", async () => {
-  const stage = new SpeakerHarness(directory);
-  stage.hasSaidL2 = true;
-  stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
+  const harness = new SpeakerHarness(directory);
+  harness.hasL2Report = true;
+  harness.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
   const web = service(["10.0.0.1"], { key: "shop/web" });
-  stage.speaker.service("shop/web", web);
-  await stage.speaker.members(new Set(["a"]));
-  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
-  expect(stage.events).toEqual([]);
-  stage.speaker.service("shop/web", undefined);
-  stage.speaker.service("shop/web", { ...web, uid: "another" });
-  expect(stage.events).toEqual(['announcing from node "a" with protocol "layer2"']);
+  harness.speaker.service("shop/web", web);
+  await harness.speaker.members(new Set(["a"]));
+  await harness.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  expect(harness.events).toEqual([]);
+  harness.speaker.service("shop/web", undefined);
+  harness.speaker.service("shop/web", { ...web, uid: "another" });
+  expect(harness.events).toEqual(['announcing from node "a" with protocol "layer2"']);
 });

@@ -27,7 +27,7 @@ interface Options {
   drivers: SpeakerBackends;
   reports: StatusWriters;
   memory: SpeakerStateStore;
-  tidings: SpeakerEvents;
+  speakerEvents: SpeakerEvents;
   /** Something has to be carried out: what FRR has, or what is held on the local network. */
   ring(what: "bgp" | "l2"): void;
   log: Log;
@@ -87,11 +87,11 @@ export class Speaker {
     }
   }
 
-  async place(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
+  async updateNodes(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
     // It identifies the node in BGP. A Node object that is briefly gone must not reset all sessions.
     const isOther = nodes.has(this.#options.node) && this.#internalIPv4 !== internalIPv4;
     if (isOther) this.#internalIPv4 = internalIPv4;
-    await this.#decide(this.announcements.place(nodes));
+    await this.#decide(this.announcements.setNodes(nodes));
     if (isOther) this.#options.ring("bgp");
   }
 
@@ -116,21 +116,21 @@ export class Speaker {
     if (change.bgp || change.l2 || isOther) this.#publishService(key);
     if (change.bgp) this.#options.ring("bgp");
     if (change.l2) this.#options.ring("l2");
-    if (!view) this.#options.tidings.forget(key);
+    if (!view) this.#options.speakerEvents.forget(key);
     if (!view !== !before) for (const kin of this.announcements.kin(key)) this.#publishService(kin);
   }
 
   async #decide(concerned: AffectedServices | undefined): Promise<void> {
     if (!concerned || !this.announcements.config) return;
     const { reports } = this.#options;
-    const isAnew = concerned.tell === "all";
-    const changed = { bgp: isAnew, l2: isAnew };
+    const isAll = concerned.tell === "all";
+    const changed = { bgp: isAll, l2: isAll };
     let begun = performance.now();
     for (const key of concerned.services) {
       const { bgp, l2 } = this.announcements.decide(key, concerned.what);
       changed.bgp ||= bgp;
       changed.l2 ||= l2;
-      if (isAnew || bgp || l2) this.#publishService(key);
+      if (isAll || bgp || l2) this.#publishService(key);
       if (performance.now() - begun < TURN_MS) continue;
       await new Promise(setImmediate);
       begun = performance.now();
@@ -148,19 +148,19 @@ export class Speaker {
     const loaded = this.#loaded;
     if (!config || !loaded) return;
     try {
-      const place = { name: node, ...(this.#internalIPv4 !== undefined && { internalIPv4: this.#internalIPv4 }) };
+      const ownNode = { name: node, ...(this.#internalIPv4 !== undefined && { internalIPv4: this.#internalIPv4 }) };
       this.#bgp ??= drivers.bgp(await memory.applied());
       // Where there is nobody to speak to, FRR need not run; but one that runs may speak for somebody whom we have forgotten.
       const isIdle = config.peers.size === 0 && config.extras === "" && this.#bgp.applied.length === 0 && !drivers.sessions()?.length;
-      const wanted = { config, node: place, services: bgp };
+      const wanted = { config, node: ownNode, services: bgp };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
       this.#rejected = failures;
       this.#leavePeers(config.peers);
-      this.#leaveOut(isIdle ? NOTHING_REJECTED : this.#bgp.refusals);
+      this.#leaveOut(isIdle ? NOTHING_REJECTED : this.#bgp.rejections);
       this.#unavailable = undefined;
       this.#carriedOut = true;
       if (changed > 0) log.info({ changed }, "FRR changed");
-      this.#options.tidings.drift(drift);
+      this.#options.speakerEvents.drift(drift);
       await this.#keep({ lastGood: lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), applied: this.#bgp.applied });
     } catch (error) {
       signal.throwIfAborted();
@@ -198,11 +198,11 @@ export class Speaker {
   }
 
   /** On the disk is what FRR has, also after a pass that was cut. */
-  async settle(): Promise<void> {
+  async saveState(): Promise<void> {
     if (!this.#bgp) return;
     try {
       await this.#keep({ applied: this.#bgp.applied });
-      await this.#bgp.settled();
+      await this.#bgp.bootFileWritten();
     } catch (error) {
       this.#options.log.warn({ error }, "cannot write the FRR state file; the next agent reads FRR instead");
     }
@@ -230,8 +230,8 @@ export class Speaker {
 
   /** What became of the configuration. */
   publish(): void {
-    const { reports, memory, tidings } = this.#options;
-    tidings.memory(memory.problem);
+    const { reports, memory, speakerEvents: events } = this.#options;
+    events.memory(memory.problem);
     const forgetful = memory.problem === undefined ? undefined : { reason: "StateFileError", message: memory.problem };
     const readProblem = joinProblems([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable, forgetful]);
     if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, readProblem);
@@ -249,30 +249,30 @@ export class Speaker {
 
   /** Who lives and who holds what may have changed for any of them. */
   async publishHolders(): Promise<void> {
-    const { drivers, tidings } = this.#options;
+    const { drivers, speakerEvents: events } = this.#options;
     for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
     const { strangers, pulses } = drivers.l2.candidates;
-    tidings.strangers(strangers);
+    events.strangers(strangers);
     if (!this.#heartbeats || isDeepStrictEqual(pulses, this.#heartbeats)) return;
     await this.#keep({ pulses });
     this.#heartbeats = pulses;
   }
 
   #publishService(key: string): void {
-    const { reports, tidings } = this.#options;
+    const { reports, speakerEvents: events } = this.#options;
     const { bgp, services, config } = this.announcements;
     if (!config) return;
     const { uid = "", addresses = [] } = services.get(key) ?? {};
     const reach = peersOf(bgp.get(key) ?? [], config.peers, (one, peer) => isRejected(this.#rejections, key, one, peer));
     const heard = addresses.filter(({ family }) => (family === 4 ? reach.IPv4 : reach.IPv6).length > 0);
-    tidings.announced(key, uid, "bgp", heard, () => this.#fromBefore.has(key) && reports.hasSaidBgp(key));
+    events.announced(key, uid, "bgp", heard, () => this.#fromBefore.has(key) && reports.hasBgpReport(key));
     reports.service(key, uid, reach);
     this.#publishHolder(key);
   }
 
   #publishHolder(key: string): void {
     if (!this.announcements.live) return;
-    const { drivers, reports, tidings, node } = this.#options;
+    const { drivers, reports, speakerEvents: events, node } = this.#options;
     const { services, l2 } = this.announcements;
     const uid = services.get(key)?.uid ?? "";
     const candidate = l2.get(key);
@@ -281,10 +281,10 @@ export class Speaker {
     const stateOf = (address: Address) => drivers.l2.state(address);
     const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
     // After a restart the addresses on the links are not read yet; until then the last report stays.
-    if (states.some(({ state }) => state.is === "standby") && reports.hasSaidL2(key)) return reports.l2.adopt(key, key);
-    const held = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
-    tidings.announced(key, uid, "layer2", held, () => this.#fromBefore.has(key) && reports.hasSaidL2(key));
-    tidings.refused(
+    if (states.some(({ state }) => state.is === "standby") && reports.hasL2Report(key)) return reports.l2.adopt(key, key);
+    const owned = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
+    events.announced(key, uid, "layer2", owned, () => this.#fromBefore.has(key) && reports.hasL2Report(key));
+    events.announceFailed(
       key,
       uid,
       states.map(({ state }) => state),

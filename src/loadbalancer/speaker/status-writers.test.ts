@@ -12,7 +12,7 @@ import type { AddressState } from "../status/service-l2-status.ts";
 import { StatusWriters } from "./status-writers.ts";
 
 /** The reports of node `a`, in clusters of one kind each. */
-class Stage {
+class WritersHarness {
   readonly stop = new AbortController();
   readonly reports: StatusWriters;
   nodeUid: string | undefined = "u1";
@@ -64,121 +64,121 @@ class Stage {
 const LEFT = ["metallb-system/a-tor", "metallb-system/a-gone", "shop/web"];
 const ofNode = (name: string): ObjectMeta => ({ name, namespace: "metallb-system", annotations: { "plumbline.dev/node": "a" } });
 const { peers } = config({ peers: [peer("tor", { address: "192.0.2.1" })] });
-let stage: Stage;
+let harness: WritersHarness;
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
-  stage.stop.abort();
+  harness.stop.abort();
   vi.useRealTimers();
 });
 
 test("what was said of a session before a restart stays while FRR does not know the peer yet, and goes with the peer", async () => {
-  stage = new Stage({ BGPSessionStatus: ["a-tor", "a-gone"] });
+  harness = new WritersHarness({ BGPSessionStatus: ["a-tor", "a-gone"] });
   await vi.advanceTimersByTimeAsync(100);
-  stage.reports.sessions(peers, [], new Set());
-  expect(await stage.writes("BGPSessionStatus")).toEqual(["delete metallb-system/a-gone"]);
-  stage.reports.sessions(new Map(), [], new Set());
-  expect(await stage.writes("BGPSessionStatus")).toEqual(["delete metallb-system/a-tor"]);
+  harness.reports.sessions(peers, [], new Set());
+  expect(await harness.writes("BGPSessionStatus")).toEqual(["delete metallb-system/a-gone"]);
+  harness.reports.sessions(new Map(), [], new Set());
+  expect(await harness.writes("BGPSessionStatus")).toEqual(["delete metallb-system/a-tor"]);
 });
 
 test("no Service status is written while the Node is gone", async () => {
-  stage = new Stage();
-  const say = () => stage.reports.service("shop/web", "u2", { IPv4: ["tor"], IPv6: [], all: ["tor"], advertisements: ["ad"] });
+  harness = new WritersHarness();
+  const say = () => harness.reports.service("shop/web", "u2", { IPv4: ["tor"], IPv6: [], all: ["tor"], advertisements: ["ad"] });
   say();
-  expect(await stage.writes("ServiceBGPStatus")).toEqual(["create shop/web-a", "patchStatus shop/web-a"]);
-  stage.nodeUid = undefined;
+  expect(await harness.writes("ServiceBGPStatus")).toEqual(["create shop/web-a", "patchStatus shop/web-a"]);
+  harness.nodeUid = undefined;
   say();
-  expect(await stage.writes("ServiceBGPStatus")).toEqual(["delete shop/web-a"]);
-  stage.nodeUid = "u3";
+  expect(await harness.writes("ServiceBGPStatus")).toEqual(["delete shop/web-a"]);
+  harness.nodeUid = "u3";
   say();
-  expect(await stage.writes("ServiceBGPStatus")).toEqual(["create shop/web-a", "patchStatus shop/web-a"]);
+  expect(await harness.writes("ServiceBGPStatus")).toEqual(["create shop/web-a", "patchStatus shop/web-a"]);
 });
 
 test("what happens before the state of the node is there can be told of it all the same", async () => {
-  stage = new Stage();
-  expect(stage.reports.state).toEqual({ metadata: { name: "speaker-a", namespace: "metallb-system" } });
-  stage.reports.configuration();
-  await stage.writes("ConfigurationState");
-  expect(stage.reports.state.metadata).toMatchObject({ name: "speaker-a", uid: expect.any(String) as string });
+  harness = new WritersHarness();
+  expect(harness.reports.state).toEqual({ metadata: { name: "speaker-a", namespace: "metallb-system" } });
+  harness.reports.configuration();
+  await harness.writes("ConfigurationState");
+  expect(harness.reports.state.metadata).toMatchObject({ name: "speaker-a", uid: expect.any(String) as string });
 });
 
 const vip = parseAddress("10.0.0.1");
 const elected = { node: "a", addresses: [vip], candidates: ["a", "b"] };
 const holding = (since: number): AddressState => ({ is: "holding", since: new Date(since), interfaces: ["eth0"] });
-const say = (state: AddressState) => stage.reports.holder("shop/web", "u1", elected, () => state, { is: "on" });
+const say = (state: AddressState) => harness.reports.holder("shop/web", "u1", elected, () => state, { is: "on" });
 /** What node `b` says in the object of the Service. */
-const saidByOther = (status: "True" | "False") => ({
+const reportOfOther = (status: "True" | "False") => ({
   metadata: { name: "web", namespace: "shop", labels: { "metallb.io/node": "b" }, annotations: { "plumbline.dev/node": "b" } },
   status: { node: "b", service: "web", conditions: [{ type: "Announced", status }] },
 });
 const overwrite = (status: "True" | "False") =>
-  stage.model("ServiceL2Status").edit("shop/web", ({ metadata }) => {
-    const { metadata: given, ...rest } = saidByOther(status);
+  harness.model("ServiceL2Status").edit("shop/web", ({ metadata }) => {
+    const { metadata: given, ...rest } = reportOfOther(status);
     return { metadata: { ...metadata, ...given }, ...rest };
   });
-const SAID = ["create shop/web", "patchStatus shop/web"];
+const REPORTED = ["create shop/web", "patchStatus shop/web"];
 const TAKEN = ["patch shop/web", "patchStatus shop/web"];
 
 test("while a node asks for an address nothing is said, and when it answers it is said once", async () => {
-  stage = new Stage();
+  harness = new WritersHarness();
   for (const state of [{ is: "standby" }, { is: "probing" }] as const) say(state);
-  expect(await stage.writes("ServiceL2Status")).toEqual([]);
+  expect(await harness.writes("ServiceL2Status")).toEqual([]);
   for (let pass = 0; pass < 3; pass++) say(holding(1));
-  expect(await stage.writes("ServiceL2Status")).toEqual(SAID);
+  expect(await harness.writes("ServiceL2Status")).toEqual(REPORTED);
   // It has said that it answers, and no longer does.
   say({ is: "probing" });
-  expect(await stage.writes("ServiceL2Status")).toEqual(["patchStatus shop/web"]);
+  expect(await harness.writes("ServiceL2Status")).toEqual(["patchStatus shop/web"]);
 });
 
 test.each([
   ["True", { is: "in-use", mac: "02:00:00:00:00:0b", interface: "eth0" }, []],
-  ["False", { is: "refused", words: "no" }, []],
+  ["False", { is: "failed", message: "no" }, []],
   ["True", holding(1), TAKEN],
   ["False", holding(1), TAKEN],
 ] as const)("of two members that both believe to be elected, who answers says so: %s, %o", async (theirs, ours, writes) => {
-  stage = new Stage();
-  stage.model("ServiceL2Status").add(saidByOther(theirs));
+  harness = new WritersHarness();
+  harness.model("ServiceL2Status").add(reportOfOther(theirs));
   await vi.advanceTimersByTimeAsync(100);
   for (let pass = 0; pass < 3; pass++) say(ours);
-  expect(await stage.writes("ServiceL2Status")).toEqual(writes);
+  expect(await harness.writes("ServiceL2Status")).toEqual(writes);
 });
 
 test("what one said that is no member any more is nobody's", async () => {
-  stage = new Stage();
-  stage.model("ServiceL2Status").add(saidByOther("True"));
+  harness = new WritersHarness();
+  harness.model("ServiceL2Status").add(reportOfOther("True"));
   await vi.advanceTimersByTimeAsync(100);
-  say({ is: "refused", words: "no" });
-  expect(await stage.writes("ServiceL2Status")).toEqual([]);
-  stage.isMember = false;
-  say({ is: "refused", words: "no" });
-  expect(await stage.writes("ServiceL2Status")).toEqual(TAKEN);
+  say({ is: "failed", message: "no" });
+  expect(await harness.writes("ServiceL2Status")).toEqual([]);
+  harness.isMember = false;
+  say({ is: "failed", message: "no" });
+  expect(await harness.writes("ServiceL2Status")).toEqual(TAKEN);
 });
 
 test("of two that both answer, on the halves of a segment that is cut, the later has said it, until it no longer answers", async () => {
-  stage = new Stage();
+  harness = new WritersHarness();
   say(holding(1));
-  expect(await stage.writes("ServiceL2Status")).toEqual(SAID);
+  expect(await harness.writes("ServiceL2Status")).toEqual(REPORTED);
   overwrite("True");
   say(holding(1));
-  expect(await stage.writes("ServiceL2Status")).toEqual([]);
+  expect(await harness.writes("ServiceL2Status")).toEqual([]);
   overwrite("False");
-  expect(await stage.writes("ServiceL2Status")).toEqual(TAKEN);
+  expect(await harness.writes("ServiceL2Status")).toEqual(TAKEN);
   overwrite("True");
-  expect(await stage.writes("ServiceL2Status")).toEqual([]);
-  stage.model("ServiceL2Status").remove("shop/web");
-  expect(await stage.writes("ServiceL2Status")).toEqual(SAID);
+  expect(await harness.writes("ServiceL2Status")).toEqual([]);
+  harness.model("ServiceL2Status").remove("shop/web");
+  expect(await harness.writes("ServiceL2Status")).toEqual(REPORTED);
   overwrite("True");
   say(holding(2));
-  expect(await stage.writes("ServiceL2Status")).toEqual(TAKEN);
+  expect(await harness.writes("ServiceL2Status")).toEqual(TAKEN);
 });
 
 test("what another node says is not swept away, and not deleted by one that is elected no more", async () => {
-  stage = new Stage();
+  harness = new WritersHarness();
   say(holding(1));
-  await stage.writes("ServiceL2Status");
+  await harness.writes("ServiceL2Status");
   overwrite("True");
   await vi.advanceTimersByTimeAsync(100);
-  stage.reports.holder("shop/web", "u1", undefined, () => holding(1), { is: "on" });
-  stage.reports.l2.sweep();
-  expect(await stage.writes("ServiceL2Status")).toEqual([]);
+  harness.reports.holder("shop/web", "u1", undefined, () => holding(1), { is: "on" });
+  harness.reports.l2.sweep();
+  expect(await harness.writes("ServiceL2Status")).toEqual([]);
 });

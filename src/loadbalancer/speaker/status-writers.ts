@@ -58,7 +58,7 @@ export class StatusWriters {
   readonly #node: string;
   readonly #namespace: string;
   /** By Service: since when its addresses are answered for here, and whether that has been said. */
-  readonly #ownerships = new Map<string, { readonly since: number; hasSaid: boolean }>();
+  readonly #ownerships = new Map<string, { readonly since: number; isReported: boolean }>();
   surroundings: Surroundings = {
     nodeUid: () => undefined,
     isNode: () => false,
@@ -77,13 +77,13 @@ export class StatusWriters {
     this.#stateWriter = new StatusWriter<ConfigurationState>({ client, cache: this.#states, kind: ConfigurationState, budget, log });
     manager.add(this.#stateWriter, { phase: "writers" });
     const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
-    this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionNews });
+    this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionTransition });
     this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
     // Of all nodes: there is one object for a Service, whoever has it.
-    this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (held) => this.#yields(held) });
+    this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (existing) => this.#yields(existing) });
     this.l2.cache.subscribe(({ type, object }) => {
       const ownership = type === "deleted" ? undefined : this.#ownerships.get(keyOf(object));
-      if (ownership && nodeOfReport(object) === node) ownership.hasSaid = true;
+      if (ownership && nodeOfReport(object) === node) ownership.isReported = true;
     });
   }
 
@@ -100,17 +100,17 @@ export class StatusWriters {
   }
 
   /** What FRR has said of its sessions. A peer that it does not know yet is not told of, unless it has refused it. */
-  sessions(peers: Config["peers"], said: readonly SessionState[] | undefined, rejected: ReadonlySet<string>): void {
+  sessions(peers: Config["peers"], observed: readonly SessionState[] | undefined, rejected: ReadonlySet<string>): void {
     const { isNode, isPeer, nodeUid } = this.surroundings;
     const node = { name: this.#node, uid: nodeUid() };
     if (node.uid === undefined) return this.#sessions.forget();
-    const spoken = said && new Map(said.map((session) => [keyOfSession(session), session]));
+    const byKey = observed && new Map(observed.map((session) => [keyOfSession(session), session]));
     const exists = (other: string, peer: string) => isPeer(peer) && isNode(other);
     for (const peer of peers.values()) {
-      const words = spoken ? (spoken.get(sessionKeyOf(peer)) ?? "not-configured") : "not-answering";
+      const state = byKey ? (byKey.get(sessionKeyOf(peer)) ?? "not-configured") : "not-answering";
       const key = `${this.#namespace}/${sessionStatusName(this.#node, peer.name, exists)}`;
-      if (words === "not-configured" && !rejected.has(peer.name)) this.#sessions.adopt(peer.name, key);
-      else this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));
+      if (state === "not-configured" && !rejected.has(peer.name)) this.#sessions.adopt(peer.name, key);
+      else this.#sessions.set(peer.name, key, sessionStatus(peer, node, state));
     }
     for (const peer of this.#sessions.subjects()) if (!peers.has(peer)) this.#sessions.drop(peer);
     this.#sessions.sweep();
@@ -122,13 +122,13 @@ export class StatusWriters {
     this.bgp.set(key, this.#bgpKey(key), serviceBgpStatus({ ...named(key), uid }, this.#node, reach));
   }
 
-  hasSaidBgp(service: string): boolean {
-    return this.bgp.said(this.#bgpKey(service)) !== undefined;
+  hasBgpReport(service: string): boolean {
+    return this.bgp.report(this.#bgpKey(service)) !== undefined;
   }
 
-  hasSaidL2(service: string): boolean {
-    const said = this.l2.said(service);
-    return said !== undefined && isAnnounced(said);
+  hasL2Report(service: string): boolean {
+    const report = this.l2.report(service);
+    return report !== undefined && isAnnounced(report);
   }
 
   /** The L2 status of a Service; only the elected node writes it. */
@@ -142,18 +142,18 @@ export class StatusWriters {
     const ownership = elected && ownedSince(elected.addresses.map(stateOf));
     if (!(ownership instanceof Date)) this.#ownerships.delete(key);
     else if (this.#ownerships.get(key)?.since !== ownership.getTime())
-      this.#ownerships.set(key, { since: ownership.getTime(), hasSaid: false });
+      this.#ownerships.set(key, { since: ownership.getTime(), isReported: false });
     if (elected?.node !== this.#node || this.#isNodeGone()) return this.l2.drop(key);
     // A moment later it is known, and then it is said once.
-    if (ownership === "asking" && !this.l2.said(key)) return this.l2.leave(key);
+    if (ownership === "asking" && !this.l2.report(key)) return this.l2.leave(key);
     this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
   }
 
-  #yields(held: ServiceL2Status): boolean {
-    const teller = nodeOfReport(held);
+  #yields(existing: ServiceL2Status): boolean {
+    const teller = nodeOfReport(existing);
     if (teller === undefined || teller === this.#node || !this.surroundings.isMember(teller)) return false;
-    const ownership = this.#ownerships.get(keyOf(held));
-    return leavesTo(held, { answers: ownership !== undefined, hasSaid: ownership?.hasSaid === true });
+    const ownership = this.#ownerships.get(keyOf(existing));
+    return leavesTo(existing, { answers: ownership !== undefined, isReported: ownership?.isReported === true });
   }
 
   /** Of a Node that is gone nothing is to be told, and what is told is taken away by others. */
@@ -225,14 +225,14 @@ class Reported<T extends KubeObject> {
 
   /** Deletes reports of an earlier run that are no longer current. */
   sweep(): void {
-    const said = new Set(this.#keys.values());
-    for (const object of this.cache.list()) if (!said.has(keyOf(object)) && this.#isOurs(object)) this.#delete(keyOf(object));
+    const current = new Set(this.#keys.values());
+    for (const object of this.cache.list()) if (!current.has(keyOf(object)) && this.#isOurs(object)) this.#delete(keyOf(object));
   }
 
   /** The reports of an earlier run. */
-  said(key: string): T | undefined {
-    const held = this.cache.get(key);
-    return held && this.#isOurs(held) ? held : undefined;
+  report(key: string): T | undefined {
+    const existing = this.cache.get(key);
+    return existing && this.#isOurs(existing) ? existing : undefined;
   }
 
   /** It may belong to another node by now. */
@@ -245,9 +245,9 @@ class Reported<T extends KubeObject> {
   }
 }
 
-function isSessionNews(held: StatusOf<BGPSessionStatus>, next: StatusOf<BGPSessionStatus>): boolean {
-  if (held.bgpStatus === next.bgpStatus && held.bfdStatus === next.bfdStatus) return false;
-  return held.since === undefined || Date.now() - Date.parse(held.since) > FLAPPING_MS;
+function isSessionTransition(existing: StatusOf<BGPSessionStatus>, next: StatusOf<BGPSessionStatus>): boolean {
+  if (existing.bgpStatus === next.bgpStatus && existing.bfdStatus === next.bfdStatus) return false;
+  return existing.since === undefined || Date.now() - Date.parse(existing.since) > FLAPPING_MS;
 }
 
 function named(key: string): { name: string; namespace: string } {

@@ -60,7 +60,7 @@ export class SpeakerStateStore {
       await write;
       this.#unwritable = undefined;
     } catch (error) {
-      this.#unwritable = wordsOf(error);
+      this.#unwritable = messageOf(error);
       throw error;
     }
   }
@@ -73,7 +73,7 @@ export class SpeakerStateStore {
       return state;
     } catch (error) {
       this.#state = undefined;
-      this.#unreadable = wordsOf(error);
+      this.#unreadable = messageOf(error);
       throw error;
     }
   }
@@ -88,6 +88,6 @@ export class SpeakerStateStore {
   }
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -17,7 +17,7 @@ export type AddressState =
   | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[]; readonly rival?: Rival }
   | { readonly is: "probing" }
   | { readonly is: "in-use"; readonly mac: string; readonly interface: string }
-  | { readonly is: "refused"; readonly words: string }
+  | { readonly is: "failed"; readonly message: string }
   | { readonly is: "standby" };
 
 export type FilterStatus = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
@@ -63,7 +63,10 @@ export function ownedSince(states: readonly AddressState[]): Date | "asking" | u
  * other's heartbeats may both believe they are elected: while neither announces, the first report stays. If both announce, on the two halves of a split
  * segment, the later report wins, and the earlier writer does not overwrite it.
  */
-export function leavesTo(held: ServiceL2Status, { answers, hasSaid }: { readonly answers: boolean; readonly hasSaid: boolean }): boolean {
+export function leavesTo(
+  held: ServiceL2Status,
+  { answers, isReported: hasSaid }: { readonly answers: boolean; readonly isReported: boolean },
+): boolean {
   return !answers || (hasSaid && isAnnounced(held));
 }
 
@@ -72,7 +75,7 @@ export function isAnnounced({ status }: ServiceL2Status): boolean {
 }
 
 /** The worst state of its addresses gives the condition. */
-const ORDER: readonly AddressState["is"][] = ["refused", "in-use", "probing", "standby", "holding"];
+const ORDER: readonly AddressState["is"][] = ["failed", "in-use", "probing", "standby", "holding"];
 
 function worstOf(states: readonly AddressState[]): AddressState["is"] {
   return ORDER.find((is) => states.some((state) => state.is === is)) ?? "standby";
@@ -94,14 +97,14 @@ const REASONS: Readonly<Record<AddressState["is"], string>> = {
   holding: "Announcing",
   probing: "Probing",
   "in-use": "AddressInUse",
-  refused: "Refused",
+  failed: "Refused",
   standby: "Waiting",
 };
 
 function text(address: string, state: AddressState): string {
   if (state.is === "holding") return `Announcing ${address}`;
   if (state.is === "probing") return `Probing ${address} for duplicates`;
-  if (state.is === "refused") return `Cannot announce ${address}: ${state.words}`;
+  if (state.is === "failed") return `Cannot announce ${address}: ${state.message}`;
   if (state.is === "standby") return `Waiting to announce ${address}`;
   return `${address} is in use by ${state.mac} on ${state.interface}; the node announces it when that stops`;
 }

@@ -81,7 +81,7 @@ test("an address in use by another machine is reported with its MAC, before heal
     message: "10.0.0.1 is in use by 02:00:00:00:00:01 on eth0; the node announces it when that stops",
   });
   expect(conditionsWith({ is: "probing" })[0]).toMatchObject({ status: "False", reason: "Probing" });
-  expect(conditionsWith({ is: "refused", words: "no such device" })[0]).toMatchObject({
+  expect(conditionsWith({ is: "failed", message: "no such device" })[0]).toMatchObject({
     status: "False",
     reason: "Refused",
     message: "Cannot announce 10.0.0.1: no such device",

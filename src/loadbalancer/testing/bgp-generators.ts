@@ -17,7 +17,7 @@ const POOLS = [pool("pool", ["10.0.0.0/16", "fd00:99::/64"])];
 
 type Fields = Partial<Omit<Peer, "address">> & { address?: string };
 
-const place = fc.oneof(
+const endpoint = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom("192.168.11.2", "192.168.11.3", "192.168.12.2").map((address): Fields => ({ address })) },
   { weight: 2, arbitrary: fc.constantFrom("fd00:11::2", "fd00:12::2").map((address): Fields => ({ address })) },
   { weight: 1, arbitrary: fc.constantFrom("eth0", "eth1").map((name): Fields => ({ interface: name, families: ["IPv4", "IPv6"] })) },
@@ -41,10 +41,10 @@ const session = fc.record({
 function peerOf(
   name: string,
   where: Fields,
-  said: typeof session extends fc.Arbitrary<infer S> ? S : never,
+  options: typeof session extends fc.Arbitrary<infer S> ? S : never,
   asns: Readonly<Record<string, number>>,
 ): Peer {
-  const { peerAsn, vrf, gracefulRestart, ebgpMultiHop, localAsn, source, port, timers, connectTime, password, bfdProfile, both } = said;
+  const { peerAsn, vrf, gracefulRestart, ebgpMultiHop, localAsn, source, port, timers, connectTime, password, bfdProfile, both } = options;
   const myAsn = asns[vrf] ?? 64500;
   const isExternal = peerAsn !== myAsn && peerAsn !== "internal";
   const isIPv4 = where.address !== undefined && !where.address.includes(":");
@@ -75,14 +75,14 @@ const peers: fc.Arbitrary<Peer[]> = fc
       red: fc.constantFrom(64500, 64511),
       blue: fc.constant(64500),
     }),
-    drawn: fc.uniqueArray(fc.tuple(fc.constantFrom(...PEER_NAMES), place, session), {
+    drawn: fc.uniqueArray(fc.tuple(fc.constantFrom(...PEER_NAMES), endpoint, session), {
       comparator: ([a, x, p], [b, y, q]) => a === b || ((x.address ?? x.interface) === (y.address ?? y.interface) && p.vrf === q.vrf),
       maxLength: 4,
     }),
     routerId: some(fc.constantFrom("1.1.1.1", "2.2.2.2")),
   })
   .map(({ asns, drawn, routerId }) =>
-    drawn.map(([name, where, said]) => Object.assign(peerOf(name, where, said, asns), routerId !== undefined && { routerId })),
+    drawn.map(([name, where, options]) => Object.assign(peerOf(name, where, options, asns), routerId !== undefined && { routerId })),
   );
 
 const profiles: fc.Arbitrary<Profile[]> = fc.uniqueArray(

@@ -15,7 +15,7 @@ const NOTHING: FragmentOutcome = { sent: 0, lines: [] };
 /** An FRR that takes every fragment, except what the test has it refuse; it has one AS, as FRR does. */
 class FakeFrr {
   readonly has = new Map<string, Fragment>();
-  readonly told: string[] = [];
+  readonly sent: string[] = [];
   /** Who was said to have something there when it was last opened. */
   opened: string[] = [];
   /** Whether it was read at the end of the last pass. */
@@ -23,7 +23,7 @@ class FakeFrr {
   boot = "";
   boots = 0;
   disk: "fine" | "full" = "fine";
-  refuses: (fragment: Fragment) => string | undefined = () => undefined;
+  rejects: (fragment: Fragment) => string | undefined = () => undefined;
   finished: Awaited<ReturnType<BgpPass["finish"]>> = { foreign: [], differed: [] };
 
   open(applied: Applied): Promise<BgpPass> {
@@ -31,16 +31,16 @@ class FakeFrr {
     this.opened = list.map(({ owner }) => owner).sort();
     const has = this.has;
     return Promise.resolve({
-      bring: (fragment) => Promise.resolve(this.#bring(fragment)),
-      bringRaw: (fragment) => Promise.resolve(this.#bring(fragment)),
+      bring: (fragment) => Promise.resolve(this.#applyFragment(fragment)),
+      bringRaw: (fragment) => Promise.resolve(this.#applyFragment(fragment)),
       remove: (owner) => {
-        if (has.delete(owner)) this.told.push(`- ${owner}`);
+        if (has.delete(owner)) this.sent.push(`- ${owner}`);
         return Promise.resolve({ sent: 1, lines: [] });
       },
       rebuild: (fragments) => {
-        this.told.push("rebuild");
+        this.sent.push("rebuild");
         this.#asn = undefined;
-        const outcomes = fragments.map((fragment) => this.#bring(fragment));
+        const outcomes = fragments.map((fragment) => this.#applyFragment(fragment));
         return Promise.resolve(outcomes.find(({ refused }) => refused) ?? { sent: 1, lines: [] });
       },
       finish: ({ readBack = true } = {}) => {
@@ -64,16 +64,16 @@ class FakeFrr {
 
   #asn: string | undefined;
 
-  #bring(fragment: Fragment): FragmentOutcome {
-    const words = this.refuses(fragment);
-    if (words !== undefined) return { ...NOTHING, refused: { line: "a line", daemon: "bgpd", words } };
+  #applyFragment(fragment: Fragment): FragmentOutcome {
+    const message = this.rejects(fragment);
+    if (message !== undefined) return { ...NOTHING, refused: { line: "a line", daemon: "bgpd", words: message } };
     const instance = fragment.lines.find(({ line }) => /^router bgp \S+$/.test(line))?.line;
     if (instance !== undefined && this.#asn !== undefined && this.#asn !== instance) return { ...NOTHING, rebuild: true };
     this.#asn = instance ?? this.#asn;
     const before = this.has.get(fragment.owner);
     this.has.set(fragment.owner, fragment);
     if (isDeepStrictEqual(before?.lines, fragment.lines)) return NOTHING;
-    this.told.push(`+ ${fragment.owner}`);
+    this.sent.push(`+ ${fragment.owner}`);
     return { sent: 1, lines: [] };
   }
 }
@@ -103,10 +103,10 @@ export function bgpHarness() {
     },
   });
   const apply = async (config: Config, services: Record<string, readonly Advertised[]> = {}) => {
-    frr.told.length = 0;
+    frr.sent.length = 0;
     return await speaker.apply({ config, node: NODE, services: new Map(Object.entries(services)) }, signal);
   };
   /** What it was told, hashes aside. */
-  const told = () => frr.told.map((line) => line.replace(/Class\/\w+/, "Class/*"));
-  return { frr, speaker, apply, told };
+  const sentLines = () => frr.sent.map((line) => line.replace(/Class\/\w+/, "Class/*"));
+  return { frr, speaker, apply, sentLines };
 }

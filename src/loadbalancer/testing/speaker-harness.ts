@@ -24,15 +24,15 @@ export class SpeakerHarness {
   readonly findings: { finding: ConfigurationResult | undefined; impairment: ReadProblem | undefined }[] = [];
   /** Who hears each Service. */
   readonly services = new Map<string, readonly string[]>();
-  refusals = NOTHING_REJECTED;
+  rejections = NOTHING_REJECTED;
   readonly passes: string[][] = [];
   readonly knownAs: (string | undefined)[] = [];
-  readonly held: string[][] = [];
+  readonly wanted: string[][] = [];
   readonly events: string[] = [];
   readonly l2: string[] = [];
-  hasSaidL2 = false;
-  hasSaidBgp = false;
-  settled = 0;
+  hasL2Report = false;
+  hasBgpReport = false;
+  bootFileWrites = 0;
   readonly remembered: [string, string][] = [];
   spoken: SessionState[] | undefined;
   readonly forgotten: string[][] = [];
@@ -50,8 +50,8 @@ export class SpeakerHarness {
         this.applied = [...applied];
         const driver = {
           applied: this.applied,
-          refusals: NOTHING_REJECTED,
-          settled: () => Promise.resolve(void this.settled++),
+          rejections: NOTHING_REJECTED,
+          bootFileWritten: () => Promise.resolve(void this.bootFileWrites++),
           apply: ({ config, services, node }: DesiredBgp) => {
             if (this.broken) return Promise.reject(this.broken);
             this.knownAs.push(node.internalIPv4);
@@ -59,14 +59,14 @@ export class SpeakerHarness {
             for (const name of config.peers.keys()) {
               if (!this.failures.some((failure) => failure.name === name)) this.applied.push({ owner: `BGPPeer/${name}`, lines: [] });
             }
-            driver.refusals = this.refusals;
+            driver.rejections = this.rejections;
             return Promise.resolve({ failures: this.failures, changed: 0, drift: [] });
           },
         };
         return driver;
       },
       l2: {
-        set: (wanted) => this.held.push(wanted.map(({ address }) => String(address))),
+        set: (wanted) => this.wanted.push(wanted.map(({ address }) => String(address))),
         state: () => this.addressState,
         candidates: {
           eligible: (candidates) => candidates,
@@ -84,21 +84,29 @@ export class SpeakerHarness {
       sessions: () => undefined,
       service: (key: string, _uid: string, { all }: AnnouncedPeers) => this.services.set(key, all),
       holder: (key: string) => this.l2.push(`say ${key}`),
-      hasSaidBgp: () => this.hasSaidBgp,
-      hasSaidL2: () => this.hasSaidL2,
+      hasBgpReport: () => this.hasBgpReport,
+      hasL2Report: () => this.hasL2Report,
       bgp: { sweep: () => undefined },
       l2: { sweep: () => this.l2.push("sweep"), adopt: (key: string) => this.l2.push(`adopt ${key}`) },
     } as unknown as StatusWriters;
-    const tidings = new SpeakerEvents({
+    const speakerEvents = new SpeakerEvents({
       node: "a",
       events: { record: (_object, { message }) => void this.events.push(message) },
       state: () => ({ metadata: { name: "speaker-a" } }),
     });
-    this.speaker = new Speaker({ node: "a", drivers, reports, memory: this.memory, tidings, ring: (what) => this.rung.push(what), log });
+    this.speaker = new Speaker({
+      node: "a",
+      drivers,
+      reports,
+      memory: this.memory,
+      speakerEvents,
+      ring: (what) => this.rung.push(what),
+      log,
+    });
   }
 
   async load(parts: Parameters<typeof objects>[0], readProblem?: ReadProblem): Promise<void> {
-    await this.speaker.place(new Map([["a", nodeView("a")]]), undefined);
+    await this.speaker.updateNodes(new Map([["a", nodeView("a")]]), undefined);
     await this.speaker.load(objects({ nodes: [node("a")], ...parts }), readProblem);
   }
 

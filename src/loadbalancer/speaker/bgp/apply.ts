@@ -25,9 +25,9 @@ export interface BgpResult {
 export type BgpPass = Pick<FrrPass, "bring" | "bringRaw" | "remove" | "rebuild" | "finish">;
 
 /** To ask for more of them takes longer than to read all. */
-const MOST_ASKED_FOR = 100;
+const MAX_SINGLE_READS = 100;
 
-interface Held {
+interface CurrentBgp {
   readonly live: Map<string, Fragment>;
   readonly services: Map<string, ServiceLines>;
   readonly pending: Set<string>;
@@ -39,7 +39,7 @@ interface Held {
 /** One pass: what is needed comes before what needs it, and goes after it. */
 export class BgpApply {
   readonly #pass: BgpPass;
-  readonly #held: Held;
+  readonly #current: CurrentBgp;
   readonly #failures: Failure[] = [];
   readonly #rejectedClasses = new Set<string>();
   #changed = 0;
@@ -51,9 +51,9 @@ export class BgpApply {
   /** FRR was reset: unchanged lines must be sent again. */
   #isNew = false;
 
-  constructor(pass: BgpPass, held: Held) {
+  constructor(pass: BgpPass, current: CurrentBgp) {
     this.#pass = pass;
-    this.#held = held;
+    this.#current = current;
   }
 
   get hasRead(): boolean {
@@ -68,18 +68,18 @@ export class BgpApply {
     await this.#apply(BASE);
     for (const fragment of profiles) await this.#apply(fragment);
     await this.#applyPeers(peers);
-    for (const [advertisement, why] of networks.refused) this.#failures.push(this.#leftOut(advertisement, why));
+    for (const [advertisement, why] of networks.rejected) this.#failures.push(this.#leftOut(advertisement, why));
     for (const { fragment, advertisements } of networks.classes.values()) await this.#applyClass(fragment, advertisements);
     await this.#applyServices(networks);
 
     const wanted = new Set([BASE, ...profiles, ...peers, ...(extras ? [extras] : [])].map(({ owner }) => owner));
     for (const owner of networks.classes.keys()) wanted.add(owner);
-    for (const owner of this.#held.pending) for (const name of this.#held.services.get(owner)?.classes ?? []) wanted.add(name);
+    for (const owner of this.#current.pending) for (const name of this.#current.services.get(owner)?.classes ?? []) wanted.add(name);
     await this.#removeOthers(wanted);
     if (extras) await this.#applyExtras(extras);
 
-    const hasToRead = this.#held.isToBeRead || this.#changed === 0 || this.#changed > this.#networkLines;
-    this.#hasRead = hasToRead || !(await this.#isAsTold(networks));
+    const hasToRead = this.#current.isToBeRead || this.#changed === 0 || this.#changed > this.#networkLines;
+    this.#hasRead = hasToRead || !(await this.#hasExpectedRoutes(networks));
     const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish({ readBack: this.#hasRead });
     for (const { owner, line } of lost) this.#fail(owner, `FRR accepted "${line}" but it is missing from the running configuration`);
     const put = restored.map(({ owner, line }) => `${owner}: ${line}`);
@@ -90,7 +90,7 @@ export class BgpApply {
   async #makeRoom(peers: readonly Fragment[]): Promise<void> {
     const holders = new Map(peers.map((fragment) => [neighborOf(fragment)?.name, fragment]));
     const wanted = desiredLinePaths(peers);
-    for (const [owner, fragment] of this.#held.live) {
+    for (const [owner, fragment] of this.#current.live) {
       const neighbor = neighborOf(fragment);
       const holder = neighbor && holders.get(neighbor.name);
       if (!holder || holder.owner === owner) continue;
@@ -108,21 +108,21 @@ export class BgpApply {
       this.#isNew = true;
       this.#note(fragment, await this.#pass.rebuild([fragment]));
       for (const other of peers) if (other !== fragment) await this.#apply(other);
-      for (const peer of peers) if (this.#held.live.get(peer.owner) !== peer) await this.#remove(peer.owner);
+      for (const peer of peers) if (this.#current.live.get(peer.owner) !== peer) await this.#remove(peer.owner);
       return;
     }
   }
 
   async #applyClass(fragment: Fragment, advertisements: ReadonlySet<string>): Promise<void> {
     const { refused } =
-      (await this.#apply(fragment, (words) => {
-        for (const name of advertisements) this.#fail(`BGPAdvertisement/${name}`, words);
+      (await this.#apply(fragment, (message) => {
+        for (const name of advertisements) this.#fail(`BGPAdvertisement/${name}`, message);
       })) ?? {};
     if (refused) this.#rejectedClasses.add(fragment.owner);
   }
 
   async #applyServices(networks: ServicePrefixes): Promise<void> {
-    const { services, pending } = this.#held;
+    const { services, pending } = this.#current;
     if (this.#isNew) for (const owner of networks.services.keys()) pending.add(owner);
     for (const owner of pending) {
       const lines = networks.services.get(owner);
@@ -141,14 +141,14 @@ export class BgpApply {
   }
 
   /** Whether FRR has made of the Services' lines what was to come of them. */
-  async #isAsTold(networks: ServicePrefixes): Promise<boolean> {
-    if (this.#touched.size > MOST_ASKED_FOR) return false;
-    const asked = Array.from(this.#touched.values(), async (route) => {
+  async #hasExpectedRoutes(networks: ServicePrefixes): Promise<boolean> {
+    if (this.#touched.size > MAX_SINGLE_READS) return false;
+    const checks = Array.from(this.#touched.values(), async (route) => {
       // Whatever is wrong with the answer comes out when all is read.
-      const tag = await this.#held.tagOf(route).catch(() => NaN);
+      const tag = await this.#current.tagOf(route).catch(() => NaN);
       return tag === networks.tagOf(route);
     });
-    return (await Promise.all(asked)).every(Boolean);
+    return (await Promise.all(checks)).every(Boolean);
   }
 
   #touch(lines: ServiceLines | undefined): void {
@@ -158,16 +158,16 @@ export class BgpApply {
   async #isServiceRejected(owner: string, lines: ServiceLines): Promise<boolean> {
     const outcome = await this.#pass.bring(lines.fragment);
     this.#count(outcome);
-    if (outcome.refused) this.#fail(owner, inWords(outcome.refused));
+    if (outcome.refused) this.#fail(owner, rejectionText(outcome.refused));
     else {
-      this.#held.services.set(owner, lines);
+      this.#current.services.set(owner, lines);
       this.#networkLines += outcome.sent;
     }
     return outcome.refused !== undefined;
   }
 
   async #removeOthers(wanted: ReadonlySet<string>): Promise<void> {
-    const leaving = [...this.#held.live.keys()].filter((owner) => !wanted.has(owner)).sort((a, b) => leavingRank(a) - leavingRank(b));
+    const leaving = [...this.#current.live.keys()].filter((owner) => !wanted.has(owner)).sort((a, b) => leavingRank(a) - leavingRank(b));
     for (const owner of leaving) await this.#remove(owner);
   }
 
@@ -176,11 +176,11 @@ export class BgpApply {
     const outcome = await this.#pass.remove(owner);
     this.#count(outcome);
     if (outcome.refused) {
-      this.#fail(owner, inWords(outcome.refused));
+      this.#fail(owner, rejectionText(outcome.refused));
       return 0;
     }
-    this.#held.live.delete(owner);
-    this.#held.services.delete(owner);
+    this.#current.live.delete(owner);
+    this.#current.services.delete(owner);
     return outcome.sent;
   }
 
@@ -196,8 +196,8 @@ export class BgpApply {
 
   #note(fragment: Fragment, outcome: FragmentOutcome, blame = (text: string) => this.#fail(fragment.owner, text)): void {
     this.#count(outcome);
-    if (outcome.refused) blame(inWords(outcome.refused));
-    else this.#held.live.set(fragment.owner, fragment);
+    if (outcome.refused) blame(rejectionText(outcome.refused));
+    else this.#current.live.set(fragment.owner, fragment);
   }
 
   #count({ sent }: FragmentOutcome): void {
@@ -207,13 +207,13 @@ export class BgpApply {
   #fail(owner: string, message: string): void {
     const [kind = "", ...rest] = owner.split("/");
     const name = rest.pop() ?? "";
-    const namespace = rest[0] ?? this.#held.namespace;
+    const namespace = rest[0] ?? this.#current.namespace;
     this.#failures.push({ kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Permanent" });
   }
 
   #leftOut(name: string, [first = "", ...others]: readonly string[]): Failure {
     const message = others.length === 0 ? first : `${first}; and ${others.length} more`;
-    const { namespace } = this.#held;
+    const { namespace } = this.#current;
     return { kind: "BGPAdvertisement", name, namespace, reason: "ValidationFailed", field: "spec", message, class: "Permanent" };
   }
 }
@@ -235,6 +235,6 @@ function leavingRank(owner: string): number {
   return LEAVING.indexOf(owner.slice(0, owner.indexOf("/")));
 }
 
-function inWords({ line, daemon, words }: { line: string; daemon: string; words: string }): string {
+function rejectionText({ line, daemon, words }: { line: string; daemon: string; words: string }): string {
   return line === "" ? `FRR rejected it: ${words}` : `${daemon} rejected "${line}": ${words}`;
 }

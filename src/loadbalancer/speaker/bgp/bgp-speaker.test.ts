@@ -11,7 +11,7 @@ const PLAIN = config({ peers: [TOR], bfdProfiles: [profile("fast")] });
 const WEB = { "shop/web": [offer("10.0.0.1/32")] };
 
 test("what is needed comes before what needs it, and goes after it", async () => {
-  const { apply, told } = bgpHarness();
+  const { apply, sentLines: told } = bgpHarness();
   await apply(PLAIN, WEB);
   expect(told()).toEqual(["+ Speaker/base", "+ BFDProfile/fast", "+ BGPPeer/tor", "+ Class/*", "+ Service/shop/web"]);
   await apply(config());
@@ -19,7 +19,7 @@ test("what is needed comes before what needs it, and goes after it", async () =>
 });
 
 test("unchanged Services send nothing to FRR", async () => {
-  const { frr, apply, told } = bgpHarness();
+  const { frr, apply, sentLines: told } = bgpHarness();
   const both = { ...WEB, "shop/api": [offer("10.0.0.2/32")] };
   await apply(PLAIN, WEB);
   const there = [...frr.has.keys()].sort();
@@ -97,7 +97,7 @@ describe("all that FRR has", () => {
   test("is read back when it refused something", async () => {
     const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
-    frr.refuses = ({ owner }) => (owner === "Service/shop/api" ? "no" : undefined);
+    frr.rejects = ({ owner }) => (owner === "Service/shop/api" ? "no" : undefined);
     await apply(PLAIN, { ...WEB, "shop/api": [offer("10.0.0.2/32")] });
     expect(frr.isRead).toBe(true);
   });
@@ -107,24 +107,24 @@ describe("the boot file", () => {
   test("is as FRR is also after a pass that broke off", async () => {
     const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN, WEB);
-    frr.refuses = ({ owner }) => {
+    frr.rejects = ({ owner }) => {
       if (owner === "Service/shop/late") throw new Error("cut");
       return undefined;
     };
     const more = { ...WEB, "shop/api": [offer("10.0.0.2/32")], "shop/late": [offer("10.0.0.3/32")] };
     await expect(apply(PLAIN, more)).rejects.toThrow("cut");
-    await speaker.settled();
+    await speaker.bootFileWritten();
     expect(frr.boot.match(/ network 10\S+/g)).toEqual([" network 10.0.0.1/32", " network 10.0.0.2/32"]);
   });
 
   test("stays as it was where the first pass broke off, for FRR may have more than is known", async () => {
     const { frr, speaker, apply } = bgpHarness();
-    frr.refuses = ({ owner }) => {
+    frr.rejects = ({ owner }) => {
       if (owner.startsWith("Class/")) throw new Error("cut");
       return undefined;
     };
     await expect(apply(PLAIN, WEB)).rejects.toThrow("cut");
-    await speaker.settled();
+    await speaker.bootFileWritten();
     expect(frr.boots).toBe(0);
   });
 
@@ -135,10 +135,10 @@ describe("the boot file", () => {
     await apply(PLAIN, WEB);
     expect(frr.boot).toContain("network 10.0.0.1/32 route-map class-");
     await apply(PLAIN, WEB);
-    await speaker.settled();
+    await speaker.bootFileWritten();
     expect(frr.boots).toBe(1);
     await apply(PLAIN, { ...WEB, "shop/api": [offer("10.0.0.2/32")] });
-    await speaker.settled();
+    await speaker.bootFileWritten();
     expect(frr.boots).toBe(2);
     expect(frr.boot).toContain("network 10.0.0.2/32 route-map class-");
   });
@@ -165,7 +165,7 @@ describe("the boot file", () => {
     const more = { ...WEB, "shop/api": [offer("10.0.0.2/32")] };
     await apply(PLAIN, more);
     expect([...frr.has.keys()]).toContain("Service/shop/api");
-    await expect(speaker.settled()).rejects.toThrow("disk is full");
+    await expect(speaker.bootFileWritten()).rejects.toThrow("disk is full");
     await expect(apply(PLAIN, more)).rejects.toThrow("disk is full");
     frr.disk = "fine";
     await apply(PLAIN, more);
@@ -176,7 +176,7 @@ describe("the boot file", () => {
 describe("what FRR refuses", () => {
   test("is the failure of its resource with FRR's words, and costs no other", async () => {
     const { frr, speaker, apply } = bgpHarness();
-    frr.refuses = ({ owner }) => (owner === "BGPPeer/bad" ? "% Invalid password length 99." : undefined);
+    frr.rejects = ({ owner }) => (owner === "BGPPeer/bad" ? "% Invalid password length 99." : undefined);
     const bad = peer("bad", { address: "10.255.0.9" });
     const { failures } = await apply(config({ peers: [bad, TOR] }), WEB);
     expect(failures).toEqual([
@@ -191,24 +191,24 @@ describe("what FRR refuses", () => {
       },
     ]);
     expect([...frr.has.keys()]).toContain("Service/shop/web");
-    expect(speaker.refusals).toEqual({ ...NOTHING_REJECTED, peers: new Set(["bad"]) });
+    expect(speaker.rejections).toEqual({ ...NOTHING_REJECTED, peers: new Set(["bad"]) });
   });
 
   test("leaves the earlier form, which is remembered as what is applied", async () => {
     const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN);
     const before = frr.has.get("BGPPeer/tor");
-    frr.refuses = ({ owner }) => (owner === "BGPPeer/tor" ? "no" : undefined);
+    frr.rejects = ({ owner }) => (owner === "BGPPeer/tor" ? "no" : undefined);
     await apply(config({ peers: [peer("tor", { port: 1179 })] }));
     expect(speaker.applied).toContain(before);
-    expect(speaker.refusals).toEqual(NOTHING_REJECTED);
+    expect(speaker.rejections).toEqual(NOTHING_REJECTED);
   });
 
   test("of a class is the failure of its advertisements, and their Services keep what they had", async () => {
     const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     const before = frr.has.get("Service/shop/web");
-    frr.refuses = ({ owner }) => (owner.startsWith("Class/") ? "no such community" : undefined);
+    frr.rejects = ({ owner }) => (owner.startsWith("Class/") ? "no such community" : undefined);
     const { failures } = await apply(PLAIN, { "shop/web": [offer("10.0.0.1/32", { communities: ["1:1"] })] });
     expect(failures).toMatchObject([{ kind: "BGPAdvertisement", name: "ad", reason: "ApplicationFailed" }]);
     expect(frr.has.get("Service/shop/web")).toBe(before);
@@ -217,12 +217,12 @@ describe("what FRR refuses", () => {
 
   test("of a Service names it with its namespace", async () => {
     const { frr, speaker, apply } = bgpHarness();
-    frr.refuses = ({ owner }) => (owner === "Service/shop/web" ? "no" : undefined);
+    frr.rejects = ({ owner }) => (owner === "Service/shop/web" ? "no" : undefined);
     expect((await apply(PLAIN, WEB)).failures).toMatchObject([{ kind: "Service", namespace: "shop", name: "web" }]);
-    expect(speaker.refusals).toEqual({ ...NOTHING_REJECTED, services: new Set(["shop/web"]) });
-    frr.refuses = () => undefined;
+    expect(speaker.rejections).toEqual({ ...NOTHING_REJECTED, services: new Set(["shop/web"]) });
+    frr.rejects = () => undefined;
     await apply(PLAIN, WEB);
-    expect(speaker.refusals).toEqual(NOTHING_REJECTED);
+    expect(speaker.rejections).toEqual(NOTHING_REJECTED);
   });
 
   test("is also what does not go together with the rest, of which FRR is not told", async () => {
@@ -233,12 +233,12 @@ describe("what FRR refuses", () => {
     ];
     await apply(PLAIN, { "shop/web": contrary });
     const leftOut = new Map([["shop/web", [{ advertisement: "young", prefix: "10.0.0.1/32", peers: ["tor"] }]]]);
-    expect(speaker.refusals).toEqual({ ...NOTHING_REJECTED, leftOut });
+    expect(speaker.rejections).toEqual({ ...NOTHING_REJECTED, leftOut });
   });
 
   test("of the extras is theirs", async () => {
     const { frr, apply } = bgpHarness();
-    frr.refuses = ({ owner }) => (owner === "ConfigMap/bgpextras" ? "Unknown command" : undefined);
+    frr.rejects = ({ owner }) => (owner === "ConfigMap/bgpextras" ? "Unknown command" : undefined);
     expect((await apply(config({ extras: "nonsense\n" }))).failures).toMatchObject([{ kind: "ConfigMap", name: "bgpextras" }]);
   });
 });
@@ -256,7 +256,7 @@ const two = (myAsn: number) => config({ peers: [peer("a", { myAsn }), peer("b", 
 
 describe("another AS for the node", () => {
   test("is a rebuild, after which all is said again", async () => {
-    const { frr, apply, told } = bgpHarness();
+    const { frr, apply, sentLines: told } = bgpHarness();
     await apply(two(64500), WEB);
     const { failures } = await apply(two(64600), WEB);
     expect(failures).toEqual([]);
@@ -267,7 +267,7 @@ describe("another AS for the node", () => {
   test("leaves nothing of the old one for a peer that FRR refuses", async () => {
     const { frr, apply } = bgpHarness();
     await apply(two(64500), WEB);
-    frr.refuses = ({ owner }) => (owner === "BGPPeer/b" ? "no" : undefined);
+    frr.rejects = ({ owner }) => (owner === "BGPPeer/b" ? "no" : undefined);
     expect((await apply(two(64600), WEB)).failures).toMatchObject([{ kind: "BGPPeer", name: "b" }]);
     expect(print(merge([...frr.has.values()]))).not.toContain("64500");
   });
@@ -294,13 +294,13 @@ test("what a Service left that went while no speaker ran is no drift", async () 
 });
 
 test("a pass that breaks off is continued by the next one from where it was", async () => {
-  const { frr, apply, told } = bgpHarness();
-  frr.refuses = ({ owner }) => {
+  const { frr, apply, sentLines: told } = bgpHarness();
+  frr.rejects = ({ owner }) => {
     if (owner === "Service/shop/web") throw new Error("FRR is gone");
     return undefined;
   };
   await expect(apply(PLAIN, WEB)).rejects.toThrow("FRR is gone");
-  frr.refuses = () => undefined;
+  frr.rejects = () => undefined;
   await apply(PLAIN, WEB);
   expect(told().filter((line) => line.includes("Service/"))).toEqual(["+ Service/shop/web"]);
 });

@@ -46,7 +46,7 @@ export class BgpSpeaker {
   }
 
   /** What was to be announced with the last pass, and is not. */
-  get refusals(): RejectedAnnouncements {
+  get rejections(): RejectedAnnouncements {
     return this.#rejections;
   }
 
@@ -57,8 +57,8 @@ export class BgpSpeaker {
     const isToBeRead = performance.now() - this.#readAt > READ_EVERY_MS;
     const { namespace, frr } = this.#options;
     const tagOf = (route: PrefixRoute) => frr.tagOf(route, signal);
-    const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace, isToBeRead, tagOf };
-    const round = new BgpApply(pass, held);
+    const current = { live: this.#live, services: this.#services, pending: this.#pending, namespace, isToBeRead, tagOf };
+    const round = new BgpApply(pass, current);
     const outcome = await this.#run(round, wanted);
     this.#rejections = this.#rejected(wanted);
     if (round.hasRead) this.#readAt = performance.now();
@@ -89,15 +89,15 @@ export class BgpSpeaker {
   }
 
   /** Returns when the boot file is as FRR is; throws why it cannot be. */
-  async settled(): Promise<void> {
-    await this.#boot.settled();
+  async bootFileWritten(): Promise<void> {
+    await this.#boot.flush();
   }
 
   /** A file that cannot be written keeps FRR from nothing: it is told of with the next pass, and tried again. */
   async #renewBootFile(isFirst: boolean, { changed }: BgpResult): Promise<void> {
     const hadFailed = this.#boot.hasFailed;
     if (changed > 0 || isFirst || hadFailed) this.#renew();
-    if (isFirst || hadFailed) await this.#boot.settled();
+    if (isFirst || hadFailed) await this.#boot.flush();
   }
 
   #renew(): void {

@@ -28,7 +28,7 @@ export class BootFile {
   }
 
   /** Has written at once what is asked for; throws why it could not be. */
-  async settled(): Promise<void> {
+  async flush(): Promise<void> {
     this.#isUrgent = true;
     this.#wake?.();
     await this.#writing;

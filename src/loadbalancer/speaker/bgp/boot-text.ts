@@ -3,7 +3,7 @@ import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
 
 /** Lines as they stand in a file, and the contexts that they stand in. */
 export interface ContextLines {
-  readonly place: string;
+  readonly context: string;
   readonly text: string;
 }
 
@@ -11,7 +11,7 @@ export interface ContextLines {
 export function contextLines(instances: readonly ConfigLine[]): ContextLines[] {
   return instances.flatMap(({ line: instance, inside: families = [] }) =>
     families.map(({ line: family, inside = [] }) => ({
-      place: `${instance}\n ${family}\n`,
+      context: `${instance}\n ${family}\n`,
       text: inside.map(({ line }) => `  ${line}\n`).join(""),
     })),
   );
@@ -24,12 +24,12 @@ export function contextLines(instances: readonly ConfigLine[]): ContextLines[] {
 export function bootText(fragments: Iterable<Fragment>, services: Iterable<{ readonly boot: readonly ContextLines[] }>): string {
   const networks = new Map<string, string[]>();
   for (const { boot } of services) {
-    for (const { place, text } of boot) {
-      const known = networks.get(place);
+    for (const { context, text } of boot) {
+      const known = networks.get(context);
       if (known) known.push(text);
-      else networks.set(place, [text]);
+      else networks.set(context, [text]);
     }
   }
-  const blocks = Array.from(networks, ([place, texts]) => `${place}${texts.join("")} exit-address-family\nexit\n!\n`);
+  const blocks = Array.from(networks, ([context, texts]) => `${context}${texts.join("")} exit-address-family\nexit\n!\n`);
   return print(merge([...fragments])) + blocks.join("");
 }

@@ -7,13 +7,13 @@ import type { Attributes } from "./attributes.ts";
 export interface Merged {
   /** The peers that get the prefix, with its attributes. */
   readonly heard: ReadonlyMap<Peer, Attributes>;
-  readonly refused: readonly { readonly advertisement: string; readonly why: string; readonly peers: readonly string[] }[];
+  readonly rejected: readonly { readonly advertisement: string; readonly why: string; readonly peers: readonly string[] }[];
 }
 
 /** One prefix as several advertisements, also of several Services, would have it announced. What cannot be had together is had as the first of them asks for it. */
 export function mergeContributions(contributions: readonly Advertised[], peers: readonly Peer[]): Merged {
   const heard = new Map<Peer, Attributes & { readonly from: string }>();
-  const rejected: Merged["refused"][number][] = [];
+  const rejected: Merged["rejected"][number][] = [];
   for (const one of contributions) {
     const { advertisement, localPref } = one;
     const audience = peers.filter((peer) => isAnnouncedTo(one, peer));
@@ -27,7 +27,7 @@ export function mergeContributions(contributions: readonly Advertised[], peers: 
       heard.set(peer, { communities, from: advertisement, ...(localPref !== undefined && { localPref }) });
     }
   }
-  return { heard, refused: rejected };
+  return { heard, rejected };
 }
 
 function whyNot(one: Advertised, peer: Peer, before: (Attributes & { readonly from: string }) | undefined): string | undefined {

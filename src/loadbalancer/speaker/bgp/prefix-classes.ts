@@ -41,11 +41,11 @@ export class PrefixClasses {
 
   of(listeners: readonly ReceivingPeer[]): PrefixClass {
     const atOrigin = canBeSetAtOrigin(listeners);
-    const said = listeners
+    const outMaps = listeners
       .map(({ outMap, attributes }) => ({ outMap, sets: setLines(attributes) }))
       .sort((a, b) => (a.outMap < b.outMap ? -1 : 1));
-    const sets = atOrigin ? (said[0]?.sets ?? []) : [];
-    const audience = JSON.stringify(said.map(({ outMap, sets }) => (atOrigin ? outMap : [outMap, sets])));
+    const sets = atOrigin ? (outMaps[0]?.sets ?? []) : [];
+    const audience = JSON.stringify(outMaps.map(({ outMap, sets }) => (atOrigin ? outMap : [outMap, sets])));
     const hash = digest(`${audience} ${JSON.stringify(sets)}`)
       .toString("hex")
       .slice(0, 10);
@@ -54,7 +54,7 @@ export class PrefixClasses {
     const tag = this.#tag(owner, audience);
     const lines = [
       context(`route-map ${map} permit 1`, [`set tag ${tag}`, ...sets]),
-      ...said.map(({ outMap, sets }) => context(`route-map ${outMap} permit ${tag}`, [`match tag ${tag}`, ...(atOrigin ? [] : sets)])),
+      ...outMaps.map(({ outMap, sets }) => context(`route-map ${outMap} permit ${tag}`, [`match tag ${tag}`, ...(atOrigin ? [] : sets)])),
     ];
     return { owner, map, tag, fragment: { owner, lines } };
   }

@@ -30,7 +30,7 @@ function networks(
 }
 
 /** The lines of a Service, its classes named by what stands in them. */
-function said({ services, classes }: ServicePrefixes, owner: string): string[] {
+function linesOf({ services, classes }: ServicePrefixes, owner: string): string[] {
   const known = services.get(owner);
   const names = new Map([...classes.keys()].map((name) => [name.replace("Class/", "class-"), name]));
   return print(known?.fragment.lines ?? [])
@@ -90,7 +90,7 @@ describe("who hears what", () => {
   test("is for the advertisement's peers and the families that they speak", () => {
     const v6 = peer("v6", { address: "fd00::2" });
     const services = { "shop/web": [offer("10.0.0.1/32", { peers: ["spine", "v6"] }), offer("fd00:1::1/128", { peers: ["spine", "v6"] })] };
-    expect(said(networks(services, [TOR, SPINE, v6]), "Service/shop/web")).toEqual([
+    expect(linesOf(networks(services, [TOR, SPINE, v6]), "Service/shop/web")).toEqual([
       "network 10.0.0.1/32 | route-map 10.255.0.3-out permit | match tag",
       "network fd00:1::1/128 | route-map fd00::2-out permit | match tag",
     ]);
@@ -124,14 +124,14 @@ describe("who hears what", () => {
         offer("10.0.0.1/32", { advertisement: "b", localPref: 200, peers: ["spine"] }),
       ],
     };
-    expect(said(networks(services, [TOR, SPINE]), "Service/shop/web")).toEqual([
+    expect(linesOf(networks(services, [TOR, SPINE]), "Service/shop/web")).toEqual([
       "network 10.0.0.1/32 | route-map 10.255.0.2-out permit | match tag | set local-preference | route-map 10.255.0.3-out permit | match tag | set local-preference",
     ]);
   });
 
   test("has the communities in FRR's order, and large ones apart", () => {
     const communities = ["64512:20", "64512:3", "large:64512:20:1", "large:64512:3:1", "0:0"];
-    expect(said(networks({ "shop/web": [offer("10.0.0.1/32", { communities })] }), "Service/shop/web")).toEqual([
+    expect(linesOf(networks({ "shop/web": [offer("10.0.0.1/32", { communities })] }), "Service/shop/web")).toEqual([
       "network 10.0.0.1/32 | set community 0:0 64512:3 64512:20 | set large-community 64512:3:1 64512:20:1 | route-map 10.255.0.2-out permit | match tag",
     ]);
   });
@@ -148,9 +148,9 @@ describe("one prefix of several", () => {
       "shop/web": [offer("10.0.0.0/24", { communities: ["1:1"] })],
       "shop/api": [offer("10.0.0.0/24", { communities: ["2:2"] })],
     };
-    expect(said(networks(twoAds), "Service/shop/web")[0]).toContain("network 10.0.0.1/32 | set community 1:1 2:2");
-    expect(said(networks(twoServices), "Service/shop/web")[0]).toContain("network 10.0.0.0/24 | set community 1:1 2:2");
-    expect(said(networks(twoServices), "Service/shop/web")).toEqual(said(networks(twoServices), "Service/shop/api"));
+    expect(linesOf(networks(twoAds), "Service/shop/web")[0]).toContain("network 10.0.0.1/32 | set community 1:1 2:2");
+    expect(linesOf(networks(twoServices), "Service/shop/web")[0]).toContain("network 10.0.0.0/24 | set community 1:1 2:2");
+    expect(linesOf(networks(twoServices), "Service/shop/web")).toEqual(linesOf(networks(twoServices), "Service/shop/api"));
   });
 
   test("keeps the local preference of the first Service, and the other advertisement is told why", () => {
@@ -159,8 +159,8 @@ describe("one prefix of several", () => {
       "shop/api": [offer("10.0.0.1/32", { advertisement: "api", localPref: 100, communities: ["1:1"] })],
     };
     const found = networks(services);
-    expect(said(found, "Service/shop/web")[0]).toContain("network 10.0.0.1/32 | set local-preference | set community 1:1 |");
-    expect([...found.refused]).toEqual([
+    expect(linesOf(found, "Service/shop/web")[0]).toContain("network 10.0.0.1/32 | set local-preference | set community 1:1 |");
+    expect([...found.rejected]).toEqual([
       ["web", ["local preference 200 for 10.0.0.1/32 at BGPPeer tor conflicts with local preference 100 of BGPAdvertisement api"]],
     ]);
   });
@@ -173,9 +173,9 @@ describe("one prefix of several", () => {
       ],
     };
     const found = networks(services);
-    expect(said(found, "Service/shop/web")[0]).toContain(some(0, 63).join(" "));
-    expect(said(found, "Service/shop/web")[0]).not.toContain("64512:100");
-    expect([...found.refused.values()].flat()).toEqual([
+    expect(linesOf(found, "Service/shop/web")[0]).toContain(some(0, 63).join(" "));
+    expect(linesOf(found, "Service/shop/web")[0]).not.toContain("64512:100");
+    expect([...found.rejected.values()].flat()).toEqual([
       "10.0.0.1/32 has 64 communities for BGPPeer tor, at most 63 fit one prefix: remove some",
     ]);
     expect(networks({ "shop/web": [offer("10.0.0.1/32", { communities: some(0, 64) })] }).services.size).toBe(0);
@@ -186,7 +186,7 @@ describe("one prefix of several", () => {
     const old = offer("10.0.0.0/24", { advertisement: "z-old", created: 1, communities: some(0, 63) });
     const young = offer("10.0.0.0/24", { advertisement: "a-young", created: 2, communities: some(100, 1) });
     for (const services of [{ "shop/web": [young, old] }, { "shop/a": [young], "shop/b": [old] }, { "shop/a": [old], "shop/b": [young] }]) {
-      expect([...networks(services).refused.keys()]).toEqual(["a-young"]);
+      expect([...networks(services).rejected.keys()]).toEqual(["a-young"]);
     }
   });
 });
@@ -259,7 +259,7 @@ describe("following what changes", () => {
         const atOnce = networks(services, peers);
         expect(inOrder(found.services)).toEqual(inOrder(atOnce.services));
         expect([...found.classes.keys()].sort()).toEqual([...atOnce.classes.keys()].sort());
-        expect(inOrder(found.refused)).toEqual(inOrder(atOnce.refused));
+        expect(inOrder(found.rejected)).toEqual(inOrder(atOnce.rejected));
       }),
       { seed: 3, numRuns: 300 },
     );

@@ -25,9 +25,14 @@ export interface PrefixRoute {
 /** A way to announce a prefix, of which all prefixes together have few. */
 interface Way {
   readonly key: string;
-  readonly places: readonly { readonly instance: string; readonly vrf: string; readonly family: FamilyName; readonly class: PrefixClass }[];
+  readonly instances: readonly {
+    readonly instance: string;
+    readonly vrf: string;
+    readonly family: FamilyName;
+    readonly class: PrefixClass;
+  }[];
   readonly advertisements: readonly string[];
-  readonly refused: Merged["refused"];
+  readonly rejected: Merged["rejected"];
   /** How many prefixes go this way. */
   prefixes: number;
 }
@@ -58,8 +63,8 @@ export class ServicePrefixes {
 
   get classes(): ReadonlyMap<string, { readonly fragment: Fragment; readonly advertisements: ReadonlySet<string> }> {
     const classes = new Map<string, { fragment: Fragment; advertisements: Set<string> }>();
-    for (const { places, advertisements } of this.#ways.values()) {
-      for (const { class: of } of places) {
+    for (const { instances, advertisements } of this.#ways.values()) {
+      for (const { class: of } of instances) {
         const known = classes.get(of.owner) ?? { fragment: of.fragment, advertisements: new Set() };
         for (const name of advertisements) known.advertisements.add(name);
         classes.set(of.owner, known);
@@ -70,14 +75,14 @@ export class ServicePrefixes {
 
   /** What FRR is to have of a prefix; undefined: nothing. */
   tagOf({ vrf, prefix }: PrefixRoute): number | undefined {
-    return this.#wayOf.get(prefix)?.places.find((place) => place.vrf === vrf)?.class.tag;
+    return this.#wayOf.get(prefix)?.instances.find((instance) => instance.vrf === vrf)?.class.tag;
   }
 
   /** By advertisement: why something of it is left out. */
-  get refused(): ReadonlyMap<string, readonly string[]> {
+  get rejected(): ReadonlyMap<string, readonly string[]> {
     const rejected = new Map<string, string[]>();
     for (const way of this.#ways.values()) {
-      for (const { advertisement, why } of way.refused) rejected.set(advertisement, [...(rejected.get(advertisement) ?? []), why]);
+      for (const { advertisement, why } of way.rejected) rejected.set(advertisement, [...(rejected.get(advertisement) ?? []), why]);
     }
     return rejected;
   }
@@ -85,9 +90,9 @@ export class ServicePrefixes {
   /** By Service: what is left out of it. */
   get leftOut(): ReadonlyMap<string, readonly OmittedPrefix[]> {
     const found = new Map<string, OmittedPrefix[]>();
-    if (this.#ways.values().every(({ refused }) => refused.length === 0)) return found;
+    if (this.#ways.values().every(({ rejected }) => rejected.length === 0)) return found;
     for (const [prefix, contributions] of this.#contributions) {
-      for (const { advertisement, peers } of this.#wayOf.get(prefix)?.refused ?? []) {
+      for (const { advertisement, peers } of this.#wayOf.get(prefix)?.rejected ?? []) {
         const services = contributions.filter(({ advertised }) => advertised.advertisement === advertisement).map(({ service }) => service);
         for (const service of services) found.set(service, [...(found.get(service) ?? []), { advertisement, prefix, peers }]);
       }
@@ -175,16 +180,16 @@ export class ServicePrefixes {
   }
 
   #newWay(key: string, list: readonly Advertised[], family: FamilyName): Way {
-    const places: Way["places"][number][] = [];
-    const rejected: Merged["refused"][number][] = [];
+    const instances: Way["instances"][number][] = [];
+    const rejected: Merged["rejected"][number][] = [];
     for (const [instance, peers] of Map.groupBy(this.#peers, instanceOf)) {
       const merged = mergeContributions(list, peers);
-      rejected.push(...merged.refused);
+      rejected.push(...merged.rejected);
       const listeners = Array.from(merged.heard, ([peer, attributes]) => ({ outMap: outMapOf(peer), attributes }));
-      if (listeners.length > 0) places.push({ instance, vrf: peers[0]?.vrf ?? "", family, class: this.#classes.of(listeners) });
+      if (listeners.length > 0) instances.push({ instance, vrf: peers[0]?.vrf ?? "", family, class: this.#classes.of(listeners) });
     }
     const advertisements = list.map(({ advertisement }) => advertisement);
-    return { key, places, advertisements, refused: rejected, prefixes: 0 };
+    return { key, instances, advertisements, rejected, prefixes: 0 };
   }
 
   #isOther(owner: string): boolean {
@@ -201,7 +206,7 @@ export class ServicePrefixes {
     const classes = new Set<string>();
     const routes: PrefixRoute[] = [];
     for (const prefix of prefixes) {
-      for (const { instance, vrf, family, class: of } of this.#wayOf.get(prefix)?.places ?? []) {
+      for (const { instance, vrf, family, class: of } of this.#wayOf.get(prefix)?.instances ?? []) {
         const families = instances.get(instance) ?? new Map<FamilyName, ConfigLine[]>();
         families.set(family, [...(families.get(family) ?? []), { line: `network ${prefix} route-map ${of.map}` }]);
         instances.set(instance, families);

@@ -15,7 +15,7 @@ function rendered(...peers: Peer[]): string {
 
 /** What is said about the neighbor itself, without its name. */
 function session(one: Peer): string[] {
-  return [...rendered(one).matchAll(/^ neighbor \S+ (.*)$/gm)].map(([, words]) => words ?? "");
+  return [...rendered(one).matchAll(/^ neighbor \S+ (.*)$/gm)].map(([, option]) => option ?? "");
 }
 
 test("a plain peer hears nothing by default, and is not listened to", () => {

@@ -124,11 +124,11 @@ function sessionLines(peer: Peer): ConfigLine[] {
     ...(peer.gracefulRestart ? ["graceful-restart"] : []),
     ...(bfdProfile === undefined ? [] : ["bfd", `bfd profile ${profileName(bfdProfile)}`]),
     ...(external && !peer.ebgpMultiHop && address?.family === 6 ? ["disable-connected-check"] : []),
-  ].map((words) => ({ line: `neighbor ${neighborOf(peer)} ${words}` }));
+  ].map((option) => ({ line: `neighbor ${neighborOf(peer)} ${option}` }));
 }
 
 function inFamily(neighbor: string, inMap: string, outMap: string): ConfigLine[] {
-  return ["activate", `route-map ${inMap} in`, `route-map ${outMap} out`].map((words) => ({ line: `neighbor ${neighbor} ${words}` }));
+  return ["activate", `route-map ${inMap} in`, `route-map ${outMap} out`].map((option) => ({ line: `neighbor ${neighbor} ${option}` }));
 }
 
 /** One for the instance, whichever of its peers asks for it. */

@@ -45,12 +45,12 @@ const BFD_EVERY = 10;
 export class SessionPoller implements Runnable {
   readonly name = "speaker sessions";
   readonly #options: SessionPollerOptions;
-  #spoken: readonly SessionState[] | undefined;
+  #sessions: readonly SessionState[] | undefined;
   /** The same, also while FRR does not answer: the moment a session began outlasts a silence. */
   #known: readonly SessionState[] = [];
   #reasons = new Map<string, Reasons>();
   #identity: string | undefined;
-  #asked = 0;
+  #polls = 0;
   #forgotten = 0;
 
   constructor(options: SessionPollerOptions) {
@@ -58,8 +58,8 @@ export class SessionPoller implements Runnable {
   }
 
   /** What FRR last said; undefined while it does not answer. */
-  get spoken(): readonly SessionState[] | undefined {
-    return this.#spoken;
+  get sessions(): readonly SessionState[] | undefined {
+    return this.#sessions;
   }
 
   /** FRR has these neighbors no more: what it said of them is over, also what it is saying right now. */
@@ -67,7 +67,7 @@ export class SessionPoller implements Runnable {
     const kept = this.#known.filter((session) => !gone.has(keyOf(session)));
     if (kept.length === this.#known.length) return;
     this.#known = kept;
-    this.#spoken &&= kept;
+    this.#sessions &&= kept;
     for (const key of gone) this.#reasons.delete(key);
     this.#forgotten += 1;
   }
@@ -116,11 +116,11 @@ export class SessionPoller implements Runnable {
       reasons.set(keyOf(session), found);
       sessions.push(found.last === undefined ? session : { ...session, lastResetReason: found.last });
     }
-    const changed = !isDeepStrictEqual(this.#spoken, sessions);
+    const changed = !isDeepStrictEqual(this.#sessions, sessions);
     const there = new Set(sessions.map(keyOf));
-    const isOneGone = this.#spoken?.some((session) => !there.has(keyOf(session))) ?? false;
-    const restarted = this.#identity !== undefined && (this.#identity !== identity || !this.#spoken || isOneGone);
-    this.#spoken = this.#known = sessions;
+    const isOneGone = this.#sessions?.some((session) => !there.has(keyOf(session))) ?? false;
+    const restarted = this.#identity !== undefined && (this.#identity !== identity || !this.#sessions || isOneGone);
+    this.#sessions = this.#known = sessions;
     this.#reasons = reasons;
     this.#identity = identity;
     if (restarted) this.#options.onRestart();
@@ -128,8 +128,8 @@ export class SessionPoller implements Runnable {
   }
 
   #lose(): void {
-    if (!this.#spoken) return;
-    this.#spoken = undefined;
+    if (!this.#sessions) return;
+    this.#sessions = undefined;
     countSessions([]);
     countBfd([], []);
     this.#options.onRestart();
@@ -137,8 +137,8 @@ export class SessionPoller implements Runnable {
   }
 
   async #countBfd(neighbors: readonly BgpNeighbor[], signal: AbortSignal): Promise<void> {
-    const isDue = this.#asked % BFD_EVERY === 0;
-    this.#asked += 1;
+    const isDue = this.#polls % BFD_EVERY === 0;
+    this.#polls += 1;
     if (!isDue) return;
     const watched = neighbors.filter(({ bfd }) => bfd !== undefined);
     // bgpd has told how the sessions are; that nobody counts their packets takes nothing away from it.
@@ -159,10 +159,10 @@ interface Reasons {
 const MOST_REASONS = 20;
 
 /** A session that does not come up tells the same few reasons in turn, for ever. Each of them is news once. */
-function reasonsOf(before: Reasons | undefined, state: string, said: string | undefined): Reasons {
+function reasonsOf(before: Reasons | undefined, state: string, reason: string | undefined): Reasons {
   const heard = before?.state === state ? before.heard : new Set<string>();
-  if (said === undefined || heard.has(said)) return { state, last: before?.state === state ? before.last : said, heard };
-  return { state, last: said, heard: new Set([...heard, said].slice(-MOST_REASONS)) };
+  if (reason === undefined || heard.has(reason)) return { state, last: before?.state === state ? before.last : reason, heard };
+  return { state, last: reason, heard: new Set([...heard, reason].slice(-MOST_REASONS)) };
 }
 
 /** The session with a peer among all sessions. */

@@ -21,7 +21,7 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (inf
 export function isDecided(ownerships: readonly AddressOwnership[]): boolean {
   return (
     ownerships.some(({ phase }) => phase.is === "holding") ||
-    ownerships.every(({ phase }) => phase.is === "silent" || phase.is === "refused")
+    ownerships.every(({ phase }) => phase.is === "silent" || phase.is === "failed")
   );
 }
 
@@ -70,7 +70,7 @@ export function acquire(
 /** When a tenure is to be looked at again, as far as it knows itself. */
 export function dueOf(phase: AddressOwnership["phase"], now: number): number {
   if (phase.is === "probing") return phase.from + (phase.sent < PROBES ? phase.sent * PROBE_EVERY_MS : LISTEN_MS);
-  if (phase.is === "in-use" || phase.is === "refused") return phase.again;
+  if (phase.is === "in-use" || phase.is === "failed") return phase.again;
   if (phase.is === "silent") return now + MEANWHILE_MS;
   return phase.is === "holding" && phase.confirmed && phase.announced < ANNOUNCEMENTS ? phase.announceAt : Infinity;
 }

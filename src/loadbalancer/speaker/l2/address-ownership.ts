@@ -51,7 +51,7 @@ export type OwnershipState =
   | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[]; readonly rival?: Rival }
   | { readonly is: "probing" }
   | { readonly is: "in-use"; readonly mac: string; readonly interface: string }
-  | { readonly is: "refused"; readonly words: string };
+  | { readonly is: "failed"; readonly message: string };
 
 export interface OwnedPhase {
   readonly is: "holding";
@@ -84,7 +84,7 @@ type Phase =
   | ProbingPhase
   | { readonly is: "silent"; readonly found: number }
   | { readonly is: "in-use"; readonly rival: string; readonly again: number }
-  | { readonly is: "refused"; readonly words: string; readonly again: number }
+  | { readonly is: "failed"; readonly message: string; readonly again: number }
   | OwnedPhase;
 
 export interface AddressOwnership extends AddressOnInterface {
@@ -103,6 +103,6 @@ export function ownershipState(ownerships: readonly AddressOwnership[]): Ownersh
   for (const { nic, phase } of ownerships)
     if (phase.is !== "holding" && "rival" in phase && phase.rival !== undefined)
       return { is: "in-use", mac: phase.rival, interface: nic.name };
-  for (const { phase } of ownerships) if (phase.is === "refused") return { is: "refused", words: phase.words };
+  for (const { phase } of ownerships) if (phase.is === "failed") return { is: "failed", message: phase.message };
   return ownerships.length === 0 ? undefined : { is: "probing" };
 }

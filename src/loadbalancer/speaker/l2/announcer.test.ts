@@ -329,7 +329,7 @@ test("an interface that goes takes its address along, and is asked on when it re
   backends.ring();
   await pass(500);
   expect(backends.read()).toEqual([all("drop")]);
-  expect(announcer.state(vip)).toEqual({ is: "refused", words: "no usable interface: it must be up, support ARP and have no master" });
+  expect(announcer.state(vip)).toEqual({ is: "failed", message: "no usable interface: it must be up, support ARP and have no master" });
   backends.dump = [eth0];
   backends.ring();
   await pass(2_000);
@@ -362,7 +362,7 @@ test("while frames can be neither sent nor received, the state says why and the 
   backends.fault = "spawn setpriv ENOENT";
   backends.events?.onEnd();
   await pass(100);
-  expect(announcer.state(vip)).toEqual({ is: "refused", words: "cannot probe for duplicates: spawn setpriv ENOENT" });
+  expect(announcer.state(vip)).toEqual({ is: "failed", message: "cannot probe for duplicates: spawn setpriv ENOENT" });
   expect(changes).toBe(1);
 });
 

@@ -123,10 +123,10 @@ export class L2Announcer implements Runnable {
 
   state(address: Address): L2State {
     const words = this.#unfit.get(String(address));
-    if (words !== undefined) return { is: "refused", words };
+    if (words !== undefined) return { is: "failed", message: words };
     const standing = this.#ownerships.standing(address) ?? { is: "standby" };
     const { fault } = this.#wire;
-    return standing.is === "probing" && fault !== undefined ? { is: "refused", words: `cannot probe for duplicates: ${fault}` } : standing;
+    return standing.is === "probing" && fault !== undefined ? { is: "failed", message: `cannot probe for duplicates: ${fault}` } : standing;
   }
 
   protection(): FilterState {

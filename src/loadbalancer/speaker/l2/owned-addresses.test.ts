@@ -305,7 +305,7 @@ test("no address before its rules", () => {
 test("an address that the kernel rejects is reported with its error, and retried with probes after a pause", () => {
   const course = holding();
   course.tenures.refused({ address: vip, nic: eth0 }, "RTNETLINK answers: Permission denied", course.now + 5_000);
-  expect(course.tenures.standing(vip)).toEqual({ is: "refused", words: "RTNETLINK answers: Permission denied" });
+  expect(course.tenures.standing(vip)).toEqual({ is: "failed", message: "RTNETLINK answers: Permission denied" });
   const [probes] = [course.when("probe").length];
   course.until(course.now + 4_800);
   expect(course.when("probe").length).toBe(probes);
@@ -318,7 +318,7 @@ test("frames that do not get out are no silence", () => {
   course.seek();
   course.until(700);
   course.tenures.unsent("eth0", "Network is down", 700);
-  expect(course.tenures.standing(vip)).toEqual({ is: "refused", words: "Network is down" });
+  expect(course.tenures.standing(vip)).toEqual({ is: "failed", message: "Network is down" });
   course.until(1_500);
   expect(course.when("add")).toEqual([]);
 });

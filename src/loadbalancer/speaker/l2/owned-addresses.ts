@@ -102,7 +102,7 @@ export class OwnedAddresses {
     for (const ownerships of this.#ownerships.values()) {
       for (const ownership of ownerships) {
         if (ownership.phase.is === "holding") this.#hold(ownership, ownership.phase, now, steps);
-        if ((ownership.phase.is === "in-use" || ownership.phase.is === "refused") && now >= ownership.phase.again)
+        if ((ownership.phase.is === "in-use" || ownership.phase.is === "failed") && now >= ownership.phase.again)
           ownership.phase = { is: "probing", from: now, sent: 0, ...("rival" in ownership.phase && { rival: ownership.phase.rival }) };
         if (ownership.phase.is === "probing") sendProbe(ownership, ownership.phase, now, steps);
         if (ownership.phase.is === "holding") holding.push(ownership);
@@ -148,7 +148,7 @@ export class OwnedAddresses {
   unsent(device: string, text: string, now: number): void {
     for (const ownership of [...this.#ownerships.values()].flat())
       if (ownership.nic.name === device && (ownership.phase.is === "listening" || ownership.phase.is === "probing"))
-        ownership.phase = { is: "refused", words: text, again: now + AGAIN_MS };
+        ownership.phase = { is: "failed", message: text, again: now + AGAIN_MS };
   }
 
   /** Another node has let something go: what was in use may be free, and need not be waited for. */
@@ -192,7 +192,7 @@ export class OwnedAddresses {
   }
 
   refused(addressOnNic: AddressOnInterface, text: string, again: number): void {
-    this.#put(addressOnNic, { is: "refused", words: text, again });
+    this.#put(addressOnNic, { is: "failed", message: text, again });
   }
 
   /** What was asked for could not be done; the next step says it again. */
