@@ -9,15 +9,15 @@ import { createNamespaces, ip } from "../support/namespaces.ts";
 const nothing = () => {};
 const VIPS = ["192.0.2.100", "2001:db8::100"];
 
-function wireIn(netns: string, events: Partial<PacketSocketEvents>): PacketSocket {
+function socketIn(netns: string, events: Partial<PacketSocketEvents>): PacketSocket {
   const deaf = {
     onStart: nothing,
     onEnd: nothing,
     onLapse: nothing,
-    onSaid: nothing,
+    onMessage: nothing,
     onDatagram: nothing,
     onFailed: nothing,
-    onAsked: nothing,
+    onRequests: nothing,
   };
   return new PacketSocket({ netns, port: 7947, log: createLog({ level: "silent" }), ...deaf, ...events });
 }
@@ -28,26 +28,26 @@ test("requests for a watched address are counted by interface in both families, 
   ip(node, `link add eth0 type veth peer name eth0 netns ${client}`, "link set eth0 up");
   ip(node, ...VIPS.map((vip) => `addr add ${vip} dev eth0${vip.includes(":") ? " nodad" : ""}`));
   ip(client, "link set eth0 up", "addr add 192.0.2.1/24 dev eth0", "addr add 2001:db8::1/64 dev eth0 nodad");
-  const asked = new Map<string, number>();
-  const wire = wireIn(node, {
-    onAsked(address, device, times) {
+  const requests = new Map<string, number>();
+  const packetSocket = socketIn(node, {
+    onRequests(address, device, times) {
       const key = `${device} ${String(address)}`;
-      asked.set(key, (asked.get(key) ?? 0) + times);
+      requests.set(key, (requests.get(key) ?? 0) + times);
     },
   });
   const stop = new AbortController();
-  const running = wire.run(stop.signal);
+  const running = packetSocket.run(stop.signal);
   try {
-    await vi.waitUntil(() => wire.isUp, { timeout: 60_000 });
-    wire.look(VIPS.map(parseAddress));
-    expect(await wire.sync()).toBe(true);
+    await vi.waitUntil(() => packetSocket.isUp, { timeout: 60_000 });
+    packetSocket.watch(VIPS.map(parseAddress));
+    expect(await packetSocket.sync()).toBe(true);
     await vi.waitFor(
       () => {
         for (const address of [...VIPS, "192.0.2.101"]) {
           ip(client, "neigh flush dev eth0");
           spawnSync("ip", ["netns", "exec", client, "ping", "-c", "1", "-W", "1", address]);
         }
-        expect([...asked.keys()].sort()).toEqual(["eth0 192.0.2.100", "eth0 2001:db8::100"]);
+        expect([...requests.keys()].sort()).toEqual(["eth0 192.0.2.100", "eth0 2001:db8::100"]);
       },
       { timeout: 60_000, interval: 500 },
     );
@@ -72,14 +72,14 @@ test("frames of a link that is no Ethernet, however short, do not end the proces
   const namespaces = createNamespaces(1);
   const [node = ""] = namespaces.names;
   const ends: string[] = [];
-  const wire = wireIn(node, { onEnd: () => ends.push(wire.fault ?? "") });
+  const packetSocket = socketIn(node, { onEnd: () => ends.push(packetSocket.fault ?? "") });
   const stop = new AbortController();
-  const running = wire.run(stop.signal);
+  const running = packetSocket.run(stop.signal);
   try {
-    await vi.waitUntil(() => wire.isUp, { timeout: 60_000 });
-    wire.look(VIPS.map(parseAddress));
+    await vi.waitUntil(() => packetSocket.isUp, { timeout: 60_000 });
+    packetSocket.watch(VIPS.map(parseAddress));
     execFileSync("ip", ["netns", "exec", node, "python3", "-c", BARE_FRAMES]);
-    expect([await wire.sync(), ends]).toEqual([true, []]);
+    expect([await packetSocket.sync(), ends]).toEqual([true, []]);
   } finally {
     stop.abort();
     await running;
@@ -93,16 +93,16 @@ test("an error while handling a line is caught and counted", async () => {
   const namespaces = createNamespaces(1);
   const [node = ""] = namespaces.names;
   const before = await errors();
-  const wire = wireIn(node, {
+  const packetSocket = socketIn(node, {
     onStart() {
       throw new Error("a defect");
     },
   });
   const stop = new AbortController();
-  const running = wire.run(stop.signal);
+  const running = packetSocket.run(stop.signal);
   try {
-    await vi.waitUntil(() => wire.isUp, { timeout: 60_000 });
-    expect([await wire.sync(), await errors()]).toEqual([true, before + 1]);
+    await vi.waitUntil(() => packetSocket.isUp, { timeout: 60_000 });
+    expect([await packetSocket.sync(), await errors()]).toEqual([true, before + 1]);
   } finally {
     stop.abort();
     await running;

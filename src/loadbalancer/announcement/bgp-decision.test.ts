@@ -25,11 +25,11 @@ function decide({ service = WEB, node = NODE, ads = [AD] }: Case) {
   return decideBgp(service, node, config({ pools: POOLS, bgpAds: ads }), new PoolIndex(POOLS));
 }
 
-function told(wanted: Case) {
+function decisionText(wanted: Case) {
   const decision = decide(wanted);
   if ("not" in decision) return decision.not;
   return decision.announce.map(({ prefix, advertisement, localPref, communities, peers }) =>
-    [prefix.toString(), advertisement, localPref, ...communities, ...(peers ?? ["all"])].filter((word) => word !== undefined).join(" "),
+    [prefix.toString(), advertisement, localPref, ...communities, ...(peers ?? ["all"])].filter((part) => part !== undefined).join(" "),
   );
 }
 
@@ -59,7 +59,7 @@ const reasons: [NotAnnounced, string, Case][] = [
 ];
 
 test.each(reasons)("%s: %s", (reason, _, wanted) => {
-  expect(told(wanted)).toBe(reason);
+  expect(decisionText(wanted)).toBe(reason);
 });
 
 test("when all reasons apply, the first in order is reported", () => {
@@ -68,10 +68,10 @@ test("when all reasons apply, the first in order is reported", () => {
     node: node("node-a", { networkUnavailable: true, excluded: true }),
     ads: [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2 })],
   };
-  expect(told(worst)).toBe("conflictingAdvertisements");
-  expect(told({ ...worst, ads: [AD] })).toBe("nodeNetworkUnavailable");
-  expect(told({ ...worst, ads: [AD], node: node("node-a", { excluded: true }) })).toBe("nodeLabeledExcludeBalancers");
-  expect(told({ ...worst, ads: [AD], node: node("node-a") })).toBe("noLocalEndpoints");
+  expect(decisionText(worst)).toBe("conflictingAdvertisements");
+  expect(decisionText({ ...worst, ads: [AD] })).toBe("nodeNetworkUnavailable");
+  expect(decisionText({ ...worst, ads: [AD], node: node("node-a", { excluded: true }) })).toBe("nodeLabeledExcludeBalancers");
+  expect(decisionText({ ...worst, ads: [AD], node: node("node-a") })).toBe("noLocalEndpoints");
 });
 
 describe("what is announced", () => {
@@ -80,7 +80,7 @@ describe("what is announced", () => {
       bgpAd("wide", { aggregationLength: 24, aggregationLengthV6: 64, communities: ["64512:1", "large:64512:1:2"] }),
       bgpAd("narrow", { localPref: 150, peers: new Set(["tor-1"]) }),
     ];
-    expect(told({ service: service(["10.0.0.7", "fd00::7"]), ads })).toEqual([
+    expect(decisionText({ service: service(["10.0.0.7", "fd00::7"]), ads })).toEqual([
       "10.0.0.7/32 narrow 150 tor-1",
       "10.0.0.0/24 wide 64512:1 large:64512:1:2 all",
       "fd00::7/128 narrow 150 tor-1",
@@ -90,14 +90,14 @@ describe("what is announced", () => {
 
   test("may have two local preferences where no peer hears both of one prefix", () => {
     const apart = [bgpAd("a", { localPref: 1, peers: new Set(["x"]) }), bgpAd("b", { localPref: 2, peers: new Set(["y"]) })];
-    expect(told({ ads: apart })).toEqual(["10.0.0.1/32 a 1 x", "10.0.0.1/32 b 2 y"]);
+    expect(decisionText({ ads: apart })).toEqual(["10.0.0.1/32 a 1 x", "10.0.0.1/32 b 2 y"]);
     const wider = [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2, aggregationLength: 24 })];
-    expect(told({ ads: wider })).toEqual(["10.0.0.1/32 a 1 all", "10.0.0.0/24 b 2 all"]);
+    expect(decisionText({ ads: wider })).toEqual(["10.0.0.1/32 a 1 all", "10.0.0.0/24 b 2 all"]);
   });
 
   test("conflicts by the length of a family only when the Service has an address of it", () => {
     const ads = [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2, aggregationLength: 24 })];
-    expect(told({ ads, service: service(["10.0.0.1", "fd00::1"]) })).toBe("conflictingAdvertisements");
+    expect(decisionText({ ads, service: service(["10.0.0.1", "fd00::1"]) })).toBe("conflictingAdvertisements");
   });
 
   test("is what one of several selectors selects", () => {
@@ -107,12 +107,12 @@ describe("what is announced", () => {
         serviceSelectors: [labeled("a", "1"), labeled("b", "1")],
       }),
     ];
-    expect(told({ ads, service: service(["10.0.0.1"], { labels: { b: "1" } }) })).toEqual(["10.0.0.1/32 ad all"]);
+    expect(decisionText({ ads, service: service(["10.0.0.1"], { labels: { b: "1" } }) })).toEqual(["10.0.0.1/32 ad all"]);
   });
 
   test("is local traffic where an endpoint is", () => {
     const local = service(["10.0.0.1"], { local: true, endpoints: { any: true, nodes: new Set(["node-a"]) } });
-    expect(told({ service: local })).toEqual(["10.0.0.1/32 ad all"]);
+    expect(decisionText({ service: local })).toEqual(["10.0.0.1/32 ad all"]);
   });
 });
 

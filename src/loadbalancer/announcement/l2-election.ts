@@ -32,11 +32,11 @@ export class L2Elections {
   #former: ReadonlyMap<string, Electorate> = new Map();
   readonly #last = new Map<string, LastElection>();
 
-  hold(service: ServiceView, ground: ElectionInput): Election {
-    if (ground !== this.#input) this.#move(ground);
-    const ads = l2AdsOf(service, ground.config, ground.pools);
+  hold(service: ServiceView, input: ElectionInput): Election {
+    if (input !== this.#input) this.#move(input);
+    const ads = l2AdsOf(service, input.config, input.pools);
     if ("not" in ads) return this.#none(service, ads.not);
-    const usable = this.#usableNodes(ads, ground);
+    const usable = this.#usableNodes(ads, input);
     if (usable.not !== undefined) return this.#none(service, usable.not);
     const candidates = candidatesOf(service, usable.members);
     if ("not" in candidates) return this.#none(service, candidates.not);
@@ -54,8 +54,8 @@ export class L2Elections {
     this.#last.delete(service);
   }
 
-  #move(ground: ElectionInput): void {
-    this.#input = ground;
+  #move(input: ElectionInput): void {
+    this.#input = input;
     this.#former = this.#electorates;
     this.#electorates = new Map();
   }
@@ -129,11 +129,11 @@ function goneOn({ address, electorate: before, order }: LastElection, usable: El
   if (left.size === 0 && joined.length === 0) return order;
   if (joined.length * COMPARED > usable.members.size) return sortCandidates(usable.members, address);
   const next = left.size > 0 ? order.filter((name) => !left.has(name)) : [...order];
-  for (const name of joined) next.splice(placeOf(name, next, usable.members, address), 0, name);
+  for (const name of joined) next.splice(insertionIndex(name, next, usable.members, address), 0, name);
   return next;
 }
 
-function placeOf(name: string, order: readonly string[], members: Candidates, address: string): number {
+function insertionIndex(name: string, order: readonly string[], members: Candidates, address: string): number {
   const preference = members.get(name) ?? 0;
   const lot = candidateHash(name, address);
   let low = 0;

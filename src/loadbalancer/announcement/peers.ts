@@ -13,13 +13,13 @@ export interface AnnouncedPeers {
 export function peersOf(
   advertised: readonly Advertised[],
   peers: Config["peers"],
-  isRefused: (one: Advertised, peer: string) => boolean = () => false,
+  isRejected: (one: Advertised, peer: string) => boolean = () => false,
 ): AnnouncedPeers {
   const reached = { IPv4: new Set<string>(), IPv6: new Set<string>(), advertisements: new Set<string>() };
   for (const one of advertised) {
     const of = reached[familyOf(one)];
     for (const peer of peers.values()) {
-      if (!isAnnouncedTo(one, peer) || isRefused(one, peer.name)) continue;
+      if (!isAnnouncedTo(one, peer) || isRejected(one, peer.name)) continue;
       of.add(peer.name);
       reached.advertisements.add(one.advertisement);
     }

@@ -41,21 +41,19 @@ export function sendProbe(ownership: AddressOwnership, phase: ProbingPhase, now:
 export function acquire(
   ownerships: readonly AddressOwnership[],
   now: number,
-  isGuarded: (addressOnNic: AddressOnInterface) => boolean,
+  isFiltered: (addressOnNic: AddressOnInterface) => boolean,
   steps: Writable<Steps>,
 ): void {
-  const silent = ownerships.flatMap((ownership) =>
-    ownership.phase.is === "silent" ? [{ tenure: ownership, found: ownership.phase.found }] : [],
-  );
+  const silent = ownerships.flatMap((ownership) => (ownership.phase.is === "silent" ? [{ ownership, found: ownership.phase.found }] : []));
   // All of them anew, and at once: each by itself, they might never be silent at the same time.
   if (silent.some(({ found }) => now - found > FRESH_MS)) {
-    for (const { tenure } of silent) tenure.phase = { is: "probing", from: now, sent: 0 };
+    for (const { ownership } of silent) ownership.phase = { is: "probing", from: now, sent: 0 };
     return;
   }
-  for (const { tenure } of silent) {
-    if (steps.add.length === MOST || !isGuarded(tenure)) continue;
-    steps.add.push({ ...tenure, by: now + FRESH_MS });
-    tenure.phase = {
+  for (const { ownership } of silent) {
+    if (steps.add.length === MOST || !isFiltered(ownership)) continue;
+    steps.add.push({ ...ownership, by: now + FRESH_MS });
+    ownership.phase = {
       is: "holding",
       since: new Date(),
       confirmed: false,

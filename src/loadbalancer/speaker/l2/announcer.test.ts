@@ -28,7 +28,7 @@ const left = {
 const device = { ...eth0, ifindex: 3, ifname: "plumbline-vip", address: "02:00:00:00:00:0c" };
 
 /** A node without a kernel: what is done to it is written down. */
-class PaperGround implements L2Backends {
+class FakeBackends implements L2Backends {
   readonly deeds: string[] = [];
   readonly sent: string[] = [];
   events: PacketSocketEvents | undefined;
@@ -44,7 +44,7 @@ class PaperGround implements L2Backends {
   ring: () => void = () => {};
 
   readonly links: L2Backends["links"] = {
-    look: () => (this.blind ? Promise.reject(this.blind) : Promise.resolve(observed(this.dump))),
+    read: () => (this.blind ? Promise.reject(this.blind) : Promise.resolve(observed(this.dump))),
     carryOut: ({ drop, refresh, add }) => {
       if (this.broken) return Promise.reject(this.broken);
       this.#write("drop", drop);
@@ -56,14 +56,14 @@ class PaperGround implements L2Backends {
       this.#write("take off", addressesOnNics);
       return Promise.resolve();
     },
-    outlast: (held, leaving) => {
-      this.#write("outlast", held);
+    outlast: (owned, leaving) => {
+      this.#write("outlast", owned);
       this.#write("leave", leaving);
       return Promise.resolve();
     },
   };
 
-  wire(events: PacketSocketEvents): ReturnType<L2Backends["wire"]> {
+  packetSocket(events: PacketSocketEvents): ReturnType<L2Backends["packetSocket"]> {
     this.events = events;
     const fault = () => this.fault;
     return {
@@ -72,7 +72,7 @@ class PaperGround implements L2Backends {
         return fault();
       },
       isUp: true,
-      look: () => {},
+      watch: () => {},
       probe: (address, nic) => this.#write("probe", [{ address, nic }]),
       check: () => {},
       leave: () => {},
@@ -109,7 +109,7 @@ class PaperGround implements L2Backends {
   }
 }
 
-let backends: PaperGround;
+let backends: FakeBackends;
 let announcer: L2Announcer;
 let stop: AbortController;
 let running: Promise<void>;
@@ -135,7 +135,7 @@ function start(): void {
 
 beforeEach(() => {
   vi.useFakeTimers();
-  backends = new PaperGround();
+  backends = new FakeBackends();
   stop = new AbortController();
   changes = 0;
 });
@@ -245,12 +245,12 @@ test("what another MAC answers for is in use, with that MAC", async () => {
   start();
   want("a");
   await pass(500);
-  backends.events?.onSaid({ what: "claim", address: vip, mac: rival }, "eth0");
+  backends.events?.onMessage({ what: "claim", address: vip, mac: rival }, "eth0");
   expect(announcer.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
   // One of our own interfaces on the same segment is nobody else.
   await pass(3_000);
   expect(announcer.state(vip).is).toBe("holding");
-  backends.events?.onSaid({ what: "claim", address: vip, mac: eth0.address }, "eth0");
+  backends.events?.onMessage({ what: "claim", address: vip, mac: eth0.address }, "eth0");
   expect(announcer.state(vip).is).toBe("holding");
 });
 

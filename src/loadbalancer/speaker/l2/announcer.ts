@@ -21,7 +21,7 @@ import type { AddressToOwn, AddressOnInterface, OwnershipState, Steps } from "./
 const BREATH_MS = 10;
 const RETRY_MS = 1_000;
 /** Links change in bursts. */
-const SETTLE_MS = 100;
+const DEBOUNCE_MS = 100;
 /** How often links and routes are read again while addresses are held. */
 const RESYNC_MS = 10_000;
 const REJECTED_AGAIN_MS = 5_000;
@@ -51,8 +51,8 @@ export class L2Announcer implements Runnable {
   readonly #options: L2Options;
   readonly #ownerships: OwnedAddresses;
   readonly #backends: L2Backends;
-  readonly #wire: ReturnType<L2Backends["wire"]>;
-  readonly #guard: NftFilter;
+  readonly #socket: ReturnType<L2Backends["packetSocket"]>;
+  readonly #filter: NftFilter;
   /** Who else could answer, and who of them lives. */
   readonly candidates: Heartbeats;
   readonly #reported = new Map<string, string>();
@@ -65,7 +65,7 @@ export class L2Announcer implements Runnable {
   #selectedBefore: ReadonlySet<string> | undefined;
   /** Frames may not have been answered for a while. */
   #lapsed = false;
-  #respotted = false;
+  #interfacesChanged = false;
   /** A state may have changed. */
   #moved = false;
   readonly #wakeSignal = new WakeSignal();
@@ -79,8 +79,8 @@ export class L2Announcer implements Runnable {
     this.#options = options;
     this.#backends = backends;
     this.#ownerships = new OwnedAddresses(node, (addressOnNic) => this.#kernelAnswers(addressOnNic));
-    this.#guard = new NftFilter({ nft: (text, signal) => backends.nft(text, signal), exemptPorts, log, onApplied: () => this.#move() });
-    this.#wire = backends.wire({
+    this.#filter = new NftFilter({ nft: (text, signal) => backends.nft(text, signal), exemptPorts, log, onApplied: () => this.#move() });
+    this.#socket = backends.packetSocket({
       onStart: () => {
         this.#ownerships.deaf(performance.now());
         this.#lapse();
@@ -88,10 +88,10 @@ export class L2Announcer implements Runnable {
       },
       onLapse: () => this.#lapse(),
       onEnd: () => this.#move(),
-      onSaid: (said, device) => this.#onChange(said, device),
-      onAsked: (address, device, times) => countRequest(address, this.#ownerships.standing(address), device, times),
+      onMessage: (message, device) => this.#onMessage(message, device),
+      onRequests: (address, device, times) => countRequest(address, this.#ownerships.state(address), device, times),
       onDatagram: (bytes, from) => this.candidates.take(bytes, from),
-      onFailed: (device, words) => this.#ownerships.unsent(device, `cannot send frames: ${words}`, performance.now()),
+      onFailed: (device, message) => this.#ownerships.unsent(device, `cannot send frames: ${message}`, performance.now()),
     });
     this.candidates = new Heartbeats({
       node,
@@ -100,9 +100,9 @@ export class L2Announcer implements Runnable {
       keys,
       log,
       macs: () => this.#observed?.rows.filter(({ fits }) => fits).map(({ mac }) => mac) ?? [],
-      send: (address, bytes, source) => this.#wire.send(address, bytes, source),
-      listenTo: (addresses) => this.#wire.listenTo(addresses),
-      isDeaf: () => !this.#wire.isUp,
+      send: (address, bytes, source) => this.#socket.send(address, bytes, source),
+      listenTo: (addresses) => this.#socket.listenTo(addresses),
+      isDeaf: () => !this.#socket.isUp,
       onChange: () => {
         this.#elect();
         options.onChange();
@@ -122,15 +122,15 @@ export class L2Announcer implements Runnable {
   }
 
   state(address: Address): L2State {
-    const words = this.#unfit.get(String(address));
-    if (words !== undefined) return { is: "failed", message: words };
-    const standing = this.#ownerships.standing(address) ?? { is: "standby" };
-    const { fault } = this.#wire;
-    return standing.is === "probing" && fault !== undefined ? { is: "failed", message: `cannot probe for duplicates: ${fault}` } : standing;
+    const message = this.#unfit.get(String(address));
+    if (message !== undefined) return { is: "failed", message };
+    const state = this.#ownerships.state(address) ?? { is: "standby" };
+    const { fault } = this.#socket;
+    return state.is === "probing" && fault !== undefined ? { is: "failed", message: `cannot probe for duplicates: ${fault}` } : state;
   }
 
   protection(): FilterState {
-    return this.#guard.protection;
+    return this.#filter.protection;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -142,8 +142,8 @@ export class L2Announcer implements Runnable {
     };
     try {
       await Promise.all([
-        this.#wire.run(running),
-        this.#guard.run(running),
+        this.#socket.run(running),
+        this.#filter.run(running),
         this.candidates.run(running),
         this.#backends.watch(onLinks, running),
         this.#turn(running),
@@ -151,17 +151,17 @@ export class L2Announcer implements Runnable {
     } finally {
       stop.abort();
     }
-    await this.#backends.links.outlast(this.#ownerships.held, this.#ownerships.leaving);
+    await this.#backends.links.outlast(this.#ownerships.owned, this.#ownerships.leaving);
   }
 
   /** The one loop that touches addresses. It waits for nobody but the kernel. */
   async #turn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // Route changes wake nothing: the router changes its own all the time.
-      if (performance.now() - this.#readAt >= RESYNC_MS && this.#ownerships.held.length > 0) this.#stale = true;
+      if (performance.now() - this.#readAt >= RESYNC_MS && this.#ownerships.owned.length > 0) this.#stale = true;
       // Where links cannot be looked at, the addresses on them still live on.
       const failed = [
-        this.#stale && (await this.#tried(this.#look(signal), signal)),
+        this.#stale && (await this.#tried(this.#readLinks(signal), signal)),
         this.#observed && (await this.#tried(this.#act(signal), signal)),
       ];
       if (failed.includes(true)) await sleep(RETRY_MS * (0.5 + Math.random()), signal).catch(() => {});
@@ -184,15 +184,15 @@ export class L2Announcer implements Runnable {
     }
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
-    if (this.#observed) await sleep(SETTLE_MS, signal);
+  async #readLinks(signal: AbortSignal): Promise<void> {
+    if (this.#observed) await sleep(DEBOUNCE_MS, signal);
     this.#stale = false;
     this.#readAt = performance.now();
     const first = this.#observed === undefined;
     try {
-      const seen = await this.#backends.links.look(signal);
-      if (first && seen.ours.length > 0) this.#selectedBefore = await this.#backends.selected(signal);
-      this.#observed = seen;
+      const observed = await this.#backends.links.read(signal);
+      if (first && observed.ours.length > 0) this.#selectedBefore = await this.#backends.selected(signal);
+      this.#observed = observed;
     } catch (error) {
       this.#stale = true;
       throw error;
@@ -215,49 +215,49 @@ export class L2Announcer implements Runnable {
 
   /** Decides anew which addresses are for this node. Until somebody says what is wanted, what was left by the agent before stays. */
   #elect(): void {
-    const seen = this.#observed;
-    if (!seen) return;
+    const observed = this.#observed;
+    if (!observed) return;
     if (this.#wanted) {
-      this.candidates.unable = withoutInterface(this.#wanted.values(), seen);
+      this.candidates.unable = withoutInterface(this.#wanted.values(), observed);
       const unfit = new Map<string, string>();
-      const sought: AddressToOwn[] = [];
+      const toOwn: AddressToOwn[] = [];
       const own = this.#options.peers().get(this.#options.node) ?? [];
       for (const [text, wanted] of this.#wanted) {
         const { address, candidates } = wanted;
         if (this.candidates.eligible(candidates, [address])[0] !== this.#options.node) continue;
-        const place = selectInterfaces(wanted, seen, own);
-        if ("nics" in place) sought.push({ address, nics: place.nics, candidates });
-        else unfit.set(text, place.obstacle);
+        const selection = selectInterfaces(wanted, observed, own);
+        if ("nics" in selection) toOwn.push({ address, nics: selection.nics, candidates });
+        else unfit.set(text, selection.obstacle);
       }
       this.#unfit = unfit;
-      this.#ownerships.seek(sought, performance.now());
+      this.#ownerships.want(toOwn, performance.now());
       this.#selectedBefore = undefined;
     }
-    this.#respotted = true;
+    this.#interfacesChanged = true;
     this.#move();
   }
 
   async #act(signal: AbortSignal): Promise<void> {
     const pausedMs = this.#pauses.since();
     if (pausedMs > 0) {
-      for (const { address, nic } of this.#ownerships.held) this.#wire.mute(address, nic);
+      for (const { address, nic } of this.#ownerships.owned) this.#socket.mute(address, nic);
       this.#lapse();
       this.#ownerships.aged(pausedMs);
     }
-    this.#wire.renew();
+    this.#socket.renew();
     // What is decided here goes to the kernel in the same tick: nothing may come between looking at the age of an address and having it live on.
-    const steps = this.#ownerships.step(performance.now(), (addressOnNic) => this.#guard.isGuarded(addressOnNic));
+    const steps = this.#ownerships.step(performance.now(), (addressOnNic) => this.#filter.isFiltered(addressOnNic));
     const changing = this.#change(steps, signal);
-    for (const { address, nic } of steps.drop) this.#wire.mute(address, nic);
-    this.#surround(steps.drop);
-    for (const { address, nic } of steps.probe) this.#wire.probe(address, nic);
-    for (const { address, nic } of steps.check) this.#wire.check(address, nic);
+    for (const { address, nic } of steps.drop) this.#socket.mute(address, nic);
+    this.#updateFilter(steps.drop);
+    for (const { address, nic } of steps.probe) this.#socket.probe(address, nic);
+    for (const { address, nic } of steps.check) this.#socket.check(address, nic);
     for (const { address, nic } of steps.announce) this.#announce(address, nic);
-    if (steps.listened.length > 0) void this.#believe(steps.listened);
+    if (steps.listened.length > 0) void this.#confirmSilence(steps.listened);
     await changing;
     if (steps.drop.length > 0) {
-      this.#respotted = true;
-      this.#surround([]);
+      this.#interfacesChanged = true;
+      this.#updateFilter([]);
       this.candidates.tellLetGo();
       for (const { address } of steps.drop) removeAddressMetrics(address);
     }
@@ -266,24 +266,24 @@ export class L2Announcer implements Runnable {
 
   #announce(address: Address, nic: Nic): void {
     // Its MAC may have changed.
-    if (!this.#lapsed) this.#wire.answer(address, nic);
-    this.#wire.announce(address, nic);
+    if (!this.#lapsed) this.#socket.answer(address, nic);
+    this.#socket.announce(address, nic);
     countGratuitous(address);
   }
 
   /** Rules come before an address, and go after it. Until it is known what is wanted, and where, those of the agent before stay. */
-  #surround(leaving: readonly AddressOnInterface[]): void {
-    if (!this.#respotted || !this.#wanted) return;
-    this.#respotted = false;
-    const { spots } = this.#ownerships;
-    this.#wire.look(spots.map(({ address }) => address));
-    this.#guard.want([...spots, ...leaving], this.#observed?.ipvs ?? new Set());
+  #updateFilter(leaving: readonly AddressOnInterface[]): void {
+    if (!this.#interfacesChanged || !this.#wanted) return;
+    this.#interfacesChanged = false;
+    const { addressesOnNics: wanted } = this.#ownerships;
+    this.#socket.watch(wanted.map(({ address }) => address));
+    this.#filter.want([...wanted, ...leaving], this.#observed?.ipvs ?? new Set());
   }
 
-  async #believe(addressesOnNics: readonly AddressOnInterface[]): Promise<void> {
-    const told = await this.#wire.sync();
-    for (const { address, nic } of addressesOnNics) this.#wire.leave(address, nic);
-    if (told) this.#ownerships.silent(addressesOnNics, performance.now());
+  async #confirmSilence(addressesOnNics: readonly AddressOnInterface[]): Promise<void> {
+    const synced = await this.#socket.sync();
+    for (const { address, nic } of addressesOnNics) this.#socket.leave(address, nic);
+    if (synced) this.#ownerships.silent(addressesOnNics, performance.now());
     else this.#ownerships.deaf(performance.now());
     this.#move();
   }
@@ -297,27 +297,27 @@ export class L2Announcer implements Runnable {
     });
     const now = performance.now();
     const accepted = [...refresh, ...add].filter((due) => !rejected.has(due));
-    const heardAll = accepted.some(({ by }) => now >= by) && (await this.#wire.sync());
-    const held = this.#ownerships.kept(accepted, now, heardAll);
-    for (const [spot, words] of rejected) {
-      this.#ownerships.refused(spot, words, now + REJECTED_AGAIN_MS);
-      this.#wire.mute(spot.address, spot.nic);
+    const heardAll = accepted.some(({ by }) => now >= by) && (await this.#socket.sync());
+    const owned = this.#ownerships.kept(accepted, now, heardAll);
+    for (const [addressOnNic, message] of rejected) {
+      this.#ownerships.rejected(addressOnNic, message, now + REJECTED_AGAIN_MS);
+      this.#socket.mute(addressOnNic.address, addressOnNic.nic);
     }
-    await this.#answer(held, signal);
-    const taken = new Set(add).intersection(new Set(held));
+    await this.#answer(owned, signal);
+    const taken = new Set(add).intersection(new Set(owned));
     for (const { address, nic } of taken)
       this.#options.log.info({ address: String(address), interface: nic.name }, "address acquired: no duplicate found");
     l2Takeovers.inc(taken.size);
     if (add.length + rejected.size > 0) this.#move();
   }
 
-  async #answer(held: readonly AddressOnInterface[], signal: AbortSignal): Promise<void> {
+  async #answer(owned: readonly AddressOnInterface[], signal: AbortSignal): Promise<void> {
     if (this.#lapsed) return;
-    const onInterfaces = held.filter(({ nic }) => nic.name !== DEVICE);
-    for (const { address, nic } of onInterfaces) this.#wire.answer(address, nic);
+    const onInterfaces = owned.filter(({ nic }) => nic.name !== DEVICE);
+    for (const { address, nic } of onInterfaces) this.#socket.answer(address, nic);
     // Whoever answers from now on has begun before the form of earlier versions goes.
     const old = onInterfaces.filter((addressOnNic) => this.#observed?.onNics.has(keyOf(addressOnNic)) === true);
-    if (old.length > 0 && (await this.#wire.sync())) await this.#backends.links.takeOffNics(old, signal);
+    if (old.length > 0 && (await this.#socket.sync())) await this.#backends.links.takeOffNics(old, signal);
   }
 
   /** Else the process for frames does. */
@@ -335,7 +335,7 @@ export class L2Announcer implements Runnable {
     this.#wakeSignal.ring();
   }
 
-  #onChange({ what, address, mac }: ArpOrNdpMessage, device: string): void {
+  #onMessage({ what, address, mac }: ArpOrNdpMessage, device: string): void {
     if (this.#observed?.macs.has(mac) !== false) return;
     const now = performance.now();
     const node = this.candidates.nodeOf(mac);
@@ -350,8 +350,8 @@ export class L2Announcer implements Runnable {
   #report(): void {
     if (!this.#moved) return;
     this.#moved = false;
-    const { held } = this.#ownerships;
-    l2Addresses.set(held.length);
+    const { owned } = this.#ownerships;
+    l2Addresses.set(owned.length);
     const now = new Map<string, string>([["", JSON.stringify(this.protection())]]);
     for (const text of this.#wanted?.keys() ?? []) now.set(text, JSON.stringify(this.state(parseAddress(text))));
     const changed = now.size !== this.#reported.size || [...now].some(([text, state]) => this.#reported.get(text) !== state);

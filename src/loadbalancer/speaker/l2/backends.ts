@@ -8,15 +8,15 @@ import { PacketSocket, type PacketSocketEvents } from "./packet-socket.ts";
 
 /** Everything through which the announcer touches the node. */
 export interface L2Backends {
-  readonly links: Pick<NodeLinks, "look" | "carryOut" | "takeOffNics" | "outlast">;
-  wire(
+  readonly links: Pick<NodeLinks, "read" | "carryOut" | "takeOffNics" | "outlast">;
+  packetSocket(
     events: PacketSocketEvents,
   ): Pick<
     PacketSocket,
     | "run"
     | "fault"
     | "isUp"
-    | "look"
+    | "watch"
     | "probe"
     | "check"
     | "leave"
@@ -38,7 +38,7 @@ export interface L2Backends {
 export function l2BackendsOf(namespace: string | undefined, port: number, log: Log): L2Backends {
   return {
     links: new NodeLinks(namespace, log),
-    wire: (events) => new PacketSocket({ netns: namespace, port, log, ...events }),
+    packetSocket: (events) => new PacketSocket({ netns: namespace, port, log, ...events }),
     nft: (text, signal) => nft(text, { signal, namespace }),
     selected: (signal) => selectedIn(namespace, signal),
     watch: (ring, signal) => watchNamespace(namespace, ring, signal, (error) => log.warn({ error }, "link watch ended, restarting")),

@@ -3,8 +3,8 @@ import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../met
 import type { OwnershipState } from "./address-ownership.ts";
 
 /** What is asked of this node, its kernel answers. */
-export function countRequest(address: Address, standing: OwnershipState | undefined, device: string, times: number): void {
-  if (standing?.is !== "holding" || !standing.interfaces.includes(device)) return;
+export function countRequest(address: Address, state: OwnershipState | undefined, device: string, times: number): void {
+  if (state?.is !== "holding" || !state.interfaces.includes(device)) return;
   for (const metric of [l2RequestsReceived, l2ResponsesSent]) metric.inc({ ip: String(address) }, times);
 }
 

@@ -137,7 +137,7 @@ export class Heartbeats {
       nodes.keys().filter((one) => one !== node && (isMember(one) || this.#partners.has(one))),
       performance.now(),
     );
-    const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners, isDeaf());
+    const { silent, unheard } = this.#liveness.check(performance.now(), this.#partners, isDeaf());
     for (const one of silent) log.warn({ node: one }, "three heartbeats from candidate missed");
     for (const one of unheard)
       log.warn({ node: one, key: keys.of(one) !== undefined }, "no heartbeat from candidate yet; using its Lease only");

@@ -75,21 +75,21 @@ test("for IPv6 an interface needs a link-local address that is its own", () => {
 });
 
 test("what an agent left behind is known by its form, and what others put there is not", () => {
-  const seen = observed([
+  const links = observed([
     link("plumbline-vip", { addr_info: [{ ...ours, local: "192.0.2.104" }] }),
     link("eth0", { addr_info: [ours, { ...ours, local: "192.0.2.101", metric: 5 }, { ...ours, local: "192.0.2.102", dynamic: false }] }),
     link("kube-ipvs0", { addr_info: [{ ...ours, local: "192.0.2.103", metric: undefined }] }),
   ]);
-  expect(seen.ours).toEqual([
+  expect(links.ours).toEqual([
     { address: "192.0.2.104", nic: { name: "plumbline-vip", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 },
     { address: "192.0.2.100", nic: { name: "eth0", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 },
   ]);
-  expect([...seen.onNics]).toEqual(["192.0.2.100 eth0"]);
-  expect([...seen.foreign]).toEqual([
+  expect([...links.onNics]).toEqual(["192.0.2.100 eth0"]);
+  expect([...links.foreign]).toEqual([
     ["192.0.2.101", ["eth0"]],
     ["192.0.2.102", ["eth0"]],
   ]);
-  expect([...seen.ipvs]).toEqual(["192.0.2.103"]);
+  expect([...links.ipvs]).toEqual(["192.0.2.103"]);
 });
 
 test("why nothing fits names what was selected", () => {

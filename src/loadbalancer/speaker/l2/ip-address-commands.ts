@@ -36,7 +36,7 @@ export interface AddressRow {
 
 /** Adds the address, or has it live on. Scope host keeps IPv4 from ever being chosen as a source; a prefix route would make the link look like a way out. */
 export function addOrRefreshArgs(address: Address, seconds = LIFETIME_S): IpArgs {
-  const form = address.family === 4 ? ["scope", "host"] : ["nodad", "noprefixroute"];
+  const options = address.family === 4 ? ["scope", "host"] : ["nodad", "noprefixroute"];
   const lifetime = ["valid_lft", String(seconds), "preferred_lft", "0"];
   return [
     "addr",
@@ -44,7 +44,7 @@ export function addOrRefreshArgs(address: Address, seconds = LIFETIME_S): IpArgs
     `${String(address)}/${BITS[address.family]}`,
     "dev",
     DEVICE,
-    ...form,
+    ...options,
     ...lifetime,
     "metric",
     SERVICE_ADDRESS_METRIC,
@@ -57,6 +57,6 @@ export function deleteArgs(address: Address, device = DEVICE): IpArgs {
 
 /** Whether it has the form that we give, so that an agent knows again what the one before it has left. Earlier versions gave it on the node's interfaces. */
 export function isServiceAddress(row: AddressRow): boolean {
-  const form = row.family === "inet" ? row.prefixlen === 32 && row.scope === "host" : row.prefixlen === 128;
-  return form && row.dynamic === true && row.preferred_life_time === 0 && String(row.metric) === SERVICE_ADDRESS_METRIC;
+  const isHost = row.family === "inet" ? row.prefixlen === 32 && row.scope === "host" : row.prefixlen === 128;
+  return isHost && row.dynamic === true && row.preferred_life_time === 0 && String(row.metric) === SERVICE_ADDRESS_METRIC;
 }

@@ -14,9 +14,9 @@ const beat = (number: number, more: Partial<Heartbeat> = {}): Heartbeat => ({
 const awaited = new Set(["b"]);
 
 /** Looks every second, as the beat does. */
-function looking(liveness: HeartbeatLiveness, from: number, to: number): string[] {
+function checkEverySecond(liveness: HeartbeatLiveness, from: number, to: number): string[] {
   const silent: string[] = [];
-  for (let now = from; now <= to; now += 1_000) silent.push(...liveness.look(now, awaited).silent);
+  for (let now = from; now <= to; now += 1_000) silent.push(...liveness.check(now, awaited).silent);
   return silent;
 }
 
@@ -24,9 +24,9 @@ test("a node that misses three heartbeats is reported once, and is alive again w
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(1), 0, 50_000)).toBe("heard");
-  expect(looking(liveness, 1_000, 3_000)).toEqual([]);
+  expect(checkEverySecond(liveness, 1_000, 3_000)).toEqual([]);
   expect(liveness.isAlive("b")).toBe(true);
-  expect(looking(liveness, 4_000, 9_000)).toEqual(["b"]);
+  expect(checkEverySecond(liveness, 4_000, 9_000)).toEqual(["b"]);
   expect(liveness.isAlive("b")).toBe(false);
   expect(liveness.hear(beat(2), 9_500, 50_000)).toBe("returned");
   expect(liveness.isAlive("b")).toBe(true);
@@ -36,7 +36,7 @@ test("a node without any heartbeat is judged by membership, with one warning whe
   const liveness = new HeartbeatLiveness();
   liveness.members(["b", "c"], 0);
   const unheard: string[] = [];
-  for (let now = 1_000; now < 60_000; now += 1_000) unheard.push(...liveness.look(now, awaited).unheard);
+  for (let now = 1_000; now < 60_000; now += 1_000) unheard.push(...liveness.check(now, awaited).unheard);
   expect(unheard).toEqual(["b"]);
   expect([liveness.isAlive("b"), liveness.isAlive("c"), liveness.isAlive("nobody")]).toEqual([true, true, true]);
 });
@@ -45,10 +45,10 @@ test("a member that leaves and returns is judged by membership until its next he
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 0, 50_000);
-  expect(looking(liveness, 1_000, 5_000)).toEqual(["b"]);
+  expect(checkEverySecond(liveness, 1_000, 5_000)).toEqual(["b"]);
   liveness.members([], 6_000);
   liveness.members(["b"], 7_000);
-  expect(looking(liveness, 7_000, 30_000)).toEqual([]);
+  expect(checkEverySecond(liveness, 7_000, 30_000)).toEqual([]);
   expect(liveness.isAlive("b")).toBe(true);
   expect(liveness.heard).toEqual([]);
 });
@@ -58,10 +58,10 @@ test("whom the agent before us knew as silent is silent still, and whom it heard
   before.members(["b", "c", "d"], 0);
   before.hear(beat(1), 0, 50_000);
   before.hear(beat(1, { node: "c" }), 0, 50_000);
-  before.look(1_000, awaited);
-  before.look(3_000, awaited);
+  before.check(1_000, awaited);
+  before.check(3_000, awaited);
   before.hear(beat(2, { node: "c" }), 3_500, 50_000);
-  before.look(4_000, awaited);
+  before.check(4_000, awaited);
   expect([...before.pulses]).toEqual([
     ["b", "silent"],
     ["c", "heard"],
@@ -74,9 +74,9 @@ test("whom the agent before us knew as silent is silent still, and whom it heard
   expect([after.isAlive("b"), after.isAlive("c"), after.isAlive("d")]).toEqual([false, true, true]);
   expect(after.pulses).toEqual(before.pulses);
   after.members(["b", "c", "d"], 1_000);
-  expect(looking(after, 1_000, 4_000)).toEqual([]);
+  expect(checkEverySecond(after, 1_000, 4_000)).toEqual([]);
   expect([after.isAlive("b"), after.isAlive("c")]).toEqual([false, true]);
-  expect(looking(after, 5_000, 20_000)).toEqual(["c"]);
+  expect(checkEverySecond(after, 5_000, 20_000)).toEqual(["c"]);
   expect(after.hear(beat(3), 20_000, 50_000)).toBe("returned");
   expect([after.isAlive("b"), after.isAlive("c"), after.isAlive("d")]).toEqual([true, false, true]);
 });
@@ -107,10 +107,10 @@ test("a node that was paused itself does not count missed heartbeats", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 500, 50_000);
-  liveness.look(1_000, awaited);
-  expect(liveness.look(40_000, awaited).silent).toEqual([]);
-  expect(looking(liveness, 41_000, 43_000)).toEqual([]);
-  expect(looking(liveness, 44_000, 44_000)).toEqual(["b"]);
+  liveness.check(1_000, awaited);
+  expect(liveness.check(40_000, awaited).silent).toEqual([]);
+  expect(checkEverySecond(liveness, 41_000, 43_000)).toEqual([]);
+  expect(checkEverySecond(liveness, 44_000, 44_000)).toEqual(["b"]);
 });
 
 test("a heartbeat counts once, and none that is older than the last one", () => {
@@ -161,7 +161,7 @@ test("a clock that is set while both are up costs nobody its life, and after sil
   liveness.hear(beat(1), 0, 50_000);
   for (const number of [2, 3, 4, 5]) expect(liveness.hear(beat(number), number * 1_000, 500_000)).toBe("heard");
   expect(liveness.hear(beat(5), 6_000, 500_000)).toBe("skewed");
-  expect(looking(liveness, 6_000, 10_000)).toEqual(["b"]);
+  expect(checkEverySecond(liveness, 6_000, 10_000)).toEqual(["b"]);
   expect(liveness.hear(beat(6), 10_000, 500_000)).toBe("skewed");
   expect(liveness.hear(beat(7), 11_000, 60_000)).toBe("returned");
 });

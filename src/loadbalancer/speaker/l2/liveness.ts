@@ -39,7 +39,7 @@ export class HeartbeatLiveness {
   readonly #histories = new Map<string, History>();
   /** What the agent before us knew, until it is known who is a member. */
   #remembered: HeartbeatTimes = new Map();
-  #looked: number | undefined;
+  #checkedAt: number | undefined;
 
   /** Whom the agent before us has heard is not judged by membership alone: one that was silent still is, one that was not has three heartbeats to say so. */
   remember(heartbeats: HeartbeatTimes, now: number): void {
@@ -102,9 +102,9 @@ export class HeartbeatLiveness {
   }
 
   /** Gives those who fell silent since the last look, and those who have been members for a while without being heard, each once. Who is deaf can blame nobody. */
-  look(now: number, awaited: ReadonlySet<string>, isDeaf = false): { silent: string[]; unheard: string[] } {
-    const away = isDeaf || (this.#looked !== undefined && now - this.#looked > AWAY_MS);
-    this.#looked = now;
+  check(now: number, awaited: ReadonlySet<string>, isDeaf = false): { silent: string[]; unheard: string[] } {
+    const away = isDeaf || (this.#checkedAt !== undefined && now - this.#checkedAt > AWAY_MS);
+    this.#checkedAt = now;
     const silent: string[] = [];
     const unheard: string[] = [];
     for (const [node, pulse] of this.#heartbeats) {

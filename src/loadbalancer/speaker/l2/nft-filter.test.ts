@@ -15,7 +15,7 @@ const rejection = new KernelError("Refused", "Could not process rule: Operation 
 
 let stop: AbortController;
 let texts: string[];
-let refuses: (text: string) => boolean;
+let rejects: (text: string) => boolean;
 let applied: number;
 let guard: NftFilter;
 
@@ -23,12 +23,12 @@ beforeEach(() => {
   vi.useFakeTimers();
   stop = new AbortController();
   texts = [];
-  refuses = () => false;
+  rejects = () => false;
   applied = 0;
   guard = new NftFilter({
     nft: (text) => {
       texts.push(text);
-      return refuses(text) ? Promise.reject(rejection) : Promise.resolve();
+      return rejects(text) ? Promise.reject(rejection) : Promise.resolve();
     },
     exemptPorts: ["8080"],
     onApplied: () => (applied += 1),
@@ -42,7 +42,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const settle = () => vi.advanceTimersByTimeAsync(0);
+const runTimers = () => vi.advanceTimersByTimeAsync(0);
 const tables = () => texts.splice(0).map((text) => text.split("\n")[0]);
 
 test("where there is no address there is no table", async () => {
@@ -53,17 +53,17 @@ test("where there is no address there is no table", async () => {
 
 test("an address is guarded once its rules are there; then one more is one more element", async () => {
   guard.want([one], none);
-  expect(guard.isGuarded(one)).toBe(false);
-  await settle();
+  expect(guard.isFiltered(one)).toBe(false);
+  await runTimers();
   expect(tables()).toEqual(["table inet plumbline", "table arp plumbline"]);
-  expect(guard.isGuarded(one)).toBe(true);
+  expect(guard.isFiltered(one)).toBe(true);
   guard.want([one, two], none);
-  expect([guard.isGuarded(one), guard.isGuarded(two)]).toEqual([true, false]);
-  await settle();
+  expect([guard.isFiltered(one), guard.isFiltered(two)]).toEqual([true, false]);
+  await runTimers();
   expect(texts.splice(0)).toEqual(["add element inet plumbline ipv6 { 2001:db8::100 }\n"]);
-  expect(guard.isGuarded(two)).toBe(true);
+  expect(guard.isFiltered(two)).toBe(true);
   guard.want([two], none);
-  await settle();
+  await runTimers();
   expect(texts.splice(0)).toEqual([
     "delete element inet plumbline ipv4 { 192.0.2.100 }\n",
     'delete element arp plumbline addresses { 192.0.2.100 }\ndelete element arp plumbline selected { "eth0" . 192.0.2.100 }\n',
@@ -72,7 +72,7 @@ test("an address is guarded once its rules are there; then one more is one more 
 
 test("nothing runs while nothing changes, except that the tables are written again once a minute", async () => {
   guard.want([one], none);
-  await settle();
+  await runTimers();
   texts.length = 0;
   guard.want([one], none);
   await vi.advanceTimersByTimeAsync(59_000);
@@ -83,7 +83,7 @@ test("nothing runs while nothing changes, except that the tables are written aga
 
 test("changing addresses do not prevent the tables from being written again", async () => {
   guard.want([one], none);
-  await settle();
+  await runTimers();
   texts.length = 0;
   for (let times = 1; times <= 6; times++) {
     guard.want(times % 2 === 0 ? [one] : [one, two], none);
@@ -94,47 +94,47 @@ test("changing addresses do not prevent the tables from being written again", as
 
 test("deleted tables are restored completely", async () => {
   guard.want([one], none);
-  await settle();
+  await runTimers();
   texts.length = 0;
-  refuses = (text) => text.startsWith("add element");
+  rejects = (text) => text.startsWith("add element");
   guard.want([one, two], none);
-  await settle();
+  await runTimers();
   expect(tables()).toEqual(["add element inet plumbline ipv6 { 2001:db8::100 }", "table inet plumbline"]);
   expect(guard.protection).toEqual({ is: "on" });
 });
 
 test("a family that the kernel lacks affects only its own rules, is reported, and is retried with backoff", async () => {
-  refuses = (text) => text.includes("table arp");
+  rejects = (text) => text.includes("table arp");
   guard.want([one], none);
-  await settle();
-  expect(guard.isGuarded(one)).toBe(true);
+  await runTimers();
+  expect(guard.isFiltered(one)).toBe(true);
   expect(guard.protection).toEqual({
     is: "off",
     why: "nftables family arp: Could not process rule: Operation not supported; interfaces that are not selected answer ARP for service addresses",
   });
   await vi.advanceTimersByTimeAsync(600_000);
-  const asked = texts.splice(0).filter((text) => text.includes("table arp")).length;
-  expect(asked).toBeGreaterThan(8);
-  expect(asked).toBeLessThan(30);
+  const attempts = texts.splice(0).filter((text) => text.includes("table arp")).length;
+  expect(attempts).toBeGreaterThan(8);
+  expect(attempts).toBeLessThan(30);
   guard.want([one, addressOnNic("192.0.2.101")], none);
-  await settle();
+  await runTimers();
   expect(texts).toEqual(["add element inet plumbline ipv4 { 192.0.2.101 }\n"]);
-  refuses = () => false;
+  rejects = () => false;
   await vi.advanceTimersByTimeAsync(60_000);
   expect(guard.protection).toEqual({ is: "on" });
 });
 
 test("what IPVS serves is guarded against foreign interfaces alone", async () => {
   guard.want([one], new Set(["192.0.2.100"]));
-  await settle();
+  await runTimers();
   expect(texts.map((text) => text.split("\n")[0])).toEqual(["table arp plumbline"]);
-  expect(guard.isGuarded(one)).toBe(true);
+  expect(guard.isFiltered(one)).toBe(true);
   expect(guard.protection).toEqual({ is: "off", why: "192.0.2.100 on kube-ipvs0 is served by IPVS and not filtered" });
 });
 
 test("waiters are notified each time that rules are in place", async () => {
   const before = applied;
   guard.want([one], none);
-  await settle();
+  await runTimers();
   expect(applied).toBeGreaterThan(before);
 });

@@ -9,7 +9,7 @@ import type { AddressOnInterface } from "./address-ownership.ts";
 
 const FAMILIES = ["inet", "arp"] as const;
 /** Others flush all rules at times. */
-const ANEW_MS = 60_000;
+const REWRITE_EVERY_MS = 60_000;
 const REJECTED = { minMs: 1_000, maxMs: 60_000 };
 const LOSES: Readonly<Record<NftFamily, string>> = {
   inet: "the node's own services are reachable at service addresses",
@@ -65,7 +65,7 @@ export class NftFilter {
   }
 
   /** Whether its rules are in place, or are known to be impossible. */
-  isGuarded({ address, nic }: AddressOnInterface): boolean {
+  isFiltered({ address, nic }: AddressOnInterface): boolean {
     const { inet, arp } = this.#tables;
     const packets = address.family === 4 ? "ipv4" : "ipv6";
     return (
@@ -84,34 +84,34 @@ export class NftFilter {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    let anew = false;
-    let anewAt = performance.now() + ANEW_MS;
+    let isRewrite = false;
+    let rewriteAt = performance.now() + REWRITE_EVERY_MS;
     let failures = 0;
     while (!signal.aborted) {
-      for (const family of FAMILIES) await this.#apply(family, anew, signal);
+      for (const family of FAMILIES) await this.#apply(family, isRewrite, signal);
       if (signal.aborted) return;
       this.#options.onApplied();
       failures = FAMILIES.some((family) => this.#tables[family].off !== undefined) ? failures + 1 : 0;
-      if (anew) anewAt = performance.now() + ANEW_MS;
-      const restMs = failures === 0 ? Math.max(0, anewAt - performance.now()) : backoffMs(failures, REJECTED);
+      if (isRewrite) rewriteAt = performance.now() + REWRITE_EVERY_MS;
+      const restMs = failures === 0 ? Math.max(0, rewriteAt - performance.now()) : backoffMs(failures, REJECTED);
       const isRung = await this.#wakeSignal.wait(restMs, signal);
-      anew = !isRung || performance.now() >= anewAt;
+      isRewrite = !isRung || performance.now() >= rewriteAt;
     }
   }
 
   #differs(family: NftFamily): boolean {
     const { have, want } = this.#tables[family];
-    return have ? changedElements(family, have, want) !== "" : isNeeded(want);
+    return have ? changedElements(family, have, want) !== "" : hasAddresses(want);
   }
 
-  async #apply(family: NftFamily, anew: boolean, signal: AbortSignal): Promise<void> {
+  async #apply(family: NftFamily, isRewrite: boolean, signal: AbortSignal): Promise<void> {
     const table = this.#tables[family];
     const { have, want, off } = table;
     // Where no address ever was there is no table.
-    if (!have && !isNeeded(want)) return;
+    if (!have && !hasAddresses(want)) return;
     // What was refused is asked for again when its time has come, not with each address.
-    if (!anew && (off !== undefined || !this.#differs(family))) return;
-    const text = have && !anew ? changedElements(family, have, want) : fullTable(family, want);
+    if (!isRewrite && (off !== undefined || !this.#differs(family))) return;
+    const text = have && !isRewrite ? changedElements(family, have, want) : fullTable(family, want);
     try {
       await this.#options.nft(text, signal);
       table.have = want;
@@ -122,14 +122,14 @@ export class NftFilter {
       l2NftFailures.inc({ family });
       table.have = undefined;
       // The table may have been deleted; it is off only if it cannot be restored.
-      if (have && !anew) return this.#apply(family, true, signal);
+      if (have && !isRewrite) return this.#apply(family, true, signal);
       if (table.off !== error.words) this.#options.log.warn({ family, error }, "service addresses are not protected");
       table.off = error.words;
     }
   }
 }
 
-const isNeeded = (want: Sets) => [...want].some(([name, elements]) => name !== "exempt" && elements.size > 0);
+const hasAddresses = (want: Sets) => [...want].some(([name, elements]) => name !== "exempt" && elements.size > 0);
 
 const emptyTable = (): Table => ({ have: undefined, want: new Map<string, ReadonlySet<string>>(), off: undefined });
 

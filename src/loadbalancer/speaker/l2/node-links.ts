@@ -33,7 +33,7 @@ export class NodeLinks {
     this.#log = log;
   }
 
-  async look(signal: AbortSignal): Promise<ObservedInterfaces> {
+  async read(signal: AbortSignal): Promise<ObservedInterfaces> {
     const entry = this.#netns === undefined ? [] : ["-n", this.#netns];
     const ignoringArp = await this.#ignoringArp(signal);
     for (let attempt = 1; ; attempt++) {
@@ -48,37 +48,37 @@ export class NodeLinks {
     }
   }
 
-  /** Gives the kernel's words for each address that it did not take. What it is told leaves in the same tick. */
+  /** Returns what the kernel answered for each address that it rejected. The commands are sent in the same tick. */
   async carryOut(steps: Pick<Steps, "drop" | "refresh" | "add">, signal: AbortSignal): Promise<ReadonlyMap<Due, string>> {
-    const drops = steps.drop.flatMap((addressOnNic) => this.#drops(addressOnNic).map((words) => ({ spot: addressOnNic, words })));
+    const drops = steps.drop.flatMap((addressOnNic) => this.#drops(addressOnNic).map((args) => ({ addressOnNic, args })));
     const kept = [...steps.refresh, ...steps.add];
     const created = kept.length === 0 || this.#hasDevice ? [] : CREATE_DEVICE;
     // An address that several interfaces answer for is there once.
     const addresses = [...new Map(kept.map(({ address }) => [String(address), address])).entries()];
     // The kernel adds the local route only together with the address.
     const cleared = addresses.filter(([text]) => this.#unrouted.has(text)).map(([, address]) => deleteArgs(address));
-    const before = [...drops.map(({ words }) => words), ...cleared, ...created];
+    const before = [...drops.map(({ args }) => args), ...cleared, ...created];
     this.#unrouted = new Set();
-    const words = await changeAll([...before, ...addresses.map(([, address]) => addOrRefreshArgs(address))], {
+    const answers = await changeAll([...before, ...addresses.map(([, address]) => addOrRefreshArgs(address))], {
       signal,
       namespace: this.#netns,
     });
-    for (const [at, { spot }] of drops.entries()) {
-      const rejection = words.get(at);
-      const about = { address: String(spot.address), interface: spot.nic.name };
+    for (const [at, { addressOnNic }] of drops.entries()) {
+      const rejection = answers.get(at);
+      const about = { address: String(addressOnNic.address), interface: addressOnNic.nic.name };
       if (rejection === undefined) this.#log.info(about, "address released");
-      else if (!GONE.test(rejection)) this.#log.warn({ ...about, words: rejection }, "cannot remove address; it expires");
+      else if (!GONE.test(rejection)) this.#log.warn({ ...about, reason: rejection }, "cannot remove address; it expires");
     }
     this.#hasDevice ||= created.length > 0;
     const rejections = new Map<string, string>();
     for (const [at, [text]] of addresses.entries()) {
-      const rejection = words.get(before.length + at);
+      const rejection = answers.get(before.length + at);
       if (rejection === undefined) continue;
       // The link was removed; the next attempt creates it again.
       if (NO_DEVICE.test(rejection)) this.#hasDevice = false;
       const why =
         created.length > 0 && NO_DEVICE.test(rejection)
-          ? `cannot create ${DEVICE}: ${words.get(before.length - created.length + 1)}`
+          ? `cannot create ${DEVICE}: ${answers.get(before.length - created.length + 1)}`
           : rejection;
       rejections.set(text, why);
     }
@@ -99,9 +99,9 @@ export class NodeLinks {
   }
 
   /** A restart costs nothing: the addresses outlive it. Where there is none, nothing of ours stays. */
-  async outlast(held: readonly Due[], leaving: readonly Drop[]): Promise<void> {
+  async outlast(owned: readonly Due[], leaving: readonly Drop[]): Promise<void> {
     const signal = AbortSignal.timeout(OUTLAST_MS);
-    const rest = [...held];
+    const rest = [...owned];
     const deleted = rest.length === 0 && this.#hasDevice ? [["link", "del", DEVICE]] : [];
     try {
       await changeAll([...leaving.flatMap((addressOnNic) => this.#drops(addressOnNic)), ...deleted], { signal, namespace: this.#netns });
@@ -123,15 +123,15 @@ export class NodeLinks {
     return [...(isLast ? [deleteArgs(address)] : []), ...(this.#onNics.has(keyOf(addressOnNic)) ? [deleteArgs(address, nic.name)] : [])];
   }
 
-  #remember(seen: ObservedInterfaces): ObservedInterfaces {
-    this.#onNics = seen.onNics;
-    this.#hasDevice = seen.rows.some(({ name, isUp }) => name === DEVICE && isUp);
-    return seen;
+  #remember(observation: ObservedInterfaces): ObservedInterfaces {
+    this.#onNics = observation.onNics;
+    this.#hasDevice = observation.rows.some(({ name, isUp }) => name === DEVICE && isUp);
+    return observation;
   }
 
   /** Leaves out addresses whose local route is missing, so that they are added again. */
-  async #routed(seen: ObservedInterfaces, signal: AbortSignal): Promise<ObservedInterfaces> {
-    const onLink = seen.ours.filter(({ nic }) => nic.name === DEVICE).map(({ address }) => parseAddress(address));
+  async #routed(observation: ObservedInterfaces, signal: AbortSignal): Promise<ObservedInterfaces> {
+    const onLink = observation.ours.filter(({ nic }) => nic.name === DEVICE).map(({ address }) => parseAddress(address));
     const routed = new Set<string>();
     for (const family of [4, 6] as const) {
       if (!onLink.some((address) => address.family === family)) continue;
@@ -141,12 +141,12 @@ export class NodeLinks {
       for (const { dst } of JSON.parse(stdout) as { dst: string }[]) if (!dst.includes("/")) routed.add(String(parseAddress(dst)));
     }
     this.#unrouted = new Set(onLink.map(String).filter((address) => !routed.has(address)));
-    if (this.#unrouted.size === 0) return seen;
+    if (this.#unrouted.size === 0) return observation;
     this.#log.warn(
       { addresses: [...this.#unrouted].slice(0, 10) },
       "local routes of service addresses are missing, adding the addresses again",
     );
-    return { ...seen, ours: seen.ours.filter(({ address, nic }) => nic.name !== DEVICE || !this.#unrouted.has(address)) };
+    return { ...observation, ours: observation.ours.filter(({ address, nic }) => nic.name !== DEVICE || !this.#unrouted.has(address)) };
   }
 
   async #ignoringArp(signal: AbortSignal): Promise<ReadonlySet<string>> {

@@ -23,69 +23,69 @@ interface Event {
 }
 
 /** Who answers on a node: its kernel, until the address expires, whether or not anybody looks after it; or a process that sleeps when the agent does. */
-type Form = "kernel" | "frames";
+type AnsweredBy = "kernel" | "frames";
 
 class SimulatedNode {
   readonly name: string;
   readonly nic: { readonly name: string; readonly index: number; readonly mac: string };
-  tenures: OwnedAddresses;
+  addresses: OwnedAddresses;
   answersUntil = 0;
   frozenUntil = 0;
-  readonly #form: Form;
+  readonly #answeredBy: AnsweredBy;
   #leaseUntil = 0;
   readonly #unread: ((now: number) => void)[] = [];
 
-  constructor(name: string, number: number, form: Form) {
+  constructor(name: string, number: number, answeredBy: AnsweredBy) {
     this.name = name;
-    this.#form = form;
+    this.#answeredBy = answeredBy;
     this.nic = { name: "eth0", index: 2, mac: `02:00:00:00:00:0${number}` };
-    this.tenures = new OwnedAddresses(name, () => form === "kernel");
+    this.addresses = new OwnedAddresses(name, () => answeredBy === "kernel");
   }
 
   answers(now: number): boolean {
-    const isAwake = this.#form === "kernel" || (now < this.#leaseUntil && now >= this.frozenUntil);
+    const isAwake = this.#answeredBy === "kernel" || (now < this.#leaseUntil && now >= this.frozenUntil);
     return isAwake && now < this.answersUntil;
   }
 
   /** What it is told while it is frozen it reads when it wakes. */
-  tell(word: (now: number) => void): void {
-    this.#unread.push(word);
+  tell(message: (now: number) => void): void {
+    this.#unread.push(message);
   }
 
   tick(now: number, others: readonly SimulatedNode[]): void {
     if (now < this.frozenUntil) return;
-    if (this.#form === "frames" && now >= this.#leaseUntil) {
+    if (this.#answeredBy === "frames" && now >= this.#leaseUntil) {
       this.answersUntil = 0;
-      this.tenures.unanswered(now);
+      this.addresses.unanswered(now);
     }
     this.#leaseUntil = now + LEASE_MS;
-    for (const word of this.#unread.splice(0)) word(now);
-    const { drop, refresh, add, probe, check, announce, listened } = this.tenures.step(now, () => true);
+    for (const message of this.#unread.splice(0)) message(now);
+    const { drop, refresh, add, probe, check, announce, listened } = this.addresses.step(now, () => true);
     if (drop.some(({ isLast }) => isLast)) this.answersUntil = 0;
-    const held = this.tenures.kept([...refresh, ...add], now);
-    if (held.some(({ nic }) => nic === this.nic || this.#form === "kernel")) this.answersUntil = now + LIFETIME_MS;
+    const owned = this.addresses.kept([...refresh, ...add], now);
+    if (owned.some(({ nic }) => nic === this.nic || this.#answeredBy === "kernel")) this.answersUntil = now + LIFETIME_MS;
     for (const other of others) {
-      if (announce.length > 0) other.tell((then) => other.tenures.claimed(vip, "eth0", this.nic.mac, undefined, then));
+      if (announce.length > 0) other.tell((then) => other.addresses.claimed(vip, "eth0", this.nic.mac, undefined, then));
       if (probe.length + check.length === 0) continue;
-      if (other.answers(now)) this.tell((then) => this.tenures.claimed(vip, "eth0", other.nic.mac, undefined, then));
-      other.tell((then) => other.tenures.contended(vip, "eth0", this.nic.mac, undefined, then));
+      if (other.answers(now)) this.tell((then) => this.addresses.claimed(vip, "eth0", other.nic.mac, undefined, then));
+      other.tell((then) => other.addresses.contended(vip, "eth0", this.nic.mac, undefined, then));
     }
-    this.tenures.silent(listened, now);
+    this.addresses.silent(listened, now);
   }
 
   suffer(deed: Deed, now: number): void {
-    if (deed.do === "seek") this.tenures.seek([{ address: vip, nics: [this.nic], candidates: deed.candidates }], now);
-    else if (deed.do === "resign") this.tenures.seek([], now);
+    if (deed.do === "seek") this.addresses.want([{ address: vip, nics: [this.nic], candidates: deed.candidates }], now);
+    else if (deed.do === "resign") this.addresses.want([], now);
     else if (deed.do === "freeze") this.frozenUntil = now + deed.ms;
     else this.#restart(now);
   }
 
   #restart(now: number): void {
-    this.tenures = new OwnedAddresses(this.name, () => this.#form === "kernel");
+    this.addresses = new OwnedAddresses(this.name, () => this.#answeredBy === "kernel");
     this.#unread.length = 0;
     const seconds = Math.floor((this.answersUntil - now) / 1_000);
-    if (seconds > 0) this.tenures.adopt({ address: vip, nic: { name: DEVICE, index: 9, mac: "" } }, seconds, now);
-    if (this.#form === "frames") this.answersUntil = 0;
+    if (seconds > 0) this.addresses.adopt({ address: vip, nic: { name: DEVICE, index: 9, mac: "" } }, seconds, now);
+    if (this.#answeredBy === "frames") this.answersUntil = 0;
   }
 }
 
@@ -99,12 +99,12 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 const events = fc.array(fc.record({ at: fc.integer({ min: 0, max: END_MS }), node: fc.nat(2), deed }), { minLength: 3, maxLength: 30 });
 
 function run(
-  form: Form,
+  answeredBy: AnsweredBy,
   history: readonly Event[],
   offsets: readonly number[],
-  look: (now: number, nodes: readonly SimulatedNode[]) => void,
+  observe: (now: number, nodes: readonly SimulatedNode[]) => void,
 ): void {
-  const nodes = NAMES.map((name, number) => new SimulatedNode(name, number, form));
+  const nodes = NAMES.map((name, number) => new SimulatedNode(name, number, answeredBy));
   const pending = history.toSorted((a, b) => a.at - b.at);
   for (let now = 0; now < END_MS; now += 10) {
     for (; pending[0] && pending[0].at <= now; pending.shift()) nodes[pending[0].node]?.suffer(pending[0].deed, now);
@@ -114,21 +114,21 @@ function run(
           now,
           nodes.filter((one) => one !== node),
         );
-    look(now, nodes);
+    observe(now, nodes);
   }
 }
 
 /** Who sleeps longer than others listen and wakes before its lease has ended may answer until it hears of them. A machine that is paused always could. */
 const isBlind = ({ deed }: Event) => deed.do === "freeze" && deed.ms > 800 && deed.ms < LEASE_MS + 100;
 
-test.each<Form>(["kernel", "frames"])(
+test.each<AnsweredBy>(["kernel", "frames"])(
   "whatever the nodes believe, however long they sleep and whenever they restart, no two answer for an address (%s)",
-  (form) => {
+  (answeredBy) => {
     fc.assert(
       fc.property(events, fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), (history, offsets) => {
         const together = new Set<string>();
-        const known = form === "kernel" ? history : history.filter((event) => !isBlind(event));
-        run(form, known, offsets, (now, nodes) => {
+        const known = answeredBy === "kernel" ? history : history.filter((event) => !isBlind(event));
+        run(answeredBy, known, offsets, (now, nodes) => {
           const answering = nodes.filter((node) => node.answers(now));
           if (answering.length > 1) together.add(`${answering.map(({ name }) => name).join(" and ")} at ${now} ms`);
         });
@@ -139,24 +139,27 @@ test.each<Form>(["kernel", "frames"])(
   },
 );
 
-test.each<Form>(["kernel", "frames"])("a node that alone wants an address and stays awake comes to answer for it (%s)", (form) => {
-  fc.assert(
-    fc.property(events, fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), fc.nat(2), (history, offsets, winner) => {
-      const name = NAMES[winner] ?? "a";
-      const early = history.map((event) => ({
-        ...event,
-        at: event.at / 3,
-        ...(event.deed.do === "freeze" && { deed: { do: "freeze", ms: event.deed.ms / 10 } as const }),
-      }));
-      const last = NAMES.map((_, node) => ({
-        at: END_MS / 2,
-        node,
-        deed: node === winner ? ({ do: "seek", candidates: [name] } as const) : ({ do: "resign" } as const),
-      }));
-      let answering = "";
-      run(form, [...early, ...last], offsets, (now, nodes) => (answering = nodes.find((node) => node.answers(now))?.name ?? ""));
-      expect(answering).toBe(name);
-    }),
-    { seed: 3, numRuns: 80 },
-  );
-});
+test.each<AnsweredBy>(["kernel", "frames"])(
+  "a node that alone wants an address and stays awake comes to answer for it (%s)",
+  (answeredBy) => {
+    fc.assert(
+      fc.property(events, fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), fc.nat(2), (history, offsets, winner) => {
+        const name = NAMES[winner] ?? "a";
+        const early = history.map((event) => ({
+          ...event,
+          at: event.at / 3,
+          ...(event.deed.do === "freeze" && { deed: { do: "freeze", ms: event.deed.ms / 10 } as const }),
+        }));
+        const last = NAMES.map((_, node) => ({
+          at: END_MS / 2,
+          node,
+          deed: node === winner ? ({ do: "seek", candidates: [name] } as const) : ({ do: "resign" } as const),
+        }));
+        let answering = "";
+        run(answeredBy, [...early, ...last], offsets, (now, nodes) => (answering = nodes.find((node) => node.answers(now))?.name ?? ""));
+        expect(answering).toBe(name);
+      }),
+      { seed: 3, numRuns: 80 },
+    );
+  },
+);

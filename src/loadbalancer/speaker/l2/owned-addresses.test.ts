@@ -11,23 +11,23 @@ const guarded = () => true;
 
 /** A node `a` whose kernel takes everything and whose wire tells all it has heard, in steps of a tenth of a second. */
 class Course {
-  readonly tenures = new OwnedAddresses("a");
+  readonly addresses = new OwnedAddresses("a");
   readonly log: string[] = [];
   now = 0;
   /** Says false while the kernel does not come to it. */
   kernelMs = 0;
 
   seek(candidates = ["a", "b"], nics = [eth0]): void {
-    this.tenures.seek([{ address: vip, nics, candidates }], this.now);
+    this.addresses.want([{ address: vip, nics, candidates }], this.now);
   }
 
   /** One tick, and what came of it. */
   tick(isGuarded: (addressOnNic: AddressOnInterface) => boolean = guarded): Steps {
-    const steps = this.tenures.step(this.now, isGuarded);
-    for (const [what, spots] of Object.entries(steps) as [string, readonly AddressOnInterface[]][])
-      for (const { nic } of spots) this.log.push(`${this.now} ${what} ${nic.name}`);
-    this.tenures.silent(steps.listened, this.now);
-    this.tenures.kept([...steps.refresh, ...steps.add], this.now + this.kernelMs);
+    const steps = this.addresses.step(this.now, isGuarded);
+    for (const [what, addressesOnNics] of Object.entries(steps) as [string, readonly AddressOnInterface[]][])
+      for (const { nic } of addressesOnNics) this.log.push(`${this.now} ${what} ${nic.name}`);
+    this.addresses.silent(steps.listened, this.now);
+    this.addresses.kept([...steps.refresh, ...steps.add], this.now + this.kernelMs);
     return steps;
   }
 
@@ -37,7 +37,7 @@ class Course {
   }
 
   get is(): string | undefined {
-    return this.tenures.standing(vip)?.is;
+    return this.addresses.state(vip)?.is;
   }
 
   /** When something of this kind was done. */
@@ -79,8 +79,8 @@ test("while another MAC answers the address is not taken, and probed for again e
   course.seek();
   for (let second = 0; second < 4; second++) {
     course.tick();
-    expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe(second === 0 ? "in-use" : "nothing");
-    expect(course.tenures.standing(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
+    expect(course.addresses.claimed(vip, "eth0", rival, undefined, course.now)).toBe(second === 0 ? "in-use" : "nothing");
+    expect(course.addresses.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
     course.now += 1_000;
   }
   expect(course.when("probe")).toEqual([0, 1_000, 2_000, 3_000]);
@@ -94,9 +94,9 @@ test("one that hears that another has let go asks at once", () => {
   const course = new Course();
   course.seek();
   course.tick();
-  course.tenures.claimed(vip, "eth0", rival, "b", 0);
+  course.addresses.claimed(vip, "eth0", rival, "b", 0);
   course.now = 200;
-  course.tenures.hurry(200);
+  course.addresses.hurry(200);
   course.tick();
   expect(course.when("probe")).toEqual([0, 200]);
 });
@@ -131,14 +131,14 @@ function taking(): { course: Course; add: Steps["add"] } {
   const course = new Course();
   course.seek();
   course.until(1_000);
-  const { add } = course.tenures.step(1_100, guarded);
+  const { add } = course.addresses.step(1_100, guarded);
   expect(add.length).toBe(1);
   return { course, add };
 }
 
 test("an address that a slow kernel adds long after the probe is owned, if no other machine answered meanwhile", () => {
   const { course, add } = taking();
-  course.tenures.kept(add, 4_100, true);
+  course.addresses.kept(add, 4_100, true);
   course.now = 4_100;
   expect(course.tick().drop).toEqual([]);
   expect(course.is).toBe("holding");
@@ -147,12 +147,12 @@ test("an address that a slow kernel adds long after the probe is owned, if no ot
 test.each<[why: string, meanwhile: (course: Course) => void, now: number, heardAll: boolean]>([
   ["it is not known what was heard", () => {}, 2_600, false],
   ["it took longer than any kernel", () => {}, 12_000, true],
-  ["another asked for it", ({ tenures }) => tenures.contended(vip, "eth0", rival, "b", 2_000), 2_600, true],
-  ["another answered for it", ({ tenures }) => tenures.claimed(vip, "eth0", rival, "b", 2_000), 2_600, true],
+  ["another asked for it", ({ addresses }) => addresses.contended(vip, "eth0", rival, "b", 2_000), 2_600, true],
+  ["another answered for it", ({ addresses }) => addresses.claimed(vip, "eth0", rival, "b", 2_000), 2_600, true],
 ])("an address that reaches the kernel long after silence was found is undone when %s", (_, meanwhile, now, heardAll) => {
   const { course, add } = taking();
   meanwhile(course);
-  course.tenures.kept(add, now, heardAll);
+  course.addresses.kept(add, now, heardAll);
   course.now = now;
   expect(course.tick().drop.length).toBe(1);
   expect(course.is).toBe("probing");
@@ -174,7 +174,7 @@ test("a probe during which frames were not received does not count", () => {
   const course = new Course();
   course.seek();
   course.until(900);
-  course.tenures.deaf(900);
+  course.addresses.deaf(900);
   course.until(1_800);
   expect(course.when("add")).toEqual([]);
   course.until(2_200);
@@ -183,9 +183,9 @@ test("a probe during which frames were not received does not count", () => {
 
 test("a node that is no longer elected drops the address", () => {
   const course = holding();
-  course.tenures.seek([], course.now);
+  course.addresses.want([], course.now);
   expect(course.tick().drop).toMatchObject([{ nic: eth0 }]);
-  expect(course.tenures.standing(vip)).toBeUndefined();
+  expect(course.addresses.state(vip)).toBeUndefined();
   expect(course.tick().drop).toEqual([]);
 });
 
@@ -201,9 +201,9 @@ test("an address that another interface still answers for stays in the kernel", 
 
 test("what could not be dropped is dropped again", () => {
   const course = holding();
-  course.tenures.seek([], course.now);
+  course.addresses.want([], course.now);
   const steps = course.tick();
-  course.tenures.undone(steps, course.now);
+  course.addresses.undone(steps, course.now);
   expect(course.tick().drop.length).toBe(1);
 });
 
@@ -211,9 +211,9 @@ test("the later in election order lets go of what another answers for, and takes
   const course = new Course();
   course.seek(["b", "a"]);
   course.until(1_200);
-  expect(course.tenures.claimed(vip, "eth0", rival, "b", course.now)).toBe("let-go");
+  expect(course.addresses.claimed(vip, "eth0", rival, "b", course.now)).toBe("let-go");
   expect(course.tick().drop.length).toBe(1);
-  expect(course.tenures.standing(vip)).toMatchObject({ is: "in-use", mac: rival });
+  expect(course.addresses.state(vip)).toMatchObject({ is: "in-use", mac: rival });
   course.until(course.now + 2_300);
   expect(course.is).toBe("holding");
 });
@@ -224,7 +224,7 @@ test("the earlier in election order keeps it and sends gratuitous ARP, at most e
   const outcomes: string[] = [];
   for (const end of [14_000, 15_000, 26_000]) {
     course.until(end);
-    outcomes.push(course.tenures.claimed(vip, "eth0", rival, "b", course.now));
+    outcomes.push(course.addresses.claimed(vip, "eth0", rival, "b", course.now));
   }
   course.tick();
   expect(outcomes).toEqual(["kept", "nothing", "kept"]);
@@ -234,28 +234,28 @@ test("the earlier in election order keeps it and sends gratuitous ARP, at most e
 
 test("another machine that answers for a kept address is reported until it misses two probes", () => {
   const course = holding().until(4_000);
-  expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe("kept");
-  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", rival: { mac: rival, interface: "eth0" } });
+  expect(course.addresses.claimed(vip, "eth0", rival, undefined, course.now)).toBe("kept");
+  expect(course.addresses.state(vip)).toMatchObject({ is: "holding", rival: { mac: rival, interface: "eth0" } });
   course.until(5_000);
-  expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe("nothing");
+  expect(course.addresses.claimed(vip, "eth0", rival, undefined, course.now)).toBe("nothing");
   course.until(6_900);
-  expect(course.tenures.standing(vip)).toHaveProperty("rival");
+  expect(course.addresses.state(vip)).toHaveProperty("rival");
   course.until(9_000);
-  expect(course.tenures.standing(vip)).not.toHaveProperty("rival");
+  expect(course.addresses.state(vip)).not.toHaveProperty("rival");
   expect(course.when("relieved").length).toBe(1);
 });
 
 test("another node that answers for a kept address is not reported as a conflict", () => {
   const course = holding().until(4_000);
-  course.tenures.claimed(vip, "eth0", rival, "b", course.now);
-  expect(course.tenures.standing(vip)).not.toHaveProperty("rival");
+  course.addresses.claimed(vip, "eth0", rival, "b", course.now);
+  expect(course.addresses.state(vip)).not.toHaveProperty("rival");
 });
 
 test("of two that ask at once the later waits, and the earlier makes itself heard", () => {
   const later = new Course();
   later.seek(["b", "a"]);
   later.until(500);
-  later.tenures.contended(vip, "eth0", rival, "b", 500);
+  later.addresses.contended(vip, "eth0", rival, "b", 500);
   later.until(1_400);
   expect(later.when("probe")).toEqual([0, 300]);
   later.until(1_600);
@@ -264,7 +264,7 @@ test("of two that ask at once the later waits, and the earlier makes itself hear
   const earlier = new Course();
   earlier.seek(["a", "b"]);
   earlier.until(800);
-  earlier.tenures.contended(vip, "eth0", rival, "b", 800);
+  earlier.addresses.contended(vip, "eth0", rival, "b", 800);
   earlier.until(1_200);
   expect(earlier.when("probe")).toEqual([0, 300, 600, 900]);
   expect(earlier.is).toBe("holding");
@@ -274,21 +274,21 @@ test("an address is first taken on all its interfaces or on none", () => {
   const course = new Course();
   course.seek(["a"], [eth0, eth1]);
   course.until(500);
-  course.tenures.claimed(vip, "eth1", rival, undefined, 500);
+  course.addresses.claimed(vip, "eth1", rival, undefined, 500);
   course.until(1_400);
   expect(course.when("add")).toEqual([]);
-  expect(course.tenures.standing(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth1" });
+  expect(course.addresses.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth1" });
   course.until(4_000);
-  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", interfaces: ["eth0", "eth1"] });
+  expect(course.addresses.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0", "eth1"] });
 });
 
 test("an interface that appears later is probed alone and does not affect the others", () => {
   const course = holding();
   course.seek(["a", "b"], [eth0, eth1]);
   course.tick();
-  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
+  expect(course.addresses.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
   course.until(course.now + 1_300);
-  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", interfaces: ["eth0", "eth1"] });
+  expect(course.addresses.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0", "eth1"] });
   course.seek(["a", "b"], [eth1]);
   expect(course.tick().drop).toMatchObject([{ nic: eth0 }]);
 });
@@ -304,8 +304,8 @@ test("no address before its rules", () => {
 
 test("an address that the kernel rejects is reported with its error, and retried with probes after a pause", () => {
   const course = holding();
-  course.tenures.refused({ address: vip, nic: eth0 }, "RTNETLINK answers: Permission denied", course.now + 5_000);
-  expect(course.tenures.standing(vip)).toEqual({ is: "failed", message: "RTNETLINK answers: Permission denied" });
+  course.addresses.rejected({ address: vip, nic: eth0 }, "RTNETLINK answers: Permission denied", course.now + 5_000);
+  expect(course.addresses.state(vip)).toEqual({ is: "failed", message: "RTNETLINK answers: Permission denied" });
   const [probes] = [course.when("probe").length];
   course.until(course.now + 4_800);
   expect(course.when("probe").length).toBe(probes);
@@ -317,15 +317,15 @@ test("frames that do not get out are no silence", () => {
   const course = new Course();
   course.seek();
   course.until(700);
-  course.tenures.unsent("eth0", "Network is down", 700);
-  expect(course.tenures.standing(vip)).toEqual({ is: "failed", message: "Network is down" });
+  course.addresses.unsent("eth0", "Network is down", 700);
+  expect(course.addresses.state(vip)).toEqual({ is: "failed", message: "Network is down" });
   course.until(1_500);
   expect(course.when("add")).toEqual([]);
 });
 
 test("what an agent before us left is refreshed at once and asked for by nobody", () => {
   const course = new Course();
-  course.tenures.adopt({ address: vip, nic: eth0 }, 100, 0);
+  course.addresses.adopt({ address: vip, nic: eth0 }, 100, 0);
   course.seek();
   course.until(300);
   expect(course.log).toEqual(["0 refresh eth0", "0 check eth0"]);
@@ -334,7 +334,7 @@ test("what an agent before us left is refreshed at once and asked for by nobody"
 
 test("what is almost gone when we find it counts as gone when we come too late", () => {
   const course = new Course();
-  course.tenures.adopt({ address: vip, nic: eth0 }, 2, 0);
+  course.addresses.adopt({ address: vip, nic: eth0 }, 2, 0);
   course.seek();
   course.now = 1_500;
   expect(course.tick()).toMatchObject({ drop: [{ nic: eth0 }], refresh: [], probe: [{ nic: eth0 }] });
@@ -343,7 +343,7 @@ test("what is almost gone when we find it counts as gone when we come too late",
 test("own addresses are looked after in turn, one a second", () => {
   const course = new Course();
   const addresses = [1n, 2n, 3n].map((offset) => vip.plus(offset) ?? vip);
-  for (const address of addresses) course.tenures.adopt({ address, nic: eth0 }, 100, 0);
+  for (const address of addresses) course.addresses.adopt({ address, nic: eth0 }, 100, 0);
   const checked: string[] = [];
   for (; course.now < 5_000; course.now += 100) checked.push(...course.tick().check.map(({ address }) => String(address)));
   expect(checked).toEqual(["192.0.2.101", "192.0.2.102", "192.0.2.103", "192.0.2.101", "192.0.2.102"]);
@@ -351,7 +351,7 @@ test("own addresses are looked after in turn, one a second", () => {
 
 test("thousands are refreshed over several ticks, all of them within their lifetime, in one process each", () => {
   const course = new Course();
-  for (let at = 0n; at < 5_000n; at++) course.tenures.adopt({ address: vip.plus(at) ?? vip, nic: eth0 }, 100, 0);
+  for (let at = 0n; at < 5_000n; at++) course.addresses.adopt({ address: vip.plus(at) ?? vip, nic: eth0 }, 100, 0);
   const batches: number[] = [];
   for (; course.now < 60_000; course.now += 1_000) {
     const steps = course.tick();
@@ -359,5 +359,5 @@ test("thousands are refreshed over several ticks, all of them within their lifet
     batches.push(steps.refresh.length);
   }
   expect(Math.max(...batches)).toBeLessThanOrEqual(500);
-  expect(course.tenures.held.length).toBe(5_000);
+  expect(course.addresses.owned.length).toBe(5_000);
 });

@@ -55,7 +55,7 @@ export class OwnedAddresses {
   /** Of an agent before us; the kernel still has it. What is on our own link belongs to the interfaces that are sought first. */
   adopt(addressOnNic: AddressOnInterface, validSeconds: number, now: number): void {
     const until = now + (validSeconds - 1) * 1_000;
-    const held = {
+    const phase = {
       is: "holding",
       since: new Date(),
       confirmed: true,
@@ -65,11 +65,11 @@ export class OwnedAddresses {
       announceAt: now,
     } as const;
     const others = this.#ownerships.get(String(addressOnNic.address)) ?? [];
-    this.#ownerships.set(String(addressOnNic.address), [...others, { ...addressOnNic, candidates: [this.#self], phase: held }]);
+    this.#ownerships.set(String(addressOnNic.address), [...others, { ...addressOnNic, candidates: [this.#self], phase }]);
   }
 
   /** From now on these, and no others. */
-  seek(wanted: readonly AddressToOwn[], now: number): void {
+  want(wanted: readonly AddressToOwn[], now: number): void {
     const before = new Map(this.#ownerships);
     this.#ownerships.clear();
     for (const { address, nics, candidates } of wanted) {
@@ -87,7 +87,7 @@ export class OwnedAddresses {
       if (ownership.phase.is === "holding" && !this.#same(ownership)) this.#leave(ownership);
   }
 
-  step(now: number, isGuarded: (addressOnNic: AddressOnInterface) => boolean): Steps {
+  step(now: number, isFiltered: (addressOnNic: AddressOnInterface) => boolean): Steps {
     const steps: Writable<Steps> = {
       drop: [],
       refresh: [],
@@ -107,12 +107,12 @@ export class OwnedAddresses {
         if (ownership.phase.is === "probing") sendProbe(ownership, ownership.phase, now, steps);
         if (ownership.phase.is === "holding") holding.push(ownership);
       }
-      if (isDecided(ownerships)) acquire(ownerships, now, isGuarded, steps);
+      if (isDecided(ownerships)) acquire(ownerships, now, isFiltered, steps);
     }
     // What is taken anew must not be dropped afterwards.
     for (const addressOnNic of steps.add) this.#drops.delete(keyOf(addressOnNic));
-    for (const [key, spot] of this.#drops.entries().take(MOST)) {
-      steps.drop.push(this.#dropOf(spot));
+    for (const [key, addressOnNic] of this.#drops.entries().take(MOST)) {
+      steps.drop.push(this.#dropOf(addressOnNic));
       this.#drops.delete(key);
     }
     this.#refresh(holding, now, steps);
@@ -122,11 +122,11 @@ export class OwnedAddresses {
 
   /** Nobody has answered for these until now. */
   silent(addressesOnNics: readonly AddressOnInterface[], now: number): void {
-    for (const { phase, ...spot } of this.#each(addressesOnNics)) {
+    for (const { phase, ...addressOnNic } of this.#each(addressesOnNics)) {
       if (phase.is !== "listening") continue;
       // Who was away while others answered has heard nothing for another reason.
-      if (now - phase.from > LISTEN_MS + FRESH_MS) this.#put(spot, { ...phase, is: "probing", from: now, sent: 0 });
-      else this.#put(spot, { is: "silent", found: now });
+      if (now - phase.from > LISTEN_MS + FRESH_MS) this.#put(addressOnNic, { ...phase, is: "probing", from: now, sent: 0 });
+      else this.#put(addressOnNic, { is: "silent", found: now });
     }
   }
 
@@ -175,7 +175,7 @@ export class OwnedAddresses {
    * is ours if all that was heard until now is known, and nobody was among it. Gives those that are held.
    */
   kept(due: readonly Due[], now: number, heardAll = false): readonly Due[] {
-    const held: Due[] = [];
+    const owned: Due[] = [];
     for (const one of due) {
       const ownership = this.#same(one);
       if (ownership?.phase.is !== "holding") continue;
@@ -183,23 +183,23 @@ export class OwnedAddresses {
       const isSlow = heardAll && !confirmed && !contested && now - refreshed < SLOW_MS;
       if (now < one.by || isSlow) {
         ownership.phase = { ...ownership.phase, confirmed: true };
-        held.push(one);
+        owned.push(one);
       } else {
         this.#lose(ownership, now);
       }
     }
-    return held;
+    return owned;
   }
 
-  refused(addressOnNic: AddressOnInterface, text: string, again: number): void {
+  rejected(addressOnNic: AddressOnInterface, text: string, again: number): void {
     this.#put(addressOnNic, { is: "failed", message: text, again });
   }
 
   /** What was asked for could not be done; the next step says it again. */
   undone({ drop, refresh, add }: Pick<Steps, "drop" | "refresh" | "add">, now: number): void {
     for (const addressOnNic of drop) this.#leave(addressOnNic);
-    for (const { by, ...spot } of refresh) {
-      const ownership = this.#same(spot);
+    for (const { by, ...addressOnNic } of refresh) {
+      const ownership = this.#same(addressOnNic);
       if (ownership?.phase.is === "holding") ownership.phase = { ...ownership.phase, refreshed: -Infinity, until: by };
     }
     for (const addressOnNic of add) this.#leave(addressOnNic);
@@ -223,10 +223,10 @@ export class OwnedAddresses {
     }
     // With another node it is settled in a moment; a stranger stays.
     const rival = node === undefined ? { rival: { mac, heard: now } } : {};
-    const held: OwnedPhase = { ...phase, ...rival, ...(!phase.confirmed && { contested: true }) };
-    const isDefended = held.announced === ANNOUNCEMENTS && now >= held.announceAt + DEFEND_EVERY_MS;
-    ownership.phase = isDefended ? { ...held, announced: ANNOUNCEMENTS - 1, announceAt: now } : held;
-    return isDefended || phase.rival?.mac !== held.rival?.mac ? "kept" : "nothing";
+    const owned: OwnedPhase = { ...phase, ...rival, ...(!phase.confirmed && { contested: true }) };
+    const isDefended = owned.announced === ANNOUNCEMENTS && now >= owned.announceAt + DEFEND_EVERY_MS;
+    ownership.phase = isDefended ? { ...owned, announced: ANNOUNCEMENTS - 1, announceAt: now } : owned;
+    return isDefended || phase.rival?.mac !== owned.rival?.mac ? "kept" : "nothing";
   }
 
   /** Another node asks for the address too. Of two that ask at once, one waits. */
@@ -243,16 +243,16 @@ export class OwnedAddresses {
   }
 
   /** Undefined for what is not sought. */
-  standing(address: Address): OwnershipState | undefined {
+  state(address: Address): OwnershipState | undefined {
     return ownershipState(this.#ownerships.get(String(address)) ?? []);
   }
 
-  get spots(): readonly AddressOnInterface[] {
+  get addressesOnNics(): readonly AddressOnInterface[] {
     return [...this.#ownerships.values()].flat();
   }
 
   /** What the kernel has, and for how long it may be relied on. */
-  get held(): readonly Due[] {
+  get owned(): readonly Due[] {
     return [...this.#ownerships.values()]
       .flat()
       .flatMap((ownership) => (ownership.phase.is === "holding" ? [{ ...ownership, by: ownership.phase.until }] : []));
@@ -282,15 +282,15 @@ export class OwnedAddresses {
 
   #refresh(holding: readonly AddressOwnership[], now: number, steps: Writable<Steps>): void {
     const due = holding.flatMap((ownership) =>
-      ownership.phase.is === "holding" && ownership.phase.confirmed ? [{ tenure: ownership, phase: ownership.phase }] : [],
+      ownership.phase.is === "holding" && ownership.phase.confirmed ? [{ ownership, phase: ownership.phase }] : [],
     );
     if (!due.some(({ phase }) => now - phase.refreshed >= REFRESH_MS)) return;
     // What is due within the next second comes along: one process for all of them.
     const along = due.filter(({ phase }) => now - phase.refreshed >= REFRESH_MS - ALONG_MS);
     along.sort((a, b) => a.phase.refreshed - b.phase.refreshed);
-    for (const { tenure, phase } of along.slice(0, MOST)) {
-      steps.refresh.push({ ...tenure, by: phase.until });
-      tenure.phase = { ...phase, refreshed: now, until: now + LIFETIME_MS };
+    for (const { ownership, phase } of along.slice(0, MOST)) {
+      steps.refresh.push({ ...ownership, by: phase.until });
+      ownership.phase = { ...phase, refreshed: now, until: now + LIFETIME_MS };
     }
   }
 
@@ -332,8 +332,8 @@ export class OwnedAddresses {
   }
 
   #dropOf({ address, nic }: AddressOnInterface): Drop {
-    const isHeld = this.#ownerships.get(String(address))?.some(({ phase }) => phase.is === "holding") === true;
-    return { address, nic, isLast: !isHeld };
+    const isOwned = this.#ownerships.get(String(address))?.some(({ phase }) => phase.is === "holding") === true;
+    return { address, nic, isLast: !isOwned };
   }
 
   #same({ address, nic }: AddressOnInterface): AddressOwnership | undefined {

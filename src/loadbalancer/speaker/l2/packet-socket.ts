@@ -24,15 +24,15 @@ export interface PacketSocketEvents {
   onStart(): void;
   /** It has ended: `fault` says why. */
   onEnd(): void;
-  onSaid(said: ArpOrNdpMessage, device: string): void;
+  onMessage(message: ArpOrNdpMessage, device: string): void;
   /** Somebody asked who has an address that is looked at, so many times in the last second. */
-  onAsked(address: Address, device: string, times: number): void;
+  onRequests(address: Address, device: string, times: number): void;
   /** What it answered for was not renewed in time, and it answers no more. */
   onLapse(): void;
   /** From one of those who are listened to. */
   onDatagram(bytes: Buffer, from: string): void;
   /** A frame could not be sent. */
-  onFailed(device: string, words: string): void;
+  onFailed(device: string, reason: string): void;
 }
 
 export interface PacketSocketOptions extends PacketSocketEvents {
@@ -45,7 +45,7 @@ export interface PacketSocketOptions extends PacketSocketEvents {
 /** The node's ears and mouth on its segments: one process for all addresses and both families, started again when it ends. */
 export class PacketSocket {
   readonly #options: PacketSocketOptions;
-  readonly #looked = new Map<string, Buffer>();
+  readonly #watched = new Map<string, Buffer>();
   /** MACs by interface and address. */
   readonly #answers = new Map<string, string>();
   #leaseEnd = 0;
@@ -66,11 +66,11 @@ export class PacketSocket {
     await keepRunning(
       () => this.#runOnce(signal),
       signal,
-      (words) => {
+      (reason) => {
         l2PacketSocketRestarts.inc();
-        this.#fault = words;
+        this.#fault = reason;
         this.#options.onEnd();
-        this.#options.log.warn({ words }, "packet socket process ended, restarting");
+        this.#options.log.warn({ reason }, "packet socket process ended, restarting");
       },
     );
   }
@@ -85,30 +85,30 @@ export class PacketSocket {
   }
 
   /** From now on what is said of these addresses is told, and of no others. */
-  look(addresses: readonly Address[]): void {
+  watch(addresses: readonly Address[]): void {
     const wanted = new Map(addresses.map((address) => [String(address), octets(address)]));
-    for (const [text, bytes] of this.#looked)
-      if (!wanted.has(text) && this.#looked.delete(text)) this.#say("ignore", bytes.toString("hex"));
+    for (const [text, bytes] of this.#watched)
+      if (!wanted.has(text) && this.#watched.delete(text)) this.#write("ignore", bytes.toString("hex"));
     for (const [text, bytes] of wanted) {
-      if (this.#looked.has(text)) continue;
-      this.#looked.set(text, bytes);
-      this.#say("look", bytes.toString("hex"));
+      if (this.#watched.has(text)) continue;
+      this.#watched.set(text, bytes);
+      this.#write("look", bytes.toString("hex"));
     }
   }
 
   probe(address: Address, nic: Nic): void {
-    if (address.family === 6) this.#say("join", nic.name, hexOf(address));
+    if (address.family === 6) this.#write("join", nic.name, hexOf(address));
     this.check(address, nic);
   }
 
   /** Whether anybody else has what is ours. */
   check(address: Address, { name, mac }: Nic): void {
-    this.#say("tx", name, PROTOCOL[address.family], probe(mac, address).toString("hex"));
+    this.#write("tx", name, PROTOCOL[address.family], probe(mac, address).toString("hex"));
   }
 
   /** After the last probe. */
   leave(address: Address, { name }: Nic): void {
-    if (address.family === 6) this.#say("leave", name, hexOf(address));
+    if (address.family === 6) this.#write("leave", name, hexOf(address));
   }
 
   /** From now on who asks on the interface is answered, where the kernel does not do it by itself; as long as this process lives and can renew it. */
@@ -116,12 +116,12 @@ export class PacketSocket {
     const key = `${name} ${hexOf(address)}`;
     if (!this.#ready || this.#answers.get(key) === mac) return;
     this.#answers.set(key, mac);
-    this.#say("answer", key, mac.replaceAll(":", ""));
+    this.#write("answer", key, mac.replaceAll(":", ""));
   }
 
   mute(address: Address, { name }: Nic): void {
     const key = `${name} ${hexOf(address)}`;
-    if (this.#answers.delete(key)) this.#say("mute", key);
+    if (this.#answers.delete(key)) this.#write("mute", key);
   }
 
   /**
@@ -132,30 +132,30 @@ export class PacketSocket {
     const now = Number(process.hrtime.bigint()) / 1e9;
     const isLate = this.#answers.size > 0 && now >= this.#leaseEnd;
     this.#leaseEnd = now + LEASE_S;
-    this.#say("lease", String(this.#leaseEnd));
+    this.#write("lease", String(this.#leaseEnd));
     if (isLate) this.#lapse();
   }
 
   announce(address: Address, { name, mac }: Nic): void {
-    this.#say("tx", name, PROTOCOL[address.family], announcement(mac, address).toString("hex"));
+    this.#write("tx", name, PROTOCOL[address.family], announcement(mac, address).toString("hex"));
   }
 
   /** With this source, where the node has it. */
   send(address: string, bytes: Buffer, source: string | undefined): void {
-    this.#say("udp", address, bytes.toString("hex"), ...(source === undefined ? [] : [source]));
+    this.#write("udp", address, bytes.toString("hex"), ...(source === undefined ? [] : [source]));
   }
 
   /** Datagrams from these addresses are told, and no others. */
   listenTo(addresses: readonly Address[]): void {
     this.#senders = addresses.map((address) => octets(address).toString("hex"));
-    this.#say("senders", ...this.#senders);
+    this.#write("senders", ...this.#senders);
   }
 
   /** True once everything that was heard up to now has been told; false when that cannot be known any more. */
   sync(): Promise<boolean> {
     if (!this.#ready) return Promise.resolve(false);
     const number = String((this.#synced += 1));
-    this.#say("sync", number);
+    this.#write("sync", number);
     const stuck = setTimeout(() => this.#process?.kill("SIGKILL"), STUCK_MS);
     return new Promise((resolve) =>
       this.#syncs.set(number, (silent) => {
@@ -171,10 +171,10 @@ export class PacketSocket {
     const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", PACKET_SOCKET_SCRIPT, String(port)];
     const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<string>();
-    let words = "";
+    let stderr = "";
     child.stdin.on("error", () => {});
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words = (words + chunk).slice(-1000)));
-    child.once("error", (error) => resolve(error.message)).once("close", () => resolve(words.trim().split("\n").at(-1) ?? ""));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr = (stderr + chunk).slice(-1000)));
+    child.once("error", (error) => resolve(error.message)).once("close", () => resolve(stderr.trim().split("\n").at(-1) ?? ""));
     createInterface(child.stdout).on("line", (line) => this.#tryTake(line));
     const kill = () => child.kill("SIGKILL");
     signal.addEventListener("abort", kill, { once: true });
@@ -187,7 +187,7 @@ export class PacketSocket {
     this.#ready = false;
     this.#outbox = [];
     this.#answers.clear();
-    for (const settle of this.#syncs.values()) settle(false);
+    for (const end of this.#syncs.values()) end(false);
     this.#syncs.clear();
     return last;
   }
@@ -208,11 +208,11 @@ export class PacketSocket {
     const [verb, first = "", ...rest] = line.split(" ");
     const { log, ...events } = this.#options;
     if (verb === "rx") {
-      const said = readFrame(Buffer.from(rest[0] ?? "", "hex"));
-      if (said) events.onSaid(said, first);
+      const message = readFrame(Buffer.from(rest[0] ?? "", "hex"));
+      if (message) events.onMessage(message, first);
     } else if (verb === "asked") {
       const [hex = "", times = ""] = rest;
-      events.onAsked(addressIn(hex), first, Number(times));
+      events.onRequests(addressIn(hex), first, Number(times));
     } else if (verb === "heard") {
       events.onDatagram(Buffer.from(rest[0] ?? "", "hex"), String(addressIn(first)));
     } else if (verb === "dropped") {
@@ -225,13 +225,13 @@ export class PacketSocket {
     } else if (verb === "failed") {
       events.onFailed(first, rest.join(" "));
     } else if (verb === "deaf") {
-      log.warn({ port: this.#options.port, words: [first, ...rest].join(" ") }, "cannot receive heartbeats; using Leases only");
+      log.warn({ port: this.#options.port, parts: [first, ...rest].join(" ") }, "cannot receive heartbeats; using Leases only");
     } else if (verb === "ready") {
       this.#ready = true;
       this.#fault = undefined;
       this.renew();
-      for (const bytes of this.#looked.values()) this.#say("look", bytes.toString("hex"));
-      this.#say("senders", ...this.#senders);
+      for (const bytes of this.#watched.values()) this.#write("look", bytes.toString("hex"));
+      this.#write("senders", ...this.#senders);
       events.onStart();
     }
   }
@@ -242,10 +242,10 @@ export class PacketSocket {
   }
 
   /** What is said while it is not there is lost: whoever needs to know asks with `sync`. */
-  #say(...words: string[]): void {
+  #write(...parts: string[]): void {
     if (!this.#ready) return;
     if (this.#outbox.length === 0) queueMicrotask(() => this.#process?.stdin.write(this.#outbox.splice(0).join("")));
-    this.#outbox.push(`${words.join(" ")}\n`);
+    this.#outbox.push(`${parts.join(" ")}\n`);
   }
 }
 

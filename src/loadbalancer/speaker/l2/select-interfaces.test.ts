@@ -13,7 +13,7 @@ const link = (index: number, flags: string[], addresses: object[] = []) => ({
 });
 const strange = { family: "inet", local: "192.0.2.9", prefixlen: 32, scope: "global", valid_life_time: 1, preferred_life_time: 1 };
 /** `eth0` is up and has no IPv6, `eth1` has no carrier; on `lo` is what is meant for services. */
-const seen = observed([
+const links = observed([
   link(0, ["UP", "LOWER_UP"], [strange]),
   link(1, ["UP", "NO-CARRIER"], [{ ...strange, local: "192.0.2.8" }]),
   { ...link(2, ["UP", "LOWER_UP", "LOOPBACK"], [strange, { ...strange, local: "192.0.2.7" }]), ifname: "lo", link_type: "loopback" },
@@ -25,7 +25,7 @@ const wanted = (address: string, interfaces?: string[], service = "shop/web") =>
   interfaces,
 });
 
-test.each<[what: string, address: string, interfaces: string[] | undefined, place: object]>([
+test.each<[what: string, address: string, interfaces: string[] | undefined, expected: object]>([
   ["where it may be everywhere", "192.0.2.1", undefined, { nics: [{ name: "eth0" }] }],
   [
     "where its interface is down",
@@ -42,8 +42,8 @@ test.each<[what: string, address: string, interfaces: string[] | undefined, plac
   ["where something for services has it", "192.0.2.7", undefined, { nics: [{ name: "eth0" }] }],
   ["where the cluster knows the node by it", "192.0.2.5", undefined, { obstacle: "192.0.2.5 is the node's own address" }],
   ["where somebody has it", "192.0.2.9", undefined, { obstacle: "192.0.2.9 is on eth0; Plumbline did not put it there" }],
-])("the place of an address is known, %s", (_, address, interfaces, place) => {
-  expect(selectInterfaces(wanted(address, interfaces), seen, ["192.0.2.5"])).toMatchObject(place);
+])("the place of an address is known, %s", (_, address, interfaces, expected) => {
+  expect(selectInterfaces(wanted(address, interfaces), links, ["192.0.2.5"])).toMatchObject(expected);
 });
 
 test("a Service of which one address has no interface is left to others as a whole, and others are not", () => {
@@ -53,9 +53,9 @@ test("a Service of which one address has no interface is left to others as a who
     wanted("192.0.2.2", undefined, "shop/api"),
     wanted("192.0.2.3", ["eth1"], "shop/db"),
   ];
-  expect([...withoutInterface(all, seen)]).toEqual(["192.0.2.1", "2001:db8::1", "192.0.2.3"]);
+  expect([...withoutInterface(all, links)]).toEqual(["192.0.2.1", "2001:db8::1", "192.0.2.3"]);
 });
 
 test("what somebody else has put on an interface is left to nobody: it would answer all the same", () => {
-  expect([...withoutInterface([wanted("192.0.2.9")], seen)]).toEqual([]);
+  expect([...withoutInterface([wanted("192.0.2.9")], links)]).toEqual([]);
 });

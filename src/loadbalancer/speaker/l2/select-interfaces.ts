@@ -16,25 +16,25 @@ export interface L2Address {
  */
 export function selectInterfaces(
   { address, interfaces }: L2Address,
-  seen: ObservedInterfaces,
+  observed: ObservedInterfaces,
   ownAddresses: readonly string[],
 ): { readonly nics: readonly Nic[] } | { readonly obstacle: string } {
   const text = String(address);
   if (ownAddresses.includes(text)) return { obstacle: `${text} is the node's own address` };
-  const nics = usableInterfaces(seen, address.family, interfaces);
-  const foreign = seen.foreign.get(text)?.find((name) => isNodesOwn(name) || nics.some((nic) => nic.name === name));
+  const nics = usableInterfaces(observed, address.family, interfaces);
+  const foreign = observed.foreign.get(text)?.find((name) => isNodesOwn(name) || nics.some((nic) => nic.name === name));
   if (foreign !== undefined) return { obstacle: `${text} is on ${foreign}; Plumbline did not put it there` };
   return nics.length === 0 ? { obstacle: noUsableInterface(interfaces) } : { nics };
 }
 
 /** The addresses that this node leaves to others: all of a Service, if one of them has no interface here. Its addresses stay together. */
-export function withoutInterface(wanted: Iterable<L2Address>, seen: ObservedInterfaces): ReadonlySet<string> {
+export function withoutInterface(wanted: Iterable<L2Address>, observed: ObservedInterfaces): ReadonlySet<string> {
   const all = [...wanted];
   // Thousands of addresses are selected for a few sets of interfaces.
   const known = new Map<string, boolean>();
   const fits = ({ address: { family }, interfaces }: L2Address): boolean => {
     const selection = `${family} ${interfaces?.join(" ") ?? "*"}`;
-    const found = known.get(selection) ?? usableInterfaces(seen, family, interfaces).length > 0;
+    const found = known.get(selection) ?? usableInterfaces(observed, family, interfaces).length > 0;
     known.set(selection, found);
     return found;
   };
