@@ -21,7 +21,7 @@ const request = (service: number): AddressRequest => ({
 
 function allocate(service: number): string {
   const allocation = allocator.allocate(request(service));
-  if ("refused" in allocation) throw new Error(allocation.refused);
+  if ("noAddress" in allocation) throw new Error(allocation.noAddress);
   return allocation.addresses.join(" ");
 }
 

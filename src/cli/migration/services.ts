@@ -31,7 +31,7 @@ export function serviceDifferences(
 function movedAddresses(service: Service, assigner: AddressAssigner): MigrationDifference[] {
   const before = (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []);
   if (before.length === 0) return [];
-  const { wanted, refused } = assigner.decide(service);
+  const { wanted, unmet: refused } = assigner.decide(service);
   const after = wanted?.addresses.map(String);
   if (after === undefined || after.toSorted().join() === before.toSorted().join()) return [];
   const why = refused === undefined ? "" : `: ${refused.message}`;

@@ -2,7 +2,7 @@ import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
 import { byFirst, locate, sizeOf, type AddressSegment } from "./segment.ts";
 
-type Piece = Omit<AddressSegment, "offset"> & { readonly place: number };
+type Piece = Omit<AddressSegment, "offset"> & { readonly position: number };
 
 /** Which pool an address is in. No address is in two: where ranges overlap, which the configuration does not let through, the lower one has it. */
 export class AddressIndex {
@@ -12,8 +12,8 @@ export class AddressIndex {
 
   constructor(pools: Iterable<Pool>) {
     const pieces = [...pools].flatMap(({ name, ranges, avoidBuggyIPs }) =>
-      ranges.map(({ first, last }, place): Piece => {
-        return { pool: name, family: first.family, first: first.value, last: last.value, avoidBuggy: avoidBuggyIPs, place };
+      ranges.map(({ first, last }, position): Piece => {
+        return { pool: name, family: first.family, first: first.value, last: last.value, avoidBuggy: avoidBuggyIPs, position };
       }),
     );
     this.#ofPool = numbered(([4, 6] as const).flatMap((family) => disjoint(pieces.filter((piece) => piece.family === family))));
@@ -46,7 +46,7 @@ function disjoint(pieces: readonly Piece[]): Piece[] {
 function numbered(pieces: readonly Piece[]): Map<string, AddressSegment[]> {
   const ofPool = new Map<string, AddressSegment[]>();
   const given = new Map<string, bigint>();
-  for (const piece of pieces.toSorted((a, b) => a.place - b.place)) {
+  for (const piece of pieces.toSorted((a, b) => a.position - b.position)) {
     const counter = `${piece.family} ${piece.pool}`;
     const offset = given.get(counter) ?? 0n;
     given.set(counter, offset + sizeOf(piece));

@@ -5,113 +5,113 @@ import { groupOf, AddressSharing } from "./sharing.ts";
 
 export interface Allocation {
   readonly pool: string;
-  /** In the order in which the Service shows them. */
+  /** In the order of the Service's status. */
   readonly addresses: readonly Address[];
-  /** Its addresses before it lost some; not decided yet. */
+  /** Its addresses before it lost some, until it is decided. */
   readonly before?: readonly Address[];
 }
 
 export interface AllocationEntry {
-  readonly wish: AddressRequest;
-  readonly held: Allocation;
-  readonly stock: PoolState;
+  readonly request: AddressRequest;
+  readonly allocation: Allocation;
+  readonly poolState: PoolState;
 }
 
 /** A freed address, or one that more Services can now share. */
 export interface FreedAddress {
-  readonly stock: PoolState;
+  readonly poolState: PoolState;
   readonly address: Address;
-  /** Only for those of this sharing group; undefined: for everyone. */
+  /** Only for this sharing group; undefined: for all. */
   readonly group?: string;
-  /** Only for those who want one of these ports: the others could have had it before. */
+  /** Only for requests with one of these ports: the others could have had it before. */
   readonly ports?: readonly string[];
 }
 
 /** Which Service has which address in which pool. It does not validate. */
 export class Allocations {
-  readonly #holders = new Map<string, AllocationEntry>();
-  readonly #tenancies = new Map<number | string, AddressSharing>();
-  #openings: FreedAddress[] = [];
+  readonly #entries = new Map<string, AllocationEntry>();
+  readonly #sharing = new Map<number | string, AddressSharing>();
+  #freed: FreedAddress[] = [];
 
-  holder(key: string): AllocationEntry | undefined {
-    return this.#holders.get(key);
+  entry(key: string): AllocationEntry | undefined {
+    return this.#entries.get(key);
   }
 
-  holders(): Iterable<AllocationEntry> {
-    return this.#holders.values();
+  entries(): Iterable<AllocationEntry> {
+    return this.#entries.values();
   }
 
-  tenancy(address: Address): AddressSharing | undefined {
-    return this.#tenancies.get(indexOf(address));
+  sharingAt(address: Address): AddressSharing | undefined {
+    return this.#sharing.get(indexOf(address));
   }
 
   /** The addresses freed since the last call. */
-  takeOpenings(): readonly FreedAddress[] {
-    const openings = this.#openings;
-    this.#openings = [];
-    return openings;
+  takeFreed(): readonly FreedAddress[] {
+    const freed = this.#freed;
+    this.#freed = [];
+    return freed;
   }
 
-  hold(request: AddressRequest, poolState: PoolState, addresses: readonly Address[], before?: readonly Address[]): Allocation {
-    this.drop(request.key);
+  add(request: AddressRequest, poolState: PoolState, addresses: readonly Address[], before?: readonly Address[]): Allocation {
+    this.remove(request.key);
     const allocation = { pool: poolState.name, addresses, ...(before && { before }) };
-    this.#holders.set(request.key, { wish: request, held: allocation, stock: poolState });
+    this.#entries.set(request.key, { request, allocation, poolState });
     poolState.services += 1;
     for (const address of addresses) this.#enter(request, poolState, address);
     return allocation;
   }
 
-  /** The addresses that it has, on other terms or in another order. */
-  change({ stock, wish: old }: AllocationEntry, request: AddressRequest, addresses: readonly Address[]): Allocation {
-    const allocation = { pool: stock.name, addresses };
+  /** The same addresses with other sharing terms or in another order. */
+  change({ poolState, request: old }: AllocationEntry, request: AddressRequest, addresses: readonly Address[]): Allocation {
+    const allocation = { pool: poolState.name, addresses };
     const [before, after] = [groupOf(old.sharing), groupOf(request.sharing)];
     const left = old.sharing.ports.filter((port) => !request.sharing.ports.includes(port));
-    this.#holders.set(request.key, { wish: request, held: allocation, stock });
+    this.#entries.set(request.key, { request, allocation, poolState });
     for (const address of addresses) {
-      this.#leave(old, stock, address);
-      this.#enter(request, stock, address);
+      this.#leave(old, poolState, address);
+      this.#enter(request, poolState, address);
       if (after === undefined) continue;
-      if (before !== after) this.#openings.push({ stock, address, group: after });
-      else if (left.length > 0) this.#openings.push({ stock, address, group: after, ports: left });
+      if (before !== after) this.#freed.push({ poolState, address, group: after });
+      else if (left.length > 0) this.#freed.push({ poolState, address, group: after, ports: left });
     }
     return allocation;
   }
 
-  drop(key: string): void {
-    const holder = this.#holders.get(key);
-    if (!holder) return;
-    const { wish, held, stock } = holder;
-    this.#holders.delete(key);
-    stock.services -= 1;
-    for (const address of held.addresses) {
-      const isFree = this.#leave(wish, stock, address);
-      const group = groupOf(wish.sharing);
-      if (isFree) this.#openings.push({ stock, address });
-      else if (group !== undefined) this.#openings.push({ stock, address, group, ports: wish.sharing.ports });
+  remove(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    const { request, allocation, poolState } = entry;
+    this.#entries.delete(key);
+    poolState.services -= 1;
+    for (const address of allocation.addresses) {
+      const isFree = this.#leave(request, poolState, address);
+      const group = groupOf(request.sharing);
+      if (isFree) this.#freed.push({ poolState, address });
+      else if (group !== undefined) this.#freed.push({ poolState, address, group, ports: request.sharing.ports });
     }
   }
 
   #enter(request: AddressRequest, poolState: PoolState, address: Address): void {
-    const sharing = this.tenancy(address) ?? new AddressSharing(address);
+    const sharing = this.sharingAt(address) ?? new AddressSharing(address);
     const first = sharing.isEmpty;
     sharing.join(request);
     if (first) {
-      this.#tenancies.set(indexOf(address), sharing);
+      this.#sharing.set(indexOf(address), sharing);
       poolState.assigned[address.family] += 1;
     }
-    poolState.spaces[address.family].enter(address, request.sharing, first);
+    poolState.free[address.family].enter(address, request.sharing, first);
   }
 
   #leave(request: AddressRequest, poolState: PoolState, address: Address): boolean {
-    const sharing = this.tenancy(address);
+    const sharing = this.sharingAt(address);
     if (!sharing?.has(request.key)) return false;
     sharing.leave(request.key);
     const last = sharing.isEmpty;
     if (last) {
-      this.#tenancies.delete(indexOf(address));
+      this.#sharing.delete(indexOf(address));
       poolState.assigned[address.family] -= 1;
     }
-    poolState.spaces[address.family].leave(address, request.sharing, last);
+    poolState.free[address.family].leave(address, request.sharing, last);
     return last;
   }
 }

@@ -5,7 +5,7 @@ import {
   dual,
   pool,
   preferDual,
-  wokenServices,
+  outcomeText,
   addressRequest,
   type RequestTerms,
 } from "../testing/allocator-fixtures.ts";
@@ -16,7 +16,7 @@ const key = (sharing: string, ports = ["TCP/80"], backend = "") => ({ sharing: {
 describe("addresses of a pool", () => {
   test("are given lowest first, in the order of its ranges", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.8/31", "10.0.0.0-10.0.0.1", "fc00::4/127"]));
-    const given = ["s", "t", "u", "v", "w"].map((name) => wokenServices(allocator.allocate(addressRequest(name))));
+    const given = ["s", "t", "u", "v", "w"].map((name) => outcomeText(allocator.allocate(addressRequest(name))));
     expect(given).toEqual([
       "a: 10.0.0.8",
       "a: 10.0.0.9",
@@ -24,14 +24,14 @@ describe("addresses of a pool", () => {
       "a: 10.0.0.1",
       "no available IPs: pool a: all 4 IPv4 addresses are in use",
     ]);
-    expect(wokenServices(allocator.allocate(addressRequest("x", v6)))).toBe("a: fc00::4");
+    expect(outcomeText(allocator.allocate(addressRequest("x", v6)))).toBe("a: fc00::4");
   });
 
   test("come back when they are released, the lowest first", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     for (let index = 0; index < 9; index++) allocator.allocate(addressRequest(`s${index}`));
     for (const index of [7, 2, 5]) allocator.release(`default/s${index}`);
-    expect(["t", "u", "v", "w"].map((name) => wokenServices(allocator.allocate(addressRequest(name))))).toEqual([
+    expect(["t", "u", "v", "w"].map((name) => outcomeText(allocator.allocate(addressRequest(name))))).toEqual([
       "a: 10.0.0.2",
       "a: 10.0.0.5",
       "a: 10.0.0.7",
@@ -41,28 +41,26 @@ describe("addresses of a pool", () => {
 
   test("are asked for twice and given once", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
-    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
     expect(allocator.usage("a")?.services).toBe(1);
   });
 
   test("are those of a pool as large as there is, at both of its ends", () => {
     const { allocator } = allocatorWith(pool("all4", ["0.0.0.0/0"]), pool("all6", ["::/0"]));
-    expect(wokenServices(allocator.allocate(addressRequest("s", { addresses: addresses("255.255.255.255") })))).toBe(
-      "all4: 255.255.255.255",
-    );
+    expect(outcomeText(allocator.allocate(addressRequest("s", { addresses: addresses("255.255.255.255") })))).toBe("all4: 255.255.255.255");
     const highest = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
     const shared = { ...v6, ...key("k", ["TCP/1"]) };
-    expect(wokenServices(allocator.allocate(addressRequest("t", { ...shared, addresses: addresses(highest) })))).toBe(`all6: ${highest}`);
-    expect(wokenServices(allocator.allocate(addressRequest("u", v6)))).toBe("all6: ::");
-    expect(wokenServices(allocator.allocate(addressRequest("v", { ...v6, ...key("k", ["TCP/2"]) })))).toBe("all6: ::1");
+    expect(outcomeText(allocator.allocate(addressRequest("t", { ...shared, addresses: addresses(highest) })))).toBe(`all6: ${highest}`);
+    expect(outcomeText(allocator.allocate(addressRequest("u", v6)))).toBe("all6: ::");
+    expect(outcomeText(allocator.allocate(addressRequest("v", { ...v6, ...key("k", ["TCP/2"]) })))).toBe("all6: ::1");
     allocator.release("default/t");
     expect(allocator.usage("all6")).toMatchObject({ assignedIPv6: 2n, availableIPv6: (1n << 128n) - 2n });
   });
 
   test("of ranges that overlap are given to one Service only", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/30", "10.0.0.2-10.0.0.4"]), pool("b", ["10.0.0.3-10.0.0.5"]));
-    const given = Array.from({ length: 7 }, (_, index) => wokenServices(allocator.allocate(addressRequest(`s${index}`))));
+    const given = Array.from({ length: 7 }, (_, index) => outcomeText(allocator.allocate(addressRequest(`s${index}`))));
     expect(given.slice(0, 6)).toEqual([0, 1, 2, 3, 4].map((last) => `a: 10.0.0.${last}`).concat("b: 10.0.0.5"));
     expect(given[6]).toMatch(/^no available IPs: pool a: all 5 .*; pool b: all 1 /);
   });
@@ -85,10 +83,10 @@ describe("addresses of a pool", () => {
 
   test("leave out buggy ones of IPv4 alone", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.254-10.0.1.2", "fc00::ff-fc00::100"], { avoidBuggyIPs: true }));
-    const given = ["s", "t", "u", "v"].map((name) => wokenServices(allocator.allocate(addressRequest(name))));
+    const given = ["s", "t", "u", "v"].map((name) => outcomeText(allocator.allocate(addressRequest(name))));
     expect(given.slice(0, 3)).toEqual(["a: 10.0.0.254", "a: 10.0.1.1", "a: 10.0.1.2"]);
     expect(given[3]).toBe("no available IPs: pool a: all 3 IPv4 addresses are in use");
-    expect(wokenServices(allocator.allocate(addressRequest("w", v6)))).toBe("a: fc00::ff");
+    expect(outcomeText(allocator.allocate(addressRequest("w", v6)))).toBe("a: fc00::ff");
   });
 });
 
@@ -111,7 +109,7 @@ describe("pools are tried", () => {
       pool("d-gray-web", ["10.0.7.0/24"], { namespaces: ["gray"], serviceSelectors: [{ matchLabels: { tier: "web" } }] }),
       pool("e-x-or-y", ["10.0.8.0/24"], { serviceSelectors: [{ matchLabels: { app: "y" } }, { matchLabels: { app: "x" } }] }),
     );
-    expect(wokenServices(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
+    expect(outcomeText(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
   test("further when the first ones are full, pinned ones before those for everyone", () => {
@@ -122,7 +120,7 @@ describe("pools are tried", () => {
       pool("first", ["10.0.0.3/32"], { priority: 1, namespaces: ["default"] }),
     );
     const given = ["s", "t", "u", "v", "w"].map((name) => allocator.allocate(addressRequest(name)));
-    expect(given.slice(0, 4).map(wokenServices)).toEqual(["first: 10.0.0.3", "second: 10.0.0.1", "last: 10.0.0.2", "any: 10.0.0.0"]);
+    expect(given.slice(0, 4).map(outcomeText)).toEqual(["first: 10.0.0.3", "second: 10.0.0.1", "last: 10.0.0.2", "any: 10.0.0.0"]);
     const why = "all 1 IPv4 addresses are in use";
     expect(given[4]).toHaveProperty(
       "tried",
@@ -142,7 +140,7 @@ describe("pools are tried", () => {
     allocator.setPools(pools, new Set(["wrong"]));
     allocator.allocate(addressRequest("s"));
     expect(allocator.allocate(addressRequest("t"))).toEqual({
-      refused:
+      noAddress:
         "no available IPs: pool six: it has no IPv4 addresses; pool tiny: all 1 IPv4 addresses are in use; " +
         "pool red: it is not for namespace default; pool web: its serviceSelectors do not select the Service; " +
         "pool asked: it is assigned only on request (autoAssign: false); pool wrong: its configuration is invalid",
@@ -161,14 +159,14 @@ describe("pools are tried", () => {
     const { allocator } = allocatorWith(
       ...Array.from({ length: 10_000 }, (_, index) => pool(`p${index}`, [`fc00::${index.toString(16)}/128`])),
     );
-    const refused = allocator.allocate(addressRequest("s"));
-    expect(wokenServices(refused)).toMatch(/^no available IPs: pool p0: it has no IPv4 addresses; .*; and 9992 more$/);
-    expect(wokenServices(refused).length).toBeLessThan(1024);
-    expect("tried" in refused && refused.tried.length).toBe(100);
+    const outcome = allocator.allocate(addressRequest("s"));
+    expect(outcomeText(outcome)).toMatch(/^no available IPs: pool p0: it has no IPv4 addresses; .*; and 9992 more$/);
+    expect(outcomeText(outcome).length).toBeLessThan(1024);
+    expect("tried" in outcome && outcome.tried.length).toBe(100);
   });
 
   test("or there are none", () => {
-    expect(wokenServices(allocatorWith().allocator.allocate(addressRequest("s")))).toBe("no available IPs: no pools are configured");
+    expect(outcomeText(allocatorWith().allocator.allocate(addressRequest("s")))).toBe("no available IPs: no pools are configured");
   });
 });
 
@@ -198,21 +196,21 @@ describe("a Service that names its pool", () => {
       "no available IPs in pool six for dual IPFamily: pool six: it has no IPv4 addresses",
     ],
   ])("%s", (_title, terms, expected) => {
-    expect(wokenServices(allocatorWith(...pools).allocator.allocate(addressRequest("s", terms)))).toBe(expected);
+    expect(outcomeText(allocatorWith(...pools).allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
   test("is told when it is full", () => {
     const { allocator } = allocatorWith(...pools);
     allocator.allocate(addressRequest("s", { pool: "asked" }));
-    expect(wokenServices(allocator.allocate(addressRequest("t", { pool: "asked" })))).toBe(
+    expect(outcomeText(allocator.allocate(addressRequest("t", { pool: "asked" })))).toBe(
       "no available IPs in pool asked for ipv4 IPFamily: pool asked: all 1 IPv4 addresses are in use",
     );
   });
 
   test("lets go of what it has in another", () => {
     const { allocator } = allocatorWith(...pools, pool("any", ["10.0.2.0/24"]));
-    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("any: 10.0.2.0");
-    expect(wokenServices(allocator.allocate(addressRequest("s", { pool: "asked" })))).toBe("asked: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("any: 10.0.2.0");
+    expect(outcomeText(allocator.allocate(addressRequest("s", { pool: "asked" })))).toBe("asked: 10.0.0.0");
     expect(allocator.usage("any")?.assignedIPv4).toBe(0n);
   });
 });
@@ -252,18 +250,18 @@ describe("a Service that asks for addresses", () => {
       { pool: "six" },
       'requested loadBalancer IP(s) ["10.0.0.9"] is not compatible with requested address pool six: pool both: it contains ["10.0.0.9"]',
     ],
-  ])("%s", (_title, asked, terms, expected) => {
+  ])("%s", (_title, requested, terms, expected) => {
     expect(
-      wokenServices(allocatorWith(...pools).allocator.allocate(addressRequest("s", { ...terms, addresses: addresses(...asked) }))),
+      outcomeText(allocatorWith(...pools).allocator.allocate(addressRequest("s", { ...terms, addresses: addresses(...requested) }))),
     ).toBe(expected);
   });
 
   test("is refused one that another has", () => {
     const { allocator } = allocatorWith(...pools);
     allocator.allocate(addressRequest("s", { addresses: addresses("10.0.0.9") }));
-    const refused = allocator.allocate(addressRequest("t", { addresses: addresses("10.0.0.9") }));
-    expect(refused).toEqual({
-      refused: `can't change sharing key for "default/t", address also in use by default/s`,
+    const outcome = allocator.allocate(addressRequest("t", { addresses: addresses("10.0.0.9") }));
+    expect(outcome).toEqual({
+      noAddress: `can't change sharing key for "default/t", address also in use by default/s`,
       tried: [{ pool: "both", why: `can't change sharing key for "default/t", address also in use by default/s` }],
     });
   });
@@ -279,7 +277,7 @@ describe("dual stack", () => {
 
   test("takes both addresses from one pool, IPv4 first", () => {
     const { allocator } = allocatorWith(...pools);
-    const given = ["s", "t", "u"].map((name) => wokenServices(allocator.allocate(addressRequest(name, { ...dual, families: [6, 4] }))));
+    const given = ["s", "t", "u"].map((name) => outcomeText(allocator.allocate(addressRequest(name, { ...dual, families: [6, 4] }))));
     expect(given.slice(0, 2)).toEqual(["c-both: 10.0.1.0 fc01::", "d-both: 10.0.2.0 fc02::"]);
     expect(given[2]).toBe(
       "no available IPs: pool a-four: it has no IPv6 addresses; pool b-six: it has no IPv4 addresses; " +
@@ -292,32 +290,32 @@ describe("dual stack", () => {
     ["IPv6 where that is the primary family", { ...preferDual, families: [6, 4] }, "b-six: fc00::"],
   ])("that is preferred takes one address where no pool has both: %s", (_title, terms, expected) => {
     const { allocator } = allocatorWith(...pools.slice(0, 2));
-    expect(wokenServices(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
+    expect(outcomeText(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
   test("that is preferred takes the secondary family where the primary is used up", () => {
     const { allocator } = allocatorWith(pool("b-six", ["fc00::/64"]));
-    expect(wokenServices(allocator.allocate(addressRequest("s", preferDual)))).toBe("b-six: fc00::");
+    expect(outcomeText(allocator.allocate(addressRequest("s", preferDual)))).toBe("b-six: fc00::");
   });
 
   test("of a cluster address of one family is one address", () => {
     const { allocator } = allocatorWith(...pools);
-    expect(wokenServices(allocator.allocate(addressRequest("s", { policy: "PreferDualStack", families: [6] })))).toBe("b-six: fc00::");
+    expect(outcomeText(allocator.allocate(addressRequest("s", { policy: "PreferDualStack", families: [6] })))).toBe("b-six: fc00::");
   });
 
   test("is completed from the same pool when that gains the other family, and the first address stays", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("six", ["fc01::/64"]));
     const prefers = addressRequest("s", preferDual);
-    expect(wokenServices(allocator.allocate(prefers))).toBe("a: 10.0.0.0");
-    expect(wokenServices(allocator.extend(prefers))).toBe("no available IPs in pool a for ipv6 IPFamily: pool a: it has no IPv6 addresses");
-    expect(wokenServices(allocator.held("default/s"))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(prefers))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.extend(prefers))).toBe("no available IPs in pool a for ipv6 IPFamily: pool a: it has no IPv6 addresses");
+    expect(outcomeText(allocator.allocationOf("default/s"))).toBe("a: 10.0.0.0");
     expect(woken()).toEqual([]);
 
     const change = allocator.setPools([pool("a", ["10.0.0.0/24", "fc00::/64"]), pool("six", ["fc01::/64"])], new Set());
     expect(change).toMatchObject({ lost: [], moved: [] });
     expect(woken()).toEqual(["default/s"]);
-    expect(wokenServices(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
-    expect(wokenServices(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
+    expect(outcomeText(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
+    expect(outcomeText(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
   });
 
   test("has what is left of it when the pool loses a family, and can be exchanged for a whole", () => {
@@ -325,8 +323,12 @@ describe("dual stack", () => {
     allocator.allocate(addressRequest("s", dual));
     const fewer = [pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.9.0/24", "fc09::/64"])];
     expect(allocator.setPools(fewer, new Set())).toMatchObject({ lost: ["default/s"], moved: [] });
-    expect(allocator.held("default/s")).toEqual({ pool: "a", addresses: addresses("10.0.0.0"), before: addresses("10.0.0.0", "fc00::") });
-    expect(wokenServices(allocator.exchange(addressRequest("s", dual)))).toBe("b: 10.0.9.0 fc09::");
+    expect(allocator.allocationOf("default/s")).toEqual({
+      pool: "a",
+      addresses: addresses("10.0.0.0"),
+      before: addresses("10.0.0.0", "fc00::"),
+    });
+    expect(outcomeText(allocator.exchange(addressRequest("s", dual)))).toBe("b: 10.0.9.0 fc09::");
   });
 });
 
@@ -336,8 +338,8 @@ describe("a shared address", () => {
 
   test("is taken before a free one that is higher", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    expect(wokenServices(allocator.allocate(addressRequest("s", web)))).toBe("a: 10.0.0.0");
-    expect(wokenServices(allocator.allocate(addressRequest("t", dns)))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("s", web)))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("t", dns)))).toBe("a: 10.0.0.0");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, availableIPv4: 255n, services: 2 });
     allocator.release("default/s");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, services: 1 });
@@ -348,7 +350,7 @@ describe("a shared address", () => {
     allocator.allocate(addressRequest("r"));
     allocator.allocate(addressRequest("s", web));
     allocator.release("default/r");
-    expect(wokenServices(allocator.allocate(addressRequest("t", dns)))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("t", dns)))).toBe("a: 10.0.0.0");
   });
 
   test.each<[string, RequestTerms]>([
@@ -360,13 +362,13 @@ describe("a shared address", () => {
   ])("is not for a Service with %s", (_title, terms) => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("s", web));
-    expect(wokenServices(allocator.allocate(addressRequest("t", terms)))).toBe("a: 10.0.0.1");
+    expect(outcomeText(allocator.allocate(addressRequest("t", terms)))).toBe("a: 10.0.0.1");
   });
 
   test("is for Services of any namespace, and of one backend where the policy is Local", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("s", key("k", ["TCP/80"], "app=x")));
-    expect(wokenServices(allocator.allocate(addressRequest("t", { namespace: "other", ...key("k", ["UDP/53"], "app=x") })))).toBe(
+    expect(outcomeText(allocator.allocate(addressRequest("t", { namespace: "other", ...key("k", ["UDP/53"], "app=x") })))).toBe(
       "a: 10.0.0.0",
     );
   });
@@ -375,19 +377,19 @@ describe("a shared address", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/16"]));
     for (let index = 0; index < 300; index++) allocator.allocate(addressRequest(`s${index}`, web));
     for (let index = 0; index < 299; index++) allocator.allocate(addressRequest(`t${index}`, key("k", [index % 2 ? "UDP/53" : "UDP/54"])));
-    expect(wokenServices(allocator.held("default/t298"))).toBe("a: 10.0.0.149");
-    expect(wokenServices(allocator.allocate(addressRequest("u", key("k", ["UDP/53", "UDP/54"]))))).toBe("a: 10.0.0.150");
+    expect(outcomeText(allocator.allocationOf("default/t298"))).toBe("a: 10.0.0.149");
+    expect(outcomeText(allocator.allocate(addressRequest("u", key("k", ["UDP/53", "UDP/54"]))))).toBe("a: 10.0.0.150");
   });
 
   test("says which port is taken, and who has it under another key", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    const asked = { addresses: addresses("10.0.0.7") };
-    allocator.allocate(addressRequest("s", { ...web, ...asked }));
-    allocator.allocate(addressRequest("t", { ...dns, ...asked }));
-    expect(wokenServices(allocator.allocate(addressRequest("u", { ...web, ...asked })))).toBe(
+    const explicit = { addresses: addresses("10.0.0.7") };
+    allocator.allocate(addressRequest("s", { ...web, ...explicit }));
+    allocator.allocate(addressRequest("t", { ...dns, ...explicit }));
+    expect(outcomeText(allocator.allocate(addressRequest("u", { ...web, ...explicit })))).toBe(
       'port TCP/80 is already in use on "10.0.0.7"',
     );
-    expect(wokenServices(allocator.allocate(addressRequest("u", { ...key("other"), ...asked })))).toBe(
+    expect(outcomeText(allocator.allocate(addressRequest("u", { ...key("other"), ...explicit })))).toBe(
       `can't change sharing key for "default/u", address also in use by default/s,default/t`,
     );
   });
@@ -395,11 +397,11 @@ describe("a shared address", () => {
   test("stays with one who changes the key alone, and is lost to one who changes it among others", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("s", web));
-    expect(wokenServices(allocator.claim(addressRequest("s", key("other")), addresses("10.0.0.0")))).toBe("a: 10.0.0.0");
-    expect(wokenServices(allocator.allocate(addressRequest("t", key("other", ["UDP/53"]))))).toBe("a: 10.0.0.0");
-    expect(wokenServices(allocator.claim(addressRequest("s", web), addresses("10.0.0.0")))).toBe(
+    expect(outcomeText(allocator.claim(addressRequest("s", key("other")), addresses("10.0.0.0")))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("t", key("other", ["UDP/53"]))))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.claim(addressRequest("s", web), addresses("10.0.0.0")))).toBe(
       `can't change sharing key for "default/s", address also in use by default/t`,
     );
-    expect(allocator.held("default/s")).toBeUndefined();
+    expect(allocator.allocationOf("default/s")).toBeUndefined();
   });
 });

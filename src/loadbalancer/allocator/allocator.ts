@@ -18,10 +18,7 @@ interface PoolChange {
   readonly different?: readonly string[];
 }
 
-/**
- * Which Service has which address. In memory and synchronous: an address is held from the moment that it is given. What it costs grows with the
- * logarithm of what is given.
- */
+/** Which Service has which address. In memory and synchronous: an address is in use from the moment that it is allocated. An operation costs O(log n). */
 export class Allocator {
   readonly #onWake: (key: string) => void;
   readonly #allocations = new Allocations();
@@ -33,55 +30,55 @@ export class Allocator {
   #woken: AddressRequest[] = [];
 
   /**
-   * `onWake` is called with a Service that was refused and could be served now, once until it is refused again; and with one that has lost its
-   * address to an older Service that turned out to have it too. It must not call back.
+   * `onWake` is called once with a Service that had no address and could get one now, and with one that lost its address to an older Service.
+   * It must not call back.
    */
   constructor({ onWake }: { onWake: (key: string) => void }) {
     this.#onWake = onWake;
   }
 
   /**
-   * What is in effect now. `broken` names pools that exist and have no usable form: what they gave stays, and nothing more is given. `lost` are
-   * the Services that may not keep what they had, or not for what they ask, and hold only what is still good of it; `moved` those whose addresses are in
-   * another pool now. Older ones first; all of them are to be looked at again, and wait for nothing until then. `different` are the pools that are not
-   * as they were; undefined where nothing at all is different. It is one step, whatever it takes: 50 000 Services of a pool take a third of a second.
+   * Sets the effective pools. `broken` names pools that exist without a valid version: they keep their allocations and allocate nothing. `lost` are
+   * the Services that may not keep all their addresses and have only the rest; `moved` those whose addresses are in another pool now. Older ones first;
+   * all of them have to be decided again and do not wait until then. `different` are the new and changed pools; undefined if nothing changed. It runs in
+   * one step: 50 000 Services of a pool take a third of a second.
    */
   setPools(pools: Iterable<Pool>, broken: ReadonlySet<string>): PoolChange {
     const [lost, moved]: [string[], string[]] = [[], []];
     const now = new Pools(pools, broken, this.#pools);
     const different = now.differentFrom(this.#pools);
     const isSame = different.length === 0 && now.size === this.#pools.size;
-    // It is the new order of pools that is told which of them are full, also where nothing is different.
+    // Only the new pool order is notified of full pools, also if nothing is different.
     this.#pools = now;
     this.#candidates = new CandidateFinder(now, this.#allocations);
     if (isSame) return { lost, moved };
 
-    this.#foreignServices.standAll();
-    const affected = [...this.#allocations.holders()].filter(({ stock }) => !stock.pool || now.get(stock.name) !== stock);
-    affected.sort((a, b) => byAge(a.wish, b.wish));
-    for (const { wish } of affected) this.#allocations.drop(wish.key);
-    for (const { wish, held } of affected) {
-      const home = this.#candidates.homeOf(wish, held.addresses, held.pool);
-      if ("refused" in home) {
-        lost.push(wish.key);
-        this.#holdRest(wish, held);
+    this.#foreignServices.deallocateAll();
+    const affected = [...this.#allocations.entries()].filter(({ poolState }) => !poolState.pool || now.get(poolState.name) !== poolState);
+    affected.sort((a, b) => byAge(a.request, b.request));
+    for (const { request } of affected) this.#allocations.remove(request.key);
+    for (const { request, allocation } of affected) {
+      const poolState = this.#candidates.poolOf(request, allocation.addresses, allocation.pool);
+      if ("noAddress" in poolState) {
+        lost.push(request.key);
+        this.#keepRest(request, allocation);
       } else {
-        this.#allocations.hold(wish, home, held.addresses, held.before);
-        if (home.name !== held.pool) moved.push(wish.key);
+        this.#allocations.add(request, poolState, allocation.addresses, allocation.before);
+        if (poolState.name !== allocation.pool) moved.push(request.key);
       }
     }
-    this.#foreignServices.sitAll(now);
+    this.#foreignServices.allocateAll(now);
     for (const key of [...lost, ...moved]) this.#waiting.delete(key);
     // All waiters are checked, since what they wait for has changed.
-    this.#allocations.takeOpenings();
+    this.#allocations.takeFreed();
     for (const waiter of this.#waiting.all()) this.#retry(waiter);
     this.#report();
     return { lost, moved, different };
   }
 
   /**
-   * What the Service has already, by its status: asserted again as often as one likes, also when the wish has changed. If it cannot keep it, it
-   * holds nothing afterwards. Of two Services that turn out to have one address and may not share it, the older keeps it.
+   * Allocates the addresses that the Service has by its status. Idempotent, also after the request changed. If it cannot keep them, it has none
+   * afterwards. Of two Services that have the same address and may not share it, the older keeps it.
    */
   claim(request: AddressRequest, addresses: readonly Address[]): Allocation | NoAddress {
     const outcome = this.#claim(request, addresses);
@@ -90,30 +87,30 @@ export class Allocator {
   }
 
   /**
-   * What the Service has by its status, before it is decided what becomes of it: where it cannot keep two addresses it holds the one that it may keep,
-   * so that nobody else gets it meanwhile.
+   * Claims the addresses of the Service's status before it is decided. If it cannot keep two addresses, it keeps the one that it may have, so that
+   * no other Service gets it meanwhile.
    */
   reclaim(request: AddressRequest, addresses: readonly Address[]): void {
-    if ("refused" in this.#claim(request, addresses) && addresses.length > 1) {
-      const kept = addresses.find((address) => !("refused" in this.#claim(request, [address])));
-      const holder = kept && this.#allocations.holder(request.key);
-      if (holder) this.#allocations.hold(request, holder.stock, [kept], addresses);
+    if ("noAddress" in this.#claim(request, addresses) && addresses.length > 1) {
+      const kept = addresses.find((address) => !("noAddress" in this.#claim(request, [address])));
+      const entry = kept && this.#allocations.entry(request.key);
+      if (entry) this.#allocations.add(request, entry.poolState, [kept], addresses);
     }
     this.#wake();
   }
 
   /**
-   * What a Service has that someone else serves: nobody else gets it, and it is not for us to take it away. Where one of ours has it too, and shows it,
-   * the older keeps it.
+   * Reserves the addresses of a Service of another controller: they are not allocated, and never released by us. If a Service of ours publishes one
+   * too, the older keeps it.
    */
-  occupy(request: AddressRequest, addresses: readonly Address[], isShown: (key: string, address: Address) => boolean): void {
-    this.#foreignServices.unseat(request.key);
+  reserve(request: AddressRequest, addresses: readonly Address[], isPublished: (key: string, address: Address) => boolean): void {
+    this.#foreignServices.remove(request.key);
     for (const address of addresses) {
-      const others = this.#allocations.tenancy(address)?.opponentsOf(asForeignService(request)) ?? [];
-      if (others.some((other) => byAge(other, request) < 0 && isShown(other.key, address))) continue;
+      const others = this.#allocations.sharingAt(address)?.conflictsOf(asForeignService(request)) ?? [];
+      if (others.some((other) => byAge(other, request) < 0 && isPublished(other.key, address))) continue;
       for (const other of others) this.#evict(other);
     }
-    this.#foreignServices.seat(request, addresses, this.#pools);
+    this.#foreignServices.add(request, addresses, this.#pools);
     this.#wake();
   }
 
@@ -124,7 +121,7 @@ export class Allocator {
     return outcome;
   }
 
-  /** The second address of a Service that prefers two and has one, from the same pool. If it is refused it keeps the one, and waits. */
+  /** The second address of a Service that prefers two and has one, from the same pool. If there is none it keeps the one, and waits. */
   extend(request: AddressRequest): Allocation | NoAddress {
     const outcome = this.#keep(request) ? this.#extend(request) : this.#allocate(request);
     this.#wake();
@@ -144,14 +141,14 @@ export class Allocator {
     this.#wake();
   }
 
-  held(key: string): Allocation | undefined {
-    return this.#foreignServices.has(key) ? undefined : this.#allocations.holder(key)?.held;
+  allocationOf(key: string): Allocation | undefined {
+    return this.#foreignServices.has(key) ? undefined : this.#allocations.entry(key)?.allocation;
   }
 
   /** The addresses in use by the Service, ours or not, by pool. */
   inUse(key: string): readonly Allocation[] {
-    const keys = this.#foreignServices.has(key) ? this.#foreignServices.seats(key) : [key];
-    return keys.flatMap((one) => this.#allocations.holder(one)?.held ?? []);
+    const keys = this.#foreignServices.has(key) ? this.#foreignServices.keys(key) : [key];
+    return keys.flatMap((one) => this.#allocations.entry(one)?.allocation ?? []);
   }
 
   /** undefined: there is no such pool. */
@@ -160,131 +157,135 @@ export class Allocator {
   }
 
   #claim(request: AddressRequest, addresses: readonly Address[]): Allocation | NoAddress {
-    this.#foreignServices.unseat(request.key);
-    const holder = this.#allocations.holder(request.key);
-    const isHeld = holder !== undefined && isSameSet(holder.held.addresses, addresses);
-    const home = this.#candidates.homeOf(request, addresses, isHeld ? holder.held.pool : request.allocatedFrom);
-    if ("refused" in home) {
+    this.#foreignServices.remove(request.key);
+    const entry = this.#allocations.entry(request.key);
+    const isSame = entry !== undefined && isSameSet(entry.allocation.addresses, addresses);
+    const poolState = this.#candidates.poolOf(request, addresses, isSame ? entry.allocation.pool : request.allocatedFrom);
+    if ("noAddress" in poolState) {
       this.#release(request.key);
-      return home;
+      return poolState;
     }
-    const opponents = this.#candidates.opponents(request, addresses);
+    const conflicts = this.#candidates.conflicts(request, addresses);
     // A Service that moved meanwhile has lost its claim on the old address.
-    if (opponents.length > 0 && (holder || opponents.some((opponent) => byAge(opponent, request) < 0))) {
+    if (conflicts.length > 0 && (entry || conflicts.some((conflicting) => byAge(conflicting, request) < 0))) {
       this.#release(request.key);
-      return this.#candidates.taken(request, home, addresses);
+      return this.#candidates.inUse(request, poolState, addresses);
     }
-    for (const opponent of opponents) this.#evict(opponent);
-    const isChange = isHeld && holder.stock === home;
-    const allocation = isChange ? this.#allocations.change(holder, request, addresses) : this.#allocations.hold(request, home, addresses);
+    for (const conflicting of conflicts) this.#evict(conflicting);
+    const isChange = isSame && entry.poolState === poolState;
+    const allocation = isChange
+      ? this.#allocations.change(entry, request, addresses)
+      : this.#allocations.add(request, poolState, addresses);
     this.#waitForSecond(request);
     return allocation;
   }
 
   #keep(request: AddressRequest): Allocation | undefined {
-    const allocation = this.held(request.key);
+    const allocation = this.allocationOf(request.key);
     const kept = allocation && this.#claim(request, allocation.addresses);
-    return kept && "refused" in kept ? undefined : kept;
+    return kept && "noAddress" in kept ? undefined : kept;
   }
 
   #allocate(request: AddressRequest): Allocation | NoAddress {
-    this.#foreignServices.unseat(request.key);
+    this.#foreignServices.remove(request.key);
     const found = this.#candidates.find(request);
-    if ("refused" in found) {
-      this.#wait({ wish: request });
+    if ("noAddress" in found) {
+      this.#wait({ request });
       return found;
     }
-    const allocation = this.#allocations.hold(request, found.stock, found.addresses);
+    const allocation = this.#allocations.add(request, found.poolState, found.addresses);
     this.#waitForSecond(request);
     return allocation;
   }
 
   #extend(request: AddressRequest): Allocation | NoAddress {
-    const holder = this.#allocations.holder(request.key);
+    const entry = this.#allocations.entry(request.key);
     const missing = this.#missing(request);
-    if (!holder || missing === undefined) return holder?.held ?? this.#allocate(request);
-    const { stock, held } = holder;
-    const more = stock.offer([missing], request.sharing);
-    if (!more) return poolExhausted(stock, [missing], request);
-    const addresses = [...held.addresses, ...more].sort((a, b) => a.compare(b));
+    if (!entry || missing === undefined) return entry?.allocation ?? this.#allocate(request);
+    const { poolState, allocation } = entry;
+    const more = poolState.offer([missing], request.sharing);
+    if (!more) return poolExhausted(poolState, [missing], request);
+    const addresses = [...allocation.addresses, ...more].sort((a, b) => a.compare(b));
     this.#waiting.delete(request.key);
-    return this.#allocations.hold(request, stock, addresses);
+    return this.#allocations.add(request, poolState, addresses);
   }
 
-  /** What the Service asks for by name may be elsewhere, and one of its families nowhere; what is good is still its own until it has been looked at. */
-  #holdRest({ pool: _pool, addresses: _addresses, ...wish }: AddressRequest, { pool, addresses, before = addresses }: Allocation): void {
+  /** Its explicit request and one of its families may not be available; it keeps the addresses that are still valid until it is decided. */
+  #keepRest({ pool: _pool, addresses: _addresses, ...request }: AddressRequest, { pool, addresses, before = addresses }: Allocation): void {
     for (const rest of [addresses, ...addresses.map((address) => [address])]) {
-      const home = this.#pools.homeOf(wish, rest, pool);
-      if ("refused" in home) continue;
-      this.#allocations.hold(wish, home, rest, before);
+      const poolState = this.#pools.poolOf(request, rest, pool);
+      if ("noAddress" in poolState) continue;
+      this.#allocations.add(request, poolState, rest, before);
       return;
     }
   }
 
-  #evict(opponent: AddressRequest): void {
-    this.#release(opponent.key);
-    this.#woken.push(opponent);
+  #evict(conflicting: AddressRequest): void {
+    this.#release(conflicting.key);
+    this.#woken.push(conflicting);
   }
 
   #release(key: string): void {
     this.#waiting.delete(key);
-    this.#foreignServices.unseat(key);
-    this.#allocations.drop(key);
+    this.#foreignServices.remove(key);
+    this.#allocations.remove(key);
   }
 
-  /** The family that it would like an address of besides the one that it has. */
+  /** The family of its second address, if it has only one. */
   #missing({ key, families }: AddressRequest): Family | undefined {
-    const { addresses } = this.held(key) ?? { addresses: [] };
+    const { addresses } = this.allocationOf(key) ?? { addresses: [] };
     return families.find((family) => addresses.every((address) => address.family !== family));
   }
 
   #waitForSecond(request: AddressRequest): void {
     const missing = this.#missing(request);
-    const waiter = missing === undefined ? undefined : { wish: request, missing };
+    const waiter = missing === undefined ? undefined : { request, missing };
     if (waiter && !this.#isServable(waiter)) this.#wait(waiter);
     else this.#waiting.delete(request.key);
   }
 
   #wait(waiter: Waiter): void {
-    this.#waiting.add(waiter, this.#placesOf(waiter));
+    this.#waiting.add(waiter, this.#waitKeysOf(waiter));
   }
 
-  #placesOf({ wish, missing }: Waiter): WaitKey[] {
-    const pool = missing === undefined ? wish.pool : this.held(wish.key)?.pool;
-    if (missing === undefined && wish.addresses) return wish.addresses.map((address) => ({ address }));
+  #waitKeysOf({ request, missing }: Waiter): WaitKey[] {
+    const pool = missing === undefined ? request.pool : this.allocationOf(request.key)?.pool;
+    if (missing === undefined && request.addresses) return request.addresses.map((address) => ({ address }));
     if (pool !== undefined) return [{ pool }];
-    return [...this.#pools.audiences(wish)].map((audience) => ({ audience }));
+    return [...this.#pools.scopes(request)].map((scope) => ({ scope }));
   }
 
   #retry(waiter: Waiter): void {
-    if (this.#isServable(waiter)) this.#rouse(waiter);
+    if (this.#isServable(waiter)) this.#wakeLater(waiter);
     else this.#wait(waiter);
   }
 
-  #isServable({ wish, missing }: Waiter): boolean {
-    if (missing === undefined) return !("refused" in this.#candidates.find(wish));
-    return this.#allocations.holder(wish.key)?.stock.offer([missing], wish.sharing) !== undefined;
+  #isServable({ request, missing }: Waiter): boolean {
+    if (missing === undefined) return !("noAddress" in this.#candidates.find(request));
+    return this.#allocations.entry(request.key)?.poolState.offer([missing], request.sharing) !== undefined;
   }
 
   /** Whether the pool with the freed address has what the waiter lacks. */
   #isServableBy(poolState: PoolState, waiter: Waiter): boolean {
-    const { wish, missing } = waiter;
-    if (missing !== undefined || wish.addresses) return this.#isServable(waiter);
-    return poolState.objectionTo(wish) === undefined && alternatives(wish).some((families) => poolState.offer(families, wish.sharing));
+    const { request, missing } = waiter;
+    if (missing !== undefined || request.addresses) return this.#isServable(waiter);
+    return (
+      poolState.mismatch(request) === undefined && alternatives(request).some((families) => poolState.offer(families, request.sharing))
+    );
   }
 
   #wake(): void {
-    for (const opening of this.#allocations.takeOpenings()) {
-      for (const waiter of this.#waiting.near(opening)) {
-        if (this.#isServableBy(opening.stock, waiter)) this.#rouse(waiter);
+    for (const freed of this.#allocations.takeFreed()) {
+      for (const waiter of this.#waiting.waitersFor(freed)) {
+        if (this.#isServableBy(freed.poolState, waiter)) this.#wakeLater(waiter);
       }
     }
     this.#report();
   }
 
-  #rouse({ wish }: Waiter): void {
-    this.#waiting.delete(wish.key);
-    this.#woken.push(wish);
+  #wakeLater({ request }: Waiter): void {
+    this.#waiting.delete(request.key);
+    this.#woken.push(request);
   }
 
   #report(): void {

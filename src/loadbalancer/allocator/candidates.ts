@@ -18,27 +18,27 @@ export class CandidateFinder {
   find(request: AddressRequest): AllocationCandidate | NoAddress {
     const { addresses } = request;
     if (!addresses) return this.#pools.find(request);
-    const home = this.#pools.homeOf(request, addresses, undefined);
-    if ("refused" in home) return home;
-    return this.opponents(request, addresses).length > 0 ? this.taken(request, home, addresses) : { stock: home, addresses };
+    const poolState = this.#pools.poolOf(request, addresses, undefined);
+    if ("noAddress" in poolState) return poolState;
+    return this.conflicts(request, addresses).length > 0 ? this.inUse(request, poolState, addresses) : { poolState, addresses };
   }
 
   /** The pool that the addresses are in, if the Service may have them and asks for no others. */
-  homeOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): PoolState | NoAddress {
-    if (!request.addresses || isSameSet(request.addresses, addresses)) return this.#pools.homeOf(request, addresses, from);
+  poolOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): PoolState | NoAddress {
+    if (!request.addresses || isSameSet(request.addresses, addresses)) return this.#pools.poolOf(request, addresses, from);
     return noAddress(`${quotedList(addresses)} is not what the Service requests: ${quotedList(request.addresses)}`);
   }
 
   /** The Services that have one of the addresses and do not share it. */
-  opponents(request: AddressRequest, addresses: readonly Address[]): readonly AddressRequest[] {
-    return [...new Set(addresses.flatMap((address) => this.#allocations.tenancy(address)?.opponentsOf(request) ?? []))];
+  conflicts(request: AddressRequest, addresses: readonly Address[]): readonly AddressRequest[] {
+    return [...new Set(addresses.flatMap((address) => this.#allocations.sharingAt(address)?.conflictsOf(request) ?? []))];
   }
 
-  taken(request: AddressRequest, { name }: PoolState, addresses: readonly Address[]): NoAddress {
-    const tenancies = addresses.map((address) => this.#allocations.tenancy(address));
-    const objections = tenancies.flatMap((sharing) => (sharing?.opponentsOf(request).length ? sharing.objectionTo(request) : []));
-    const [first = ""] = objections;
-    return { refused: first, tried: objections.map((why) => ({ pool: name, why })) };
+  inUse(request: AddressRequest, { name }: PoolState, addresses: readonly Address[]): NoAddress {
+    const sharings = addresses.map((address) => this.#allocations.sharingAt(address));
+    const messages = sharings.flatMap((sharing) => (sharing?.conflictsOf(request).length ? sharing.conflictMessage(request) : []));
+    const [first = ""] = messages;
+    return { noAddress: first, tried: messages.map((why) => ({ pool: name, why })) };
   }
 }
 

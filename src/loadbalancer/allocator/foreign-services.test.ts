@@ -1,47 +1,47 @@
 import { describe, expect, test } from "vitest";
-import { addresses, allocatorWith, dual, pool, wokenServices, addressRequest } from "../testing/allocator-fixtures.ts";
+import { addresses, allocatorWith, dual, pool, outcomeText, addressRequest } from "../testing/allocator-fixtures.ts";
 
 const none = new Set<string>();
-const nobody = () => false;
+const noneIsPublished = () => false;
 const everyone = () => true;
 const foreign = (name: string, second = 0) => addressRequest(name, { second, namespace: "theirs" });
 
 describe("what a Service has that someone else serves", () => {
   test("is given to nobody, counts as in use, and is free when the Service lets go of it", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/31"]));
-    allocator.occupy(foreign("x"), addresses("10.0.0.0"), nobody);
-    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.1");
+    allocator.reserve(foreign("x"), addresses("10.0.0.0"), noneIsPublished);
+    expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.1");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 2n, availableIPv4: 0n, services: 2 });
     allocator.allocate(addressRequest("t"));
-    expect(wokenServices(allocator.allocate(addressRequest("u", { addresses: addresses("10.0.0.0") })))).toMatch(
+    expect(outcomeText(allocator.allocate(addressRequest("u", { addresses: addresses("10.0.0.0") })))).toMatch(
       "address also in use by theirs/x",
     );
-    expect(allocator.held("theirs/x")).toBeUndefined();
-    allocator.occupy(foreign("x"), [], nobody);
+    expect(allocator.allocationOf("theirs/x")).toBeUndefined();
+    allocator.reserve(foreign("x"), [], noneIsPublished);
     expect(woken()).toEqual(["default/t", "default/u"]);
-    expect(wokenServices(allocator.allocate(addressRequest("t")))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("t")))).toBe("a: 10.0.0.0");
   });
 
   test("is free when the Service is gone, or has become ours", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/31"]));
-    for (const name of ["x", "y"]) allocator.occupy(foreign(name), addresses(name === "x" ? "10.0.0.0" : "10.0.0.1"), nobody);
+    for (const name of ["x", "y"]) allocator.reserve(foreign(name), addresses(name === "x" ? "10.0.0.0" : "10.0.0.1"), noneIsPublished);
     allocator.release("theirs/x");
-    expect(wokenServices(allocator.claim(foreign("y"), addresses("10.0.0.1")))).toBe("a: 10.0.0.1");
-    expect(wokenServices(allocator.held("theirs/y"))).toBe("a: 10.0.0.1");
+    expect(outcomeText(allocator.claim(foreign("y"), addresses("10.0.0.1")))).toBe("a: 10.0.0.1");
+    expect(outcomeText(allocator.allocationOf("theirs/y"))).toBe("a: 10.0.0.1");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, services: 1 });
   });
 
   test("is its own in two pools at once, outside of all of them, and when pools come to it", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/31"]), pool("b", ["fc00::/127"]));
-    allocator.occupy(foreign("x"), addresses("10.0.0.0", "fc00::"), nobody);
-    allocator.occupy(foreign("y"), addresses("192.0.2.0"), nobody);
-    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.1");
-    expect(wokenServices(allocator.allocate(addressRequest("t", { families: [6] })))).toBe("b: fc00::1");
+    allocator.reserve(foreign("x"), addresses("10.0.0.0", "fc00::"), noneIsPublished);
+    allocator.reserve(foreign("y"), addresses("192.0.2.0"), noneIsPublished);
+    expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.1");
+    expect(outcomeText(allocator.allocate(addressRequest("t", { families: [6] })))).toBe("b: fc00::1");
     expect(allocator.setPools([pool("c", ["192.0.2.0/31", "10.0.0.0/31", "fc00::/127"])], none)).toMatchObject({
       lost: [],
       moved: ["default/s", "default/t"],
     });
-    expect(wokenServices(allocator.allocate(addressRequest("u")))).toBe("c: 192.0.2.1");
+    expect(outcomeText(allocator.allocate(addressRequest("u")))).toBe("c: 192.0.2.1");
     expect(allocator.usage("c")).toMatchObject({ assignedIPv4: 4n, assignedIPv6: 2n, availableIPv4: 0n, availableIPv6: 0n });
     allocator.setPools([], none);
     allocator.release("theirs/x");
@@ -52,34 +52,34 @@ describe("what a Service has that someone else serves", () => {
   test("takes it from a younger one of ours, and from an older one only as long as that does not show it", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/29"]));
     for (const [second, name] of ["s", "t", "u"].entries()) allocator.allocate(addressRequest(name, { second }));
-    allocator.occupy(foreign("x", 1), addresses("10.0.0.2"), everyone);
+    allocator.reserve(foreign("x", 1), addresses("10.0.0.2"), everyone);
     expect(woken()).toEqual(["default/u"]);
-    allocator.occupy(foreign("y", 1), addresses("10.0.0.0"), everyone);
+    allocator.reserve(foreign("y", 1), addresses("10.0.0.0"), everyone);
     expect(woken()).toEqual([]);
-    expect(wokenServices(allocator.held("default/s"))).toBe("a: 10.0.0.0");
-    allocator.occupy(foreign("y", 1), addresses("10.0.0.0"), nobody);
+    expect(outcomeText(allocator.allocationOf("default/s"))).toBe("a: 10.0.0.0");
+    allocator.reserve(foreign("y", 1), addresses("10.0.0.0"), noneIsPublished);
     expect(woken()).toEqual(["default/s"]);
-    expect(allocator.held("default/s")).toBeUndefined();
+    expect(allocator.allocationOf("default/s")).toBeUndefined();
   });
 
   test("is shared by as many of them as say so, and free when the last has let go", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/32"]));
-    for (const name of ["x", "y"]) allocator.occupy(foreign(name), addresses("10.0.0.0"), nobody);
+    for (const name of ["x", "y"]) allocator.reserve(foreign(name), addresses("10.0.0.0"), noneIsPublished);
     allocator.release("theirs/x");
-    expect(wokenServices(allocator.allocate(addressRequest("s")))).toMatch(/^no available IPs/);
+    expect(outcomeText(allocator.allocate(addressRequest("s")))).toMatch(/^no available IPs/);
     allocator.release("theirs/y");
-    expect(wokenServices(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
   });
 
   test("does not count where the pool would give it to nobody", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/31"], { avoidBuggyIPs: true }));
-    allocator.occupy(foreign("x"), addresses("10.0.0.0", "10.0.0.1"), nobody);
+    allocator.reserve(foreign("x"), addresses("10.0.0.0", "10.0.0.1"), noneIsPublished);
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, availableIPv4: 0n });
   });
 
   test("is no obstacle to a pool edit that takes the pool away from others", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/30", "fc00::/126"]));
-    allocator.occupy(foreign("x"), addresses("10.0.0.0", "fc00::"), nobody);
+    allocator.reserve(foreign("x"), addresses("10.0.0.0", "fc00::"), noneIsPublished);
     allocator.allocate(addressRequest("s", dual));
     const narrow = pool("a", ["10.0.0.0/30", "fc00::/126"], { namespaces: ["red"] });
     expect(allocator.setPools([narrow], none)).toMatchObject({ lost: ["default/s"], moved: [] });

@@ -5,10 +5,10 @@ import type { Allocations } from "./allocations.ts";
 import type { PoolState } from "./pool-state.ts";
 
 interface ForeignService {
-  readonly wish: AddressRequest;
+  readonly request: AddressRequest;
   readonly addresses: readonly Address[];
   /** Its keys in the allocations: one for each pool that it has an address of. */
-  seats: readonly string[];
+  keys: readonly string[];
 }
 
 /** Foreign Services share with each other, which their own controller decides, and with no Service of ours. */
@@ -27,54 +27,54 @@ export class ForeignServices {
     return this.#foreignServices.has(key);
   }
 
-  seats(key: string): readonly string[] {
-    return this.#foreignServices.get(key)?.seats ?? [];
+  keys(key: string): readonly string[] {
+    return this.#foreignServices.get(key)?.keys ?? [];
   }
 
-  seat(request: AddressRequest, addresses: readonly Address[], pools: Pools): void {
-    this.unseat(request.key);
-    const foreignService: ForeignService = { wish: asForeignService(request), addresses, seats: [] };
+  add(request: AddressRequest, addresses: readonly Address[], pools: Pools): void {
+    this.remove(request.key);
+    const foreignService: ForeignService = { request: asForeignService(request), addresses, keys: [] };
     if (addresses.length > 0) this.#foreignServices.set(request.key, foreignService);
-    this.#sit(foreignService, pools);
+    this.#allocate(foreignService, pools);
   }
 
-  unseat(key: string): void {
-    this.#stand(key);
+  remove(key: string): void {
+    this.#deallocate(key);
     this.#foreignServices.delete(key);
   }
 
-  /** All of them, while pools change. */
-  standAll(): void {
-    for (const key of this.#foreignServices.keys()) this.#stand(key);
+  /** Removes their allocations while pools change. */
+  deallocateAll(): void {
+    for (const key of this.#foreignServices.keys()) this.#deallocate(key);
   }
 
-  sitAll(pools: Pools): void {
-    for (const foreignService of this.#foreignServices.values()) this.#sit(foreignService, pools);
+  allocateAll(pools: Pools): void {
+    for (const foreignService of this.#foreignServices.values()) this.#allocate(foreignService, pools);
   }
 
-  #stand(key: string): void {
+  #deallocate(key: string): void {
     const foreignService = this.#foreignServices.get(key);
-    for (const seat of foreignService?.seats ?? []) this.#allocations.drop(seat);
-    if (foreignService) foreignService.seats = [];
+    for (const add of foreignService?.keys ?? []) this.#allocations.remove(add);
+    if (foreignService) foreignService.keys = [];
   }
 
-  #sit(foreignService: ForeignService, pools: Pools): void {
-    const { wish, addresses } = foreignService;
+  #allocate(foreignService: ForeignService, pools: Pools): void {
+    const { request, addresses } = foreignService;
     const parts = new Map<PoolState, Address[]>();
     for (const address of addresses) {
       const poolState = pools.at(address);
-      const isOurs = (this.#allocations.tenancy(address)?.opponentsOf(wish).length ?? 0) > 0;
+      const isOurs = (this.#allocations.sharingAt(address)?.conflictsOf(request).length ?? 0) > 0;
       if (poolState && !isOurs) parts.set(poolState, [...(parts.get(poolState) ?? []), address]);
     }
-    foreignService.seats = [...parts].map(([stock, part], nth) => {
-      const key = nth === 0 ? wish.key : `${wish.key} (pool ${stock.name})`;
-      this.#allocations.hold({ ...wish, key }, stock, part);
+    foreignService.keys = [...parts].map(([poolState, part], nth) => {
+      const key = nth === 0 ? request.key : `${request.key} (pool ${poolState.name})`;
+      this.#allocations.add({ ...request, key }, poolState, part);
       return key;
     });
   }
 }
 
-/** On whose terms it has its addresses beside others. */
+/** The request with the sharing terms of a foreign Service. */
 export function asForeignService(request: AddressRequest): AddressRequest {
   return { ...request, sharing: SHARING };
 }

@@ -5,10 +5,10 @@ import { byFirst, locate, numberOf, sizeOf, valueAt, type AddressSegment } from 
 import { SharingGroup } from "./sharing-group.ts";
 import { groupOf } from "./sharing.ts";
 
-/** Numbers from here on are not kept: a space that has them can never be so full that they are looked at. */
+/** Higher numbers are not tracked: a pool of that size never gets so full that they are needed. */
 const COUNTED = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The addresses of one family that a pool has to give, numbered in the order of its ranges, and which of them are free or may be shared. */
+/** The addresses of one family of a pool, numbered in the order of its ranges, and which of them are free or may be shared. */
 export class FreeAddresses {
   /** How many addresses there are, in use or not. */
   readonly capacity: bigint;

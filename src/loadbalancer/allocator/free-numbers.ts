@@ -1,7 +1,4 @@
-/**
- * Which of the numbers from 0 to `count - 1` are free. The lowest is found in O(log n): it is the lowest of those given back, which are in a heap,
- * or the first that nobody ever took.
- */
+/** Which of the numbers from 0 to `count - 1` are free. The lowest is found in O(log n): the lowest returned one, from a heap, or the first never taken. */
 export class FreeNumbers {
   readonly #count: number;
   readonly #taken = new Set<number>();

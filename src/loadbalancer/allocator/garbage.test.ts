@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Service } from "../../api/core/service.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { addressRequestOf } from "../services/address-request.ts";
-import { addresses, allocatorWith, pool, wokenServices, addressRequest } from "../testing/allocator-fixtures.ts";
+import { addresses, allocatorWith, pool, outcomeText, addressRequest } from "../testing/allocator-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const RUNS = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 1_000_000 } : { seed: 6, numRuns: 20_000 };
@@ -68,17 +68,17 @@ const services = fc.record({
 });
 
 test(
-  "a Service full of garbage is served or refused in words, and costs no other anything",
+  "a Service full of garbage is served or rejected with a message, and costs no other anything",
   () => {
     const { allocator } = allocatorWith(
       pool("a", ["10.0.0.0/28", "fc00::/126"], { avoidBuggyIPs: true }),
       pool("b", ["10.0.1.0/24"], { serviceSelectors: [{ matchLabels: { a: "b" } }] }),
     );
     const healthy = addressRequest("healthy", { families: [4, 6], policy: "RequireDualStack", created: new Date(-8.64e15) });
-    const given = wokenServices(allocator.allocate(healthy));
+    const given = outcomeText(allocator.allocate(healthy));
     expect(given).toBe("a: 10.0.0.1 fc00::");
 
-    let [served, refused, unreadable] = [0, 0, 0];
+    let [served, rejected, unreadable] = [0, 0, 0];
     const property = fc.property(services, fc.boolean(), ({ name, has, ...written }, isGone) => {
       const service = {
         metadata: {
@@ -101,22 +101,22 @@ test(
       } as unknown as Service;
       if (isGone) allocator.release(`default/${name}`);
       const read = addressRequestOf(service);
-      if ("refused" in read) {
+      if ("invalid" in read) {
         unreadable += 1;
-        return /^(.|\n){1,600}$/.test(read.refused.message) && read.refused.reason !== "";
+        return /^(.|\n){1,600}$/.test(read.invalid.message) && read.invalid.reason !== "";
       }
-      const claimed = has.length > 0 ? allocator.claim(read.wish, addresses(...has)) : undefined;
-      const outcome = claimed && !("refused" in claimed) ? claimed : allocator.allocate(read.wish);
-      if ("refused" in outcome) refused += 1;
+      const claimed = has.length > 0 ? allocator.claim(read.request, addresses(...has)) : undefined;
+      const outcome = claimed && !("noAddress" in claimed) ? claimed : allocator.allocate(read.request);
+      if ("noAddress" in outcome) rejected += 1;
       else served += 1;
-      return "refused" in outcome
-        ? /^.{1,1000}$/.test(outcome.refused)
+      return "noAddress" in outcome
+        ? /^.{1,1000}$/.test(outcome.noAddress)
         : outcome.addresses.every((address) => parseAddress(address.toString()));
     });
     expect(() => fc.assert(property, RUNS)).not.toThrow();
-    expect(wokenServices(allocator.held(healthy.key))).toBe(given);
+    expect(outcomeText(allocator.allocationOf(healthy.key))).toBe(given);
     // Each of the three ways was gone.
-    expect(Math.min(served, refused, unreadable)).toBeGreaterThan(RUNS.numRuns / 100);
+    expect(Math.min(served, rejected, unreadable)).toBeGreaterThan(RUNS.numRuns / 100);
   },
   timeout,
 );

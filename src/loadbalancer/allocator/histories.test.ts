@@ -44,8 +44,8 @@ const configuration = fc
       if (is === "broken") broken.push(name);
       if (is !== "usable") continue;
       const ranges: Range[] = [];
-      for (const [place, address] of UNIVERSE.entries()) {
-        if (owners[place] !== name) continue;
+      for (const [nth, address] of UNIVERSE.entries()) {
+        if (owners[nth] !== name) continue;
         const before = ranges.at(-1);
         if (joined && before?.last.plus(1n)?.equals(address)) ranges.splice(-1, 1, new Range(before.first, address));
         else ranges.push(new Range(address, address));
@@ -63,7 +63,7 @@ const terms: fc.Arbitrary<RequestTerms> = fc
   .record({
     families: fc.constantFrom<Family[]>([4], [4], [6], [4, 6], [6, 4]),
     prefers: fc.boolean(),
-    asked: fc.option(fc.tuple(requested, requested), { freq: 4, nil: undefined }),
+    explicit: fc.option(fc.tuple(requested, requested), { freq: 4, nil: undefined }),
     pool: mostly(undefined, ...POOLS),
     labels: fc.constantFrom({}, { tier: "web" }),
     sharing: fc.record({
@@ -72,8 +72,8 @@ const terms: fc.Arbitrary<RequestTerms> = fc
       ports: fc.subarray(["TCP/80", "TCP/443", "UDP/53"]),
     }),
   })
-  .map(({ families, prefers, asked, pool, labels, sharing }): RequestTerms => {
-    const wanted = families.flatMap((family) => asked?.find((address) => address.family === family) ?? []);
+  .map(({ families, prefers, explicit, pool, labels, sharing }): RequestTerms => {
+    const wanted = families.flatMap((family) => explicit?.find((address) => address.family === family) ?? []);
     return {
       families,
       policy: families.length === 1 ? "SingleStack" : prefers ? "PreferDualStack" : "RequireDualStack",
@@ -123,7 +123,7 @@ test(
           else if (step.do === "tamper") cluster.tamper(step.service, { pool: step.pool, addresses: [step.address] });
           else cluster.changeLeader((key) => step.order[SERVICES.indexOf(key.slice("default/".length))] ?? 0);
         }
-        cluster.settle();
+        cluster.converge();
       },
     );
     expect(() => fc.assert(property, RUNS)).not.toThrow();

@@ -8,20 +8,20 @@ export interface TriedPool {
 
 export interface NoAddress {
   /** The whole text, with the first of the pools that were tried. */
-  readonly refused: string;
-  /** In the order in which they were tried, then those that are not for the Service; the first hundred. */
+  readonly noAddress: string;
+  /** In the order of the attempts, then pools that are not for the Service; the first hundred. */
   readonly tried: readonly TriedPool[];
 }
 
 /** An event has room for 1024 characters. */
-const TOLD = 8;
+const MAX_LISTED = 8;
 export const MAX_TRIED_POOLS = 100;
 
 /** `total`: the number of pools, listed or not. */
 export function noAddress(lead: string, tried: readonly TriedPool[] = [], total = tried.length): NoAddress {
-  const told = tried.slice(0, TOLD).map(({ pool, why }) => `pool ${pool}: ${why}`);
-  if (total > told.length) told.push(`and ${total - told.length} more`);
-  return { refused: told.length > 0 ? `${lead}: ${told.join("; ")}` : lead, tried: tried.slice(0, MAX_TRIED_POOLS) };
+  const listed = tried.slice(0, MAX_LISTED).map(({ pool, why }) => `pool ${pool}: ${why}`);
+  if (total > listed.length) listed.push(`and ${total - listed.length} more`);
+  return { noAddress: listed.length > 0 ? `${lead}: ${listed.join("; ")}` : lead, tried: tried.slice(0, MAX_TRIED_POOLS) };
 }
 
 /** MetalLB's words for the families of a Service. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Pool } from "../config/config.ts";
-import { addresses, allocatorWith, pool, wokenServices, addressRequest, type PoolTerms } from "../testing/allocator-fixtures.ts";
+import { addresses, allocatorWith, pool, outcomeText, addressRequest, type PoolTerms } from "../testing/allocator-fixtures.ts";
 
 const none = new Set<string>();
 
@@ -11,7 +11,7 @@ test("the same pools once more change nothing about what is found to be full and
   allocator.setPools(pools, none);
   allocator.release("default/s");
   expect(woken()).toEqual(["default/u"]);
-  expect(wokenServices(allocator.allocate(addressRequest("u")))).toBe("a: 10.0.0.0");
+  expect(outcomeText(allocator.allocate(addressRequest("u")))).toBe("a: 10.0.0.0");
 });
 
 describe("when pools change, what a Service holds", () => {
@@ -37,7 +37,7 @@ describe("when pools change, what a Service holds", () => {
     const lost = expected === "nothing" ? ["default/u"] : [];
     const moved = expected.startsWith("b") ? ["default/u"] : [];
     expect(allocator.setPools(pools, none)).toMatchObject({ lost, moved });
-    expect(wokenServices(allocator.held("default/u"))).toBe(expected);
+    expect(outcomeText(allocator.allocationOf("default/u"))).toBe(expected);
     expect(allocator.setPools(pools, none)).toMatchObject({ lost: [], moved: [] });
   });
 
@@ -70,7 +70,7 @@ describe("when pools change, what a Service holds", () => {
       allocator.allocate(addressRequest(name, { sharing: { key: "k", ports: [`TCP/${index}`] } }));
     expect(allocator.setPools([pool("b", ["10.0.0.0/16"])], none).moved).toEqual(["default/s", "default/t"]);
     expect(allocator.usage("b")).toMatchObject({ assignedIPv4: 1n, services: 2 });
-    expect(wokenServices(allocator.allocate(addressRequest("u", { sharing: { key: "k", ports: ["TCP/0"] } })))).toBe("b: 10.0.0.1");
+    expect(outcomeText(allocator.allocate(addressRequest("u", { sharing: { key: "k", ports: ["TCP/0"] } })))).toBe("b: 10.0.0.1");
   });
 });
 
@@ -81,34 +81,32 @@ describe("a pool that is broken", () => {
     const { allocator, woken } = allocatorWith(...good);
     allocator.allocate(addressRequest("s"));
     expect(allocator.setPools([], new Set(["a"]))).toMatchObject({ lost: [], moved: [] });
-    expect(wokenServices(allocator.held("default/s"))).toBe("a: 10.0.0.0");
-    expect(wokenServices(allocator.claim(addressRequest("s", { sharing: { ports: ["TCP/9"] } }), addresses("10.0.0.0")))).toBe(
-      "a: 10.0.0.0",
-    );
+    expect(outcomeText(allocator.allocationOf("default/s"))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.claim(addressRequest("s", { sharing: { ports: ["TCP/9"] } }), addresses("10.0.0.0")))).toBe("a: 10.0.0.0");
     expect(allocator.usage("a")).toEqual({ assignedIPv4: 1n, assignedIPv6: 0n, availableIPv4: 0n, availableIPv6: 0n, services: 1 });
-    expect(wokenServices(allocator.allocate(addressRequest("t")))).toBe("no available IPs: pool a: its configuration is invalid");
-    expect(wokenServices(allocator.allocate(addressRequest("u", { pool: "a" })))).toBe(
+    expect(outcomeText(allocator.allocate(addressRequest("t")))).toBe("no available IPs: pool a: its configuration is invalid");
+    expect(outcomeText(allocator.allocate(addressRequest("u", { pool: "a" })))).toBe(
       "no available IPs in pool a for ipv4 IPFamily: pool a: its configuration is invalid",
     );
-    expect(wokenServices(allocator.allocate(addressRequest("v", { addresses: addresses("10.0.0.1") })))).toBe(
+    expect(outcomeText(allocator.allocate(addressRequest("v", { addresses: addresses("10.0.0.1") })))).toBe(
       '["10.0.0.1"] is not allowed in config: no pool contains it',
     );
     expect(woken()).toEqual([]);
 
     expect(allocator.setPools(good, none)).toMatchObject({ lost: [], moved: [] });
     expect(woken()).toEqual(["default/t", "default/u", "default/v"]);
-    expect(wokenServices(allocator.allocate(addressRequest("t")))).toBe("a: 10.0.0.1");
+    expect(outcomeText(allocator.allocate(addressRequest("t")))).toBe("a: 10.0.0.1");
   });
 
   test("keeps after a change of leader what the Services say is from it, and nothing else", () => {
     const { allocator } = allocatorWith();
     allocator.setPools([pool("b", ["10.0.1.0/24"])], new Set(["a"]));
-    expect(wokenServices(allocator.claim(addressRequest("s", { allocatedFrom: "a" }), addresses("10.0.0.7")))).toBe("a: 10.0.0.7");
-    expect(wokenServices(allocator.claim(addressRequest("t", { allocatedFrom: "b" }), addresses("10.0.0.8")))).toBe(
+    expect(outcomeText(allocator.claim(addressRequest("s", { allocatedFrom: "a" }), addresses("10.0.0.7")))).toBe("a: 10.0.0.7");
+    expect(outcomeText(allocator.claim(addressRequest("t", { allocatedFrom: "b" }), addresses("10.0.0.8")))).toBe(
       '["10.0.0.8"] is not allowed in config: no pool contains it',
     );
-    expect(wokenServices(allocator.claim(addressRequest("u", { allocatedFrom: "a" }), addresses("10.0.1.9")))).toBe("b: 10.0.1.9");
-    expect(wokenServices(allocator.claim(addressRequest("v", { allocatedFrom: "a", second: 5 }), addresses("10.0.0.7")))).toBe(
+    expect(outcomeText(allocator.claim(addressRequest("u", { allocatedFrom: "a" }), addresses("10.0.1.9")))).toBe("b: 10.0.1.9");
+    expect(outcomeText(allocator.claim(addressRequest("v", { allocatedFrom: "a", second: 5 }), addresses("10.0.0.7")))).toBe(
       `can't change sharing key for "default/v", address also in use by default/s`,
     );
   });
@@ -133,8 +131,8 @@ describe("a claim", () => {
     ]) {
       const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]));
       for (const name of order) allocator.claim(addressRequest(name, { second: name === "older" ? 1 : 2 }), addresses("10.0.0.7"));
-      expect(wokenServices(allocator.held("default/older"))).toBe("a: 10.0.0.7");
-      expect(allocator.held("default/younger")).toBeUndefined();
+      expect(outcomeText(allocator.allocationOf("default/older"))).toBe("a: 10.0.0.7");
+      expect(allocator.allocationOf("default/younger")).toBeUndefined();
       expect(woken()).toEqual(order[0] === "older" ? [] : ["default/younger"]);
     }
   });
@@ -143,10 +141,10 @@ describe("a claim", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("older", { second: 1 }));
     allocator.allocate(addressRequest("younger", { second: 2 }));
-    expect(wokenServices(allocator.claim(addressRequest("older", { second: 1 }), addresses("10.0.0.1")))).toMatch(
+    expect(outcomeText(allocator.claim(addressRequest("older", { second: 1 }), addresses("10.0.0.1")))).toMatch(
       "address also in use by default/younger",
     );
-    expect(wokenServices(allocator.held("default/younger"))).toBe("a: 10.0.0.1");
+    expect(outcomeText(allocator.allocationOf("default/younger"))).toBe("a: 10.0.0.1");
   });
 
   test.each<[string, PoolTerms, string[], string]>([
@@ -162,14 +160,14 @@ describe("a claim", () => {
     ],
   ])("%s is refused, and the Service holds nothing", (_title, terms, claimed, expected) => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/64"], terms));
-    expect(wokenServices(allocator.claim(addressRequest("s"), addresses(...claimed)))).toBe(expected);
-    expect(allocator.held("default/s")).toBeUndefined();
+    expect(outcomeText(allocator.claim(addressRequest("s"), addresses(...claimed)))).toBe(expected);
+    expect(allocator.allocationOf("default/s")).toBeUndefined();
     expect(allocator.usage("a")?.services).toBe(0);
   });
 
   test("of anything but the addresses that the Service asks for is refused", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
-    expect(wokenServices(allocator.claim(addressRequest("s", { addresses: addresses("10.0.0.9") }), addresses("10.0.0.1")))).toBe(
+    expect(outcomeText(allocator.claim(addressRequest("s", { addresses: addresses("10.0.0.9") }), addresses("10.0.0.1")))).toBe(
       '["10.0.0.1"] is not what the Service requests: ["10.0.0.9"]',
     );
   });
@@ -178,7 +176,7 @@ describe("a claim", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/64"]));
     const both = addressRequest("s", { families: [4, 6], policy: "RequireDualStack" });
     for (let time = 0; time < 3; time++) {
-      expect(wokenServices(allocator.claim(both, addresses("fc00::1", "10.0.0.1")))).toBe("a: fc00::1 10.0.0.1");
+      expect(outcomeText(allocator.claim(both, addresses("fc00::1", "10.0.0.1")))).toBe("a: fc00::1 10.0.0.1");
       expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, assignedIPv6: 1n, services: 1 });
     }
   });

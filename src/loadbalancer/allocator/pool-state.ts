@@ -21,9 +21,9 @@ export class PoolState {
   /** undefined: it has no valid version. It keeps its allocations and allocates nothing. */
   readonly pool: Pool | undefined;
   readonly segments: readonly AddressSegment[];
-  /** Equal for pools that are for the same Services; "" is everyone. */
-  readonly audience: string;
-  readonly spaces: Readonly<Record<Family, FreeAddresses>>;
+  /** Equal for pools that are for the same Services; "" is all Services. */
+  readonly scope: string;
+  readonly free: Readonly<Record<Family, FreeAddresses>>;
   /** Distinct addresses in use. */
   readonly assigned: Record<Family, number> = { 4: 0, 6: 0 };
   /** How many Services have an address from it. */
@@ -33,8 +33,8 @@ export class PoolState {
     this.name = name;
     this.pool = pool;
     this.segments = segments;
-    this.audience = audienceOf(pool?.allocation);
-    this.spaces = { 4: new FreeAddresses(4, segments), 6: new FreeAddresses(6, segments) };
+    this.scope = scopeOf(pool?.allocation);
+    this.free = { 4: new FreeAddresses(4, segments), 6: new FreeAddresses(6, segments) };
   }
 
   get usage(): Usage {
@@ -42,13 +42,13 @@ export class PoolState {
     return {
       assignedIPv4,
       assignedIPv6,
-      availableIPv4: this.pool ? this.spaces[4].capacity - assignedIPv4 : 0n,
-      availableIPv6: this.pool ? this.spaces[6].capacity - assignedIPv6 : 0n,
+      availableIPv4: this.pool ? this.free[4].capacity - assignedIPv4 : 0n,
+      availableIPv6: this.pool ? this.free[6].capacity - assignedIPv6 : 0n,
       services: this.services,
     };
   }
 
-  /** Whether a stock made of these would be the same one. */
+  /** Whether a state made of these would be the same. */
   isOf(pool: Pool, segments: readonly AddressSegment[]): boolean {
     return (
       this.pool !== undefined &&
@@ -58,8 +58,8 @@ export class PoolState {
     );
   }
 
-  /** Why it is not for the Service, if it is not. */
-  objectionTo({ namespace, labels }: AddressRequest): string | undefined {
+  /** Why it is not for the Service; undefined if it is. */
+  mismatch({ namespace, labels }: AddressRequest): string | undefined {
     if (!this.pool) return "its configuration is invalid";
     const { namespaces, serviceSelectors = [] } = this.pool.allocation ?? {};
     if (namespaces && !namespaces.has(namespace)) return `it is not for namespace ${namespace}`;
@@ -71,7 +71,7 @@ export class PoolState {
   offer(families: readonly Family[], sharing: Sharing): readonly Address[] | undefined {
     const offered: Address[] = [];
     for (const family of families) {
-      const address = this.spaces[family].first(sharing);
+      const address = this.free[family].first(sharing);
       if (!address) return undefined;
       offered.push(address);
     }
@@ -79,26 +79,26 @@ export class PoolState {
   }
 
   /** Why the pool has no address to offer. */
-  lack(families: readonly Family[], sharing: Sharing): string {
+  whyNone(families: readonly Family[], sharing: Sharing): string {
     if (!this.pool) return "its configuration is invalid";
-    const missing = families.filter((family) => !this.spaces[family].first(sharing)).toSorted((a, b) => a - b);
+    const missing = families.filter((family) => !this.free[family].first(sharing)).toSorted((a, b) => a - b);
     const unshared = groupOf(sharing) === undefined ? "" : ", and none can be shared with this Service";
     return missing
       .map((family) => {
-        const { capacity } = this.spaces[family];
+        const { capacity } = this.free[family];
         return capacity === 0n ? `it has no IPv${family} addresses` : `all ${capacity} IPv${family} addresses are in use${unshared}`;
       })
       .join("; ");
   }
 }
 
-function audienceOf({ namespaces, serviceSelectors = [] }: Partial<NonNullable<Pool["allocation"]>> = {}): string {
+function scopeOf({ namespaces, serviceSelectors = [] }: Partial<NonNullable<Pool["allocation"]>> = {}): string {
   if (!namespaces && serviceSelectors.length === 0) return "";
   return JSON.stringify([namespaces && [...namespaces].sort(), serviceSelectors]);
 }
 
 function termsOf({ autoAssign, allocation }: Pool): string {
-  return JSON.stringify([autoAssign, allocation && String(allocation.priority), audienceOf(allocation)]);
+  return JSON.stringify([autoAssign, allocation && String(allocation.priority), scopeOf(allocation)]);
 }
 
 function isSame(a: AddressSegment, b: AddressSegment | undefined): boolean {

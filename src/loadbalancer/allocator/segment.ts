@@ -1,12 +1,12 @@
 import type { Family } from "../../ip/address.ts";
 
-/** Consecutive addresses of a pool. Those that may be given are numbered from `offset` on. */
+/** Consecutive addresses of a pool. Usable ones are numbered from `offset` on. */
 export interface AddressSegment {
   readonly pool: string;
   readonly family: Family;
   readonly first: bigint;
   readonly last: bigint;
-  /** How many addresses the ranges of the same family have that stand before it in the spec. */
+  /** How many addresses the earlier ranges of the same family have. */
   readonly offset: bigint;
   /** Whether IPv4 addresses ending in .0 and .255 are left out. */
   readonly avoidBuggy: boolean;
@@ -14,12 +14,12 @@ export interface AddressSegment {
 
 type Extent = Omit<AddressSegment, "offset">;
 
-/** How many of its addresses may be given. */
+/** How many of its addresses are usable. */
 export function sizeOf(segment: Extent): bigint {
   return rank(segment, segment.last + 1n) - rank(segment, segment.first);
 }
 
-/** undefined: it may not be given. */
+/** undefined: it is not usable. */
 export function numberOf(segment: AddressSegment, value: bigint): bigint | undefined {
   return isBuggy(segment, value) ? undefined : segment.offset + rank(segment, value) - rank(segment, segment.first);
 }
@@ -29,7 +29,7 @@ export function valueAt(segment: AddressSegment, number: bigint): bigint {
   return leavesOut(segment) ? (wanted / 254n) * 256n + (wanted % 254n) + 1n : wanted;
 }
 
-/** How many addresses below this one may be given, counted from the lowest of the family: 254 of each 256, where two are left out. */
+/** How many usable addresses are below this one: 254 of each 256 if .0 and .255 are left out. */
 function rank(segment: Extent, value: bigint): bigint {
   if (!leavesOut(segment)) return value;
   const [block, inBlock] = [value / 256n, value % 256n];

@@ -5,8 +5,8 @@ import type { Sharing, AddressRequest } from "../services/address-request.ts";
 /** The Services that share one address. */
 export class AddressSharing {
   readonly address: Address;
-  readonly #tenants = new Map<string, AddressRequest>();
-  /** Port to tenant. */
+  readonly #services = new Map<string, AddressRequest>();
+  /** Port to Service. */
   readonly #ports = new Map<string, string>();
 
   constructor(address: Address) {
@@ -14,42 +14,42 @@ export class AddressSharing {
   }
 
   get isEmpty(): boolean {
-    return this.#tenants.size === 0;
+    return this.#services.size === 0;
   }
 
   has(key: string): boolean {
-    return this.#tenants.has(key);
+    return this.#services.has(key);
   }
 
   /** The common sharing group; undefined if the address is not shared. */
   get group(): string | undefined {
-    const [any] = this.#tenants.values();
+    const [any] = this.#services.values();
     return any && groupOf(any.sharing);
   }
 
   join(request: AddressRequest): void {
-    this.#tenants.set(request.key, request);
+    this.#services.set(request.key, request);
     for (const port of request.sharing.ports) this.#ports.set(port, request.key);
   }
 
   leave(key: string): void {
-    for (const port of this.#tenants.get(key)?.sharing.ports ?? []) this.#ports.delete(port);
-    this.#tenants.delete(key);
+    for (const port of this.#services.get(key)?.sharing.ports ?? []) this.#ports.delete(port);
+    this.#services.delete(key);
   }
 
   /** The Services that it conflicts with. */
-  opponentsOf({ key, sharing }: AddressRequest): readonly AddressRequest[] {
-    const others = this.#tenants.size - (this.#tenants.has(key) ? 1 : 0);
+  conflictsOf({ key, sharing }: AddressRequest): readonly AddressRequest[] {
+    const others = this.#services.size - (this.#services.has(key) ? 1 : 0);
     if (others === 0) return [];
-    const keys = this.#agreesWith(key, sharing) ? sharing.ports.map((port) => this.#ports.get(port)) : this.#tenants.keys();
-    return [...new Set(keys)].flatMap((other) => (other === undefined || other === key ? [] : (this.#tenants.get(other) ?? [])));
+    const keys = this.#agreesWith(key, sharing) ? sharing.ports.map((port) => this.#ports.get(port)) : this.#services.keys();
+    return [...new Set(keys)].flatMap((other) => (other === undefined || other === key ? [] : (this.#services.get(other) ?? [])));
   }
 
   /** Why it cannot share the address, in MetalLB's words. */
-  objectionTo({ key, sharing }: AddressRequest): string {
+  conflictMessage({ key, sharing }: AddressRequest): string {
     if (!this.#agreesWith(key, sharing)) {
-      const others = [...this.#tenants.keys()].filter((other) => other !== key);
-      const named = others.slice(0, MOST_NAMED).join(",") + (others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : "");
+      const others = [...this.#services.keys()].filter((other) => other !== key);
+      const named = others.slice(0, MAX_NAMED).join(",") + (others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "");
       return `can't change sharing key for ${quote(key)}, address also in use by ${named}`;
     }
     const taken = sharing.ports.find((port) => (this.#ports.get(port) ?? key) !== key);
@@ -58,12 +58,12 @@ export class AddressSharing {
 
   #agreesWith(key: string, sharing: Sharing): boolean {
     const group = groupOf(sharing);
-    for (const [other, wish] of this.#tenants) if (other !== key) return group !== undefined && group === groupOf(wish.sharing);
+    for (const [other, request] of this.#services) if (other !== key) return group !== undefined && group === groupOf(request.sharing);
     return true;
   }
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** Equal for Services that may share an address; undefined if it does not share. */
 export function groupOf({ key, backend }: Sharing): string | undefined {

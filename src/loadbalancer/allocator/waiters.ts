@@ -5,23 +5,23 @@ import type { PoolState } from "./pool-state.ts";
 import { groupOf } from "./sharing.ts";
 
 export interface Waiter {
-  readonly wish: AddressRequest;
+  readonly request: AddressRequest;
   /** It has an address and wants one of this family too. */
   readonly missing?: Family;
 }
 
-/** Where something has to open for a waiter: at an address, in a pool, or in any pool for the same Services. */
-export type WaitKey = { readonly address: Address } | { readonly pool: string } | { readonly audience: string };
+/** What must become free: an address, an address of a pool, or one of any pool with this scope. */
+export type WaitKey = { readonly address: Address } | { readonly pool: string } | { readonly scope: string };
 
 /** Services without an address, indexed by what they wait for. */
 export class Waiters {
   readonly #waiters = new Map<string, { waiter: Waiter; queues: readonly string[] }>();
   readonly #queues = new Map<string, Queue>();
 
-  add(waiter: Waiter, places: readonly WaitKey[]): void {
-    const { key } = waiter.wish;
+  add(waiter: Waiter, waitKeys: readonly WaitKey[]): void {
+    const { key } = waiter.request;
     this.delete(key);
-    const queues = places.map((place) => nameOf(place, needOf(waiter)));
+    const queues = waitKeys.map((waitKey) => queueName(waitKey, wantedFamily(waiter)));
     this.#waiters.set(key, { waiter, queues });
     for (const name of queues) {
       const queue = this.#queues.get(name) ?? new Queue();
@@ -46,39 +46,39 @@ export class Waiters {
   }
 
   /** The waiters that may be able to use the freed address; the others cannot. */
-  near(opening: FreedAddress): Set<Waiter> {
-    const { stock, address, group } = opening;
-    const places: WaitKey[] = [{ address }, { pool: stock.name }];
-    if (stock.pool?.autoAssign) places.push({ audience: stock.audience });
-    const near = new Set<Waiter>();
-    for (const place of places) {
-      for (const need of [address.family, "either", "both"] as const) {
-        const queue = this.#queues.get(nameOf(place, need));
+  waitersFor(freed: FreedAddress): Set<Waiter> {
+    const { poolState, address, group } = freed;
+    const waitKeys: WaitKey[] = [{ address }, { pool: poolState.name }];
+    if (poolState.pool?.autoAssign) waitKeys.push({ scope: poolState.scope });
+    const waitersFor = new Set<Waiter>();
+    for (const waitKey of waitKeys) {
+      for (const family of [address.family, "either", "both"] as const) {
+        const queue = this.#queues.get(queueName(waitKey, family));
         if (!queue) continue;
-        if (group !== undefined) queue.collectSharing(near, group, opening.ports);
-        else if (need === "both") queue.collectForSecond(near, stock, address.family === 4 ? 6 : 4);
-        else queue.collect(near);
+        if (group !== undefined) queue.collectSharing(waitersFor, group, freed.ports);
+        else if (family === "both") queue.collectForSecond(waitersFor, poolState, address.family === 4 ? 6 : 4);
+        else queue.collect(waitersFor);
       }
     }
-    return near;
+    return waitersFor;
   }
 }
 
-/** An address of this family, one of each, or one of any. */
-type Need = Family | "both" | "either";
+/** An address of this family, one of both, or one of either. */
+type WantedFamily = Family | "both" | "either";
 
-function needOf({ wish, missing }: Waiter): Need {
+function wantedFamily({ request, missing }: Waiter): WantedFamily {
   if (missing) return missing;
-  const [first = 4, second] = wish.families;
+  const [first = 4, second] = request.families;
   // Requests for explicit addresses check them anyway.
-  if (wish.addresses) return "either";
+  if (request.addresses) return "either";
   if (second === undefined) return first;
-  return wish.policy === "PreferDualStack" ? "either" : "both";
+  return request.policy === "PreferDualStack" ? "either" : "both";
 }
 
-function nameOf(place: WaitKey, need: Need): string {
-  if ("address" in place) return `${need} address ${place.address.toString()}`;
-  return "pool" in place ? `${need} pool ${place.pool}` : `${need} audience ${place.audience}`;
+function queueName(waitKey: WaitKey, family: WantedFamily): string {
+  if ("address" in waitKey) return `${family} address ${waitKey.address.toString()}`;
+  return "pool" in waitKey ? `${family} pool ${waitKey.pool}` : `${family} audience ${waitKey.scope}`;
 }
 
 class Queue {
@@ -92,18 +92,18 @@ class Queue {
 
   add(waiter: Waiter): void {
     this.#waiters.add(waiter);
-    const group = groupOf(waiter.wish.sharing);
+    const group = groupOf(waiter.request.sharing);
     if (group === undefined) return;
-    file(this.#ofGroup, group, waiter);
-    for (const port of waiter.wish.sharing.ports) file(this.#ofPort, port + group, waiter);
+    addTo(this.#ofGroup, group, waiter);
+    for (const port of waiter.request.sharing.ports) addTo(this.#ofPort, port + group, waiter);
   }
 
   delete(waiter: Waiter): void {
     this.#waiters.delete(waiter);
-    const group = groupOf(waiter.wish.sharing);
+    const group = groupOf(waiter.request.sharing);
     if (group === undefined) return;
-    unfile(this.#ofGroup, group, waiter);
-    for (const port of waiter.wish.sharing.ports) unfile(this.#ofPort, port + group, waiter);
+    removeFrom(this.#ofGroup, group, waiter);
+    for (const port of waiter.request.sharing.ports) removeFrom(this.#ofPort, port + group, waiter);
   }
 
   collect(into: Set<Waiter>): void {
@@ -117,19 +117,19 @@ class Queue {
 
   /** For those who need a second address as well: everyone if one is free, else those who may find one to share. */
   collectForSecond(into: Set<Waiter>, poolState: PoolState, second: Family): void {
-    const space = poolState.spaces[second];
+    const space = poolState.free[second];
     if (space.hasFree) return this.collect(into);
     for (const group of this.#ofGroup.keys()) if (space.hasGroup(group)) this.collectSharing(into, group, undefined);
   }
 }
 
-function file(into: Map<string, Set<Waiter>>, key: string, waiter: Waiter): void {
+function addTo(into: Map<string, Set<Waiter>>, key: string, waiter: Waiter): void {
   const waiters = into.get(key);
   if (waiters) waiters.add(waiter);
   else into.set(key, new Set([waiter]));
 }
 
-function unfile(from: Map<string, Set<Waiter>>, key: string, waiter: Waiter): void {
+function removeFrom(from: Map<string, Set<Waiter>>, key: string, waiter: Waiter): void {
   const waiters = from.get(key);
   waiters?.delete(waiter);
   if (waiters?.size === 0) from.delete(key);

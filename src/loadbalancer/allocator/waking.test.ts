@@ -5,7 +5,7 @@ import {
   dual,
   pool,
   preferDual,
-  wokenServices,
+  outcomeText,
   addressRequest,
   type RequestTerms,
 } from "../testing/allocator-fixtures.ts";
@@ -42,7 +42,7 @@ describe("an address that becomes free wakes", () => {
       ["nowhere", { pool: "blue" }],
       ["beyond", { addresses: addresses("192.0.2.1") }],
     ];
-    for (const [name, terms] of waiting) expect(allocator.allocate(addressRequest(name, terms))).toHaveProperty("refused");
+    for (const [name, terms] of waiting) expect(allocator.allocate(addressRequest(name, terms))).toHaveProperty("noAddress");
 
     const key = `${freed === "red" ? "red" : "default"}/has-${freed}`;
     allocator.release(key);
@@ -131,7 +131,7 @@ describe("a shared address wakes", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
     allocator.allocate(addressRequest("has-web", shares(["TCP/80"])));
     allocator.allocate(addressRequest("has-dns", shares(["UDP/53"])));
-    for (const [name, terms] of waiting) expect(allocator.allocate(addressRequest(name, terms))).toHaveProperty("refused");
+    for (const [name, terms] of waiting) expect(allocator.allocate(addressRequest(name, terms))).toHaveProperty("noAddress");
     happen(allocator);
     expect(woken().toSorted()).toEqual(expected);
   });
@@ -174,16 +174,16 @@ describe("a Service that would rather have something else", () => {
   test.each<[string, RequestTerms, string]>([
     ["of another pool", { pool: "b" }, "no available IPs in pool b for ipv4 IPFamily: pool b: all 1 IPv4 addresses are in use"],
     ["by its address", { addresses: addresses("10.0.1.0") }, `can't change sharing key for "default/s", address also in use by default/t`],
-  ])("%s keeps what it has until it is there", (_title, terms, refused) => {
+  ])("%s keeps what it has until it is there", (_title, terms, message) => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
     allocator.allocate(addressRequest("s"));
     allocator.allocate(addressRequest("t", { pool: "b" }));
-    expect(wokenServices(allocator.exchange(addressRequest("s", terms)))).toBe(refused);
-    expect(wokenServices(allocator.held("default/s"))).toBe("a: 10.0.0.0");
+    expect(outcomeText(allocator.exchange(addressRequest("s", terms)))).toBe(message);
+    expect(outcomeText(allocator.allocationOf("default/s"))).toBe("a: 10.0.0.0");
 
     allocator.release("default/t");
     expect(woken()).toEqual(["default/s"]);
-    expect(wokenServices(allocator.exchange(addressRequest("s", terms)))).toBe("b: 10.0.1.0");
+    expect(outcomeText(allocator.exchange(addressRequest("s", terms)))).toBe("b: 10.0.1.0");
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 0n, services: 0 });
   });
 

@@ -28,7 +28,7 @@ class World {
   #pools: readonly Pool[];
   #flying: { name: string; resourceVersion: string; patch: Patch; isGivenUp: boolean }[] = [];
   #version = 1;
-  readonly #refused = new Set<string>();
+  readonly #unmet = new Set<string>();
   #woken: string[] = [];
 
   constructor(pools: readonly Pool[]) {
@@ -38,9 +38,9 @@ class World {
 
   /** A class cannot be changed: one of another class is another Service. */
   put(name: string, { annotations, ...spec }: Dress): void {
-    const held = this.services.get(name);
-    const isOther = held?.spec.loadBalancerClass !== spec.loadBalancerClass;
-    const next = held && !isOther ? held : service(name, {}, this.#version * 1000);
+    const existing = this.services.get(name);
+    const isOther = existing?.spec.loadBalancerClass !== spec.loadBalancerClass;
+    const next = existing && !isOther ? existing : service(name, {}, this.#version * 1000);
     const kept = Object.entries(next.metadata.annotations ?? {}).filter(([key]) => key.endsWith("/ip-allocated-from-pool"));
     const metadata = { ...next.metadata, annotations: { ...Object.fromEntries(kept), ...annotations }, resourceVersion: this.#next() };
     this.services.set(name, { ...next, metadata, spec: { ...PLAIN, ...spec } });
@@ -55,9 +55,9 @@ class World {
     const found = this.services.get(name);
     // The queue has no two workers at one key.
     if (!found || this.#flying.some((patch) => patch.name === name && !patch.isGivenUp)) return;
-    const { patch, refused } = this.#assigner.decide(found);
-    if (refused) this.#refused.add(name);
-    else this.#refused.delete(name);
+    const { patch, unmet } = this.#assigner.decide(found);
+    if (unmet) this.#unmet.add(name);
+    else this.#unmet.delete(name);
     if (patch) this.#flying.push({ name, resourceVersion: found.metadata.resourceVersion ?? "", patch, isGivenUp: false });
   }
 
@@ -93,9 +93,9 @@ class World {
   }
 
   /** Looks at those, then at whoever is woken, and has all writes arrive, until nothing moves; in vain after too many rounds. */
-  settle(first: "everyone" | "those refused and woken" = "everyone"): boolean {
+  converge(first: "everyone" | "those unmet and woken" = "everyone"): boolean {
     const woken = this.#woken.splice(0).map((key) => key.slice("shop/".length));
-    let keys = first === "everyone" ? [...this.services.keys()] : [...new Set([...this.#refused, ...woken])];
+    let keys = first === "everyone" ? [...this.services.keys()] : [...new Set([...this.#unmet, ...woken])];
     for (let round = 0; round < 20; round++) {
       for (const name of keys) this.reconcile(name);
       keys = [...this.#flying.map(({ name }) => name), ...this.#woken.map((key) => key.slice("shop/".length))];
@@ -110,7 +110,7 @@ class World {
   theirHand(name: string, last: number): void {
     const found = this.services.get(name);
     const ip = `192.0.2.${last}`;
-    if (found?.spec.loadBalancerClass === undefined || shownBy(this.services.values()).includes(ip)) return;
+    if (found?.spec.loadBalancerClass === undefined || publishedBy(this.services.values()).includes(ip)) return;
     this.#carry(found, [{ ip }]);
   }
 
@@ -118,8 +118,8 @@ class World {
   theyYield(): void {
     for (const one of this.services.values()) {
       const isYounger = (other: Service) => (one.metadata.creationTimestamp ?? "") > (other.metadata.creationTimestamp ?? "");
-      const older = shownBy(this.#served().filter(isYounger));
-      if (one.spec.loadBalancerClass !== undefined && shownBy([one]).some((ip) => older.includes(ip))) this.#carry(one, []);
+      const older = publishedBy(this.#served().filter(isYounger));
+      if (one.spec.loadBalancerClass !== undefined && publishedBy([one]).some((ip) => older.includes(ip))) this.#carry(one, []);
     }
   }
 
@@ -130,12 +130,16 @@ class World {
 
   /** What every Service says of itself. */
   get all(): unknown[] {
-    return [...this.services.values()].map((one) => ({ name: one.metadata.name, from: one.metadata.annotations, shown: shownBy([one]) }));
+    return [...this.services.values()].map((one) => ({
+      name: one.metadata.name,
+      from: one.metadata.annotations,
+      published: publishedBy([one]),
+    }));
   }
 
   /** Over all classes. */
   get doublesOfAll(): string[] {
-    const ips = shownBy([...this.services.values()].filter(({ spec }) => spec.type === "LoadBalancer"));
+    const ips = publishedBy([...this.services.values()].filter(({ spec }) => spec.type === "LoadBalancer"));
     return ips.filter((ip, nth) => ips.indexOf(ip) !== nth);
   }
 
@@ -144,7 +148,7 @@ class World {
   }
 
   get doubles(): string[] {
-    const ips = shownBy(this.#served());
+    const ips = publishedBy(this.#served());
     return ips.filter((ip, nth) => ips.indexOf(ip) !== nth);
   }
 
@@ -154,10 +158,10 @@ class World {
   }
 
   #lead(): AddressAssigner {
-    const { desk, woken } = open(this.#pools);
+    const { assigner, woken } = open(this.#pools);
     this.#woken = woken;
-    desk.claimAll([...this.services.values()]);
-    return desk;
+    assigner.claimAll([...this.services.values()]);
+    return assigner;
   }
 
   #next(): string {
@@ -165,7 +169,7 @@ class World {
   }
 }
 
-function shownBy(services: Iterable<Service>): string[] {
+function publishedBy(services: Iterable<Service>): string[] {
   return [...services].flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
 }
 
@@ -279,12 +283,12 @@ describe("through any history of edits, lost writes and changes of leader", { ti
       fc.property(history, shape, (steps, ranges) => {
         const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
         for (const take of steps) take(world);
-        expect(world.settle()).toBe(true);
+        expect(world.converge()).toBe(true);
         world.reshape([pool("main", ranges), pool("other", ["203.0.113.0/31"], { autoAssign: false })]);
-        expect(world.settle("those refused and woken")).toBe(true);
-        const shown = world.all;
-        expect(world.settle()).toBe(true);
-        expect(world.all).toEqual(shown);
+        expect(world.converge("those unmet and woken")).toBe(true);
+        const published = world.all;
+        expect(world.converge()).toBe(true);
+        expect(world.all).toEqual(published);
       }),
       runs(9, 150),
     );
@@ -309,9 +313,9 @@ describe("through any history of edits, lost writes and changes of leader", { ti
           take(world);
           met += world.doublesOfAll.length;
         }
-        world.settle();
+        world.converge();
         world.theyYield();
-        expect(world.settle()).toBe(true);
+        expect(world.converge()).toBe(true);
         expect(world.doublesOfAll).toEqual([]);
       }),
       runs(8, 200),
@@ -320,14 +324,14 @@ describe("through any history of edits, lost writes and changes of leader", { ti
     expect(met).toBeGreaterThan(0);
   });
 
-  test("everyone settles, and no address is left while someone without a wish of its own waits", () => {
+  test("everyone settles, and no address is left while someone without a request of its own waits", () => {
     fc.assert(
       fc.property(history, (steps) => {
         const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
         for (const take of steps) take(world);
         world.reshape([pool("main", ["192.0.2.0-192.0.2.3"])]);
         for (const name of ["w", "x", "y", "z"]) world.put(name, {});
-        expect(world.settle()).toBe(true);
+        expect(world.converge()).toBe(true);
         expect(world.addressed).toBe(4);
       }),
       runs(7, 200),

@@ -8,43 +8,43 @@ describe("who is woken", () => {
   const fromTwo = { "metallb.io/address-pool": "two" };
 
   test("by an address that is free again: those who have none, and those who would rather have that one", () => {
-    const { desk, woken } = open([one, two]);
-    desk.decide(service("has-two", fromTwo));
-    desk.decide(service("has-one"));
-    desk.decide(service("has-one", fromTwo));
-    desk.decide(service("has-nothing"));
+    const { assigner, woken } = open([one, two]);
+    assigner.decide(service("has-two", fromTwo));
+    assigner.decide(service("has-one"));
+    assigner.decide(service("has-one", fromTwo));
+    assigner.decide(service("has-nothing"));
     expect(woken).toEqual([]);
-    desk.release("shop/has-two");
+    assigner.release("shop/has-two");
     expect(woken).toEqual(["shop/has-one"]);
   });
 
   test("nobody by one who looks in vain for something better", () => {
-    const { desk, woken } = open([one, two, pool("three", ["192.0.2.2/32"])]);
-    desk.decide(service("has-two", fromTwo));
+    const { assigner, woken } = open([one, two, pool("three", ["192.0.2.2/32"])]);
+    assigner.decide(service("has-two", fromTwo));
     for (const name of ["a", "b"]) {
-      desk.decide(service(name));
-      desk.decide(service(name, fromTwo));
+      assigner.decide(service(name));
+      assigner.decide(service(name, fromTwo));
     }
     woken.length = 0;
-    for (const name of ["a", "b"]) desk.decide(service(name, fromTwo));
+    for (const name of ["a", "b"]) assigner.decide(service(name, fromTwo));
     expect(woken).toEqual([]);
   });
 
   test("by a pool that is gone: those who had an address of it", () => {
-    const { desk, woken } = open([one]);
-    desk.decide(service("web"));
-    desk.configure(loaded([pool("other", ["198.51.100.0/32"])]));
+    const { assigner, woken } = open([one]);
+    assigner.decide(service("web"));
+    assigner.configure(loaded([pool("other", ["198.51.100.0/32"])]));
     expect(woken).toEqual(["shop/web"]);
   });
 });
 
 test("who leads next knows what is carried before it gives anything, and of two that carry the same the younger moves", () => {
-  const { desk } = open([pool("main", ["192.0.2.0-192.0.2.2"])]);
+  const { assigner } = open([pool("main", ["192.0.2.0-192.0.2.2"])]);
   const carrying = { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } };
   const younger = { ...service("a-younger", {}, 9000), status: carrying };
   const older = { ...service("older", {}, 1000), status: carrying };
-  desk.claimAll([younger, service("a-pending"), older]);
-  const given = [service("a-pending"), younger, older].map((one) => desk.decide(one).wanted?.addresses.map(String));
+  assigner.claimAll([younger, service("a-pending"), older]);
+  const given = [service("a-pending"), younger, older].map((one) => assigner.decide(one).wanted?.addresses.map(String));
   expect(given).toEqual([["192.0.2.1"], ["192.0.2.2"], ["192.0.2.0"]]);
 });
 
@@ -61,83 +61,83 @@ describe("a Service that loses one of two addresses", () => {
   const carrying = [{ ip: "192.0.2.0" }, { ip: "2001:db8::" }];
 
   test.each(["PreferDualStack", "RequireDualStack"] as const)("keeps the other until it has been looked at: %s", (policy) => {
-    const { desk } = open([both]);
-    desk.decide(dual(policy));
-    desk.decide(service("older"));
-    desk.configure(loaded([halved]));
-    expect(given(desk.decide(service("older")))).toEqual([]);
-    expect(given(desk.decide(dual(policy, carrying)))).toEqual(["192.0.2.0"]);
+    const { assigner } = open([both]);
+    assigner.decide(dual(policy));
+    assigner.decide(service("older"));
+    assigner.configure(loaded([halved]));
+    expect(given(assigner.decide(service("older")))).toEqual([]);
+    expect(given(assigner.decide(dual(policy, carrying)))).toEqual(["192.0.2.0"]);
   });
 
   test.each(["PreferDualStack", "RequireDualStack"] as const)("keeps the other through a change of leader: %s", (policy) => {
-    const { desk } = open([halved]);
-    desk.claimAll([service("older"), dual(policy, carrying)]);
-    expect(given(desk.decide(service("older")))).toEqual([]);
-    expect(given(desk.decide(dual(policy, carrying)))).toEqual(["192.0.2.0"]);
+    const { assigner } = open([halved]);
+    assigner.claimAll([service("older"), dual(policy, carrying)]);
+    expect(given(assigner.decide(service("older")))).toEqual([]);
+    expect(given(assigner.decide(dual(policy, carrying)))).toEqual(["192.0.2.0"]);
   });
 
   test("gets two others where a pool has two, and leaves the first to whoever waits for it", () => {
-    const { desk, woken } = open([both]);
-    desk.decide(dual("PreferDualStack"));
-    desk.decide(service("older"));
+    const { assigner, woken } = open([both]);
+    assigner.decide(dual("PreferDualStack"));
+    assigner.decide(service("older"));
     const elsewhere = pool("elsewhere", ["198.51.100.0/32", "2001:db8:1::/128"]);
-    desk.configure(loaded([halved]));
-    desk.configure(loaded([halved, elsewhere]));
-    expect(given(desk.decide(dual("PreferDualStack", carrying)))).toEqual(["198.51.100.0", "2001:db8:1::"]);
+    assigner.configure(loaded([halved]));
+    assigner.configure(loaded([halved, elsewhere]));
+    expect(given(assigner.decide(dual("PreferDualStack", carrying)))).toEqual(["198.51.100.0", "2001:db8:1::"]);
     expect(woken).toContain("shop/older");
   });
 
   test("that a pool of another name has keeps both until then", () => {
-    const { desk } = open([both]);
+    const { assigner } = open([both]);
     const naming = dual("RequireDualStack");
     naming.metadata.annotations = { "metallb.io/address-pool": "both" };
-    desk.decide(naming);
-    desk.decide(service("older"));
-    desk.configure(loaded([{ ...both, name: "renamed" }]));
-    expect(given(desk.decide(service("older")))).toEqual([]);
-    expect(given(desk.decide({ ...naming, status: { loadBalancer: { ingress: carrying } } }))).toEqual(["192.0.2.0", "2001:db8::"]);
+    assigner.decide(naming);
+    assigner.decide(service("older"));
+    assigner.configure(loaded([{ ...both, name: "renamed" }]));
+    expect(given(assigner.decide(service("older")))).toEqual([]);
+    expect(given(assigner.decide({ ...naming, status: { loadBalancer: { ingress: carrying } } }))).toEqual(["192.0.2.0", "2001:db8::"]);
   });
 });
 
 test("an address that a former LoadBalancer still publishes is not published by another Service until it is removed", () => {
-  const { desk, woken } = open([pool("main", ["192.0.2.0/32"])]);
+  const { assigner, woken } = open([pool("main", ["192.0.2.0/32"])]);
   const left = service("left", { "metallb.io/ip-allocated-from-pool": "main" });
   left.spec.type = "ClusterIP";
-  desk.claimAll([{ ...left, status: { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } } }]);
-  expect(desk.decide(service("next")).patch).toBeUndefined();
-  desk.see({ ...left, metadata: { ...left.metadata, resourceVersion: "2" } });
+  assigner.claimAll([{ ...left, status: { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } } }]);
+  expect(assigner.decide(service("next")).patch).toBeUndefined();
+  assigner.observe({ ...left, metadata: { ...left.metadata, resourceVersion: "2" } });
   expect(woken).toEqual(["shop/next"]);
-  expect(desk.decide(service("next")).wanted?.addresses.map(String)).toEqual(["192.0.2.0"]);
+  expect(assigner.decide(service("next")).wanted?.addresses.map(String)).toEqual(["192.0.2.0"]);
 });
 
 test("a pool rings when something of it is taken or given back, and not when the same is said again", () => {
-  const { desk, rung } = open([pool("main", ["192.0.2.0/30"])]);
-  desk.decide(service("web"));
-  desk.decide(service("web"));
-  expect(rung).toEqual(["main"]);
-  expect(desk.usage("main")).toMatchObject({ assignedIPv4: 1n, services: 1 });
-  desk.release("shop/web");
-  expect(rung).toEqual(["main", "main"]);
+  const { assigner, changedPools } = open([pool("main", ["192.0.2.0/30"])]);
+  assigner.decide(service("web"));
+  assigner.decide(service("web"));
+  expect(changedPools).toEqual(["main"]);
+  expect(assigner.usage("main")).toMatchObject({ assignedIPv4: 1n, services: 1 });
+  assigner.release("shop/web");
+  expect(changedPools).toEqual(["main", "main"]);
 });
 
 test("pools that are told of again are no news to anyone; of others only those ring that are different", () => {
   const [one, two] = [pool("one", ["192.0.2.0/30"]), pool("two", ["198.51.100.0/30"])];
-  const { desk, rung, woken } = open([one, two]);
-  desk.decide(service("web"));
-  rung.length = 0;
-  expect(desk.configure(loaded([one, { ...two, ranges: [...two.ranges] }]))).toBe(false);
-  expect([rung, woken]).toEqual([[], []]);
-  expect(desk.configure(loaded([one, pool("two", ["198.51.100.0/29"])]))).toBe(true);
-  expect(desk.configure(loaded([one], ["two", "three"]))).toBe(true);
-  expect(desk.configure(loaded([one], ["two", "three"]))).toBe(false);
-  expect(desk.configure(loaded([one]))).toBe(true);
-  expect([rung, woken]).toEqual([["two", "two", "three"], []]);
+  const { assigner, changedPools, woken } = open([one, two]);
+  assigner.decide(service("web"));
+  changedPools.length = 0;
+  expect(assigner.configure(loaded([one, { ...two, ranges: [...two.ranges] }]))).toBe(false);
+  expect([changedPools, woken]).toEqual([[], []]);
+  expect(assigner.configure(loaded([one, pool("two", ["198.51.100.0/29"])]))).toBe(true);
+  expect(assigner.configure(loaded([one], ["two", "three"]))).toBe(true);
+  expect(assigner.configure(loaded([one], ["two", "three"]))).toBe(false);
+  expect(assigner.configure(loaded([one]))).toBe(true);
+  expect([changedPools, woken]).toEqual([["two", "two", "three"], []]);
 });
 
 test("a pool that is invalid is not in effect, and one that nobody has ever heard of neither", () => {
-  const { desk } = open([]);
-  desk.configure(loaded([pool("sound", ["192.0.2.0/30"])], ["odd"]));
-  expect(["sound", "odd", "unheard"].map((name) => desk.isInEffect(name))).toEqual([true, false, false]);
+  const { assigner } = open([]);
+  assigner.configure(loaded([pool("sound", ["192.0.2.0/30"])], ["odd"]));
+  expect(["sound", "odd", "unheard"].map((name) => assigner.isInEffect(name))).toEqual([true, false, false]);
 });
 
 const theirs = (ips: string[], created = 0, resourceVersion = "1") => {
@@ -150,28 +150,28 @@ const ours = (ip: string, created: number) => ({ ...service("ours", {}, created)
 
 describe("a Service of another class", () => {
   test("keeps what it shows, which nobody else gets before it has let go of it", () => {
-    const { desk, woken, rung } = open([pool("main", ["192.0.2.0/31"])]);
-    desk.claimAll([service("ours"), theirs(["192.0.2.0", "192.0.2.1"])]);
-    expect(desk.decide(service("ours"))).toMatchObject({ wanted: { addresses: [] }, refused: { reason: "AllocationFailed" } });
-    expect(desk.decide(theirs(["192.0.2.0", "192.0.2.1"]))).toEqual({ tidings: [], deprecated: [] });
-    expect([woken, rung]).toEqual([[], []]);
-    desk.decide(theirs(["192.0.2.1"], 0, "2"));
-    expect([woken, rung]).toEqual([["shop/ours"], ["main"]]);
-    expect(given(desk.decide(service("ours")))).toEqual(["192.0.2.0"]);
-    desk.release("shop/theirs");
-    expect(desk.usage("main")).toMatchObject({ assignedIPv4: 1n, services: 1 });
+    const { assigner, woken, changedPools } = open([pool("main", ["192.0.2.0/31"])]);
+    assigner.claimAll([service("ours"), theirs(["192.0.2.0", "192.0.2.1"])]);
+    expect(assigner.decide(service("ours"))).toMatchObject({ wanted: { addresses: [] }, unmet: { reason: "AllocationFailed" } });
+    expect(assigner.decide(theirs(["192.0.2.0", "192.0.2.1"]))).toEqual({ events: [], deprecated: [] });
+    expect([woken, changedPools]).toEqual([[], []]);
+    assigner.decide(theirs(["192.0.2.1"], 0, "2"));
+    expect([woken, changedPools]).toEqual([["shop/ours"], ["main"]]);
+    expect(given(assigner.decide(service("ours")))).toEqual(["192.0.2.0"]);
+    assigner.release("shop/theirs");
+    expect(assigner.usage("main")).toMatchObject({ assignedIPv4: 1n, services: 1 });
   });
 
   test("and one of ours that show the same: the younger moves", () => {
-    const { desk } = open([pool("main", ["192.0.2.0/31"])]);
-    desk.claimAll([ours("192.0.2.0", 1000)]);
-    desk.decide(theirs(["192.0.2.0"], 2000));
-    expect(given(desk.decide(ours("192.0.2.0", 1000)))).toEqual(["192.0.2.0"]);
-    const { desk: next, woken } = open([pool("main", ["192.0.2.0/31"])]);
+    const { assigner } = open([pool("main", ["192.0.2.0/31"])]);
+    assigner.claimAll([ours("192.0.2.0", 1000)]);
+    assigner.decide(theirs(["192.0.2.0"], 2000));
+    expect(given(assigner.decide(ours("192.0.2.0", 1000)))).toEqual(["192.0.2.0"]);
+    const { assigner: next, woken } = open([pool("main", ["192.0.2.0/31"])]);
     next.claimAll([ours("192.0.2.0", 2000)]);
     next.decide(theirs(["192.0.2.0"], 1000));
     expect(woken).toEqual(["shop/ours"]);
     const order = next.decide(ours("192.0.2.0", 2000));
-    expect([given(order), order.tidings.map(({ reason }) => reason)]).toEqual([["192.0.2.1"], ["ClearAssignment"]]);
+    expect([given(order), order.events.map(({ reason }) => reason)]).toEqual([["192.0.2.1"], ["ClearAssignment"]]);
   });
 });

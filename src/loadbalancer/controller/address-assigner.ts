@@ -6,7 +6,7 @@ import type { Loaded } from "../config/load.ts";
 import { isSameSet } from "../allocator/candidates.ts";
 import { readService } from "../services/read-services.ts";
 import { type Decision, decide, type AssignContext, reclaim } from "./assign.ts";
-import { annotatedPool, patchTo, type PublishedAddresses } from "./service-patch.ts";
+import { annotatedPool, patchFor, type PublishedAddresses } from "./service-patch.ts";
 import { PublishedAddressIndex } from "./published-addresses.ts";
 
 export interface AddressAssignerOptions {
@@ -19,7 +19,7 @@ export interface AddressAssignerOptions {
 
 /** A decision and the patch that publishes it. */
 export interface Assignment extends Decision {
-  /** To be sent now; from the moment that it is given out it counts as under way. */
+  /** To be sent now; it counts as pending from here on. */
   readonly patch?: object;
 }
 
@@ -27,14 +27,14 @@ export interface Assignment extends Decision {
 export class AddressAssigner {
   readonly #options: AddressAssignerOptions;
   readonly #allocator: Allocator;
-  readonly #visible: PublishedAddressIndex;
+  readonly #published: PublishedAddressIndex;
   #pools: ReadonlySet<string> = new Set();
   #broken: ReadonlySet<string> = new Set();
 
   constructor(options: AddressAssignerOptions) {
     this.#options = options;
     this.#allocator = new Allocator({ onWake: options.onWake });
-    this.#visible = new PublishedAddressIndex(options.onWake);
+    this.#published = new PublishedAddressIndex(options.onWake);
   }
 
   /** Sets the pools and wakes Services that lose or change an address. Returns whether the pools changed. */
@@ -51,30 +51,30 @@ export class AddressAssigner {
   /** Existing addresses are claimed before new allocations; of two Services with the same address the older keeps it. */
   claimAll(services: readonly Service[]): void {
     for (const service of services.toSorted(byAge)) {
-      this.see(service);
+      this.observe(service);
       reclaim(service, this.#context());
     }
   }
 
-  /** The server holds this of the Service. */
-  see(service: Service): void {
+  /** The Service as the server has it. */
+  observe(service: Service): void {
     // A Service may become a LoadBalancer again before its addresses are removed.
     const isLeft = service.spec.type !== "LoadBalancer" && annotatedPool(service) !== undefined;
-    const shown = isLeft || service.spec.type === "LoadBalancer" ? readService(service, []).addresses : [];
-    this.#visible.see(keyOf(service), versionOf(service), shown.map(String));
+    const addresses = isLeft || service.spec.type === "LoadBalancer" ? readService(service, []).addresses : [];
+    this.#published.observe(keyOf(service), versionOf(service), addresses.map(String));
   }
 
   decide(service: Service): Assignment {
     const key = keyOf(service);
-    this.see(service);
+    this.observe(service);
     const before = this.#allocator.inUse(key);
     const decision = decide(service, this.#context());
     this.#note(before, this.#allocator.inUse(key));
 
-    const wanted = decision.wanted && this.#unoccupied(key, decision.wanted);
-    const patch = wanted && patchTo(service, wanted);
+    const wanted = decision.wanted && this.#withoutOccupied(key, decision.wanted);
+    const patch = wanted && patchFor(service, wanted);
     if (!wanted || !patch) return decision;
-    this.#visible.send(key, versionOf(service), wanted.addresses.map(String));
+    this.#published.send(key, versionOf(service), wanted.addresses.map(String));
     return { ...decision, wanted, patch };
   }
 
@@ -82,7 +82,7 @@ export class AddressAssigner {
   release(key: string): void {
     const before = this.#allocator.inUse(key);
     this.#allocator.release(key);
-    this.#visible.forget(key);
+    this.#published.forget(key);
     this.#note(before, []);
   }
 
@@ -99,34 +99,37 @@ export class AddressAssigner {
       allocator: this.#allocator,
       lbClass: this.#options.lbClass,
       hasPools: this.#pools.size > 0,
-      isShown: (key, address) => this.#visible.mayShow(key, address.toString()),
+      isPublished: (key, address) => this.#published.mayBePublished(key, address.toString()),
     };
   }
 
   /** Leaves out addresses that another Service still publishes after releasing them. The Service is woken when they are gone. */
-  #unoccupied(key: string, { addresses, pool }: PublishedAddresses): PublishedAddresses {
+  #withoutOccupied(key: string, { addresses, pool }: PublishedAddresses): PublishedAddresses {
     const free = addresses.filter((address) => {
       const text = address.toString();
-      if (this.#visible.isSeen(key, text)) return true;
-      const occupied = this.#visible.others(key, text).some((other) => !this.#holds(other, address));
-      if (occupied) this.#visible.wait(key, text);
+      if (this.#published.isPublished(key, text)) return true;
+      const occupied = this.#published.others(key, text).some((other) => !this.#has(other, address));
+      if (occupied) this.#published.wait(key, text);
       return !occupied;
     });
     return { addresses: free, ...(pool !== undefined && free.length > 0 && { pool }) };
   }
 
-  #holds(key: string, address: Address): boolean {
-    return this.#allocator.held(key)?.addresses.some((one) => one.equals(address)) ?? false;
+  #has(key: string, address: Address): boolean {
+    return this.#allocator.allocationOf(key)?.addresses.some((one) => one.equals(address)) ?? false;
   }
 
   #note(before: readonly Allocation[], after: readonly Allocation[]): void {
-    const changed = [...before.filter((held) => !isAmong(after, held)), ...after.filter((held) => !isAmong(before, held))];
+    const changed = [
+      ...before.filter((allocation) => !isAmong(after, allocation)),
+      ...after.filter((allocation) => !isAmong(before, allocation)),
+    ];
     for (const pool of new Set(changed.map(({ pool }) => pool))) this.#options.onPool(pool);
   }
 }
 
 function isAmong(all: readonly Allocation[], { pool, addresses }: Allocation): boolean {
-  return all.some((held) => held.pool === pool && isSameSet(held.addresses, addresses));
+  return all.some((allocation) => allocation.pool === pool && isSameSet(allocation.addresses, addresses));
 }
 
 function versionOf({ metadata }: Service): string {

@@ -27,10 +27,10 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 /** A cache of one object at most, which the test puts there. */
 function cacheOf<T extends KubeObject>() {
   const listeners = new Set<(change: Change<T>) => void>();
-  let held: T | undefined;
+  let stored: T | undefined;
   const cache = {
-    get: () => held,
-    by: () => (held ? [held] : []),
+    get: () => stored,
+    by: () => (stored ? [stored] : []),
     subscribe: (listener: (change: Change<T>) => void) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -38,14 +38,14 @@ function cacheOf<T extends KubeObject>() {
     waitForSync: () => Promise.resolve(),
   } as unknown as Cache<T>;
   const put = (object: T) => {
-    held = object;
+    stored = object;
     for (const listener of listeners) listener({ type: "added", object, initial: false });
   };
   return { cache, put };
 }
 
 /** What is said of the Service `shop/web`, for which the node `n1` is elected. */
-function stage() {
+function harness() {
   const api = new ApiModel<Service>();
   const [slices, l2, bgp] = [cacheOf(), cacheOf<ServiceL2Status>(), cacheOf()];
   const runnables: Runnable[] = [];
@@ -70,29 +70,29 @@ function stage() {
     spec: { type: "LoadBalancer" },
     status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
   });
-  const told: string[] = [];
+  const events: string[] = [];
   const reports = new AnnouncedReports({
     manager: { cache: () => slices.cache, add: (runnable: Runnable) => runnables.push(runnable) } as unknown as Manager,
     client: { resource: () => api.resource() } as unknown as KubeClient,
     budget: new WriteBudget(),
     log: createLog({ level: "silent" }),
-    events: { record: (_object, { reason }) => void told.push(reason) },
+    events: { record: (_object, { reason }) => void events.push(reason) },
     lbClass: undefined,
     services: { ...api.cache, list: () => [api.object(KEY)] } as unknown as Cache<Service>,
     l2Reports: l2.cache,
     bgpReports: bgp.cache,
     nodes: { get: () => undefined } as never,
-    refusals: new ChannelSource(),
-    refusalOf: () => undefined,
+    unmetRequests: new ChannelSource(),
+    unmetRequestOf: () => undefined,
     landscape: () => input,
     isBusy: () => false,
   });
   const end = new AbortController();
   const ended = Promise.all(runnables.map((runnable) => runnable.run(end.signal)));
   return {
-    told,
+    events,
     reason: () => api.object(KEY)?.status?.conditions?.[0]?.reason,
-    look: () => reports.lookAtAll(),
+    enqueueAll: () => reports.enqueueAll(),
     says: (reason: string) =>
       l2.put({
         metadata: { name: "web", namespace: "shop", annotations: { [nodeAnnotation]: "n1" } },
@@ -118,8 +118,8 @@ function stage() {
 }
 
 test("that the elected node does not answer is said when it stays so, and not while one node takes over from another", async () => {
-  const { told, reason, says, look, end } = stage();
-  look();
+  const { events, reason, says, enqueueAll, end } = harness();
+  enqueueAll();
   await pass(15_000);
   expect(reason()).toBe("Announced");
   says("AddressInUse");
@@ -128,13 +128,13 @@ test("that the elected node does not answer is said when it stays so, and not wh
   says("Holding");
   await pass(60_000);
   expect(reason()).toBe("Announced");
-  expect(told).toEqual(["Announced"]);
+  expect(events).toEqual(["Announced"]);
   says("AddressInUse");
   await pass(5_000);
   expect(reason()).toBe("addressInUse");
   expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 1 }]);
   await pass(10_000);
-  expect(told).toEqual(["Announced", "NotAnnounced"]);
+  expect(events).toEqual(["Announced", "NotAnnounced"]);
   says("Holding");
   await pass(15_000);
   expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 0 }]);

@@ -34,9 +34,9 @@ export interface AnnouncedReportsOptions {
   l2Reports: Cache<ServiceL2Status>;
   bgpReports: Cache<ServiceBGPStatus>;
   nodes: Cache<Node>;
-  /** Rings for a Service that was refused an address, or no longer is. */
-  refusals: Source;
-  refusalOf: (key: string) => string | undefined;
+  /** Enqueues a Service that has no address, or has one again. */
+  unmetRequests: Source;
+  unmetRequestOf: (key: string) => string | undefined;
   /** Whether more urgent writes keep the server busy. */
   isBusy: () => boolean;
   /** The input for announcement decisions; undefined until it is known. */
@@ -52,24 +52,24 @@ export class AnnouncedReports {
   readonly #slices: Cache<EndpointSlice>;
   readonly #writer: StatusWriter<Service>;
   readonly #all = new ChannelSource();
-  readonly #pace = new AnnouncedDelay();
+  readonly #delay = new AnnouncedDelay();
   /** Of those that are not announced, why. */
   readonly #blockers = new Map<string, string>();
 
   constructor(options: AnnouncedReportsOptions) {
-    const { manager, client, budget, log, services, l2Reports, refusals } = options;
+    const { manager, client, budget, log, services, l2Reports, unmetRequests } = options;
     this.#options = options;
     this.#slices = manager.cache(EndpointSlice, endpointNodes);
     this.#writer = new StatusWriter<Service>({ client, budget, log, cache: services, kind: Service });
     const bgp = changesOf(options.bgpReports, (report) => (this.#isDoubtful(report) ? serviceOf(report) : []));
-    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), changesOf(l2Reports), bgp, refusals, this.#all];
-    const saying = controller("announced", { watches, log, reconcile: (key) => Promise.resolve(this.#say(key)) });
+    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), changesOf(l2Reports), bgp, unmetRequests, this.#all];
+    const reconciler = controller("announced", { watches, log, reconcile: (key) => Promise.resolve(this.#reconcile(key)) });
     manager.add(
       {
-        name: saying.name,
+        name: reconciler.name,
         run: async (signal) => {
-          this.#pace.clear();
-          await saying.run(signal);
+          this.#delay.clear();
+          await reconciler.run(signal);
           // The next leader sets the gauge.
           this.#blockers.clear();
           servicesNotAnnounced.reset();
@@ -81,30 +81,31 @@ export class AnnouncedReports {
   }
 
   /** Nodes, members or configuration have changed. */
-  lookAtAll(): void {
+  enqueueAll(): void {
     for (const { spec, metadata } of this.#options.services.list()) if (spec.type === "LoadBalancer") this.#all.ring(keyOf({ metadata }));
   }
 
-  #say(key: string): Result {
+  #reconcile(key: string): Result {
     const { services, lbClass, landscape } = this.#options;
     const service = services.get(key);
     if (!service || !isOurs(service, lbClass)) return this.#leave(key, service);
     const view = readService(service, this.#slices.by("service", key));
-    const refusal = this.#options.refusalOf(key);
-    const place = landscape();
+    const unmetRequest = this.#options.unmetRequestOf(key);
+    const input = landscape();
     const stored = service.status?.conditions?.find(({ type }) => type === announcedType);
     // A Service that only waits for its reconcile gets its address in a moment.
-    const passing = view.addresses.length === 0 && refusal === undefined;
-    if (!place || (passing && (!stored || stored.reason === "noIPAllocated"))) return undefined;
+    const isTransient = view.addresses.length === 0 && unmetRequest === undefined;
+    if (!input || (isTransient && (!stored || stored.reason === "noIPAllocated"))) return undefined;
     // Addresses go first.
     if (!stored && this.#options.isBusy()) return { requeueAfter: BUSY_MS };
 
-    const said = speakerStatusesOf(key, place.doubtful, this.#options);
-    const condition = announcedCondition(view, place, refusal, said);
+    const statuses = speakerStatusesOf(key, input.doubtful, this.#options);
+    const condition = announcedCondition(view, input, unmetRequest, statuses);
     this.#count(key, condition.status === "False" ? condition.reason : undefined);
     // A node that takes over finds for a moment that the one before it still answers.
-    const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing || said.hindrance !== undefined);
-    if (write) this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
+    const { write, tell, againMs } = this.#delay.look(key, condition, stored, isTransient || statuses.hindrance !== undefined);
+    if (write)
+      this.#writer.set(key, { status: (status) => ({ ...status, conditions: setCondition(status?.conditions ?? [], condition) }) });
     if (tell) this.#report(service, condition);
     return againMs === undefined ? undefined : { requeueAfter: againMs };
   }
@@ -115,13 +116,13 @@ export class AnnouncedReports {
   }
 
   #leave(key: string, service: Service | undefined): void {
-    this.#pace.forget(key);
+    this.#delay.forget(key);
     this.#count(key, undefined);
     this.#options.landscape()?.elections.forget(key);
     const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
     if (!isMarked) return this.#writer.forget(key);
     this.#writer.set(key, {
-      status: (held) => ({ ...held, conditions: (held?.conditions ?? []).filter(({ type }) => type !== announcedType) }),
+      status: (status) => ({ ...status, conditions: (status?.conditions ?? []).filter(({ type }) => type !== announcedType) }),
     });
   }
 
@@ -146,16 +147,16 @@ function servicesOf({ metadata: { namespace, labels } }: EndpointSlice): string[
   return name === undefined ? [] : [`${namespace ?? ""}/${name}`];
 }
 
-/** How a cache of slices is asked for, so that all ask for the same. */
-export const endpointNodes = { transform: placesOnly, indexes: { service: servicesOf } };
+/** Options of the slice cache, so that all users share one. */
+export const endpointNodes = { transform: stripEndpoints, indexes: { service: servicesOf } };
 
-/** Of an endpoint it matters where it is and whether it can be used, and that it has an address at all. */
-function placesOnly(slice: EndpointSlice): EndpointSlice {
+/** Keeps the node and the conditions of each endpoint, and whether it has an address. */
+function stripEndpoints(slice: EndpointSlice): EndpointSlice {
   const { name, namespace, uid, resourceVersion, labels } = slice.metadata;
   const metadata = JSON.parse(JSON.stringify({ name, namespace, uid, resourceVersion, labels })) as EndpointSlice["metadata"];
-  return { ...slice, metadata, endpoints: (slice.endpoints ?? []).map(placeOf), ports: null };
+  return { ...slice, metadata, endpoints: (slice.endpoints ?? []).map(stripEndpoint), ports: null };
 }
 
-function placeOf({ addresses, conditions, nodeName }: Endpoint): Endpoint {
+function stripEndpoint({ addresses, conditions, nodeName }: Endpoint): Endpoint {
   return { addresses: addresses.slice(0, 1), ...(conditions && { conditions }), ...(nodeName !== undefined && { nodeName }) };
 }

@@ -4,7 +4,7 @@ import { Allocator } from "../allocator/allocator.ts";
 import { pool } from "../testing/announcement-fixtures.ts";
 import type { Pool } from "../config/config.ts";
 import { decide, type Decision, type AssignContext, reclaim } from "./assign.ts";
-import { patchTo } from "./service-patch.ts";
+import { patchFor } from "./service-patch.ts";
 
 type Spec = Partial<Service["spec"]>;
 interface More extends Spec {
@@ -28,25 +28,25 @@ const woken: string[] = [];
 function context(pools: readonly Pool[], broken: readonly string[] = []): AssignContext {
   const allocator = new Allocator({ onWake: (key) => woken.push(key) });
   allocator.setPools(pools, new Set(broken));
-  return { allocator, lbClass: undefined, hasPools: pools.length + broken.length > 0, isShown: () => true };
+  return { allocator, lbClass: undefined, hasPools: pools.length + broken.length > 0, isPublished: () => true };
 }
 
 const main = pool("main", ["192.0.2.0-192.0.2.3"]);
 const asking = (name: string) => service(name, { annotations: { "metallb.io/address-pool": "other" } });
 const texts = ({ wanted }: Decision) => wanted?.addresses.map(String);
-const reasons = ({ tidings, refused }: Decision) => [...tidings, ...(refused ? [refused] : [])].map(({ reason }) => reason);
+const reasons = ({ events, unmet }: Decision) => [...events, ...(unmet ? [unmet] : [])].map(({ reason }) => reason);
 
 test("a Service that has nothing is given the lowest address", () => {
   const decision = decide(service("web"), context([main]));
   expect(texts(decision)).toEqual(["192.0.2.0"]);
-  expect(decision).toMatchObject({ wanted: { pool: "main" }, tidings: [], deprecated: [] });
+  expect(decision).toMatchObject({ wanted: { pool: "main" }, events: [], deprecated: [] });
 });
 
 test("what is held counts, whatever a stale copy of the Service or a foreign hand shows", () => {
-  const place = context([main]);
-  decide(service("web"), place);
-  expect(texts(decide(service("web"), place))).toEqual(["192.0.2.0"]);
-  expect(texts(decide(service("web", { ips: ["192.0.2.3"] }), place))).toEqual(["192.0.2.0"]);
+  const assigning = context([main]);
+  decide(service("web"), assigning);
+  expect(texts(decide(service("web"), assigning))).toEqual(["192.0.2.0"]);
+  expect(texts(decide(service("web", { ips: ["192.0.2.3"] }), assigning))).toEqual(["192.0.2.0"]);
 });
 
 test("one that shows two of a family that it has once keeps the first", () => {
@@ -69,19 +69,19 @@ describe("a Service that is not ours", () => {
   });
 
   test("and took the name of one that was keeps what another gave it", () => {
-    const place = context([main]);
-    decide(service("web"), place);
-    const decision = decide(service("web", { loadBalancerClass: "example.com/other", ips: ["203.0.113.1"] }), place);
+    const assigning = context([main]);
+    decide(service("web"), assigning);
+    const decision = decide(service("web", { loadBalancerClass: "example.com/other", ips: ["203.0.113.1"] }), assigning);
     expect(decision.wanted).toBeUndefined();
-    expect(texts(decide(service("next"), place))).toEqual(["192.0.2.0"]);
+    expect(texts(decide(service("next"), assigning))).toEqual(["192.0.2.0"]);
   });
 
   test("any more is left with nothing, and its address is free", () => {
-    const place = context([main]);
-    decide(service("web"), place);
-    const decision = decide(service("web", { type: "ClusterIP", annotations: { [FROM]: "main" } }), place);
+    const assigning = context([main]);
+    decide(service("web"), assigning);
+    const decision = decide(service("web", { type: "ClusterIP", annotations: { [FROM]: "main" } }), assigning);
     expect(decision.wanted).toEqual({ addresses: [] });
-    expect(texts(decide(service("next"), place))).toEqual(["192.0.2.0"]);
+    expect(texts(decide(service("next"), assigning))).toEqual(["192.0.2.0"]);
   });
 });
 
@@ -89,7 +89,7 @@ describe("without any pool", () => {
   test("what another gave stays, and a Service is told that there is none", () => {
     const decision = decide(service("web", { ips: ["203.0.113.1"] }), context([]));
     expect(decision.wanted).toBeUndefined();
-    expect(decision.refused).toMatchObject({ reason: "AllocationFailed", message: "No address: no IPAddressPool exists" });
+    expect(decision.unmet).toMatchObject({ reason: "AllocationFailed", message: "No address: no IPAddressPool exists" });
   });
 
   test("what we gave is taken back", () => {
@@ -109,11 +109,11 @@ describe("a Service with an unreadable request", () => {
   const garbage = { "metallb.io/loadBalancerIPs": "what?" };
 
   test("keeps its address, which no other Service gets", () => {
-    const place = context([pool("one", ["192.0.2.0/32"])]);
-    const decision = decide(service("web", { ips: ["192.0.2.0"], annotations: garbage }), place);
+    const assigning = context([pool("one", ["192.0.2.0/32"])]);
+    const decision = decide(service("web", { ips: ["192.0.2.0"], annotations: garbage }), assigning);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
     expect(reasons(decision)).toEqual(["LoadBalancerFailed"]);
-    expect(reasons(decide(service("next"), place))).toEqual(["AllocationFailed"]);
+    expect(reasons(decide(service("next"), assigning))).toEqual(["AllocationFailed"]);
   });
 
   test("gets nothing where it has nothing", () => {
@@ -121,22 +121,22 @@ describe("a Service with an unreadable request", () => {
   });
 
   test("does not keep what left every pool", () => {
-    const place = context([main]);
-    decide(service("web"), place);
-    place.allocator.setPools([pool("other", ["198.51.100.0/32"])], new Set());
-    const decision = decide(service("web", { ips: ["192.0.2.0"], annotations: garbage }), place);
+    const assigning = context([main]);
+    decide(service("web"), assigning);
+    assigning.allocator.setPools([pool("other", ["198.51.100.0/32"])], new Set());
+    const decision = decide(service("web", { ips: ["192.0.2.0"], annotations: garbage }), assigning);
     expect(decision.wanted).toEqual({ addresses: [] });
     expect(reasons(decision)).toEqual(["ClearAssignment", "LoadBalancerFailed"]);
   });
 
   test("keeps the address of the family that it still has when it asks for two and has cluster addresses of one", () => {
-    const place = context([pool("both", ["192.0.2.0/31", "2001:db8::/127"])]);
+    const assigning = context([pool("both", ["192.0.2.0/31", "2001:db8::/127"])]);
     const annotations = { "metallb.io/loadBalancerIPs": "192.0.2.1,2001:db8::1" };
-    expect(texts(decide(service("web", { ...dual, annotations }), place))).toEqual(["192.0.2.1", "2001:db8::1"]);
-    const decision = decide(service("web", { annotations, ips: ["192.0.2.1", "2001:db8::1"] }), place);
+    expect(texts(decide(service("web", { ...dual, annotations }), assigning))).toEqual(["192.0.2.1", "2001:db8::1"]);
+    const decision = decide(service("web", { annotations, ips: ["192.0.2.1", "2001:db8::1"] }), assigning);
     expect(texts(decision)).toEqual(["192.0.2.1"]);
     expect(reasons(decision)).toEqual(["AllocationFailed"]);
-    expect(texts(decide(service("next", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.1" } }), place))).toEqual([]);
+    expect(texts(decide(service("next", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.1" } }), assigning))).toEqual([]);
   });
 });
 
@@ -144,37 +144,37 @@ describe("a Service that asks for something else", () => {
   const other = pool("other", ["198.51.100.0/32"], { autoAssign: false });
 
   test("gets it, and is told what became of the old one", () => {
-    const place = context([main, other]);
-    decide(service("web"), place);
-    const decision = decide(asking("web"), place);
+    const assigning = context([main, other]);
+    decide(service("web"), assigning);
+    const decision = decide(asking("web"), assigning);
     expect(texts(decision)).toEqual(["198.51.100.0"]);
     expect(reasons(decision)).toEqual(["ClearAssignment"]);
   });
 
   test("keeps what it has where that is not to be had", () => {
-    const place = context([main, other]);
-    decide(asking("holder"), place);
-    decide(service("web"), place);
-    const decision = decide(asking("web"), place);
+    const assigning = context([main, other]);
+    decide(asking("holder"), assigning);
+    decide(service("web"), assigning);
+    const decision = decide(asking("web"), assigning);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
-    expect(decision.refused?.message).toMatch(/^No address: .*other.*; keeping 192\.0\.2\.0$/);
+    expect(decision.unmet?.message).toMatch(/^No address: .*other.*; keeping 192\.0\.2\.0$/);
   });
 
   test("lets go of nothing while it asks, so that nobody is woken in vain", () => {
-    const place = context([pool("one", ["192.0.2.0/32"]), other]);
-    for (const one of [asking("holder"), service("web"), service("waiting")]) decide(one, place);
+    const assigning = context([pool("one", ["192.0.2.0/32"]), other]);
+    for (const one of [asking("holder"), service("web"), service("waiting")]) decide(one, assigning);
     woken.length = 0;
-    decide(asking("web"), place);
+    decide(asking("web"), assigning);
     expect(woken).toEqual([]);
-    place.allocator.release("shop/holder");
+    assigning.allocator.release("shop/holder");
     expect(woken).toEqual(["shop/web"]);
   });
 
   test("by address gets that address", () => {
-    const place = context([main]);
-    decide(service("web"), place);
-    expect(texts(decide(service("web", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.2" } }), place))).toEqual(["192.0.2.2"]);
-    expect(texts(decide(service("next"), place))).toEqual(["192.0.2.0"]);
+    const assigning = context([main]);
+    decide(service("web"), assigning);
+    expect(texts(decide(service("web", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.2" } }), assigning))).toEqual(["192.0.2.2"]);
+    expect(texts(decide(service("next"), assigning))).toEqual(["192.0.2.0"]);
   });
 });
 
@@ -182,93 +182,93 @@ describe("two families", () => {
   const both = pool("both", ["192.0.2.0/31", "2001:db8::/127"]);
 
   test("the second address is added to the first", () => {
-    const place = context([both]);
-    decide(service("web"), place);
-    expect(texts(decide(service("web", dual), place))).toEqual(["192.0.2.0", "2001:db8::"]);
+    const assigning = context([both]);
+    decide(service("web"), assigning);
+    expect(texts(decide(service("web", dual), assigning))).toEqual(["192.0.2.0", "2001:db8::"]);
   });
 
   test("without room for a second one the first stays, and that is said", () => {
-    const place = context([main]);
-    const decision = decide(service("web", { ...dual, ips: ["192.0.2.1"] }), place);
+    const assigning = context([main]);
+    const decision = decide(service("web", { ...dual, ips: ["192.0.2.1"] }), assigning);
     expect(texts(decision)).toEqual(["192.0.2.1"]);
     expect(reasons(decision)).toEqual(["AdditionalAssignFailed"]);
   });
 
   test("of two addresses the one stays whose family is still asked for", () => {
-    const place = context([both]);
-    decide(service("web", dual), place);
-    const decision = decide(service("web"), place);
+    const assigning = context([both]);
+    decide(service("web", dual), assigning);
+    const decision = decide(service("web"), assigning);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
     expect(reasons(decision)).toEqual([]);
   });
 
   const had = () => {
-    const place = context([both]);
-    for (const one of [service("first", dual), service("web", dual)]) decide(one, place);
-    return place;
+    const assigning = context([both]);
+    for (const one of [service("first", dual), service("web", dual)]) decide(one, assigning);
+    return assigning;
   };
 
   describe("of a pool that loses one of them", () => {
     const narrow = pool("both", ["192.0.2.0/31"]);
 
     test("the address that is left stays, and the other is told of", () => {
-      const place = had();
-      place.allocator.setPools([narrow], new Set());
-      const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), place);
+      const assigning = had();
+      assigning.allocator.setPools([narrow], new Set());
+      const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), assigning);
       expect(texts(decision)).toEqual(["192.0.2.1"]);
       expect(reasons(decision)).toEqual(["ClearAssignment", "AdditionalAssignFailed"]);
-      expect(decision.tidings[0]?.message).toMatch(/^Released 2001:db8::1: /);
+      expect(decision.events[0]?.message).toMatch(/^Released 2001:db8::1: /);
     });
 
     test("both are replaced where another pool has two", () => {
-      const place = had();
-      place.allocator.setPools([narrow, pool("wide", ["198.51.100.0/31", "2001:db8:1::/127"])], new Set());
-      const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), place);
+      const assigning = had();
+      assigning.allocator.setPools([narrow, pool("wide", ["198.51.100.0/31", "2001:db8:1::/127"])], new Set());
+      const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), assigning);
       expect(texts(decision)).toEqual(["198.51.100.0", "2001:db8:1::"]);
       expect(reasons(decision)).toEqual(["ClearAssignment"]);
     });
   });
 
   test("where two are required and the pool has one, both come from another pool", () => {
-    const place = context([pool("a-narrow", ["198.51.100.0/31"]), both]);
-    decide(service("web"), place);
-    const decision = decide(service("web", { ...dual, ipFamilyPolicy: "RequireDualStack" }), place);
+    const assigning = context([pool("a-narrow", ["198.51.100.0/31"]), both]);
+    decide(service("web"), assigning);
+    const decision = decide(service("web", { ...dual, ipFamilyPolicy: "RequireDualStack" }), assigning);
     expect(texts(decision)).toEqual(["192.0.2.0", "2001:db8::"]);
   });
 });
 
 test("one that is being deleted keeps what it has, and is given nothing new", () => {
-  const place = context([main]);
+  const assigning = context([main]);
   const going = service("web", { ips: ["192.0.2.1"] });
   going.metadata.deletionTimestamp = "2026-01-02T00:00:00Z";
-  expect(texts(decide(going, place))).toEqual(["192.0.2.1"]);
-  expect(texts(decide({ ...going, metadata: { ...going.metadata, name: "other" }, status: {} }, place))).toEqual([]);
+  expect(texts(decide(going, assigning))).toEqual(["192.0.2.1"]);
+  expect(texts(decide({ ...going, metadata: { ...going.metadata, name: "other" }, status: {} }, assigning))).toEqual([]);
 });
 
 test("when everyone is heard first, one whose own address is gone takes none that another carries", () => {
-  const place = context([main]);
+  const assigning = context([main]);
   const lost = service("a", { ips: ["203.0.113.1"], created: "2026-01-01T00:00:00Z" });
   const carrier = service("b", { ips: ["192.0.2.0"], created: "2026-01-02T00:00:00Z" });
-  for (const one of [lost, carrier]) reclaim(one, place);
-  expect(texts(decide(lost, place))).toEqual(["192.0.2.1"]);
-  expect(texts(decide(carrier, place))).toEqual(["192.0.2.0"]);
+  for (const one of [lost, carrier]) reclaim(one, assigning);
+  expect(texts(decide(lost, assigning))).toEqual(["192.0.2.1"]);
+  expect(texts(decide(carrier, assigning))).toEqual(["192.0.2.0"]);
 });
 
 describe("the patch", () => {
   test("is none where the Service shows what it is to show, other fields of its ingress aside", () => {
-    const shown = service("web", { annotations: { [FROM]: "main" } });
-    shown.status = { loadBalancer: { ingress: [{ ip: "192.0.2.0", ipMode: "VIP" }] } };
-    const { wanted } = decide(shown, context([main]));
-    expect(wanted && patchTo(shown, wanted)).toBeUndefined();
+    const published = service("web", { annotations: { [FROM]: "main" } });
+    published.status = { loadBalancer: { ingress: [{ ip: "192.0.2.0", ipMode: "VIP" }] } };
+    const { wanted } = decide(published, context([main]));
+    expect(wanted && patchFor(published, wanted)).toBeUndefined();
   });
 
   test("carries addresses and pool together, and takes both away", () => {
     const { wanted } = decide(service("web"), context([main]));
-    expect(wanted && patchTo(service("web"), wanted)).toEqual({
+    expect(wanted && patchFor(service("web"), wanted)).toEqual({
       metadata: { annotations: { [FROM]: "main" } },
       status: { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } },
     });
-    expect(patchTo(service("web", { ips: ["192.0.2.0"], annotations: { [FROM]: "main" } }), { addresses: [] })).toEqual({
+    expect(patchFor(service("web", { ips: ["192.0.2.0"], annotations: { [FROM]: "main" } }), { addresses: [] })).toEqual({
       metadata: { annotations: { [FROM]: null } },
       status: { loadBalancer: { ingress: null } },
     });

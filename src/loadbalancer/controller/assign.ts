@@ -14,16 +14,16 @@ export interface AssignContext {
   /** Whether any IPAddressPool exists, valid or not. */
   readonly hasPools: boolean;
   /** Whether the Service publishes the address, or a pending write may. */
-  readonly isShown: (key: string, address: Address) => boolean;
+  readonly isPublished: (key: string, address: Address) => boolean;
 }
 
 export interface Decision {
   /** The addresses to publish; undefined: leave them unchanged. */
   readonly wanted?: PublishedAddresses;
   /** Why it does not have all that it requests. */
-  readonly refused?: EventText;
+  readonly unmet?: EventText;
   /** Events about its allocation. */
-  readonly tidings: readonly EventText[];
+  readonly events: readonly EventText[];
   /** Annotations with the old prefix that it uses. */
   readonly deprecated: readonly string[];
 }
@@ -33,30 +33,30 @@ export function decide(service: Service, context: AssignContext): Decision {
   if (!isOurs(service, context.lbClass)) return leave(service, context);
   // Without any pool, another controller may assign addresses.
   if (!context.hasPools && annotatedPool(service) === undefined) {
-    return { ...quiet, refused: failed({ refused: "no IPAddressPool exists", tried: [] }) };
+    return { ...quiet, unmet: failed({ noAddress: "no IPAddressPool exists", tried: [] }) };
   }
   const read = addressRequestOf(service);
-  if ("refused" in read) return unreadable(service, { type: "Warning", ...read.refused }, context);
-  return new Deciding(service, read.wish, context).decision(read.deprecated);
+  if ("invalid" in read) return unreadable(service, { type: "Warning", ...read.invalid }, context);
+  return new Deciding(service, read.request, context).decision(read.deprecated);
 }
 
 /** The Service is not ours, or no longer. */
 function leave(service: Service, context: AssignContext): Decision {
   const { allocator } = context;
   const key = keyOf(service);
-  const had = allocator.held(key) !== undefined;
+  const had = allocator.allocationOf(key) !== undefined;
   if (had || service.spec.type !== "LoadBalancer") allocator.release(key);
   const isMarked = annotatedPool(service) !== undefined;
   // A Service of another class may show addresses from another controller.
   const isLeft = service.spec.type === "LoadBalancer" ? had && isMarked : had || isMarked;
   if (isLeft) return { wanted: nothing, ...quiet };
-  occupy(service, context);
+  reserve(service, context);
   return quiet;
 }
 
 /** Addresses of a Service of another class count as in use. */
-function occupy(service: Service, { allocator, isShown }: Pick<AssignContext, "allocator" | "isShown">): void {
-  if (service.spec.type === "LoadBalancer") allocator.occupy(anonymous(service), readService(service, []).addresses, isShown);
+function reserve(service: Service, { allocator, isPublished }: Pick<AssignContext, "allocator" | "isPublished">): void {
+  if (service.spec.type === "LoadBalancer") allocator.reserve(anonymous(service), readService(service, []).addresses, isPublished);
 }
 
 /** The request of a Service that another controller serves. */
@@ -68,43 +68,43 @@ function anonymous({ metadata }: Service): AddressRequest {
 }
 
 /** Claims only the addresses it already has. Conflicts are decided after all Services are claimed. */
-export function reclaim(service: Service, context: Pick<AssignContext, "allocator" | "lbClass" | "isShown">): void {
+export function reclaim(service: Service, context: Pick<AssignContext, "allocator" | "lbClass" | "isPublished">): void {
   const { allocator, lbClass } = context;
-  if (!isOurs(service, lbClass)) return occupy(service, context);
+  if (!isOurs(service, lbClass)) return reserve(service, context);
   const has = readService(service, []).addresses;
   if (has.length === 0) return;
   const read = addressRequestOf(withoutRequests(service));
-  if ("refused" in read) return;
-  const fitting = has.filter(({ family }) => read.wish.families.includes(family));
-  if (fitting.length > 0) allocator.reclaim(read.wish, fitting);
+  if ("invalid" in read) return;
+  const matching = has.filter(({ family }) => read.request.families.includes(family));
+  if (matching.length > 0) allocator.reclaim(read.request, matching);
 }
 
-const quiet = { tidings: [], deprecated: [] } as const;
+const quiet = { events: [], deprecated: [] } as const;
 const nothing: PublishedAddresses = { addresses: [] };
 
 /** Its addresses, including those it has just lost. */
 function hasOf(service: Service, { allocator }: Pick<AssignContext, "allocator">): readonly Address[] {
-  const held = allocator.held(keyOf(service));
-  return held?.before ?? held?.addresses ?? readService(service, []).addresses;
+  const allocation = allocator.allocationOf(keyOf(service));
+  return allocation?.before ?? allocation?.addresses ?? readService(service, []).addresses;
 }
 
 /** A Service with an unreadable request keeps its addresses as long as they are allowed. */
-function unreadable(service: Service, refused: EventText, { allocator }: AssignContext): Decision {
+function unreadable(service: Service, unmet: EventText, { allocator }: AssignContext): Decision {
   const key = keyOf(service);
   const has = hasOf(service, { allocator });
-  if (has.length === 0) return { refused, ...quiet };
+  if (has.length === 0) return { unmet, ...quiet };
   const bare = addressRequestOf(withoutRequests(service));
-  const kept = "wish" in bare ? keep(bare.wish, has, allocator) : { refused: bare.refused.message };
-  if (!("refused" in kept)) return { wanted: kept, refused, ...quiet };
+  const kept = "request" in bare ? keep(bare.request, has, allocator) : { noAddress: bare.invalid.message };
+  if (!("noAddress" in kept)) return { wanted: kept, unmet, ...quiet };
   allocator.release(key);
-  return { wanted: nothing, refused, ...quiet, tidings: [takenBack(has, kept.refused)] };
+  return { wanted: nothing, unmet, ...quiet, events: [released(has, kept.noAddress)] };
 }
 
 /** Its addresses in the families that it still requests. */
 function keep(request: AddressRequest, has: readonly Address[], allocator: Allocator): Allocation | NoAddress {
-  const fitting = has.filter(({ family }) => request.families.includes(family));
-  if (fitting.length > 0) return allocator.claim(standing(request), fitting);
-  return { refused: `the Service no longer has a cluster IP of the family of ${has.join(", ")}`, tried: [] };
+  const matching = has.filter(({ family }) => request.families.includes(family));
+  if (matching.length > 0) return allocator.claim(withoutExplicit(request), matching);
+  return { noAddress: `the Service no longer has a cluster IP of the family of ${has.join(", ")}`, tried: [] };
 }
 
 /** The assignment of one Service. */
@@ -113,7 +113,7 @@ class Deciding {
   readonly #request: AddressRequest;
   readonly #allocator: Allocator;
   readonly #events: EventText[] = [];
-  #refused: EventText | undefined;
+  #unmet: EventText | undefined;
 
   constructor(service: Service, request: AddressRequest, { allocator }: AssignContext) {
     this.#service = service;
@@ -124,8 +124,8 @@ class Deciding {
   decision(deprecated: readonly string[]): Decision {
     return {
       wanted: this.#assign(),
-      ...(this.#refused && { refused: this.#refused }),
-      tidings: this.#events,
+      ...(this.#unmet && { unmet: this.#unmet }),
+      events: this.#events,
       deprecated,
     };
   }
@@ -138,66 +138,66 @@ class Deciding {
     }
     if (this.#service.metadata.deletionTimestamp !== undefined) return nothing;
     const given = this.#allocator.allocate(this.#request);
-    if (!("refused" in given)) return given;
-    this.#refused = failed(given);
+    if (!("noAddress" in given)) return given;
+    this.#unmet = failed(given);
     return nothing;
   }
 
   /** undefined if it must release all its addresses. */
   #keep(has: readonly Address[]): Allocation | undefined {
     const kept = keep(this.#request, has, this.#allocator);
-    if (!("refused" in kept)) return kept;
+    if (!("noAddress" in kept)) return kept;
     this.#allocator.release(this.#request.key);
     const rest = has.length > 1 ? this.#rest(has) : undefined;
     const lost = has.filter((address) => !rest?.addresses.some((one) => one.equals(address)));
-    this.#events.push(takenBack(lost, kept.refused));
+    this.#events.push(released(lost, kept.noAddress));
     return rest;
   }
 
   /** The one of two addresses that is still allowed, unless another pair is free. */
   #rest(has: readonly Address[]): Allocation | undefined {
     const mayHaveOthers = this.#request.families.length > 1 && this.#service.metadata.deletionTimestamp === undefined;
-    if (mayHaveOthers && !("refused" in this.#allocator.allocate({ ...this.#request, policy: "RequireDualStack" }))) return undefined;
+    if (mayHaveOthers && !("noAddress" in this.#allocator.allocate({ ...this.#request, policy: "RequireDualStack" }))) return undefined;
     for (const address of has) {
       const kept = keep(this.#request, [address], this.#allocator);
-      if (!("refused" in kept)) return kept;
+      if (!("noAddress" in kept)) return kept;
     }
     return undefined;
   }
 
-  #complete(held: Allocation): Allocation {
+  #complete(allocation: Allocation): Allocation {
     const { pool, addresses, policy, families } = this.#request;
-    if (pool !== undefined && pool !== held.pool) return this.#exchange(held);
-    if (addresses && !isSameSet(addresses, held.addresses)) return this.#exchange(held);
-    if (policy === "SingleStack" || families.length < 2 || held.addresses.length > 1 || addresses) return held;
+    if (pool !== undefined && pool !== allocation.pool) return this.#exchange(allocation);
+    if (addresses && !isSameSet(addresses, allocation.addresses)) return this.#exchange(allocation);
+    if (policy === "SingleStack" || families.length < 2 || allocation.addresses.length > 1 || addresses) return allocation;
     const extended = this.#allocator.extend(this.#request);
-    if (!("refused" in extended)) return extended;
-    if (policy === "RequireDualStack") return this.#exchange(held);
-    this.#refused = { type: "Normal", reason: "AdditionalAssignFailed", message: `No second address: ${extended.refused}` };
-    return held;
+    if (!("noAddress" in extended)) return extended;
+    if (policy === "RequireDualStack") return this.#exchange(allocation);
+    this.#unmet = { type: "Normal", reason: "AdditionalAssignFailed", message: `No second address: ${extended.noAddress}` };
+    return allocation;
   }
 
   /** Replaces its addresses. If the new request cannot be met, it keeps them. */
-  #exchange(held: Allocation): Allocation {
+  #exchange(allocation: Allocation): Allocation {
     const given = this.#allocator.exchange(this.#request);
-    if (!("refused" in given)) {
-      this.#events.push(takenBack(held.addresses, "the Service requests another address", ` of pool ${held.pool}`));
+    if (!("noAddress" in given)) {
+      this.#events.push(released(allocation.addresses, "the Service requests another address", ` of pool ${allocation.pool}`));
       return given;
     }
-    this.#refused = failed(given, `; keeping ${held.addresses.join(", ")}`);
-    return held;
+    this.#unmet = failed(given, `; keeping ${allocation.addresses.join(", ")}`);
+    return allocation;
   }
 }
 
-function takenBack(addresses: readonly Address[], why: string, from = ""): EventText {
+function released(addresses: readonly Address[], why: string, from = ""): EventText {
   return { type: "Normal", reason: "ClearAssignment", message: `Released ${addresses.join(", ")}${from}: ${why}` };
 }
 
 /** Its current addresses, ignoring explicit requests. */
-function standing({ pool: _pool, addresses: _addresses, ...wish }: AddressRequest): AddressRequest {
-  return wish;
+function withoutExplicit({ pool: _pool, addresses: _addresses, ...request }: AddressRequest): AddressRequest {
+  return request;
 }
 
-function failed({ refused }: NoAddress, rest = ""): EventText {
-  return { type: "Warning", reason: "AllocationFailed", message: `No address: ${refused}${rest}` };
+function failed({ noAddress }: NoAddress, rest = ""): EventText {
+  return { type: "Warning", reason: "AllocationFailed", message: `No address: ${noAddress}${rest}` };
 }

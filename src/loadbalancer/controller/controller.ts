@@ -73,7 +73,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     communities: new ReadThroughCache(client, Community, communities, { namespace }),
     namespaces: new ReadThroughCache(client, Namespace, namespaces),
   });
-  const [usage, refusals, views] = [new ChannelSource(), new ChannelSource(), new ChannelSource()];
+  const [usage, unmetRequests, views] = [new ChannelSource(), new ChannelSource(), new ChannelSource()];
   const serving = new ServiceController({
     client,
     cache: services,
@@ -85,7 +85,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
       return configuration.begin(signal);
     },
     onPool: (pool) => usage.ring(`${namespace}/${pool}`),
-    onRefusal: (key) => refusals.ring(key),
+    onUnmetRequest: (key) => unmetRequests.ring(key),
     log,
   });
   manager.add(serving, { leaderOnly: true });
@@ -113,8 +113,8 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
   const announced = new AnnouncedReports({
     ...options,
     services,
-    refusals,
-    refusalOf: (key) => serving.refusal(key)?.message,
+    unmetRequests,
+    unmetRequestOf: (key) => serving.unmetRequest(key)?.message,
     isBusy: () => serving.isBusy,
     landscape: () => view.landscape,
   });
@@ -123,7 +123,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     agents,
     events,
     onLoaded: () => views.ring(),
-    onChange: () => announced.lookAtAll(),
+    onChange: () => announced.enqueueAll(),
     log,
   });
   manager.add(watching, { leaderOnly: true });

@@ -8,7 +8,7 @@ test("of two writes against one version either may arrive, so the addresses of b
   visible.send("shop/web", "1", ["192.0.2.1"]);
   expect(visible.others("shop/next", "192.0.2.0")).toEqual(["shop/web"]);
   visible.wait("shop/next", "192.0.2.0");
-  visible.see("shop/web", "2", ["192.0.2.1"]);
+  visible.observe("shop/web", "2", ["192.0.2.1"]);
   expect(visible.others("shop/next", "192.0.2.0")).toEqual([]);
   expect(gone).toEqual(["shop/next"]);
 });

@@ -1,16 +1,13 @@
-interface Visible {
+interface PublicationState {
   /** As last read from the server. */
-  shown: ReadonlySet<string>;
+  published: ReadonlySet<string>;
   /** Addresses of writes that may still arrive, made against this version of the Service. */
   sent: { readonly version: string; readonly addresses: ReadonlySet<string> } | undefined;
 }
 
-/**
- * Which Services show which addresses on the server, or may in a moment. An address that was taken from a Service is not another's before the
- * server has been told: until then both would be announced.
- */
+/** Which Services publish which addresses, or have a pending write that does. An address is not published twice, since both would be announced. */
 export class PublishedAddressIndex {
-  readonly #byKey = new Map<string, Visible>();
+  readonly #byKey = new Map<string, PublicationState>();
   readonly #keys = new Map<string, Set<string>>();
   readonly #waiting = new Map<string, Set<string>>();
   readonly #onGone: (key: string) => void;
@@ -20,32 +17,32 @@ export class PublishedAddressIndex {
     this.#onGone = onGone;
   }
 
-  /** The Service, in this version, shows these. Writes against another version can no longer arrive. */
-  see(key: string, version: string, addresses: Iterable<string>): void {
+  /** The Service publishes these in this version. Writes against another version can no longer arrive. */
+  observe(key: string, version: string, addresses: Iterable<string>): void {
     const { sent } = this.#byKey.get(key) ?? {};
-    this.#set(key, { shown: new Set(addresses), sent: sent?.version === version ? sent : undefined });
+    this.#set(key, { published: new Set(addresses), sent: sent?.version === version ? sent : undefined });
   }
 
-  /** A write sets out. Whether it arrives is known when the Service is seen in another version. */
+  /** A write starts. Whether it arrived is known when the Service is observed in another version. */
   send(key: string, version: string, addresses: Iterable<string>): void {
-    const { shown = new Set<string>(), sent } = this.#byKey.get(key) ?? {};
+    const { published: published = new Set<string>(), sent } = this.#byKey.get(key) ?? {};
     const earlier = sent?.version === version ? sent.addresses : new Set<string>();
-    this.#set(key, { shown, sent: { version, addresses: earlier.union(new Set(addresses)) } });
+    this.#set(key, { published, sent: { version, addresses: earlier.union(new Set(addresses)) } });
   }
 
   forget(key: string): void {
     this.#set(key, undefined);
   }
 
-  isSeen(key: string, address: string): boolean {
-    return this.#byKey.get(key)?.shown.has(address) ?? false;
+  isPublished(key: string, address: string): boolean {
+    return this.#byKey.get(key)?.published.has(address) ?? false;
   }
 
-  mayShow(key: string, address: string): boolean {
+  mayBePublished(key: string, address: string): boolean {
     return this.#keys.get(address)?.has(key) ?? false;
   }
 
-  /** Who else shows it, or may. */
+  /** Other Services that publish it, or may. */
   others(key: string, address: string): string[] {
     return [...(this.#keys.get(address) ?? [])].filter((other) => other !== key);
   }
@@ -54,7 +51,7 @@ export class PublishedAddressIndex {
     this.#waiting.set(address, (this.#waiting.get(address) ?? new Set()).add(key));
   }
 
-  #set(key: string, next: Visible | undefined): void {
+  #set(key: string, next: PublicationState | undefined): void {
     const before = addressesOf(this.#byKey.get(key));
     const after = addressesOf(next);
     if (next && after.size > 0) this.#byKey.set(key, next);
@@ -73,6 +70,6 @@ export class PublishedAddressIndex {
   }
 }
 
-function addressesOf(visible: Visible | undefined): Set<string> {
-  return new Set(visible?.shown).union(visible?.sent?.addresses ?? new Set());
+function addressesOf(state: PublicationState | undefined): Set<string> {
+  return new Set(state?.published).union(state?.sent?.addresses ?? new Set());
 }

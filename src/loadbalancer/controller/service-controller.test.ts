@@ -25,7 +25,7 @@ const web: Service = {
 const named = (name: string): Service => ({ ...web, metadata: { ...web.metadata, name, uid: name } });
 
 /** A server with these Services, whose list is answered by hand. */
-function stage(...services: Service[]) {
+function harness(...services: Service[]) {
   const listed = Promise.withResolvers<void>();
   const patches: unknown[] = [];
   const client = {
@@ -55,7 +55,7 @@ function stage(...services: Service[]) {
 }
 
 test("pools that change while a term begins count from its first decision on", async () => {
-  const { listed, patches, client, cache } = stage(web);
+  const { listed, patches, client, cache } = harness(web);
   const begun = vi.fn<() => Promise<Loaded>>(() => Promise.resolve(loaded(pool("old", ["192.0.2.0/32"]))));
   const serving = new ServiceController({
     client,
@@ -65,7 +65,7 @@ test("pools that change while a term begins count from its first decision on", a
     events: { record: () => undefined },
     begin: begun,
     onPool: () => undefined,
-    onRefusal: () => undefined,
+    onUnmetRequest: () => undefined,
     log: createLog({ level: "silent" }),
   });
   const end = new AbortController();
@@ -79,12 +79,12 @@ test("pools that change while a term begins count from its first decision on", a
   expect(patches).toMatchObject([{ status: { loadBalancer: { ingress: [{ ip: "198.51.100.0" }] } } }]);
 });
 
-async function looks(): Promise<number> {
+async function reconciles(): Promise<number> {
   return (await serviceUpdates.get()).values[0]?.value ?? 0;
 }
 
 test("a pool edit reconciles Services that lack an address, and an unchanged configuration reconciles none", async () => {
-  const { listed, patches, client, cache } = stage(...["a", "b", "c"].map(named));
+  const { listed, patches, client, cache } = harness(...["a", "b", "c"].map(named));
   const serving = new ServiceController({
     client,
     cache,
@@ -93,24 +93,24 @@ test("a pool edit reconciles Services that lack an address, and an unchanged con
     events: { record: () => undefined },
     begin: () => Promise.resolve(loaded(pool("main", ["192.0.2.0/31"]))),
     onPool: () => undefined,
-    onRefusal: () => undefined,
+    onUnmetRequest: () => undefined,
     log: createLog({ level: "silent" }),
   });
   const end = new AbortController();
   const running = serving.run(end.signal);
   listed.resolve();
-  await vi.waitFor(() => expect([patches.length, serving.refusal("shop/c")?.reason]).toEqual([2, "AllocationFailed"]), 30_000);
-  const before = await looks();
+  await vi.waitFor(() => expect([patches.length, serving.unmetRequest("shop/c")?.reason]).toEqual([2, "AllocationFailed"]), 30_000);
+  const before = await reconciles();
 
   serving.configure(loaded(pool("main", ["192.0.2.0/31"])));
   await sleep(20);
-  expect(await looks()).toBe(before);
+  expect(await reconciles()).toBe(before);
   serving.configure(loaded(pool("main", ["192.0.2.0/31"]), pool("other", ["198.51.100.0/32"], { autoAssign: false })));
-  await vi.waitFor(async () => expect(await looks()).toBe(before + 1), 30_000);
-  expect(serving.refusal("shop/c")?.message).toMatch("pool other: it is assigned only on request");
+  await vi.waitFor(async () => expect(await reconciles()).toBe(before + 1), 30_000);
+  expect(serving.unmetRequest("shop/c")?.message).toMatch("pool other: it is assigned only on request");
   serving.configure(loaded(pool("main", ["192.0.2.0/30"])));
   await vi.waitFor(() => expect(patches).toHaveLength(3), 30_000);
-  expect(serving.refusal("shop/c")).toBeUndefined();
+  expect(serving.unmetRequest("shop/c")).toBeUndefined();
   end.abort();
   await running;
 });

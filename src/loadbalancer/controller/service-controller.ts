@@ -30,12 +30,12 @@ export interface ServiceControllerOptions {
   /** The allocations of a pool have changed. */
   onPool: (pool: string) => void;
   /** The reason why a Service lacks an address has changed. */
-  onRefusal: (key: string) => void;
+  onUnmetRequest: (key: string) => void;
   log: Log;
 }
 
 /** How many patches are under way at a time. */
-const IN_FLIGHT = 32;
+const MAX_IN_FLIGHT = 32;
 const RETRY = { minMs: 250, maxMs: 30_000 };
 /** Retry interval while the watch lags behind the server. */
 const UNSEEN_MS = 1_000;
@@ -49,9 +49,9 @@ export class ServiceController implements Runnable {
   readonly #options: ServiceControllerOptions;
   readonly #channel = new ChannelSource();
   /** The last reported reason per Service why it lacks an address. */
-  readonly #refused = new Map<string, EventText>();
-  readonly #contests = new WriteConflicts();
-  #underWay = 0;
+  readonly #unmet = new Map<string, EventText>();
+  readonly #conflicts = new WriteConflicts();
+  #inFlight = 0;
   /** Exists during a leader term. */
   #assigner: AddressAssigner | undefined;
   /** The latest pools that arrived while a term begins. */
@@ -68,7 +68,7 @@ export class ServiceController implements Runnable {
       return;
     }
     // A Service that has all it requests and loses nothing needs no reconcile.
-    if (this.#assigner.configure(loaded)) for (const key of this.#refused.keys()) this.#channel.ring(key);
+    if (this.#assigner.configure(loaded)) for (const key of this.#unmet.keys()) this.#channel.ring(key);
   }
 
   usage(pool: string): Usage | undefined {
@@ -81,22 +81,22 @@ export class ServiceController implements Runnable {
 
   /** Whether so many assignments are pending that other writes should wait. */
   get isBusy(): boolean {
-    return this.#underWay > IN_FLIGHT / 2;
+    return this.#inFlight > MAX_IN_FLIGHT / 2;
   }
 
   /** Why the Service does not have what it requests. */
-  refusal(key: string): EventText | undefined {
-    return this.#refused.get(key);
+  unmetRequest(key: string): EventText | undefined {
+    return this.#unmet.get(key);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { cache, log } = this.#options;
     try {
       this.#assigner = await this.#open(signal);
-      const serving = controller(this.name, {
+      const services = controller(this.name, {
         watches: [changesOf(cache), this.#channel],
         log,
-        workers: IN_FLIGHT,
+        workers: MAX_IN_FLIGHT,
         reconcile: async (key, context) => {
           serviceUpdates.inc();
           try {
@@ -107,11 +107,11 @@ export class ServiceController implements Runnable {
           }
         },
       });
-      await serving.run(signal);
+      await services.run(signal);
     } finally {
       this.#assigner = undefined;
-      this.#refused.clear();
-      this.#contests.clear();
+      this.#unmet.clear();
+      this.#conflicts.clear();
     }
   }
 
@@ -145,30 +145,30 @@ export class ServiceController implements Runnable {
     const service = services.get(key);
     if (!service) {
       assigner.release(key);
-      this.#refused.delete(key);
-      this.#contests.forget(key);
+      this.#unmet.delete(key);
+      this.#conflicts.forget(key);
       return undefined;
     }
-    const order = assigner.decide(service);
-    this.#report(service, order);
-    const waitMs = await this.#attend(service, order, { desk: assigner, signal, log });
+    const assignment = assigner.decide(service);
+    this.#report(service, assignment);
+    const waitMs = await this.#writePatch(service, assignment, { assigner, signal, log });
     if (waitMs !== undefined) return { requeueAfter: waitMs };
     return unseen ? { requeueAfter: UNSEEN_MS } : undefined;
   }
 
   /** Writes the patch, unless another writer keeps overwriting it. Returns when to retry. */
-  async #attend(service: Service, order: Assignment, context: Writing): Promise<number | undefined> {
+  async #writePatch(service: Service, assignment: Assignment, context: WriteContext): Promise<number | undefined> {
     const key = keyOf(service);
-    if (!order.patch) return this.#rest(service);
-    const turn = this.#contests.look(key, textOf(order));
-    if (turn.is === "wait") return turn.ms;
-    if (turn.is === "repair") await this.#repair(service, order, turn.begins, context.signal);
-    await this.#write(service, order, order.patch, context);
+    if (!assignment.patch) return this.#checkConflictEnd(service);
+    const action = this.#conflicts.beforeWrite(key, textOf(assignment));
+    if (action.is === "wait") return action.ms;
+    if (action.is === "repair") await this.#repair(service, assignment, action.begins, context.signal);
+    await this.#write(service, assignment, assignment.patch, context);
     return undefined;
   }
 
-  #rest(service: Service): number | undefined {
-    const rest = this.#contests.rest(keyOf(service));
+  #checkConflictEnd(service: Service): number | undefined {
+    const rest = this.#conflicts.whenUnchanged(keyOf(service));
     if (rest !== "over") return rest;
     this.#options.events.record(service, {
       type: "Normal",
@@ -178,48 +178,48 @@ export class ServiceController implements Runnable {
     return undefined;
   }
 
-  async #repair(service: Service, order: Assignment, begins: boolean, signal: AbortSignal): Promise<void> {
+  async #repair(service: Service, assignment: Assignment, begins: boolean, signal: AbortSignal): Promise<void> {
     const { name, namespace = "" } = service.metadata;
     const written = await this.#options.client.resource(Service).get(name, { namespace, signal });
     const manager = conflictingManager(written);
     addressRepairs.inc({ manager: manager ?? "" });
     if (!begins) return;
     const theirs = written.status?.loadBalancer?.ingress?.map(({ ip, hostname }) => ip ?? hostname).join(", ") || "nothing";
-    const [ours, who] = [order.wanted?.addresses.join(", ") || "nothing", manager ?? "Another writer"];
+    const [ours, who] = [assignment.wanted?.addresses.join(", ") || "nothing", manager ?? "Another writer"];
     const message =
       `${who} overwrites the Service's address (${theirs} instead of ${ours}). Plumbline restores it with backoff, up to every 5 minutes. ` +
       `Exclude the Service from ${manager ?? "that writer"}, e.g. with loadBalancerClass`;
     this.#options.events.record(service, { type: "Warning", reason: "AddressConflict", message });
   }
 
-  #report(service: Service, { tidings, refused }: Assignment): void {
+  #report(service: Service, { events, unmet }: Assignment): void {
     const key = keyOf(service);
-    const told = this.#refused.get(key);
-    for (const event of tidings) this.#options.events.record(service, event);
-    if (refused) this.#refused.set(key, refused);
-    else this.#refused.delete(key);
-    if (told?.reason === refused?.reason && told?.message === refused?.message) return;
-    if (refused) this.#options.events.record(service, refused);
-    this.#options.onRefusal(key);
+    const before = this.#unmet.get(key);
+    for (const event of events) this.#options.events.record(service, event);
+    if (unmet) this.#unmet.set(key, unmet);
+    else this.#unmet.delete(key);
+    if (before?.reason === unmet?.reason && before?.message === unmet?.message) return;
+    if (unmet) this.#options.events.record(service, unmet);
+    this.#options.onUnmetRequest(key);
   }
 
-  async #write(service: Service, order: Assignment, patch: object, { desk, signal, log }: Writing): Promise<void> {
-    const { wanted, deprecated } = order;
+  async #write(service: Service, assignment: Assignment, patch: object, { assigner, signal, log }: WriteContext): Promise<void> {
+    const { wanted, deprecated } = assignment;
     const { client, services, events } = this.#options;
     const { resourceVersion } = service.metadata;
     if (resourceVersion === undefined) return;
-    this.#underWay += 1;
+    this.#inFlight += 1;
     try {
       const answer = await client.resource(Service).patchStatus(service.metadata, patch, { resourceVersion, signal });
       services.learn(answer);
-      desk.see(answer);
-      this.#contests.wrote(keyOf(service), textOf(order));
+      assigner.observe(answer);
+      this.#conflicts.afterWrite(keyOf(service), textOf(assignment));
     } catch (error) {
       // Another write came first: the watch triggers a reconcile, and the address stays allocated until then.
       if (isKubeError(error, "Conflict", "NotFound")) return;
       throw error;
     } finally {
-      this.#underWay -= 1;
+      this.#inFlight -= 1;
     }
     const addresses = wanted?.addresses ?? [];
     if (addresses.length > 0 && "status" in patch) {
@@ -234,8 +234,8 @@ export class ServiceController implements Runnable {
   }
 }
 
-interface Writing {
-  readonly desk: AddressAssigner;
+interface WriteContext {
+  readonly assigner: AddressAssigner;
   readonly signal: AbortSignal;
   readonly log: Log;
 }

@@ -12,13 +12,13 @@ const POOL = "metallb.io/ip-allocated-from-pool";
 const PREFIXES = ["metallb.io/", "metallb.universe.tf/"];
 const REQUESTS = new Set(["loadBalancerIPs", "address-pool"].flatMap((name) => PREFIXES.map((prefix) => prefix + name)));
 
-/** The pool that the addresses of the Service are from, as it was written when they were given. */
+/** The pool that the Service's addresses were allocated from. */
 export function annotatedPool({ metadata }: Service): string | undefined {
   return metadata.annotations?.[POOL];
 }
 
 /** The status patch that publishes these addresses; undefined if they are published. */
-export function patchTo(service: Service, { addresses, pool }: PublishedAddresses): object | undefined {
+export function patchFor(service: Service, { addresses, pool }: PublishedAddresses): object | undefined {
   const ips = addresses.map(String);
   const ingress = service.status?.loadBalancer?.ingress ?? [];
   const status = isDeepStrictEqual(

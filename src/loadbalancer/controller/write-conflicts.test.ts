@@ -11,64 +11,64 @@ afterEach(() => vi.useRealTimers());
 const contested = async () => (await servicesWithWriteConflicts.get()).values[0]?.value;
 
 /** Overwrites at once whatever is written, for so long; how often it was put back. */
-function fight(contests: WriteConflicts, minutes: number): number {
+function fight(conflicts: WriteConflicts, minutes: number): number {
   let repairs = 0;
   for (const end = performance.now() + minutes * 60_000; performance.now() < end;) {
-    const turn = contests.look("shop/web", "192.0.2.0");
-    if (turn.is === "repair") repairs += 1;
-    vi.advanceTimersByTime(turn.is === "wait" ? turn.ms : 10);
+    const action = conflicts.beforeWrite("shop/web", "192.0.2.0");
+    if (action.is === "repair") repairs += 1;
+    vi.advanceTimersByTime(action.is === "wait" ? action.ms : 10);
   }
   return repairs;
 }
 
 test("new values are written, and occasional changes by others are reverted at once", async () => {
-  const contests = new WriteConflicts();
-  expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "news" });
-  contests.wrote("shop/web", "192.0.2.0");
-  expect(contests.look("shop/web", "192.0.2.1")).toEqual({ is: "news" });
-  expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
-  expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
-  expect([contests.rest("shop/web"), await contested()]).toEqual([undefined, 0]);
-  expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: true });
-  expect(contests.look("shop/web", "192.0.2.0")).toMatchObject({ is: "wait" });
+  const conflicts = new WriteConflicts();
+  expect(conflicts.beforeWrite("shop/web", "192.0.2.0")).toEqual({ is: "news" });
+  conflicts.afterWrite("shop/web", "192.0.2.0");
+  expect(conflicts.beforeWrite("shop/web", "192.0.2.1")).toEqual({ is: "news" });
+  expect(conflicts.beforeWrite("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
+  expect(conflicts.beforeWrite("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
+  expect([conflicts.whenUnchanged("shop/web"), await contested()]).toEqual([undefined, 0]);
+  expect(conflicts.beforeWrite("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: true });
+  expect(conflicts.beforeWrite("shop/web", "192.0.2.0")).toMatchObject({ is: "wait" });
   expect(await contested()).toBe(1);
 });
 
 test("an hour of a persistent other writer causes a few dozen writes and one conflict", async () => {
-  const contests = new WriteConflicts();
-  contests.wrote("shop/web", "192.0.2.0");
-  expect(fight(contests, 60)).toBeLessThan(40);
+  const conflicts = new WriteConflicts();
+  conflicts.afterWrite("shop/web", "192.0.2.0");
+  expect(fight(conflicts, 60)).toBeLessThan(40);
   expect(await contested()).toBe(1);
-  contests.forget("shop/web");
+  conflicts.forget("shop/web");
   expect(await contested()).toBe(0);
 });
 
 test("when it has stood for a while it is over, and the next change is put back at once", async () => {
-  const contests = new WriteConflicts();
-  contests.wrote("shop/web", "192.0.2.0");
-  fight(contests, 10);
-  const rest = contests.rest("shop/web");
+  const conflicts = new WriteConflicts();
+  conflicts.afterWrite("shop/web", "192.0.2.0");
+  fight(conflicts, 10);
+  const rest = conflicts.whenUnchanged("shop/web");
   expect(rest).toBeGreaterThan(60_000);
   vi.advanceTimersByTime(rest as number);
-  expect(contests.rest("shop/web")).toBe("over");
-  expect([contests.rest("shop/web"), await contested()]).toEqual([undefined, 0]);
-  expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
+  expect(conflicts.whenUnchanged("shop/web")).toBe("over");
+  expect([conflicts.whenUnchanged("shop/web"), await contested()]).toEqual([undefined, 0]);
+  expect(conflicts.beforeWrite("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
 });
 
 test("a Service with new addresses, or without changes for long, is no longer in conflict", async () => {
-  const contests = new WriteConflicts();
-  contests.wrote("shop/web", "192.0.2.0");
-  fight(contests, 1);
+  const conflicts = new WriteConflicts();
+  conflicts.afterWrite("shop/web", "192.0.2.0");
+  fight(conflicts, 1);
   expect(await contested()).toBe(1);
-  contests.wrote("shop/web", "192.0.2.1");
+  conflicts.afterWrite("shop/web", "192.0.2.1");
   expect(await contested()).toBe(0);
-  contests.wrote("shop/web", "192.0.2.0");
-  fight(contests, 10);
+  conflicts.afterWrite("shop/web", "192.0.2.0");
+  fight(conflicts, 10);
   vi.advanceTimersByTime(3_600_000);
-  contests.look("shop/web", "192.0.2.0");
+  conflicts.beforeWrite("shop/web", "192.0.2.0");
   expect(await contested()).toBe(0);
-  fight(contests, 1);
-  contests.clear();
+  fight(conflicts, 1);
+  conflicts.clear();
   expect(await contested()).toBe(0);
 });
 

@@ -1,7 +1,7 @@
 import { backoffMs } from "../../util/backoff.ts";
 import { servicesWithWriteConflicts } from "../metrics.ts";
 
-interface Course {
+interface WriteHistory {
   /** The last written value. */
   readonly written: string;
   repairs: number;
@@ -10,7 +10,7 @@ interface Course {
   quietAt: number;
 }
 
-type Turn =
+type WriteAction =
   /** No other writer has changed our value. */
   | { readonly is: "news" }
   /** Another writer has changed it: restore it now. `begins`: the limit for immediate repairs is reached. */
@@ -19,70 +19,70 @@ type Turn =
   | { readonly is: "wait"; readonly ms: number };
 
 /** Number of immediate repairs before backoff. */
-const FORGIVEN = 3;
+const IMMEDIATE_REPAIRS = 3;
 const BACKOFF = { minMs: 1_000, maxMs: 300_000 };
 const QUIET_MS = 60_000;
 
 /** Services whose addresses another writer keeps changing. Backs off, so that two programs do not overwrite each other in a loop. */
 export class WriteConflicts {
-  readonly #courses = new Map<string, Course>();
-  readonly #contested = new Set<string>();
+  readonly #histories = new Map<string, WriteHistory>();
+  readonly #conflicting = new Set<string>();
 
   /** A patch is due. */
-  look(key: string, wanted: string): Turn {
+  beforeWrite(key: string, wanted: string): WriteAction {
     const now = performance.now();
-    const course = this.#courses.get(key);
-    if (course?.written !== wanted) return { is: "news" };
-    if (now >= course.quietAt) this.#end(key, course);
-    if (now < course.notBefore) return { is: "wait", ms: course.notBefore - now };
-    course.repairs += 1;
-    const waitMs = course.repairs < FORGIVEN ? 0 : backoffMs(course.repairs - FORGIVEN, BACKOFF);
-    course.notBefore = now + waitMs;
-    course.quietAt = now + Math.max(QUIET_MS, 2 * waitMs);
-    if (course.repairs === FORGIVEN) this.#contest(key);
-    return { is: "repair", begins: course.repairs === FORGIVEN };
+    const history = this.#histories.get(key);
+    if (history?.written !== wanted) return { is: "news" };
+    if (now >= history.quietAt) this.#end(key, history);
+    if (now < history.notBefore) return { is: "wait", ms: history.notBefore - now };
+    history.repairs += 1;
+    const waitMs = history.repairs < IMMEDIATE_REPAIRS ? 0 : backoffMs(history.repairs - IMMEDIATE_REPAIRS, BACKOFF);
+    history.notBefore = now + waitMs;
+    history.quietAt = now + Math.max(QUIET_MS, 2 * waitMs);
+    if (history.repairs === IMMEDIATE_REPAIRS) this.#begin(key);
+    return { is: "repair", begins: history.repairs === IMMEDIATE_REPAIRS };
   }
 
   /** The server has it now. */
-  wrote(key: string, written: string): void {
-    if (this.#courses.get(key)?.written === written) return;
-    this.#settle(key);
-    this.#courses.set(key, { written, repairs: 0, notBefore: 0, quietAt: 0 });
+  afterWrite(key: string, written: string): void {
+    if (this.#histories.get(key)?.written === written) return;
+    this.#resolved(key);
+    this.#histories.set(key, { written, repairs: 0, notBefore: 0, quietAt: 0 });
   }
 
   /** The Service is as desired. Returns the milliseconds until the conflict ends, "over" when it ends, undefined without a conflict. */
-  rest(key: string): number | "over" | undefined {
-    const course = this.#courses.get(key);
-    if (!course || !this.#contested.has(key)) return undefined;
-    const ms = course.quietAt - performance.now();
+  whenUnchanged(key: string): number | "over" | undefined {
+    const history = this.#histories.get(key);
+    if (!history || !this.#conflicting.has(key)) return undefined;
+    const ms = history.quietAt - performance.now();
     if (ms > 0) return ms;
-    this.#end(key, course);
+    this.#end(key, history);
     return "over";
   }
 
   forget(key: string): void {
-    this.#courses.delete(key);
-    this.#settle(key);
+    this.#histories.delete(key);
+    this.#resolved(key);
   }
 
   clear(): void {
-    this.#courses.clear();
-    this.#contested.clear();
+    this.#histories.clear();
+    this.#conflicting.clear();
     servicesWithWriteConflicts.set(0);
   }
 
-  #end(key: string, course: Course): void {
-    course.repairs = 0;
-    this.#settle(key);
+  #end(key: string, history: WriteHistory): void {
+    history.repairs = 0;
+    this.#resolved(key);
   }
 
-  #contest(key: string): void {
-    this.#contested.add(key);
-    servicesWithWriteConflicts.set(this.#contested.size);
+  #begin(key: string): void {
+    this.#conflicting.add(key);
+    servicesWithWriteConflicts.set(this.#conflicting.size);
   }
 
-  #settle(key: string): void {
-    this.#contested.delete(key);
-    servicesWithWriteConflicts.set(this.#contested.size);
+  #resolved(key: string): void {
+    this.#conflicting.delete(key);
+    servicesWithWriteConflicts.set(this.#conflicting.size);
   }
 }

@@ -82,8 +82,8 @@ export function unmetRequest(service: Service): StatementBody | undefined {
       command: `plumbline describe service ${service.metadata.name} -n ${service.metadata.namespace}`,
     },
   });
-  if ("refused" in read) return unmet(read.refused.message);
-  const { pool, addresses: asked } = read.wish;
+  if ("invalid" in read) return unmet(read.invalid.message);
+  const { pool, addresses: asked } = read.request;
   if (pool !== undefined && pool !== from) return unmet(`The Service requests an address of pool ${pool}`);
   const isMet = !asked || (asked.length === addresses.length && asked.every((one) => addresses.some((other) => other.equals(one))));
   return isMet ? undefined : unmet(`The Service requests ${asked.join(", ")}`);

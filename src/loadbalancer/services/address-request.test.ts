@@ -18,20 +18,20 @@ function service(spec: Partial<Service["spec"]> = {}, annotations: Record<string
 
 function requestOf(...args: Parameters<typeof service>): AddressRequest {
   const read = addressRequestOf(service(...args));
-  if ("refused" in read) throw new Error(read.refused.message);
-  return read.wish;
+  if ("invalid" in read) throw new Error(read.invalid.message);
+  return read.request;
 }
 
-function refusalOf(...args: Parameters<typeof service>): string {
+function problemOf(...args: Parameters<typeof service>): string {
   const read = addressRequestOf(service(...args));
-  return "refused" in read ? `${read.refused.reason}: ${read.refused.message}` : "not refused";
+  return "invalid" in read ? `${read.invalid.reason}: ${read.invalid.message}` : "no problem";
 }
 
 const both = { clusterIPs: ["10.96.0.1", "fd00::1"] };
 
 test("a Service without any words asks for one address of its family from any pool", () => {
   expect(addressRequestOf(service())).toEqual({
-    wish: {
+    request: {
       key: "shop/web",
       uid: "u-1",
       created: new Date("2026-01-01T00:00:00Z"),
@@ -78,7 +78,7 @@ describe("families", () => {
       'not enough clusterips: RequireDualStack needs a cluster IP of each family, but the Service has only ["10.96.0.1"]',
     ],
   ])("are not known where %s", (_title, spec, expected) => {
-    expect(refusalOf(spec)).toBe(expected);
+    expect(problemOf(spec)).toBe(expected);
   });
 });
 
@@ -138,13 +138,13 @@ describe("requested addresses", () => {
       "10.0.0.1",
       'AllocationFailed: requested loadBalancer IP(s) ["10.0.0.1"] does not match the ipFamily of the service',
     ],
-  ])("are refused where %s", (_title, spec, annotation, expected) => {
-    expect(refusalOf(spec, annotation === undefined ? {} : { "metallb.io/loadBalancerIPs": annotation })).toBe(expected);
+  ])("are rejected where %s", (_title, spec, annotation, expected) => {
+    expect(problemOf(spec, annotation === undefined ? {} : { "metallb.io/loadBalancerIPs": annotation })).toBe(expected);
   });
 
   test("of a hundred thousand are refused without a look at all of them", () => {
     const many = "10.0.0.1,".repeat(100_000);
-    expect(refusalOf({}, { "metallb.io/loadBalancerIPs": many })).toMatch(/^LoadBalancerFailed: .{0,200}$/);
+    expect(problemOf({}, { "metallb.io/loadBalancerIPs": many })).toMatch(/^LoadBalancerFailed: .{0,200}$/);
   });
 });
 
@@ -152,7 +152,7 @@ describe("the other annotations", () => {
   test("name a pool and a sharing key, with either prefix, and the old ones are told", () => {
     const read = addressRequestOf(service({}, { "metallb.universe.tf/address-pool": "gold", "metallb.universe.tf/allow-shared-ip": "k" }));
     expect(read).toMatchObject({
-      wish: { pool: "gold", sharing: { key: "k" } },
+      request: { pool: "gold", sharing: { key: "k" } },
       deprecated: ["metallb.universe.tf/address-pool", "metallb.universe.tf/allow-shared-ip"],
     });
   });

@@ -35,7 +35,7 @@ export interface Sharing {
 }
 
 /** The event's reason and its text. */
-interface Refused {
+interface InvalidRequest {
   readonly reason: string;
   readonly message: string;
 }
@@ -52,12 +52,12 @@ export function isOurs(service: Service, lbClass: string | undefined): boolean {
 }
 
 /** `deprecated` lists the annotations that it carries with the old prefix. */
-export function addressRequestOf(service: Service): { wish: AddressRequest; deprecated: string[] } | { refused: Refused } {
+export function addressRequestOf(service: Service): { request: AddressRequest; deprecated: string[] } | { invalid: InvalidRequest } {
   const { metadata, spec } = service;
   const families = familiesOf(service);
-  if ("reason" in families) return { refused: families };
+  if ("reason" in families) return { invalid: families };
   const addresses = requested(service, families.wanted);
-  if ("reason" in addresses) return { refused: addresses };
+  if ("reason" in addresses) return { invalid: addresses };
 
   const pool = annotation(service, "address-pool");
   const allocatedFrom = metadata.annotations?.[`${PREFIX}ip-allocated-from-pool`];
@@ -78,14 +78,14 @@ export function addressRequestOf(service: Service): { wish: AddressRequest; depr
     ...(pool && { pool }),
     ...(allocatedFrom && { allocatedFrom }),
   };
-  return { wish: request, deprecated: READ.map((name) => OLD_PREFIX + name).filter((name) => metadata.annotations?.[name]) };
+  return { request, deprecated: READ.map((name) => OLD_PREFIX + name).filter((name) => metadata.annotations?.[name]) };
 }
 
 function annotation({ metadata: { annotations = {} } }: Service, name: (typeof READ)[number]): string | undefined {
   return annotations[PREFIX + name] || annotations[OLD_PREFIX + name] || undefined;
 }
 
-function familiesOf({ spec }: Service): { wanted: Family[]; policy: AddressRequest["policy"] } | Refused {
+function familiesOf({ spec }: Service): { wanted: Family[]; policy: AddressRequest["policy"] } | InvalidRequest {
   const clusterIPs = (spec.clusterIPs?.length ? spec.clusterIPs : [spec.clusterIP ?? ""]).filter((ip) => ip !== "");
   // The embedded API assigns no cluster IPs, but sets ipFamilies.
   const named = spec.ipFamilies?.map((family) => (family === "IPv6" ? 6 : 4)) ?? [];
@@ -105,7 +105,7 @@ function familiesOf({ spec }: Service): { wanted: Family[]; policy: AddressReque
   return { wanted: policy === "SingleStack" ? known.slice(0, 1) : known, policy };
 }
 
-function requested(service: Service, families: readonly Family[]): { wanted: Address[] } | Refused {
+function requested(service: Service, families: readonly Family[]): { wanted: Address[] } | InvalidRequest {
   const [list, single] = [annotation(service, "loadBalancerIPs"), service.spec.loadBalancerIP];
   if (!list && !single) return { wanted: [] };
   if (list && single) return failed(`service can not have both ${PREFIX}loadBalancerIPs and svc.Spec.LoadBalancerIP`);
@@ -115,11 +115,11 @@ function requested(service: Service, families: readonly Family[]): { wanted: Add
   if (addresses.length < texts.length) {
     return failed(list ? `invalid ${PREFIX}loadBalancerIPs: ${quote(list)}` : `invalid spec.loadBalancerIP ${quote(single ?? "")}`);
   }
-  const asked = new Set(addresses.map(({ family }) => family));
-  if (asked.size < addresses.length) {
+  const requestedFamilies = new Set(addresses.map(({ family }) => family));
+  if (requestedFamilies.size < addresses.length) {
     return failed(`invalid ${PREFIX}loadBalancerIPs: ${quote(list ?? "")}: at most one address of each family can be requested`);
   }
-  if (asked.size !== families.length || !families.every((family) => asked.has(family))) {
+  if (requestedFamilies.size !== families.length || !families.every((family) => requestedFamilies.has(family))) {
     return {
       reason: "AllocationFailed",
       message: `requested loadBalancer IP(s) ${quotedList(addresses)} does not match the ipFamily of the service`,
@@ -128,7 +128,7 @@ function requested(service: Service, families: readonly Family[]): { wanted: Add
   return { wanted: addresses };
 }
 
-function failed(message: string): Refused {
+function failed(message: string): InvalidRequest {
   return { reason: "LoadBalancerFailed", message };
 }
 

@@ -67,9 +67,9 @@ export function addresses(...texts: readonly string[]): Address[] {
 }
 
 /** `a: 10.0.0.1 fc00::1`, or why not. */
-export function wokenServices(outcome: Allocation | NoAddress | undefined): string {
+export function outcomeText(outcome: Allocation | NoAddress | undefined): string {
   if (outcome === undefined) return "nothing";
-  return "refused" in outcome ? outcome.refused : `${outcome.pool}: ${outcome.addresses.join(" ")}`;
+  return "noAddress" in outcome ? outcome.noAddress : `${outcome.pool}: ${outcome.addresses.join(" ")}`;
 }
 
 /** An allocator that notes whom it wakes; `woken()` gives those of since it was last asked. */

@@ -48,8 +48,8 @@ export function pool(name: string, addresses: string[], spec: Partial<IPAddressP
 
 /** A peer at 192.0.2.1, unless the spec says where. */
 export function peer(name: string, spec: Partial<BGPPeer["spec"]> = {}, born: ObjectAge = {}): BGPPeer {
-  const place = spec.interface === undefined ? { peerAddress: "192.0.2.1" } : {};
-  return { metadata: metadata("BGPPeer", name, born), spec: { myASN: 64_512, peerASN: 64_513, ...place, ...spec }, ...record(born) };
+  const address = spec.interface === undefined ? { peerAddress: "192.0.2.1" } : {};
+  return { metadata: metadata("BGPPeer", name, born), spec: { myASN: 64_512, peerASN: 64_513, ...address, ...spec }, ...record(born) };
 }
 
 export function profile(name: string, spec: BFDProfile["spec"] = {}, born: ObjectAge = {}): BFDProfile {
@@ -136,8 +136,8 @@ export function failureTexts({ failures }: Pick<Loaded, "failures">): string[] {
 
 export function readsAs(rule: RuleId, message: string): boolean {
   return RULES[rule].text.some((text) => {
-    const words = text.split(/<[a-z]+>/).map((part) => RegExp.escape(part));
-    return new RegExp(`^${words.join("[^]*")}$`).test(message);
+    const parts = text.split(/<[a-z]+>/).map((part) => RegExp.escape(part));
+    return new RegExp(`^${parts.join("[^]*")}$`).test(message);
   });
 }
 

@@ -84,7 +84,7 @@ const born: fc.Arbitrary<ObjectAge> = fc.record({
   labels: fc.constantFrom({}, { rack: "a" }, { rack: "b" }),
 });
 const name = fc.constantFrom("a", "b", "c", "d");
-const peerPlace = fc.oneof(
+const peerAddress = fc.oneof(
   fc.record({ peerAddress: mostly("192.0.2.1", "192.0.2.2", "2001:db8::1") }),
   fc.record({ interface: mostly("eth0", "eth1"), peerAddress: fc.constantFrom("", undefined) }),
 );
@@ -102,7 +102,7 @@ const password = fc.oneof(
 const peers = fc
   .tuple(
     name,
-    fc.tuple(peerPlace, peerAsn, password),
+    fc.tuple(peerAddress, peerAsn, password),
     fields({
       myASN: number(64_512, 64_512, 64_512, 64_600),
       localASN: number(7),

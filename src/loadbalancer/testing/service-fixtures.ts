@@ -4,7 +4,7 @@ import type { Pool } from "../config/config.ts";
 import type { Loaded } from "../config/load.ts";
 import { AddressAssigner } from "../controller/address-assigner.ts";
 
-// For tests: Services that are as plain as can be, and a desk that serves them.
+// For tests: Services that are as plain as can be, and an assigner that serves them.
 
 export function loaded(pools: readonly Pool[], broken: readonly string[] = []): Loaded {
   const resources = [
@@ -29,10 +29,10 @@ export function service(name: string, annotations: Record<string, string> = {}, 
   };
 }
 
-export function open(pools: readonly Pool[]): { desk: AddressAssigner; woken: string[]; rung: string[] } {
-  const [woken, rung]: [string[], string[]] = [[], []];
-  const assigner = new AddressAssigner({ lbClass: undefined, onWake: (key) => woken.push(key), onPool: (name) => rung.push(name) });
+export function open(pools: readonly Pool[]): { assigner: AddressAssigner; woken: string[]; changedPools: string[] } {
+  const [woken, changedPools]: [string[], string[]] = [[], []];
+  const assigner = new AddressAssigner({ lbClass: undefined, onWake: (key) => woken.push(key), onPool: (name) => changedPools.push(name) });
   assigner.configure(loaded(pools));
-  rung.length = 0;
-  return { desk: assigner, woken, rung };
+  changedPools.length = 0;
+  return { assigner, woken, changedPools };
 }

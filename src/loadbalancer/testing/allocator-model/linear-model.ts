@@ -9,13 +9,13 @@ import type { Waiter } from "../../allocator/waiters.ts";
 export class LinearModel {
   pools: readonly Pool[] = [];
   broken: ReadonlySet<string> = new Set();
-  readonly holders = new Map<string, { wish: AddressRequest; held: Allocation }>();
+  readonly entries = new Map<string, { request: AddressRequest; allocation: Allocation }>();
   /** Refused, and not woken since. */
   readonly waiting = new Map<string, Waiter>();
 
   find(request: AddressRequest): Allocation | undefined {
     if (request.addresses) {
-      const pool = this.homeOf(request, request.addresses, undefined);
+      const pool = this.poolOf(request, request.addresses, undefined);
       return pool !== undefined && this.opponents(request, request.addresses).length === 0
         ? { pool, addresses: request.addresses }
         : undefined;
@@ -30,17 +30,17 @@ export class LinearModel {
     return undefined;
   }
 
-  second({ wish, missing }: Waiter): Address | undefined {
-    const pool = this.pools.find(({ name }) => name === this.holders.get(wish.key)?.held.pool);
-    return pool && missing && this.#firstIn(pool, missing, wish);
+  second({ request, missing }: Waiter): Address | undefined {
+    const pool = this.pools.find(({ name }) => name === this.entries.get(request.key)?.allocation.pool);
+    return pool && missing && this.#firstIn(pool, missing, request);
   }
 
   isServable(waiter: Waiter): boolean {
-    return (waiter.missing ? this.second(waiter) : this.find(waiter.wish)) !== undefined;
+    return (waiter.missing ? this.second(waiter) : this.find(waiter.request)) !== undefined;
   }
 
   /** The pool that it may have these addresses from, whoever else has them. */
-  homeOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): string | undefined {
+  poolOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): string | undefined {
     const families = addresses.map(({ family }) => family);
     if (
       families.length === 0 ||
@@ -48,8 +48,8 @@ export class LinearModel {
     ) {
       return undefined;
     }
-    const asked = request.addresses?.map(String).sort().join(" ");
-    if (asked !== undefined && asked !== addresses.map(String).sort().join(" ")) return undefined;
+    const explicit = request.addresses?.map(String).sort().join(" ");
+    if (explicit !== undefined && explicit !== addresses.map(String).sort().join(" ")) return undefined;
     const home = this.pools.find((pool) => addresses.every((address) => addressesOf(pool).some((own) => own.equals(address))));
     const name = home?.name ?? (addresses.some((address) => this.pools.some((pool) => spans(pool, address))) ? undefined : from);
     if (name === undefined || (request.pool !== undefined && request.pool !== name)) return undefined;
@@ -58,15 +58,15 @@ export class LinearModel {
   }
 
   opponents(request: AddressRequest, addresses: readonly Address[]): AddressRequest[] {
-    return [...this.holders.values()]
-      .filter(({ held }) => held.addresses.some((address) => addresses.some((own) => own.equals(address))))
-      .map((holder) => holder.wish)
+    return [...this.entries.values()]
+      .filter(({ allocation }) => allocation.addresses.some((address) => addresses.some((own) => own.equals(address))))
+      .map((entry) => entry.request)
       .filter((other) => other.key !== request.key && !mayShare(other, request));
   }
 
   usage(name: string): Usage {
-    const held = [...this.holders.values()].filter((holder) => holder.held.pool === name).map((holder) => holder.held);
-    const used = [...new Map(held.flatMap(({ addresses }) => addresses.map((address) => [address.value, address]))).values()];
+    const allocation = [...this.entries.values()].filter((entry) => entry.allocation.pool === name).map((entry) => entry.allocation);
+    const used = [...new Map(allocation.flatMap(({ addresses }) => addresses.map((address) => [address.value, address]))).values()];
     const pool = this.pools.find((pool) => pool.name === name);
     const all = pool ? addressesOf(pool) : used;
     return {
@@ -74,7 +74,7 @@ export class LinearModel {
       assignedIPv6: count(used, 6),
       availableIPv4: count(all, 4) - count(used, 4),
       availableIPv6: count(all, 6) - count(used, 6),
-      services: held.length,
+      services: allocation.length,
     };
   }
 

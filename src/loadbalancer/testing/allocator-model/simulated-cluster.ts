@@ -3,7 +3,7 @@ import type { Address, Family } from "../../../ip/address.ts";
 import type { Pool } from "../../config/config.ts";
 import type { AddressRequest } from "../../services/address-request.ts";
 import { Allocator, type Allocation } from "../../allocator/allocator.ts";
-import { wokenServices, addressRequest, type RequestTerms } from "../allocator-fixtures.ts";
+import { outcomeText, addressRequest, type RequestTerms } from "../allocator-fixtures.ts";
 import type { Waiter } from "../../allocator/waiters.ts";
 import { LinearModel, mayShare } from "./linear-model.ts";
 
@@ -12,7 +12,7 @@ export class SimulatedCluster {
   readonly #pools: readonly string[];
   readonly #isPatient: boolean;
   readonly #model = new LinearModel();
-  readonly #services = new Map<string, { wish: AddressRequest; shown: Allocation | undefined }>();
+  readonly #services = new Map<string, { request: AddressRequest; published: Allocation | undefined }>();
   #woken: string[] = [];
   #unread = new Set<string>();
   #allocator = this.#newAllocator();
@@ -29,8 +29,8 @@ export class SimulatedCluster {
 
   write(name: string, terms: RequestTerms, isPatched: boolean): void {
     const written = addressRequest(name, terms);
-    const shown = this.#services.get(written.key)?.shown;
-    this.#services.set(written.key, { wish: written, shown });
+    const published = this.#services.get(written.key)?.published;
+    this.#services.set(written.key, { request: written, published });
     this.#reconcile(written.key, isPatched);
   }
 
@@ -39,7 +39,7 @@ export class SimulatedCluster {
     this.#services.delete(key);
     this.#unread.delete(key);
     this.#allocator.release(key);
-    this.#model.holders.delete(key);
+    this.#model.entries.delete(key);
     this.#model.waiting.delete(key);
     this.#check();
   }
@@ -49,11 +49,11 @@ export class SimulatedCluster {
     model.pools = pools;
     model.broken = new Set(broken);
     const [lost, moved]: [Set<string>, Set<string>] = [new Set(), new Set()];
-    for (const [key, { wish, held }] of model.holders) {
-      const home = model.homeOf(wish, held.addresses, held.pool);
-      if (home === undefined) lost.add(key);
-      else if (home !== held.pool) moved.add(key);
-      if (home !== undefined) model.holders.set(key, { wish, held: { ...held, pool: home } });
+    for (const [key, { request, allocation }] of model.entries) {
+      const pool = model.poolOf(request, allocation.addresses, allocation.pool);
+      if (pool === undefined) lost.add(key);
+      else if (pool !== allocation.pool) moved.add(key);
+      if (pool !== undefined) model.entries.set(key, { request, allocation: { ...allocation, pool } });
     }
     for (const key of lost) this.#keepRest(key);
     for (const key of [...lost, ...moved]) model.waiting.delete(key);
@@ -66,27 +66,27 @@ export class SimulatedCluster {
 
   /** Of what a Service may not keep for what it asks, or not in whole, it has the rest until it is looked at. */
   #keepRest(key: string): void {
-    const { holders } = this.#model;
-    const { wish, held } = holders.get(key) ?? {};
+    const { entries: holders } = this.#model;
+    const { request, allocation } = holders.get(key) ?? {};
     holders.delete(key);
-    if (!wish || !held) return;
-    for (const addresses of [held.addresses, ...held.addresses.map((address) => [address])]) {
-      const pool = this.#model.homeOf(standing(wish), addresses, held.pool);
-      if (pool !== undefined && !holders.has(key)) holders.set(key, { wish: standing(wish), held: { pool, addresses } });
+    if (!request || !allocation) return;
+    for (const addresses of [allocation.addresses, ...allocation.addresses.map((address) => [address])]) {
+      const pool = this.#model.poolOf(withoutExplicit(request), addresses, allocation.pool);
+      if (pool !== undefined && !holders.has(key)) holders.set(key, { request: withoutExplicit(request), allocation: { pool, addresses } });
     }
   }
 
   /** Someone writes into a status what is not so. */
-  tamper(name: string, shown: Allocation): void {
+  tamper(name: string, published: Allocation): void {
     const { key } = addressRequest(name);
     const service = this.#services.get(key);
-    if (service) this.#services.set(key, { ...service, shown });
+    if (service) this.#services.set(key, { ...service, published });
   }
 
   /** The controller is killed; another has only what the Services carry, and hears of them in some order. */
   changeLeader(order: (key: string) => number): void {
     const { pools, broken } = this.#model;
-    this.#model.holders.clear();
+    this.#model.entries.clear();
     this.#model.waiting.clear();
     this.#woken = [];
     this.#unread = new Set();
@@ -94,8 +94,8 @@ export class SimulatedCluster {
     this.#allocator.setPools(pools, broken);
     const keys = [...this.#services.keys()].sort((a, b) => order(a) - order(b));
     for (const key of keys) {
-      const { wish, shown } = this.#read(key);
-      if (shown) this.#claim(this.#isPatient ? standing(wish) : wish, shown.addresses);
+      const { request, published } = this.#read(key);
+      if (published) this.#claim(this.#isPatient ? withoutExplicit(request) : request, published.addresses);
     }
     for (const key of keys) this.#reconcile(key, true);
   }
@@ -110,107 +110,107 @@ export class SimulatedCluster {
   }
 
   /** When all is written, nobody has what another has too, unless they share it. */
-  settle(): void {
+  converge(): void {
     for (const key of this.#services.keys()) this.#reconcile(key, true);
     this.heed();
-    for (const { wish, shown } of this.#services.values()) {
-      const others = [...this.#services.values()].filter((other) => other.wish !== wish && other.shown);
+    for (const { request, published } of this.#services.values()) {
+      const others = [...this.#services.values()].filter((other) => other.request !== request && other.published);
       const meeting = others.filter((other) =>
-        other.shown?.addresses.some((address) => shown?.addresses.some((own) => own.equals(address))),
+        other.published?.addresses.some((address) => published?.addresses.some((own) => own.equals(address))),
       );
-      for (const { wish: other } of meeting) {
-        assert.ok(mayShare(wish, other), `${wish.key} and ${other.key} have one address`);
+      for (const { request: other } of meeting) {
+        assert.ok(mayShare(request, other), `${request.key} and ${other.key} have one address`);
       }
     }
   }
 
-  #read(key: string): { wish: AddressRequest; shown: Allocation | undefined } {
+  #read(key: string): { request: AddressRequest; published: Allocation | undefined } {
     const service = this.#services.get(key);
     if (!service) throw new Error(`There is no ${key}.`);
-    const { wish, shown } = service;
-    return { wish: shown ? { ...wish, allocatedFrom: shown.pool } : wish, shown };
+    const { request, published } = service;
+    return { request: published ? { ...request, allocatedFrom: published.pool } : request, published };
   }
 
   #reconcile(key: string, isPatched: boolean): void {
-    const { wish, shown } = this.#read(key);
-    const has = this.#allocator.held(key)?.addresses ?? shown?.addresses;
-    let allocation = has && this.#claim(this.#isPatient ? standing(wish) : wish, has);
-    if (allocation && !isWhatIsAsked(wish, allocation)) allocation = this.#exchange(wish);
-    else if (allocation && this.#missing(wish) !== undefined) allocation = this.#extend(wish);
-    allocation ??= this.#allocate(wish);
+    const { request, published } = this.#read(key);
+    const has = this.#allocator.allocationOf(key)?.addresses ?? published?.addresses;
+    let allocation = has && this.#claim(this.#isPatient ? withoutExplicit(request) : request, has);
+    if (allocation && !isRequested(request, allocation)) allocation = this.#exchange(request);
+    else if (allocation && this.#missing(request) !== undefined) allocation = this.#extend(request);
+    allocation ??= this.#allocate(request);
     const service = this.#services.get(key);
-    if (isPatched && service) this.#services.set(key, { ...service, shown: allocation });
+    if (isPatched && service) this.#services.set(key, { ...service, published: allocation });
   }
 
   #claim(request: AddressRequest, addresses: readonly Address[]): Allocation | undefined {
     const model = this.#model;
-    const before = model.holders.get(request.key);
-    const isHeld = before !== undefined && same(before.held.addresses, addresses);
-    const home = model.homeOf(request, addresses, isHeld ? before.held.pool : request.allocatedFrom);
-    const opponents = home === undefined ? [] : model.opponents(request, addresses);
+    const before = model.entries.get(request.key);
+    const isSame = before !== undefined && same(before.allocation.addresses, addresses);
+    const pool = model.poolOf(request, addresses, isSame ? before.allocation.pool : request.allocatedFrom);
+    const opponents = pool === undefined ? [] : model.opponents(request, addresses);
     const wins = opponents.length === 0 || (!before && opponents.every((other) => other.created > request.created));
     model.waiting.delete(request.key);
-    if (home === undefined || !wins) model.holders.delete(request.key);
+    if (pool === undefined || !wins) model.entries.delete(request.key);
     else {
-      for (const { key } of opponents) model.holders.delete(key);
+      for (const { key } of opponents) model.entries.delete(key);
       for (const { key } of opponents) model.waiting.delete(key);
-      model.holders.set(request.key, { wish: request, held: { pool: home, addresses } });
+      model.entries.set(request.key, { request, allocation: { pool, addresses } });
     }
     this.#expectSecond(request);
     const outcome = this.#allocator.claim(request, addresses);
-    assert.equal("refused" in outcome, !model.holders.has(request.key), `whether ${request.key} keeps ${addresses.join(" ")}`);
+    assert.equal("noAddress" in outcome, !model.entries.has(request.key), `whether ${request.key} keeps ${addresses.join(" ")}`);
     this.#check(wins ? opponents.map(({ key }) => key) : []);
-    return model.holders.get(request.key)?.held;
+    return model.entries.get(request.key)?.allocation;
   }
 
   #allocate(request: AddressRequest): Allocation | undefined {
     const expected = this.#model.find(request);
-    if (expected) this.#model.holders.set(request.key, { wish: request, held: expected });
+    if (expected) this.#model.entries.set(request.key, { request, allocation: expected });
     this.#model.waiting.delete(request.key);
-    if (!expected) this.#model.waiting.set(request.key, { wish: request });
+    if (!expected) this.#model.waiting.set(request.key, { request });
     this.#expectSecond(request);
     const outcome = this.#allocator.allocate(request);
-    assert.equal("refused" in outcome ? "nothing" : wokenServices(outcome), wokenServices(expected), `what ${request.key} gets`);
+    assert.equal("noAddress" in outcome ? "nothing" : outcomeText(outcome), outcomeText(expected), `what ${request.key} gets`);
     this.#check();
     return expected;
   }
 
   #exchange(request: AddressRequest): Allocation | undefined {
     const expected = this.#model.find(request);
-    if (expected) this.#model.holders.set(request.key, { wish: request, held: expected });
+    if (expected) this.#model.entries.set(request.key, { request, allocation: expected });
     this.#model.waiting.delete(request.key);
     if (expected) this.#expectSecond(request);
-    else this.#model.waiting.set(request.key, { wish: request });
+    else this.#model.waiting.set(request.key, { request });
     const outcome = this.#allocator.exchange(request);
-    assert.equal("refused" in outcome, expected === undefined, `whether ${request.key} gets something else`);
+    assert.equal("noAddress" in outcome, expected === undefined, `whether ${request.key} gets something else`);
     this.#check();
-    return this.#model.holders.get(request.key)?.held;
+    return this.#model.entries.get(request.key)?.allocation;
   }
 
   #extend(request: AddressRequest): Allocation | undefined {
-    const allocation = this.#model.holders.get(request.key)?.held;
+    const allocation = this.#model.entries.get(request.key)?.allocation;
     const missing = this.#missing(request);
-    const second = missing && this.#model.second({ wish: request, missing });
-    if (allocation) this.#model.holders.set(request.key, { wish: request, held: allocation });
+    const second = missing && this.#model.second({ request, missing });
+    if (allocation) this.#model.entries.set(request.key, { request, allocation });
     if (allocation && second) {
       const addresses = [...allocation.addresses, second].sort((a, b) => a.compare(b));
-      this.#model.holders.set(request.key, { wish: request, held: { ...allocation, addresses } });
+      this.#model.entries.set(request.key, { request, allocation: { ...allocation, addresses } });
       this.#model.waiting.delete(request.key);
     }
     const outcome = this.#allocator.extend(request);
-    assert.equal("refused" in outcome, second === undefined, `whether ${request.key} gets a second address`);
+    assert.equal("noAddress" in outcome, second === undefined, `whether ${request.key} gets a second address`);
     this.#check();
-    return this.#model.holders.get(request.key)?.held;
+    return this.#model.entries.get(request.key)?.allocation;
   }
 
   #missing({ key, families }: AddressRequest): Family | undefined {
-    const addresses = this.#model.holders.get(key)?.held.addresses;
+    const addresses = this.#model.entries.get(key)?.allocation.addresses;
     return addresses && families.find((family) => !addresses.some((address) => address.family === family));
   }
 
   #expectSecond(request: AddressRequest): void {
     const missing = this.#missing(request);
-    const waiter: Waiter | undefined = missing && { wish: request, missing };
+    const waiter: Waiter | undefined = missing && { request, missing };
     if (waiter && !this.#model.isServable(waiter)) this.#model.waiting.set(request.key, waiter);
   }
 
@@ -219,12 +219,12 @@ export class SimulatedCluster {
     const model = this.#model;
     const woken = this.#woken;
     this.#woken = [];
-    const due = [...model.waiting.values()].filter((waiter) => model.isServable(waiter)).map(({ wish }) => wish.key);
+    const due = [...model.waiting.values()].filter((waiter) => model.isServable(waiter)).map(({ request }) => request.key);
     assert.deepEqual(woken.toSorted(), [...due, ...evicted].sort(), "who is woken");
     for (const key of due) model.waiting.delete(key);
     for (const key of woken) if (this.#services.has(key)) this.#unread.add(key);
     for (const key of this.#services.keys())
-      assert.equal(wokenServices(this.#allocator.held(key)), wokenServices(model.holders.get(key)?.held), key);
+      assert.equal(outcomeText(this.#allocator.allocationOf(key)), outcomeText(model.entries.get(key)?.allocation), key);
     for (const name of this.#pools) {
       const isKnown = model.broken.has(name) || model.pools.some((pool) => pool.name === name);
       assert.deepEqual(this.#allocator.usage(name), isKnown ? model.usage(name) : undefined, name);
@@ -232,11 +232,11 @@ export class SimulatedCluster {
   }
 }
 
-function standing({ pool: _, addresses: __, ...wish }: AddressRequest): AddressRequest {
-  return wish;
+function withoutExplicit({ pool: _, addresses: __, ...request }: AddressRequest): AddressRequest {
+  return request;
 }
 
-function isWhatIsAsked(request: AddressRequest, allocation: Allocation): boolean {
+function isRequested(request: AddressRequest, allocation: Allocation): boolean {
   return (request.pool ?? allocation.pool) === allocation.pool && (!request.addresses || same(request.addresses, allocation.addresses));
 }
 
