@@ -12,15 +12,15 @@ import type { Managed } from "../../src/failover/observe/observed.ts";
 export interface ApplicationCopy {
   readonly namespaces: readonly string[];
   /** Those that have to be made; a StatefulSet makes its own. */
-  readonly claims: readonly Place[];
+  readonly claims: readonly ObjectRef[];
   /** What all claims are bound to. */
-  readonly volumes: readonly Place[];
+  readonly volumes: readonly ObjectRef[];
   readonly objects: readonly KubeObject[];
   readonly replications: readonly KubeObject[];
   readonly flux: readonly { readonly object: KubeObject; readonly declares: readonly KubeObject[] }[];
 }
 
-interface Place {
+interface ObjectRef {
   readonly namespace: string;
   readonly name: string;
 }
@@ -58,8 +58,8 @@ export function copyApplication(originals: readonly { readonly resource: Managed
   const flux = new Map<string, { object: KubeObject; declares: KubeObject[] }>();
   const objects: KubeObject[] = [];
   const replications: KubeObject[] = [];
-  const claims = new Map<string, Place>();
-  const volumes = new Map<string, Place>();
+  const claims = new Map<string, ObjectRef>();
+  const volumes = new Map<string, ObjectRef>();
   for (const { resource, object } of originals) {
     if (resource.kind !== "HelmRelease" && resource.kind !== "Kustomization") continue;
     flux.set(`${resource.kind} ${resource.namespace}/${resource.name}`, { object: fluxCopy(resource, object), declares: [] });
@@ -73,7 +73,7 @@ export function copyApplication(originals: readonly { readonly resource: Managed
     if (resource.kind === "VolumeReplication") replications.push(copy);
     else (flux.get(ownerOf(object) ?? "")?.declares ?? objects).push(copy);
   }
-  const made = [...claims].filter(([key]) => !volumes.has(key)).map(([, place]) => place);
+  const made = [...claims].filter(([key]) => !volumes.has(key)).map(([, ref]) => ref);
   return {
     namespaces: [...new Set(originals.map(({ resource }) => resource.namespace))],
     claims: made,

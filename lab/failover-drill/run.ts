@@ -117,11 +117,11 @@ async function fromCluster(name: string, options: DrillOptions): Promise<Origina
   try {
     const policy = await readPolicy(client, name, options, signal);
     const { managed } = managedBy(policy);
-    const sight = await readLive(client, new ServedKinds(client), watchedKindsOf(managed), signal);
+    const reader = await readLive(client, new ServedKinds(client), watchedKindsOf(managed), signal);
     return gathered(policy, managed, (resource) => {
-      const look = sight.object(resource.kind, resource.namespace, resource.name);
-      if ("error" in look) throw new CliError(`${resource.kind} ${resource.namespace}/${resource.name}: ${look.error}`, EXIT.unknown);
-      return "found" in look ? look.found : undefined;
+      const result = reader.object(resource.kind, resource.namespace, resource.name);
+      if ("error" in result) throw new CliError(`${resource.kind} ${resource.namespace}/${resource.name}: ${result.error}`, EXIT.unknown);
+      return "found" in result ? result.found : undefined;
     });
   } finally {
     client.close();
@@ -132,7 +132,7 @@ async function fromManifests(name: string, paths: readonly string[], { namespace
   const { inputs, unreadable } = await readInputs(paths);
   const [bad] = unreadable;
   if (bad) throw new CliError(`${bad.file}:${bad.line}: ${bad.message}`, EXIT.no);
-  const all = new Map(inputs.map(({ object }) => [`${object.kind} ${placeOf(object)}`, object]));
+  const all = new Map(inputs.map(({ object }) => [`${object.kind} ${nameOf(object)}`, object]));
   const found = all.get(`${FailoverPolicy.kind} ${namespace}/${name}`);
   if (!found) throw new CliError(`The manifests have no FailoverPolicy ${namespace}/${name}`, EXIT.no);
   const { admitted, complaints } = validateManifest(found);
@@ -143,16 +143,16 @@ async function fromManifests(name: string, paths: readonly string[], { namespace
   return gathered(policy, managedBy(policy).managed, (one) => all.get(`${one.kind} ${one.namespace}/${one.name}`));
 }
 
-function placeOf({ metadata: { namespace = "default", name } }: KubeObject): string {
+function nameOf({ metadata: { namespace = "default", name } }: KubeObject): string {
   return `${namespace}/${name}`;
 }
 
 function gathered(policy: FailoverPolicy, managed: readonly Managed[], find: (resource: Managed) => KubeObject | undefined): Original {
-  const looked = managed.map((resource) => ({ resource, object: find(resource) }));
+  const found = managed.map((resource) => ({ resource, object: find(resource) }));
   return {
     policy,
-    objects: looked.flatMap(({ resource, object }) => (object ? [{ resource, object }] : [])),
-    missing: looked.flatMap(({ resource, object }) => (object ? [] : [resource])),
+    objects: found.flatMap(({ resource, object }) => (object ? [{ resource, object }] : [])),
+    missing: found.flatMap(({ resource, object }) => (object ? [] : [resource])),
   };
 }
 
@@ -163,11 +163,11 @@ async function move(
   options: { timeoutMs: number; quiet: boolean },
 ): Promise<Result> {
   const { signal } = new AbortController();
-  const asked = await client.resource(FailoverPolicy).patch(ref, { spec: { desiredState: half.to } }, { signal });
-  const generation = asked.metadata.generation ?? 0;
+  const requested = await client.resource(FailoverPolicy).patch(ref, { spec: { desiredState: half.to } }, { signal });
+  const generation = requested.metadata.generation ?? 0;
   const holdUps = new StepDelays();
-  const onSeen = ({ status }: FailoverPolicy) => holdUps.see(status?.transition?.steps ?? [], Date.now());
-  const ending = await follow(client, asked, { to: half.to, generation }, { ...options, onSeen });
+  const onUpdate = ({ status }: FailoverPolicy) => holdUps.see(status?.transition?.steps ?? [], Date.now());
+  const ending = await follow(client, requested, { to: half.to, generation }, { ...options, onUpdate });
   if (ending.is === "stopped") throw new CliError("Stopped; the drill is removed", EXIT.unknown);
   if (ending.is !== "complete") {
     return { ...half, state: "failed", message: ending.message ?? blockedBy(ending.policy, { to: half.to, generation }, Date.now()) };

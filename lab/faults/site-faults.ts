@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { breakVolume, type VolumeFault } from "../sites/csi-addons/csi-addons.ts";
-import { APPLICATION, peerFile, REFUSES_TO_DIE, type SiteName } from "../sites/names.ts";
+import { APPLICATION, peerFile, IGNORES_DELETION, type SiteName } from "../sites/names.ts";
 import { setPeer } from "../sites/peer-secret.ts";
 import { controlSocket, StorageControl } from "../sites/storage-control.ts";
 import { Pod } from "../../src/api/core/pod.ts";
@@ -69,5 +69,5 @@ async function labelPods({ client, signal }: SiteGround, value: string | null): 
   const pods = client.resource(Pod);
   const { items } = await pods.list({ namespace, labelSelector: "app=db", signal });
   for (const { metadata } of items)
-    await pods.patch({ name: metadata.name, namespace }, { metadata: { labels: { [REFUSES_TO_DIE]: value } } }, { signal });
+    await pods.patch({ name: metadata.name, namespace }, { metadata: { labels: { [IGNORES_DELETION]: value } } }, { signal });
 }

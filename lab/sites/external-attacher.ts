@@ -27,7 +27,7 @@ export class ExternalAttacher implements ControllerEmulator {
   readonly controllers;
   readonly #options: AttacherOptions;
   readonly #attachments: Cache<VolumeAttachment>;
-  readonly #held = new Set<string>();
+  readonly #kept = new Set<string>();
   readonly #channel = new ChannelSource();
 
   constructor(options: AttacherOptions) {
@@ -46,11 +46,11 @@ export class ExternalAttacher implements ControllerEmulator {
 
   /** The attachments of this volume no longer go. */
   hold(persistentVolume: string): void {
-    this.#held.add(persistentVolume);
+    this.#kept.add(persistentVolume);
   }
 
   letGo(persistentVolume: string): void {
-    this.#held.delete(persistentVolume);
+    this.#kept.delete(persistentVolume);
     for (const { metadata } of this.#attachments.list()) this.#channel.ring(metadata.name);
   }
 
@@ -61,7 +61,7 @@ export class ExternalAttacher implements ControllerEmulator {
     const attachments = this.#options.client.resource(VolumeAttachment);
     const finalizers = metadata.finalizers ?? [];
     if (metadata.deletionTimestamp !== undefined) {
-      if (!finalizers.includes(FINALIZER) || this.#held.has(spec.source.persistentVolumeName ?? "")) return;
+      if (!finalizers.includes(FINALIZER) || this.#kept.has(spec.source.persistentVolumeName ?? "")) return;
       await sleep(this.#options.detachMs ?? 50, signal);
       await attachments.patch({ name }, { metadata: { finalizers: finalizers.filter((one) => one !== FINALIZER) } }, { signal });
     } else if (!finalizers.includes(FINALIZER)) {

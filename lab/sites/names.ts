@@ -7,7 +7,7 @@ export type SiteName = (typeof SITES)[number];
 export const APPLICATION = { namespace: "shop", policy: "shop" } as const;
 
 /** Pods with this label stay when they are deleted, as on a node that does not answer. */
-export const REFUSES_TO_DIE = "lab.plumbline.dev/refuses-to-die";
+export const IGNORES_DELETION = "lab.plumbline.dev/refuses-to-die";
 
 /** The kubeconfig by which the policies of a site read those of the other, in the lab's directory. */
 export function peerFile(directory: string, site: SiteName): string {

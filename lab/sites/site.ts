@@ -23,12 +23,12 @@ import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
 import { Flux } from "./flux/flux.ts";
 import { CSIDriver } from "./kinds.ts";
-import { REFUSES_TO_DIE } from "./names.ts";
+import { IGNORES_DELETION } from "./names.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
 import { runControllerEmulators } from "./emulator.ts";
 
 const NODES = ["node1", "node2"];
-const SETTLES_WITHIN_MS = 120_000;
+const READY_WITHIN_MS = 120_000;
 
 export interface SiteOptions {
   /** Which site of the storage it is. */
@@ -100,7 +100,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     // Before the controllers: garbage collection would learn of the kinds half a minute later.
     await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
     parts.push(...(await startControllers(binaries, server, { nodeLifecycle: false, stages: await sitesStages(binaries, podsEndMs) })));
-    await createGround(client, attaches, signal);
+    await createBaseObjects(client, attaches, signal);
     await createNamespace(client, CSI_ADDONS_NAMESPACE, signal);
     const controller = await CsiAddons.start(
       { version, client, server, progress, site: name, storage, inspects, ...(refresh !== undefined && { refresh }) },
@@ -130,12 +130,12 @@ async function sitesStages(binaries: KubeBinaries, podsEndMs: number | undefined
     if (metadata.name !== "pod-delete") continue;
     const grace = { durationMilliseconds: 0, durationFrom: { expressionFrom: ".metadata.deletionTimestamp" } };
     spec.delay = podsEndMs === undefined ? grace : { durationMilliseconds: podsEndMs };
-    spec.selector.matchExpressions.push({ key: `.metadata.labels["${REFUSES_TO_DIE}"]`, operator: "DoesNotExist" });
+    spec.selector.matchExpressions.push({ key: `.metadata.labels["${IGNORES_DELETION}"]`, operator: "DoesNotExist" });
   }
   return kept.map((stage) => stringify(stage)).join("---\n");
 }
 
-async function createGround(client: KubeClient, attachRequired: boolean, signal: AbortSignal): Promise<void> {
+async function createBaseObjects(client: KubeClient, attachRequired: boolean, signal: AbortSignal): Promise<void> {
   // What a kubelet says of itself: attaching is kube-controller-manager's business.
   const annotations = { "volumes.kubernetes.io/controller-managed-attach-detach": "true" };
   await Promise.all([
@@ -181,7 +181,7 @@ export async function until(
   what: string | (() => string),
   isSo: () => Promise<boolean>,
   signal: AbortSignal,
-  withinMs = SETTLES_WITHIN_MS,
+  withinMs = READY_WITHIN_MS,
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await isSo())) {

@@ -18,7 +18,7 @@ const withFinalizer: FailoverPolicy = {
 const fresh: FailoverPolicy = { ...withFinalizer, metadata: { ...withFinalizer.metadata, finalizers: ["other"] } };
 
 /** A server that takes every write but those to the names that it refuses. */
-function server(refuses: Record<string, KubeErrorCode> = {}) {
+function server(rejects: Record<string, KubeErrorCode> = {}) {
   const writes: string[] = [];
   let underWay = 0;
   let most = 0;
@@ -29,7 +29,7 @@ function server(refuses: Record<string, KubeErrorCode> = {}) {
       most = Math.max(most, ++underWay);
       await Promise.resolve();
       underWay -= 1;
-      const code = refuses[ref.name];
+      const code = rejects[ref.name];
       if (code) throw new KubeError(code, `${code} says the server`);
       writes.push(`${kind.kind}${part} ${ref.name}@${resourceVersion} ${JSON.stringify(patch)}`);
       return { metadata: { ...withFinalizer.metadata, name: ref.name, resourceVersion: String(++version) } };
@@ -43,7 +43,7 @@ function step(name: StepName, names: readonly string[], changes: Partial<SwitchS
     kind,
     object: { metadata: { name: each, namespace: "shop", resourceVersion: "3" } },
     patch: {},
-    words: `scale ${each}`,
+    description: `scale ${each}`,
   }));
   return { name, state: "Act", writes, waits: [], ...changes };
 }
@@ -52,7 +52,7 @@ function plan(mode: SwitchPlan["mode"], ...steps: SwitchStep[]): SwitchPlan {
   return {
     to: "secondary",
     mode,
-    refusals: [],
+    rejections: [],
     notes: [],
     failures: [],
     steps,
@@ -116,12 +116,12 @@ test("a token comes before everything, with the version of the policy that was r
 test("the status is told between the writes to the policy and all others, whether those are refused or not", async () => {
   const token = { epoch: 4, state: "Held" } as const;
   const steps = plan("safe", step("TakeToken", [], { token }), step("ScaleDown", ["a"]));
-  const told = async ({ client, writes }: ReturnType<typeof server>) => {
-    await act(steps, fresh, { client, log, onHeld: () => void writes.push("told") }, signal);
+  const order = async ({ client, writes }: ReturnType<typeof server>) => {
+    await act(steps, fresh, { client, log, onPolicyWritten: () => void writes.push("told") }, signal);
     return writes.map((write) => write.split("@")[0]);
   };
-  expect(await told(server())).toEqual(["FailoverPolicy site", "FailoverPolicy/status site", "told", "Deployment a"]);
-  expect(await told(server({ site: "Forbidden" }))).toEqual(["told"]);
+  expect(await order(server())).toEqual(["FailoverPolicy site", "FailoverPolicy/status site", "told", "Deployment a"]);
+  expect(await order(server({ site: "Forbidden" }))).toEqual(["told"]);
 });
 
 test("a token that is given up is removed", async () => {
@@ -156,7 +156,7 @@ test("an object that a person has changed meanwhile is looked at again before th
     signal,
   );
   expect(writes).toEqual(["Deployment b@3 {}"]);
-  expect(outcome).toMatchObject({ again: true, failures: [], passedBy: [{ kind: "Deployment", namespace: "shop", name: "a" }] });
+  expect(outcome).toMatchObject({ again: true, failures: [], conflictFailures: [{ kind: "Deployment", namespace: "shop", name: "a" }] });
 });
 
 test.for<[mode: SwitchPlan["mode"], code: KubeErrorCode]>([
@@ -206,14 +206,14 @@ test("nobody is led to a site whose volumes may not be promoted", async () => {
   expect(writes).toEqual(["Deployment b@3 {}"]);
 });
 
-test.for<[policy: FailoverPolicy, words: string]>([
+test.for<[policy: FailoverPolicy, text: string]>([
   [fresh, "add finalizer plumbline.dev/failover"],
   [withFinalizer, "take token Held of epoch 4"],
-])("a policy that may not be written is told as what is in the way, and nothing else is written: %$", async ([policy, words]) => {
+])("a policy that may not be written is told as what is in the way, and nothing else is written: %$", async ([policy, text]) => {
   const { client, writes } = server({ site: "Forbidden" });
   const steps = [step("TakeToken", [], { token: { epoch: 4, state: "Held" } }), step("ScaleDown", ["a"])];
   expect(await act(plan("safe", ...steps), policy, { client, log }, signal)).toMatchObject({
-    failures: [{ kind: "FailoverPolicy", namespace: "shop", name: "site", reason: "Forbidden", message: expect.stringContaining(words) }],
+    failures: [{ kind: "FailoverPolicy", namespace: "shop", name: "site", reason: "Forbidden", message: expect.stringContaining(text) }],
   });
   expect(writes).toEqual([]);
 });

@@ -17,14 +17,14 @@ export interface WriteResult {
   /** An object changed since it was read: plan again. */
   readonly again: boolean;
   /** The same as a failure, for where it goes on like that. */
-  readonly passedBy: readonly PolicyFailure[];
+  readonly conflictFailures: readonly PolicyFailure[];
 }
 
 export interface WriteDeps {
   client: KubeClient;
   log: Log;
   /** Called when nothing more is written to the policy itself: a status that was written before would make those writes conflict. */
-  onHeld?: () => void;
+  onPolicyWritten?: () => void;
 }
 
 /**
@@ -32,14 +32,14 @@ export interface WriteDeps {
  */
 export async function act(plan: SwitchPlan, policy: FailoverPolicy, deps: WriteDeps, signal: AbortSignal): Promise<WriteResult> {
   const steps = plan.steps.filter(({ state }) => state === "Act");
-  const course = new WritePass(deps, signal);
-  const withFinalizer = hasFinalizer(policy) ? policy : await course.hold(policy);
+  const pass = new WritePass(deps, signal);
+  const withFinalizer = hasFinalizer(policy) ? policy : await pass.hold(policy);
   // A token comes before everything that it allows.
   const token = steps.find((step) => step.token !== undefined)?.token;
-  if (token !== undefined && !course.isOver) await course.writeToken(withFinalizer, token, plan.forced);
-  deps.onHeld?.();
-  if (!course.isOver) await (plan.mode === "safe" ? inOrder(steps, course) : atOnce(steps, course));
-  return course;
+  if (token !== undefined && !pass.isOver) await pass.writeToken(withFinalizer, token, plan.forced);
+  deps.onPolicyWritten?.();
+  if (!pass.isOver) await (plan.mode === "safe" ? inOrder(steps, pass) : atOnce(steps, pass));
+  return pass;
 }
 
 /** What writing met with, as far as the plan still wants to write it. */
@@ -63,37 +63,37 @@ export function hasFinalizer({ metadata }: FailoverPolicy): boolean {
  * Whether nothing is left to hold the policy for. One that is deleted does not wait for what no longer exists: with its namespace all of that goes
  * first, and a finalizer that stays would block the namespace forever.
  */
-export function mayRemoveFinalizer({ metadata }: FailoverPolicy, { complete, refusals, steps, resources, to }: SwitchPlan): boolean {
+export function mayRemoveFinalizer({ metadata }: FailoverPolicy, { complete, rejections, steps, resources, to }: SwitchPlan): boolean {
   if (complete || metadata.deletionTimestamp === undefined) return complete;
   const volumes = resources.filter(({ resource }) => (VOLUME_KINDS as readonly string[]).includes(resource.kind));
-  const needed = to === "primary" && volumes.length > 0 ? volumes : resources;
+  const required = to === "primary" && volumes.length > 0 ? volumes : resources;
   // Nothing is left to be written when the application is waited for, and it may never come.
   const isWritten = steps.every(({ name, state }) => state === "Done" || name === "AwaitWorkloads");
-  return refusals.length > 0 || isWritten || needed.every(({ state }) => state === "Not Found");
+  return rejections.length > 0 || isWritten || required.every(({ state }) => state === "Not Found");
 }
 
 /** The switch is over, or will never be: the policy may go. */
 export async function removeFinalizer(policy: FailoverPolicy, deps: WriteDeps, signal: AbortSignal): Promise<WriteResult> {
-  const course = new WritePass(deps, signal);
-  await course.release(policy);
-  return course;
+  const pass = new WritePass(deps, signal);
+  await pass.release(policy);
+  return pass;
 }
 
-async function inOrder(steps: readonly SwitchStep[], course: WritePass): Promise<void> {
+async function inOrder(steps: readonly SwitchStep[], pass: WritePass): Promise<void> {
   for (const step of steps) {
-    if (step.name === "ScaleDown" && course.fluxGoesOn) continue;
+    if (step.name === "ScaleDown" && pass.fluxGoesOn) continue;
     // One kind may depend on the one before it, as HelmReleases on Kustomizations; objects of the same kind do not.
     for (const writes of Map.groupBy(step.writes, ({ kind }) => kind.kind).values()) {
-      await allOf(writes.map((write) => course.write(step, write)));
+      await allOf(writes.map((write) => pass.write(step, write)));
     }
-    if (course.again || course.isUnpromoted) return;
+    if (pass.again || pass.isUnpromoted) return;
   }
 }
 
-async function atOnce(steps: readonly SwitchStep[], course: WritePass): Promise<void> {
+async function atOnce(steps: readonly SwitchStep[], pass: WritePass): Promise<void> {
   const all = steps.flatMap((step) => step.writes.map((write) => ({ step, write })));
-  await allOf(all.filter(({ write }) => !write.after).map(({ step, write }) => course.write(step, write)));
-  await allOf(all.filter(({ write }) => write.after).map(({ step, write }) => course.write(step, write)));
+  await allOf(all.filter(({ write }) => !write.after).map(({ step, write }) => pass.write(step, write)));
+  await allOf(all.filter(({ write }) => write.after).map(({ step, write }) => pass.write(step, write)));
 }
 
 /** No write outlives its pass, also if another one fails. */
@@ -107,7 +107,7 @@ class WritePass implements WriteResult {
   readonly failures: PolicyFailure[] = [];
   readonly written: WrittenVersion[] = [];
   again = false;
-  readonly passedBy: PolicyFailure[] = [];
+  readonly conflictFailures: PolicyFailure[] = [];
   fluxGoesOn = false;
   isUnpromoted = false;
   readonly #missed = new Set<KubeObject>();
@@ -121,7 +121,7 @@ class WritePass implements WriteResult {
     this.#signal = signal;
   }
 
-  async write(step: SwitchStep, { kind, object, patch, words, create, after }: PlannedWrite): Promise<void> {
+  async write(step: SwitchStep, { kind, object, patch, description, create, after }: PlannedWrite): Promise<void> {
     if (after && this.#missed.has(after)) return;
     const { namespace = "", name, resourceVersion = "" } = object.metadata;
     try {
@@ -130,14 +130,14 @@ class WritePass implements WriteResult {
       const made = create ? resource.create(object, options) : resource.patch(object.metadata, patch, { resourceVersion, ...options });
       const { metadata } = await made;
       this.written.push({ kind: kind.kind as WatchedKind, namespace, name, resourceVersion: metadata.resourceVersion ?? "" });
-      this.#log.info({ step: step.name, words }, "failover wrote");
+      this.#log.info({ step: step.name, description }, "failover wrote");
     } catch (error) {
       this.#missed.add(object);
-      if (this.#isPassedBy(error, kind.kind, object, words)) return;
+      if (this.#isConflict(error, kind.kind, object, description)) return;
       if (!isBlocker(error)) throw error;
       this.fluxGoesOn ||= step.name === "SuspendFlux";
       this.isUnpromoted ||= step.name === "PromoteVolumes";
-      this.#refuse(kind.kind, object, error, words);
+      this.#addFailure(kind.kind, object, error, description);
     }
   }
 
@@ -148,7 +148,7 @@ class WritePass implements WriteResult {
 
   async hold(policy: FailoverPolicy): Promise<FailoverPolicy> {
     const finalizers = [...(policy.metadata.finalizers ?? []), finalizer];
-    return this.#orRefuse(policy, `add finalizer ${finalizer}`, () => this.#finalizers(policy, finalizers));
+    return this.#orFailure(policy, `add finalizer ${finalizer}`, () => this.#finalizers(policy, finalizers));
   }
 
   async release(policy: FailoverPolicy): Promise<void> {
@@ -170,8 +170,10 @@ class WritePass implements WriteResult {
   async writeToken(policy: FailoverPolicy, token: FailoverToken | null, forced: string | undefined): Promise<void> {
     const { resourceVersion = "" } = policy.metadata;
     const patch = { status: { token: token && { copied: null, ...token, forced: forced ?? null } } };
-    const words = token ? `${token.state === "Held" ? "take" : "write"} token ${token.state} of epoch ${token.epoch}` : "delete the token";
-    await this.#orRefuse(policy, words, () =>
+    const description = token
+      ? `${token.state === "Held" ? "take" : "write"} token ${token.state} of epoch ${token.epoch}`
+      : "delete the token";
+    await this.#orFailure(policy, description, () =>
       this.#onPolicy(policy, () =>
         this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, patch, { resourceVersion, signal: this.#signal }),
       ),
@@ -183,33 +185,33 @@ class WritePass implements WriteResult {
     try {
       return await write();
     } catch (error) {
-      if (!this.#isPassedBy(error, FailoverPolicy.kind, policy, "write the policy")) throw error;
+      if (!this.#isConflict(error, FailoverPolicy.kind, policy, "write the policy")) throw error;
       return policy;
     }
   }
 
-  async #orRefuse(policy: FailoverPolicy, text: string, write: () => Promise<FailoverPolicy>): Promise<FailoverPolicy> {
+  async #orFailure(policy: FailoverPolicy, text: string, write: () => Promise<FailoverPolicy>): Promise<FailoverPolicy> {
     try {
       return await write();
     } catch (error) {
       if (!isBlocker(error)) throw error;
-      this.#refuse(FailoverPolicy.kind, policy, error, text);
+      this.#addFailure(FailoverPolicy.kind, policy, error, text);
       return policy;
     }
   }
 
-  #refuse(kind: string, { metadata: { namespace = "", name } }: KubeObject, error: KubeError, text: string): void {
+  #addFailure(kind: string, { metadata: { namespace = "", name } }: KubeObject, error: KubeError, text: string): void {
     // It may have arrived all the same, so what comes next has to look first.
     this.again ||= error.code === "Timeout";
     this.failures.push({ kind, namespace, name, ...blocker(error, text) });
   }
 
   /** Another writer was faster. */
-  #isPassedBy(error: unknown, kind: string, { metadata: { namespace = "", name } }: KubeObject, text: string): boolean {
+  #isConflict(error: unknown, kind: string, { metadata: { namespace = "", name } }: KubeObject, text: string): boolean {
     if (!isKubeError(error, "Conflict", "NotFound", "AlreadyExists")) return false;
     this.again = true;
     const message = `Could not ${text}: the object keeps changing: ${error.message}`;
-    this.passedBy.push({ kind, namespace, name, reason: "WriteFailed", message, class: "Transient" });
+    this.conflictFailures.push({ kind, namespace, name, reason: "WriteFailed", message, class: "Transient" });
     return true;
   }
 }

@@ -5,7 +5,7 @@ import type { Managed } from "./observe/observed.ts";
 
 const web: Managed = { kind: "Deployment", namespace: "shop", name: "web", field: "spec.managedResources[0]" };
 const data: Managed = { kind: "VolumeReplication", namespace: "shop", name: "data", field: "spec.managedResources[1]" };
-const claimsOf = (...asked: Parameters<ClaimIndex["record"]>) => new ClaimIndex().record(...asked);
+const claimsOf = (...args: Parameters<ClaimIndex["record"]>) => new ClaimIndex().record(...args);
 const now = new Date("2026-11-16T12:00:00.500Z");
 
 function policy(name: string, created: string, claims?: Record<string, string>): FailoverPolicy {

@@ -20,12 +20,12 @@ function site(consent?: string): FakeSite {
 }
 
 const writes = ({ steps }: SwitchPlan) =>
-  steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ words }) => words));
+  steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ description }) => description));
 
 test("a resource of another namespace is refused with the annotation to set, and nothing at all is written", () => {
   const made = plan(site().observe(policy(both)));
   expect(writes(made)).toEqual([]);
-  expect(made.refusals).toEqual([
+  expect(made.rejections).toEqual([
     {
       kind: "Deployment",
       namespace: "kube-system",
@@ -59,23 +59,23 @@ test.for([
 });
 
 test("an annotation that names others is to be extended, not replaced", () => {
-  const [refusal] = plan(site("a/b, c/*").observe(policy(both))).refusals;
-  expect(refusal?.message).toContain("'plumbline.dev/failover-policies=a/b, c/*, shop/site'");
+  const [rejection] = plan(site("a/b, c/*").observe(policy(both))).rejections;
+  expect(rejection?.message).toContain("'plumbline.dev/failover-policies=a/b, c/*, shop/site'");
 });
 
 test("a resource of the policy's own namespace needs no consent, and its Namespace is not even read", () => {
   const observed = new FakeSite().put("Deployment", deployment("web")).observe(policy({ managedResources: [own] }), {
     namespaces: () => ({ error: "you may not", code: "Forbidden" }),
   });
-  expect(plan(observed)).toMatchObject({ refusals: [], foreignNamespaces: [] });
+  expect(plan(observed)).toMatchObject({ rejections: [], foreignNamespaces: [] });
 });
 
 test.for([
   [{ error: "you may not", code: "Forbidden" }, "Forbidden"],
   [{ error: "it is away", code: "Unreachable" }, "ReadFailed"],
-] as const)("where namespaces cannot be read, nothing is permitted: %j", ([look, reason]) => {
-  const made = plan(site("shop/*").observe(policy(both), { namespaces: () => look }));
-  expect(made.refusals).toMatchObject([{ reason, class: "Transient", message: expect.stringContaining(look.error) }]);
+] as const)("where namespaces cannot be read, nothing is permitted: %j", ([result, reason]) => {
+  const made = plan(site("shop/*").observe(policy(both), { namespaces: () => result }));
+  expect(made.rejections).toMatchObject([{ reason, class: "Transient", message: expect.stringContaining(result.error) }]);
   expect(writes(made)).toEqual([]);
 });
 
@@ -106,12 +106,12 @@ test("a secondary from before the rule is kept as it is, says that it could not 
   down.put("Deployment", deployment("web", { replicas: 0 }), deployment("coredns", { replicas: 0 }, { namespace: "kube-system" }));
   const secondary = policy(both, { status: atRest("secondary") });
   const made = plan(down.observe(secondary));
-  expect(made).toMatchObject({ complete: true, refusals: [], failures: [] });
+  expect(made).toMatchObject({ complete: true, rejections: [], failures: [] });
   const status = report(secondary.status, secondary, made, { failures: [] }, NOW);
   expect(status.conditions?.find(({ type }) => type === "Error")).toMatchObject({ status: "False" });
   expect(status.foreignNamespaces).toEqual([{ name: "kube-system", permitted: false }]);
   expect(status.workloadStatuses?.find(({ name }) => name === "coredns")?.message).toMatch(
-    /^The next switch is refused: FailoverPolicy shop\/site may not/,
+    /^The next switch will be rejected: FailoverPolicy shop\/site may not/,
   );
 
   const drifted = site().observe(secondary);
@@ -121,21 +121,21 @@ test("a secondary from before the rule is kept as it is, says that it could not 
 test("its next switch is refused, and so is a policy that names more than before", () => {
   const switched = policy({ ...both, desiredState: "primary" }, { generation: 2, status: atRest("secondary") });
   const made = plan(site().observe(switched));
-  expect(made.refusals).toMatchObject([{ reason: "NotPermitted" }]);
+  expect(made.rejections).toMatchObject([{ reason: "NotPermitted" }]);
   expect(writes(made)).toEqual([]);
   expect(report(switched.status, switched, made, { failures: [] }, NOW).transition).toEqual(switched.status?.transition);
 });
 
 test("a switch that is under way is completed, also when consent is withdrawn meanwhile", () => {
   const made = plan(site().observe(policy(both, { status: atRest("secondary", false) })));
-  expect(made.refusals).toEqual([]);
+  expect(made.rejections).toEqual([]);
   expect(writes(made)).toHaveLength(2);
 });
 
 test("a switch to the other role at the same generation is another switch, and asks again", () => {
   const confirmed = policy({ ...both, desiredState: "secondary" }, { status: atRest("primary") });
   const made = plan(site().observe(confirmed));
-  expect(made.refusals).toMatchObject([{ reason: "NotPermitted" }]);
+  expect(made.rejections).toMatchObject([{ reason: "NotPermitted" }]);
   expect(writes(made)).toEqual([]);
 });
 
@@ -147,7 +147,7 @@ test("a policy fences only where the controller lets its namespace act everywher
     fence: { networkFenceClassName: "rbd", cidrs: ["192.0.2.0/28"] },
   });
   const blockers = (mayFence: boolean | undefined) =>
-    plan(new FakeSite().observe(fencing, mayFence === undefined ? {} : { mayFence })).refusals.map(
+    plan(new FakeSite().observe(fencing, mayFence === undefined ? {} : { mayFence })).rejections.map(
       ({ reason, field }) => `${reason} ${field}`,
     );
   expect(blockers(false)).toEqual(["NotPermitted spec.fence"]);

@@ -63,17 +63,17 @@ type Blocker = Pick<PolicyFailure, "reason" | "message" | "class">;
 function blockerBy(observed: ObservedPolicy, name: string): Blocker | undefined {
   if (observed.actsEverywhere) return undefined;
   const policy = keyOf(observed.policy);
-  const look = observed.namespaces();
-  if (!("found" in look)) {
-    const why = "error" in look ? look.error : "the API server does not serve Namespaces";
+  const result = observed.namespaces();
+  if (!("found" in result)) {
+    const why = "error" in result ? result.error : "the API server does not serve Namespaces";
     const message = `Cannot read whether Namespace ${name} consents to FailoverPolicy ${policy}: ${why}`;
-    return { reason: "code" in look && look.code === "Forbidden" ? "Forbidden" : "ReadFailed", message, class: "Transient" };
+    return { reason: "code" in result && result.code === "Forbidden" ? "Forbidden" : "ReadFailed", message, class: "Transient" };
   }
-  const text = look.found.find(({ metadata }) => metadata.name === name)?.metadata.annotations?.[CONSENT];
+  const text = result.found.find(({ metadata }) => metadata.name === name)?.metadata.annotations?.[CONSENT];
   if (text !== undefined && consents(text, observed.policy)) return undefined;
   const wanted = [...(text === undefined ? [] : entriesOf(text)), policy].join(", ");
-  const said = text === undefined ? "" : `, whose annotation ${CONSENT} does not name it`;
-  const message = `FailoverPolicy ${policy} may not switch resources in namespace ${name}${said}. To allow it: kubectl annotate --overwrite namespace ${name} '${CONSENT}=${wanted}'`;
+  const detail = text === undefined ? "" : `, whose annotation ${CONSENT} does not name it`;
+  const message = `FailoverPolicy ${policy} may not switch resources in namespace ${name}${detail}. To allow it: kubectl annotate --overwrite namespace ${name} '${CONSENT}=${wanted}'`;
   return { reason: "NotPermitted", message, class: "Permanent" };
 }
 

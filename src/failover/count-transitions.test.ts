@@ -5,7 +5,7 @@ import type { SwitchPlan } from "./steps/step.ts";
 import { recordMetrics, removeMetrics } from "./count-transitions.ts";
 
 const KEY = "shop/orders";
-const nothing = { refusals: [], failures: [] } as unknown as SwitchPlan;
+const nothing = { rejections: [], failures: [] } as unknown as SwitchPlan;
 
 const count = (status: FailoverStatus) => recordMetrics(KEY, status, nothing, [], { events: [], steps: [] });
 const values = async () => [await failoverInProgress.get(), await failoverSplitBrain.get()].map((metric) => metric.values[0]?.value);
@@ -24,10 +24,10 @@ test("a switch counts as under way for as long as the status says so", async () 
 });
 
 test("two sites that hold the token are counted, and one that has released it is not", async () => {
-  const held = { epoch: 4, state: "Held" } as const;
-  count({ token: held, peer: { reachable: true, token: { epoch: 5, state: "Held" } } });
+  const ownToken = { epoch: 4, state: "Held" } as const;
+  count({ token: ownToken, peer: { reachable: true, token: { epoch: 5, state: "Held" } } });
   expect(await values()).toEqual([0, 1]);
-  count({ token: held, peer: { reachable: true, token: { epoch: 5, state: "Released" } } });
+  count({ token: ownToken, peer: { reachable: true, token: { epoch: 5, state: "Released" } } });
   expect(await values()).toEqual([0, 0]);
 });
 

@@ -24,22 +24,23 @@ export function recordMetrics(
   key: string,
   status: FailoverStatus,
   plan: SwitchPlan,
-  refused: readonly PolicyFailure[],
-  news: StatusChanges,
+  writeFailures: readonly PolicyFailure[],
+  changes: StatusChanges,
 ): void {
   const labels = labelsOf(key);
   const { currentState, conditions = [], token, peer } = status;
   for (const state of STATES) failoverState.set({ ...labels, state }, state === currentState ? 1 : 0);
   failoverInProgress.set(labels, conditions.some(({ type, status }) => type === "InProgress" && status === "True") ? 1 : 0);
   failoverSplitBrain.set(labels, token?.state === "Held" && peer?.token?.state === "Held" ? 1 : 0);
-  failoverErrors.set(labels, plan.refusals.length + plan.failures.length + refused.length);
+  failoverErrors.set(labels, plan.rejections.length + plan.failures.length + writeFailures.length);
   const ready = conditions.find(({ type }) => type === "Ready")?.status;
   for (const value of STATUSES) failoverReady.set({ ...labels, status: value }, value === ready ? 1 : 0);
   setOrRemove(failoverPeerReachable, labels, peer && Number(peer.reachable));
   setOrRemove(failoverLastSync, labels, lastSyncSeconds(status));
-  for (const { name, seconds } of news.steps) failoverStepSeconds.observe({ step: name }, seconds);
-  if (news.volumes) failoverVolumesSeconds.observe({ mode: news.volumes.mode }, news.volumes.seconds);
-  if (news.completed) failoverTransitionSeconds.observe({ to: news.completed.to, mode: news.completed.mode }, news.completed.seconds);
+  for (const { name, seconds } of changes.steps) failoverStepSeconds.observe({ step: name }, seconds);
+  if (changes.volumes) failoverVolumesSeconds.observe({ mode: changes.volumes.mode }, changes.volumes.seconds);
+  if (changes.completed)
+    failoverTransitionSeconds.observe({ to: changes.completed.to, mode: changes.completed.mode }, changes.completed.seconds);
 }
 
 /** The policy is gone, or another controller counts it. */

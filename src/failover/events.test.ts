@@ -56,7 +56,7 @@ test("a forced switch is an Event with its reason", () => {
   ]);
 });
 
-const seen = (...names: string[]): FailoverStatus => ({
+const withStopped = (...names: string[]): FailoverStatus => ({
   volumeReplicationStatuses: [{ name: "data", namespace: "shop", state: "Secondary" }],
   workloadStatuses: names.map((name) => ({
     kind: "Deployment",
@@ -68,12 +68,14 @@ const seen = (...names: string[]): FailoverStatus => ({
 
 test("a stopped resource that is removed from the policy is an Event", () => {
   const rest = "no longer in the policy and stays stopped; annotation plumbline.dev/failover-prior has its prior state";
-  expect(texts(seen("web", "api"), seen("api"))).toEqual([`Warning ResourceLeftStopped: Deployment shop/web (Scaled Down) is ${rest}`]);
-  expect(texts(seen("a", "b", "c", "d", "e"), {})).toEqual([
+  expect(texts(withStopped("web", "api"), withStopped("api"))).toEqual([
+    `Warning ResourceLeftStopped: Deployment shop/web (Scaled Down) is ${rest}`,
+  ]);
+  expect(texts(withStopped("a", "b", "c", "d", "e"), {})).toEqual([
     `Warning ResourceLeftStopped: VolumeReplication shop/data (Secondary) and 5 more are ${rest}`,
   ]);
-  expect(texts(seen("api", "runs"), seen("api"))).toEqual([]);
-  expect(texts(seen("api"), seen("api", "web"))).toEqual([]);
+  expect(texts(withStopped("api", "runs"), withStopped("api"))).toEqual([]);
+  expect(texts(withStopped("api"), withStopped("api", "web"))).toEqual([]);
 });
 
 const withWeb = (state: string, changes: Partial<Transition> = {}): FailoverStatus => ({
@@ -82,9 +84,9 @@ const withWeb = (state: string, changes: Partial<Transition> = {}): FailoverStat
 });
 
 test("a resource that others start again at a secondary is an Event", () => {
-  const told =
+  const drifted =
     "Warning Drifted: Deployment shop/web was stopped and is Active again; another controller or person keeps starting it: stop that first";
-  expect(texts(withWeb("Scaled Down"), withWeb("Active"))).toEqual([told]);
+  expect(texts(withWeb("Scaled Down"), withWeb("Active"))).toEqual([drifted]);
   expect(texts(withWeb("Active"), withWeb("Scaled Down"))).toEqual([]);
   expect(texts(withWeb("Scaled Down", { to: "primary" }), withWeb("Active", { to: "primary" }))).toEqual([]);
 });

@@ -34,19 +34,22 @@ export function statusChanges(before: FailoverStatus | undefined, after: Failove
   const steps = is ? stepsDone(isNew ? undefined : was, is) : [];
   for (const { name, seconds } of steps) events.push({ type: "Normal", reason: name, message: `${name} is done after ${seconds} s` });
   events.push(
-    ...leftNews(before, after),
-    ...(isNew ? [] : startedNews(before, after)),
-    ...errorNews(before, after),
-    ...readyNews(before, after),
+    ...leftStoppedEvents(before, after),
+    ...(isNew ? [] : startedEvents(before, after)),
+    ...errorEvents(before, after),
+    ...readyEvents(before, after),
   );
-  const volumes = is ? volumesNews(isNew ? undefined : was, is) : {};
+  const volumes = is ? volumesWritable(isNew ? undefined : was, is) : {};
   if (is?.completionTime === undefined || (!isNew && was?.completionTime !== undefined)) return { events, steps, ...volumes };
   const seconds = secondsBetween(is.startTime, is.completionTime);
   events.push({ type: "Normal", reason: "FailoverCompleted", message: `This site is ${is.to}; the switch took ${seconds} s` });
   return { events, steps, ...volumes, completed: { to: is.to, mode: is.mode, seconds } };
 }
 
-function volumesNews(was: Transition | undefined, { mode, startTime, volumesWritableTime }: Transition): Pick<StatusChanges, "volumes"> {
+function volumesWritable(
+  was: Transition | undefined,
+  { mode, startTime, volumesWritableTime }: Transition,
+): Pick<StatusChanges, "volumes"> {
   if (volumesWritableTime === undefined || was?.volumesWritableTime !== undefined) return {};
   return { volumes: { mode, seconds: secondsBetween(startTime, volumesWritableTime) } };
 }
@@ -59,7 +62,7 @@ function stepsDone(was: Transition | undefined, is: Transition): StepDone[] {
 }
 
 /** Stopped resources that were removed from the policy. They stay stopped. */
-function leftNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+function leftStoppedEvents(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const named = new Set(resourcesOf(after).map(({ resource }) => resource));
   const [first, ...others] = resourcesOf(before).filter(({ resource, state }) => !named.has(resource) && STOPPED.has(state));
   if (!first) return [];
@@ -69,7 +72,7 @@ function leftNews(before: FailoverStatus | undefined, after: FailoverStatus): Ev
 }
 
 /** What was stopped on the way to secondary and runs again: an operator, a parent of Flux or a person does not know of the switch. */
-function startedNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+function startedEvents(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   if (after.transition?.to !== "secondary") return [];
   const stopped = new Set(resourcesOf(before).flatMap(({ resource, state }) => (STOPPED.has(state) ? resource : [])));
   const [first, ...others] = resourcesOf(after).filter(({ resource, state }) => stopped.has(resource) && STARTED.has(state));
@@ -93,14 +96,14 @@ function resourcesOf({ volumeReplicationStatuses = [], workloadStatuses = [] }: 
 }
 
 /** An error is an Event when it appears and when it changes. */
-function errorNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+function errorEvents(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const [was, is] = [conditionOf(before, "Error"), conditionOf(after, "Error")];
   if (is?.status !== "True" || (was?.status === "True" && was.reason === is.reason && was.message === is.message)) return [];
   return [{ type: "Warning", reason: is.reason, message: is.message }];
 }
 
 /** Not being ready is an Event, so that it is noticed before a switch. While a switch runs, the next one is not judged. */
-function readyNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+function readyEvents(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const [was, is] = [conditionOf(before, "Ready"), conditionOf(after, "Ready")];
   if (is?.status === "True" && was?.status === "False")
     return [{ type: "Normal", reason: "Ready", message: "The site can be switched again" }];

@@ -12,7 +12,7 @@ const spec = { peer: { kubeconfigSecret: { name: "other", key: "kubeconfig" } },
 const COPIED = "2026-11-16T11:50:00Z";
 const at = (minute: number) => new Date(NOW.getTime() + minute * 60_000);
 
-function told(before: FailoverStatus | undefined, peer: PeerView, minute: number): FailoverStatus {
+function reported(before: FailoverStatus | undefined, peer: PeerView, minute: number): FailoverStatus {
   const given = policy(spec, before ? { status: before } : {});
   const observed = new FakeSite().put("VolumeReplication", volume("data", "secondary")).observe(given, { peer });
   return report(before, given, plan(observed), { failures: [], peer }, at(minute));
@@ -20,9 +20,9 @@ function told(before: FailoverStatus | undefined, peer: PeerView, minute: number
 
 test("what the other site last said of the copy is kept when it no longer answers, and says what force would lose", () => {
   const answering: PeerView = { reachable: true, exists: true, desiredState: "primary", copy: { lastSyncTime: COPIED } };
-  const alive = told(undefined, answering, 0);
+  const alive = reported(undefined, answering, 0);
   expect(expectedLoss(policy(spec, { status: alive }), at(1))).toMatchObject({ known: true, seconds: 11 * 60 });
-  const dead = told(told(alive, { reachable: false, message: "no route" }, 5), { reachable: false, message: "no route" }, 30);
+  const dead = reported(reported(alive, { reachable: false, message: "no route" }, 5), { reachable: false, message: "no route" }, 30);
   expect(dead.peer).toEqual({ reachable: false, message: "no route", lastSyncTime: COPIED, lastAnswerTime: "2026-11-16T12:00:00Z" });
   expect(expectedLoss(policy(spec, { status: dead }), at(30))).toEqual({
     known: true,
@@ -36,8 +36,8 @@ test("what the other site last said of the copy is kept when it no longer answer
 test.each([
   ["without a peer", policy({ managedResources: spec.managedResources }), "without spec.peer"],
   ["when the other site never said", policy(spec), "has never reported"],
-])("the loss is not known %s, and that is said", (_, given, words) => {
-  expect(expectedLoss(given, NOW)).toEqual({ known: false, text: expect.stringContaining(words) });
+])("the loss is not known %s, and that is said", (_, given, text) => {
+  expect(expectedLoss(given, NOW)).toEqual({ known: false, text: expect.stringContaining(text) });
 });
 
 const volumes = (...times: (string | undefined)[]) => ({

@@ -14,16 +14,16 @@ function wanting(to: Role, ...resources: string[]): FailoverPolicy {
 
 const own = (wanted: FailoverPolicy) => ({ ...wanted, metadata: { ...wanted.metadata, ...inFlux("kustomize", "apps") } });
 
-const refused = (site: FakeSite, wanted: FailoverPolicy) => {
-  const { refusals, steps } = plan(site.observe(wanted));
-  if (refusals.length > 0) expect(steps.every(({ state }) => state !== "Act")).toBe(true);
-  return refusals.map(({ reason, field, message }) => `${reason} ${field}: ${message}`);
+const rejectionsOf = (site: FakeSite, wanted: FailoverPolicy) => {
+  const { rejections, steps } = plan(site.observe(wanted));
+  if (rejections.length > 0) expect(steps.every(({ state }) => state !== "Act")).toBe(true);
+  return rejections.map(({ reason, field, message }) => `${reason} ${field}: ${message}`);
 };
 
 describe("a volume that GitOps applies", () => {
   test("is refused when its Kustomization is not named, with what to set", () => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata: inFlux("kustomize", "apps") }));
-    expect(refused(site, wanting("secondary"))).toEqual([
+    expect(rejectionsOf(site, wanting("secondary"))).toEqual([
       "OwnedByGitOps spec.managedResources[0]: VolumeReplication data is applied by Kustomization shop/apps, which writes spec.replicationState back; " +
         `set annotation ${RECONCILE}: disabled on it, or take it out of Git`,
     ]);
@@ -34,7 +34,7 @@ describe("a volume that GitOps applies", () => {
     const metadata = { ...inFlux("kustomize", "apps"), annotations: { [`kustomize.toolkit.fluxcd.io/${key}`]: value } };
     const site = new FakeSite().put("VolumeReplication", volume("data", "secondary", { metadata }));
     const planned = plan(site.observe(wanting("primary")));
-    expect(planned.refusals).toEqual([]);
+    expect(planned.rejections).toEqual([]);
     expect(planned.notes).toEqual([]);
     expect(writeTexts(planned)).toEqual(["promote VolumeReplication shop/data"]);
   });
@@ -43,8 +43,8 @@ describe("a volume that GitOps applies", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
       .put("Kustomization", flux("apps", { suspend: true }));
-    const { steps, refusals } = plan(site.observe(wanting("primary", "Kustomization apps")));
-    expect(refusals).toEqual([]);
+    const { steps, rejections } = plan(site.observe(wanting("primary", "Kustomization apps")));
+    expect(rejections).toEqual([]);
     expect(steps[0]?.writes.map(({ patch }) => patch)).toEqual([
       {
         metadata: { annotations: { [RECONCILE]: "disabled", "plumbline.dev/failover-exempted": "shop/site" } },
@@ -57,15 +57,15 @@ describe("a volume that GitOps applies", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
       .put("Kustomization", flux("apps"));
-    expect(refused(site, wanting("primary", "Kustomization apps"))).toHaveLength(1);
-    expect(refused(site, wanting("secondary", "Kustomization apps"))).toEqual([]);
+    expect(rejectionsOf(site, wanting("primary", "Kustomization apps"))).toHaveLength(1);
+    expect(rejectionsOf(site, wanting("secondary", "Kustomization apps"))).toEqual([]);
   });
 
   test("is refused when a HelmRelease applies it, named or not: a forced upgrade writes all of the chart", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "primary", { metadata: inFlux("helm", "db") }))
       .put("HelmRelease", flux("db"));
-    expect(refused(site, wanting("secondary", "HelmRelease db"))).toEqual([
+    expect(rejectionsOf(site, wanting("secondary", "HelmRelease db"))).toEqual([
       expect.stringMatching(/^OwnedByGitOps spec.managedResources\[0\]: .* HelmRelease shop\/db, .*take it out of the chart/),
     ]);
   });
@@ -73,8 +73,8 @@ describe("a volume that GitOps applies", () => {
   test("is refused when an Application applies it that does not leave its state alone", () => {
     const owner = application("shop", undefined);
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata: TRACKED })).put("Application", owner);
-    expect(refused(site, wanting("secondary"))).toEqual([expect.stringContaining("and name it in spec.managedResources")]);
-    expect(refused(site, wanting("secondary", "Application shop"))).toEqual([
+    expect(rejectionsOf(site, wanting("secondary"))).toEqual([expect.stringContaining("and name it in spec.managedResources")]);
+    expect(rejectionsOf(site, wanting("secondary", "Application shop"))).toEqual([
       expect.stringMatching(/spec.ignoreDifferences for \/spec\/replicationState and sync option RespectIgnoreDifferences=true/),
     ]);
 
@@ -82,9 +82,9 @@ describe("a volume that GitOps applies", () => {
       { group: "replication.storage.openshift.io", kind: "VolumeReplication", jsonPointers: ["/spec/replicationState"] },
     ];
     site.put("Application", { ...owner, spec: { ignoreDifferences } });
-    expect(refused(site, wanting("secondary", "Application shop"))).toHaveLength(1);
+    expect(rejectionsOf(site, wanting("secondary", "Application shop"))).toHaveLength(1);
     site.put("Application", { ...owner, spec: { ignoreDifferences, syncPolicy: { syncOptions: ["RespectIgnoreDifferences=true"] } } });
-    expect(refused(site, wanting("secondary", "Application shop"))).toEqual([]);
+    expect(rejectionsOf(site, wanting("secondary", "Application shop"))).toEqual([]);
   });
 
   test("is an Error at rest and after a switch has begun, and stops nothing then", () => {
@@ -94,7 +94,7 @@ describe("a volume that GitOps applies", () => {
     const transition = { to: "secondary", mode: "safe", generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] } as const;
     const status: FailoverStatus = { transition: { ...transition, steps: [], completionTime: "2026-11-16T11:01:00Z" } };
     const planned = plan(site.observe({ ...wanting("secondary", "Deployment web"), status }));
-    expect(planned.refusals).toEqual([]);
+    expect(planned.rejections).toEqual([]);
     expect(planned.failures.map(({ reason }) => reason)).toEqual(["OwnedByGitOps"]);
     expect(writeTexts(planned)).toEqual(["scale Deployment shop/web from 2 to 0"]);
   });
@@ -102,8 +102,8 @@ describe("a volume that GitOps applies", () => {
   test("is only noted when Helm installed it: nothing writes it back by itself", () => {
     const metadata = { annotations: { "meta.helm.sh/release-name": "db", "meta.helm.sh/release-namespace": "shop" } };
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata }));
-    const { refusals, notes } = plan(site.observe(wanting("secondary")));
-    expect(refusals).toEqual([]);
+    const { rejections, notes } = plan(site.observe(wanting("secondary")));
+    expect(rejections).toEqual([]);
     expect(notes.map(({ message }) => message)).toEqual([
       "Helm release shop/db applies it (annotation meta.helm.sh/release-name) and is not named in the policy: the next helm upgrade may undo a switch",
     ]);
@@ -116,8 +116,8 @@ describe("other objects that GitOps applies", () => {
       .put("VolumeReplication", volume("data", "primary"))
       .put("Deployment", deployment("web", { replicas: 0 }, inFlux("kustomize", "apps")))
       .put("Kustomization", flux("apps"));
-    const { notes, refusals } = plan(site.observe(wanting("primary", "Deployment web")));
-    expect(refusals).toEqual([]);
+    const { notes, rejections } = plan(site.observe(wanting("primary", "Deployment web")));
+    expect(rejections).toEqual([]);
     expect(notes).toEqual([
       {
         kind: "Deployment",
@@ -147,8 +147,8 @@ const readyWith = (metadata: object, ...resources: string[]) => {
     .put("VolumeReplication", volume("data", "secondary", { metadata: { labels: {} } }))
     .put("Deployment", deployment("web", { replicas: 0 }, metadata))
     .put("Kustomization", { ...flux("apps", { suspend: true }), metadata: { ...flux("apps").metadata, ...inFlux("kustomize", "root") } });
-  const { ready, refusals } = plan(site.observe(wanting("secondary", "Deployment web", ...resources)));
-  expect(refusals).toEqual([]);
+  const { ready, rejections } = plan(site.observe(wanting("secondary", "Deployment web", ...resources)));
+  expect(rejections).toEqual([]);
   return ready.findings
     .filter(({ reason }) => reason === "OwnerNotNamed")
     .map(({ status, name, message }) => `${status} ${name}: ${message}`);

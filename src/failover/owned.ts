@@ -16,9 +16,9 @@ const EXEMPTED = "plumbline.dev/failover-exempted";
 export function ownerNotes(observed: ObservedPolicy): Wait[] {
   const { policy, managed } = observed;
   const resources = managed.flatMap((resource) => {
-    const look = observed.look(resource);
-    if (!("found" in look)) return [];
-    return strangers(observed, resource.kind, look.found).map((owner) => ({
+    const result = observed.read(resource);
+    if (!("found" in result)) return [];
+    return strangers(observed, resource.kind, result.found).map((owner) => ({
       kind: resource.kind,
       namespace: resource.namespace,
       name: resource.name,

@@ -65,8 +65,8 @@ export function isExempt({ metadata: { labels = {}, annotations = {} } }: KubeOb
 /** An annotation that was copied to another object names the one that it was made for; Argo CD ignores it too. */
 function argoOwner(kind: string, { metadata }: KubeObject, named: Applications): Owner[] {
   const { labels = {}, annotations = {} } = metadata;
-  const [application = "", groupKind = "", place = ""] = annotations[TRACKING]?.split(":") ?? [];
-  const isOwn = application !== "" && groupKind.endsWith(`/${kind}`) && place === `${metadata.namespace ?? ""}/${metadata.name}`;
+  const [application = "", groupKind = "", target = ""] = annotations[TRACKING]?.split(":") ?? [];
+  const isOwn = application !== "" && groupKind.endsWith(`/${kind}`) && target === `${metadata.namespace ?? ""}/${metadata.name}`;
   if (isOwn) return [{ kind: "Application", ...applicationOf(application), mark: `annotation ${TRACKING}` }];
   const instance = labels[INSTANCE];
   const isConfirmed = instance !== undefined && named.some((one) => one.kind === "Application" && one.name === instance);

@@ -65,7 +65,7 @@ describe("a resource that cannot be read", () => {
     "StatefulSet shop/data",
   ])("%s holds up the volumes in either direction, and what comes before them only where it has to", (key) => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "secondary" });
     run.site.errors.add(key);
     for (let turn = 0; turn < 6; turn++) {
@@ -77,13 +77,13 @@ describe("a resource that cannot be read", () => {
     expect(run.plans.at(-1)?.failures.map(({ reason }) => reason)).toEqual(["ReadFailed"]);
     expect(run.plans.at(-1)?.requeueAfterMs).toBe(5_000);
     run.site.errors.clear();
-    expect(run.settle().complete).toBe(true);
+    expect(run.runToEnd().complete).toBe(true);
   });
 
   test("for want of rights is Forbidden", () => {
     const site = new FakeSite();
     const observed = site.observe(policy({ managedResources: named("Deployment web") }), {
-      look: () => ({ error: "deployments is forbidden", code: "Forbidden" }),
+      read: () => ({ error: "deployments is forbidden", code: "Forbidden" }),
     });
     expect(plan(observed).failures.map(({ reason }) => reason)).toEqual(["Forbidden"]);
   });
@@ -94,20 +94,20 @@ describe("unsafe mode", () => {
     "%s: everything is written in the first pass, in either direction, and complete is still only what was seen",
     (mode) => {
       const run = shop({ mode });
-      run.settle();
+      run.runToEnd();
       run.want({ desiredState: "secondary" });
       const down = run.pass();
       expect(writeTexts(down)).toHaveLength(14);
       expect(writeTexts(down)).toContain("demote VolumeReplication shop/data");
       expect(down.complete).toBe(false);
       expect(run.pass().complete).toBe(false);
-      run.settle();
+      run.runToEnd();
       run.want({ desiredState: "primary" });
       const up = run.pass();
       expect(writeTexts(up)).toHaveLength(14);
       expect(writeTexts(up)).toContain("scale Deployment shop/web from 0 to 3");
       expect(up.complete).toBe(false);
-      expect(run.settle().complete).toBe(true);
+      expect(run.runToEnd().complete).toBe(true);
     },
   );
 
@@ -130,7 +130,7 @@ describe("a refusal", () => {
     const run = shop();
     run.want({ desiredState: "secondary", ...spec });
     const result = plan(run.site.observe(run.policy));
-    expect(result.refusals.map(({ reason }) => reason)).toEqual(["Invalid"]);
+    expect(result.rejections.map(({ reason }) => reason)).toEqual(["Invalid"]);
     expect(result.steps).toEqual([]);
     expect(result.requeueAfterMs).toBe(requeueAfterMs);
   });
@@ -142,8 +142,8 @@ describe("a refusal", () => {
     const [, , web] = observed.managed;
     if (!web) throw new Error("no web");
     const result = plan({ ...observed, contested: [{ resource: web, holder: "shop/older" }] });
-    expect(result.refusals.map(({ message }) => message)).toEqual([
-      "Deployment shop/web is switched by FailoverPolicy shop/older, which asked for it first; remove it from one of the two policies",
+    expect(result.rejections.map(({ message }) => message)).toEqual([
+      "Deployment shop/web is switched by FailoverPolicy shop/older, which claimed it first; remove it from one of the two policies",
     ]);
     expect(writeTexts(result)).toEqual([]);
     expect(result.steps.flatMap(({ writes }) => writes)).not.toEqual([]);
@@ -190,9 +190,9 @@ describe("a prior-state annotation that cannot be parsed", () => {
 describe("drift at rest", () => {
   test("as a secondary, everything is put right again", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "secondary" });
-    run.settle();
+    run.runToEnd();
     run.site.edit("Deployment", run.site.get("Deployment", "web"), ({ spec }) => {
       spec.replicas = 9;
     });
@@ -202,15 +202,15 @@ describe("drift at rest", () => {
     const drifted = run.pass();
     expect(writeTexts(drifted)).toEqual(["suspend CronJob shop/nightly", "scale Deployment shop/web from 9 to 0"]);
     expect(drifted.complete).toBe(false);
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "primary" });
-    run.settle();
+    run.runToEnd();
     expect(run.site.get("Deployment", "web").spec.replicas).toBe(3);
   });
 
   test("as a primary, workloads, CronJobs and Flux are their owners' business", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.site.edit("Deployment", run.site.get("Deployment", "worker"), ({ spec }) => {
       spec.replicas = 0;
     });
@@ -313,7 +313,7 @@ describe("a spec.peer that cannot work", () => {
   test.each(["primary", "secondary"] as const)("refuses the way to %s, with the field, and writes nothing", (desiredState) => {
     const site = desiredState === "primary" ? secondarySite() : new FakeSite().put("VolumeReplication", volume("data", "primary"));
     const made = planned(paired({ desiredState }, { token: { epoch: 2, state: desiredState === "primary" ? "Released" : "Held" } }), site);
-    expect(told(made.refusals)).toEqual(invalid);
+    expect(told(made.rejections)).toEqual(invalid);
     expect([writeTexts(made), made.steps.filter(({ state }) => state === "Act")]).toEqual([[], []]);
     expect(made.ready).toMatchObject({ status: "False", reason: "PeerInvalid" });
     // Nothing tells when the Secret changes.
@@ -331,7 +331,7 @@ describe("a spec.peer that cannot work", () => {
       steps: [],
     };
     const made = planned(paired({}, { token: { epoch: 2, state: "Held" }, transition }), site);
-    expect([made.refusals, told(made.failures), made.complete]).toEqual([[], invalid, true]);
+    expect([made.rejections, told(made.failures), made.complete]).toEqual([[], invalid, true]);
     expect(made.ready).toMatchObject({ status: "False", reason: "PeerInvalid" });
   });
 
@@ -339,14 +339,14 @@ describe("a spec.peer that cannot work", () => {
     const force = { reason: "it is gone", epoch: 2, uid: "1" };
     const forced = paired({ force }, { token: { epoch: 3, state: "Held", forced: "it is gone" } });
     const made = planned({ ...forced, metadata: { ...forced.metadata, uid: "1" } });
-    expect(made.refusals).toEqual([]);
+    expect(made.rejections).toEqual([]);
     expect(writeTexts(made)).toEqual(["promote VolumeReplication shop/data"]);
   });
 
   test("is passed over by force, which is for a site that cannot be asked", () => {
     const forced = paired({ force: { reason: "it is gone", epoch: 2, uid: "1" } }, { token: { epoch: 2, state: "Released" } });
     const made = planned({ ...forced, metadata: { ...forced.metadata, uid: "1" } });
-    expect([made.refusals, told(made.failures)]).toEqual([[], invalid]);
+    expect([made.rejections, told(made.failures)]).toEqual([[], invalid]);
     expect(made.steps[0]).toMatchObject({ name: "TakeToken", state: "Act", token: { epoch: 4, state: "Held" } });
   });
 });
@@ -357,7 +357,7 @@ const viewOf = (token: { epoch: number; state: "Held" | "Released" }) =>
     exists: true,
     desiredState: "secondary",
     token,
-    seen: { epoch: 6, state: "Released" },
+    observedToken: { epoch: 6, state: "Released" },
     volumes: ["VolumeReplication data"],
   }) as const;
 
@@ -377,9 +377,9 @@ describe("a site that was restored from a backup", () => {
   };
 
   test("starts nothing and says what the other site has seen of it", () => {
-    const { refusals, steps: all, ready } = planned("primary");
-    expect(refusals.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)).toEqual([
-      "Restored status.token: The token of this site is Held with epoch 2, and the other site has seen it Released with epoch 6: this cluster was restored from a backup. " +
+    const { rejections, steps: all, ready } = planned("primary");
+    expect(rejections.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)).toEqual([
+      "Restored status.token: The token of this site is Held with epoch 2, and the other site has read it as Released with epoch 6: this cluster was restored from a backup. " +
         "Set desiredState secondary here; or, if the newest data is here and the other site does not write: plumbline failover switch site -n shop --to primary --force",
     ]);
     expect(all.filter(({ state }) => state === "Act")).toEqual([]);
@@ -394,8 +394,8 @@ describe("a site that was restored from a backup", () => {
   });
 
   test("goes on by force, above what the other site has seen", () => {
-    const { refusals, steps: all } = planned("primary", undefined, true);
-    expect(refusals).toEqual([]);
+    const { rejections, steps: all } = planned("primary", undefined, true);
+    expect(rejections).toEqual([]);
     expect(all[0]).toMatchObject({ name: "TakeToken", state: "Act", token: { epoch: 7, state: "Held" } });
   });
 });

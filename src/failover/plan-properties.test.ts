@@ -92,7 +92,7 @@ describe("from any state in safe mode", () => {
         const { steps, mode } = plan(site.observe(given));
         const demoted = steps
           .filter(({ state }) => state === "Act")
-          .flatMap(({ writes }) => writes.filter(({ words }) => words.startsWith("demote")));
+          .flatMap(({ writes }) => writes.filter(({ description }) => description.startsWith("demote")));
         if (mode === "unsafe" || demoted.length === 0) return;
         demotions++;
         expect(shape.to).toBe("secondary");
@@ -177,7 +177,7 @@ const anyRun = fc
       if (paused !== undefined) metadata.annotations = { "autoscaling.keda.sh/paused-replicas": paused };
     });
     controllers.turn();
-    run.settle();
+    run.runToEnd();
     return run;
   });
 
@@ -199,11 +199,11 @@ describe("a site that reacts", () => {
       fc.property(anyRun, (run) => {
         const before = essence(run);
         run.want({ desiredState: "secondary" });
-        run.settle();
+        run.runToEnd();
         expect(run.site.all("Pod")).toEqual([]);
         expect(run.site.all("VolumeReplication").map(({ status }) => status?.state)).toEqual(["Secondary", "Secondary"]);
         run.want({ desiredState: "primary" });
-        run.settle();
+        run.runToEnd();
         expect(essence(run)).toEqual(before);
       }),
       { seed, numRuns: 20 },
@@ -216,10 +216,10 @@ describe("a site that reacts", () => {
         const before = essence(run);
         run.want({ desiredState: "secondary" });
         run.writesToLive = down;
-        run.settle();
+        run.runToEnd();
         run.want({ desiredState: "primary" });
         run.writesToLive = up;
-        run.settle();
+        run.runToEnd();
         expect(essence(run)).toEqual(before);
       }),
       { seed, numRuns: 25 },
@@ -245,9 +245,9 @@ describe("a site that reacts", () => {
           }
         }
         run.want({ desiredState: "secondary" });
-        run.settle();
+        run.runToEnd();
         run.want({ desiredState: "primary" });
-        run.settle();
+        run.runToEnd();
         expect(essence(run)).toEqual(before);
       }),
       { seed, numRuns: 25 },
@@ -258,7 +258,7 @@ describe("a site that reacts", () => {
     fc.assert(
       fc.property(anyRun, fc.constantFrom("primary" as const, "secondary" as const), (run, to) => {
         run.want({ desiredState: to });
-        run.settle();
+        run.runToEnd();
         run.controllers.turn();
         run.pass();
         const { status } = run.policy;

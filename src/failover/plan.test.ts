@@ -4,7 +4,7 @@ import { shop, steps, writeTexts } from "./testing/harness.ts";
 describe("the spec's diagram of a switch to secondary, in safe mode", () => {
   test("goes Flux, DNS, CronJobs, workloads in one pass, waits 5 s at a time for what writes, demotes last, and looks again every 20 s", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "secondary" });
 
     const first = run.pass();
@@ -88,9 +88,9 @@ describe("the spec's diagram of a switch to secondary, in safe mode", () => {
 describe("the spec's diagram of a switch to primary, in safe mode", () => {
   test("goes volumes, DNS, CronJobs in one pass, waits 5 s at a time for the volumes, resumes Flux last, and is over", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "secondary" });
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "primary" });
 
     const first = run.pass();
@@ -139,15 +139,15 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
       "scale StatefulSet shop/data from 0 to 2",
     ]);
 
-    const asked = run.pass();
-    expect(steps(asked).slice(3)).toEqual([
+    const requested = run.pass();
+    expect(steps(requested).slice(3)).toEqual([
       "AwaitVolumes Done",
       "ResumeJobs Done",
       "ResumeFlux Wait",
       "RestoreWorkloads Wait",
       "AwaitWorkloads Pending",
     ]);
-    expect(asked.requeueAfterMs).toBe(5_000);
+    expect(requested.requeueAfterMs).toBe(5_000);
 
     run.controllers.turn();
     // Git has the number of web; of api nobody but the annotation knows it.

@@ -58,38 +58,38 @@ export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPla
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
   // What has begun is not left half-way, and a site that was outranked must stop.
-  const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
+  const mayReject = !token?.mustDemote && !hasBegun(policy, to);
   const blockers = ownerBlockers(observed, to);
   const foreign = [...unpermitted(observed), ...(to === "primary" ? unpermittedFence(observed) : [])];
   const isPromoting = to === "primary" && !isComplete(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
   const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
   // A group that became unusable says nothing about the workloads of a site that was outranked: they are stopped all the same.
-  const standing = Object.groupBy(blockersOf(observed, to), ({ kind }) =>
-    token?.mustDemote && kind === "VolumeGroupReplication" ? "reported" : "refused",
+  const blocking = Object.groupBy(blockersOf(observed, to), ({ kind }) =>
+    token?.mustDemote && kind === "VolumeGroupReplication" ? "reported" : "rejected",
   );
   const wrongPeer = invalidPeer(observed);
   // A force means that the other site cannot be read, and a site that holds the token has taken over.
   const holdsToken = to === "primary" && policy.status?.token?.state === "Held";
-  const refusesPeer = mayRefuse && !isForced(policy) && !holdsToken;
-  const refusals = [
+  const rejectsPeer = mayReject && !isForced(policy) && !holdsToken;
+  const rejections = [
     ...problems,
-    ...(refusesPeer ? wrongPeer : []),
+    ...(rejectsPeer ? wrongPeer : []),
     // Also of a primary at rest: it may be one of long ago. What it must stop it still stops.
     ...(to === "primary" && !isForced(policy) ? restored(observed) : []),
-    ...(standing.refused ?? []),
-    ...(mayRefuse ? [...blockers, ...foreign] : []),
-    ...(fence?.refusals ?? []),
+    ...(blocking.rejected ?? []),
+    ...(mayReject ? [...blockers, ...foreign] : []),
+    ...(fence?.rejections ?? []),
   ];
   const drafted = problems.length > 0 ? [] : stepsOf(observed, { to, mode, token, fence: fence?.step });
-  const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
+  const steps = rejections.length > 0 ? drafted.map(withheld) : drafted;
   const isAwaited = steps.some(({ name, state }) => name === "AwaitWorkloads" && state === "Wait");
   const prior = priorStates(observed, steps);
   const failures = [
     ...splits(observed, token),
     ...(to === "primary" ? ignoredForce(policy) : []),
     ...failuresOf(observed, to),
-    ...(standing.reported ?? []),
-    ...(mayRefuse ? [] : blockers),
+    ...(blocking.reported ?? []),
+    ...(mayReject ? [] : blockers),
     ...(fence?.failures ?? []),
     ...(to === "primary" ? prior.lost : []),
     ...(isAwaited ? notAvailable(observed) : []),
@@ -97,26 +97,26 @@ export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPla
   // The site is what a person wants: that Git does not is an error of the owner, and the switch is complete all the same.
   const reverts = observed.revert ? [revertFailure(policy, observed.revert)] : [];
   // Nor does it become less complete when the way to the other site goes wrong afterwards.
-  const unrefusedPeer = refusesPeer ? [] : wrongPeer;
+  const peerFailures = rejectsPeer ? [] : wrongPeer;
   const isDone = steps.every(({ state }) => state === "Done");
-  const complete = isDone && refusals.length === 0 && failures.length === 0;
+  const complete = isDone && rejections.length === 0 && failures.length === 0;
   const forced = token?.forced ?? (to === "primary" ? forcedAlone(observed) : undefined);
-  const ready = readiness(observed, { to, steps, refusals, failures }, [...obstacles(observed, to), ...prior.lost]);
-  const requeueAfterMs = sooner(requeue({ to, refusals, isDone, complete }), ready.recheckAfterMs);
+  const ready = readiness(observed, { to, steps, rejections, failures }, [...obstacles(observed, to), ...prior.lost]);
+  const requeueAfterMs = sooner(requeue({ to, rejections, isDone, complete }), ready.recheckAfterMs);
 
   return {
     to,
     mode,
-    refusals,
+    rejections,
     // A forced takeover knows that the peer does not work: what stops it now comes first.
-    failures: [...reverts, ...failures, ...unrefusedPeer],
+    failures: [...reverts, ...failures, ...peerFailures],
     notes: ownerNotes(observed),
     steps,
     resources: withNotes(to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to), [
       ...prior.lost,
-      ...(refusals.length > 0
+      ...(rejections.length > 0
         ? []
-        : foreign.map(({ message, ...failure }) => Object.assign(failure, { message: `The next switch is refused: ${message}` }))),
+        : foreign.map(({ message, ...failure }) => Object.assign(failure, { message: `The next switch will be rejected: ${message}` }))),
     ]),
     foreignNamespaces: foreignNamespaces(observed),
     currentState: currentState(observed),
@@ -132,8 +132,8 @@ export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPla
 
 /** The same plan, of which nothing may be written for these reasons. */
 export function blockedFor(made: SwitchPlan, reasons: readonly PolicyFailure[]): SwitchPlan {
-  const refusals = [...made.refusals, ...reasons];
-  return { ...made, refusals, steps: made.steps.map(withheld), complete: false, requeueAfterMs: WAITING_MS };
+  const rejections = [...made.rejections, ...reasons];
+  return { ...made, rejections, steps: made.steps.map(withheld), complete: false, requeueAfterMs: WAITING_MS };
 }
 
 interface Course {
@@ -193,12 +193,12 @@ function withNotes(states: readonly ResourceState[], notes: readonly PolicyFailu
 /** As the spec's diagrams: 5 s while something is waited for, 20 s at rest as a secondary, never at rest as a primary. */
 function requeue({
   to,
-  refusals,
+  rejections,
   isDone,
   complete,
-}: Pick<SwitchPlan, "to" | "refusals" | "complete"> & { isDone: boolean }): number | undefined {
+}: Pick<SwitchPlan, "to" | "rejections" | "complete"> & { isDone: boolean }): number | undefined {
   // What is wrong with the policy itself only a change of the policy fixes.
-  if (refusals.length > 0) return refusals.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
+  if (rejections.length > 0) return rejections.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
   if (!isDone) return WAITING_MS;
   return to === "primary" && complete ? undefined : RESTING_MS;
 }
@@ -209,7 +209,7 @@ function withheld(step: SwitchStep): SwitchStep {
 
 function contests({ contested }: ObservedPolicy): PolicyFailure[] {
   return contested.map(({ resource: { kind, namespace, name, field }, holder }) => {
-    const message = `${kind} ${namespace}/${name} is switched by FailoverPolicy ${holder}, which asked for it first; remove it from one of the two policies`;
+    const message = `${kind} ${namespace}/${name} is switched by FailoverPolicy ${holder}, which claimed it first; remove it from one of the two policies`;
     return { kind, namespace, name, field, reason: "Conflict", message, class: "Permanent" };
   });
 }
@@ -230,12 +230,12 @@ function invalidPeer({ policy, peer }: ObservedPolicy): PolicyFailure[] {
 
 /** A site that came back from a backup: what it holds and what its volumes have may both be of an earlier day. */
 function restored({ policy, peer }: ObservedPolicy): PolicyFailure[] {
-  if (!peer?.reachable || !peer.exists || !peer.seen || !isRestored(policy, peer)) return [];
+  if (!peer?.reachable || !peer.exists || !peer.observedToken || !isRestored(policy, peer)) return [];
   const { name, namespace } = policy.metadata;
   const { token } = policy.status ?? {};
   const own = token ? `${token.state} with epoch ${token.epoch}` : "missing";
   const message =
-    `The token of this site is ${own}, and the other site has seen it ${peer.seen.state} with epoch ${peer.seen.epoch}: this cluster was restored from a backup. ` +
+    `The token of this site is ${own}, and the other site has read it as ${peer.observedToken.state} with epoch ${peer.observedToken.epoch}: this cluster was restored from a backup. ` +
     `Set desiredState secondary here; or, if the newest data is here and the other site does not write: plumbline failover switch ${name} -n ${namespace} --to primary --force`;
   return [policyFailure(policy, "Restored", message, { field: "status.token", class: "Permanent" })];
 }
@@ -275,8 +275,8 @@ function forcedAlone(observed: ObservedPolicy): string | undefined {
 
 function failuresOf(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailure[] {
   const unfound = readResources(observed, MANAGED_KINDS)
-    .filter(({ resource, look }) => resource.kind !== "Application" || !("absent" in look) || look.absent !== "object")
-    .flatMap((sighting) => readFailure(sighting) ?? []);
+    .filter(({ resource, result }) => resource.kind !== "Application" || !("absent" in result) || result.absent !== "object")
+    .flatMap((read) => readFailure(read) ?? []);
   const drifted = to === "primary" && isComplete(observed.policy, to) ? driftedVolumes(observed) : [];
   const forgotten = to === "primary" ? unreadable(observed) : [];
   const unshared =

@@ -54,20 +54,20 @@ interface Scope {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
   readonly managed: readonly Managed[];
-  readonly needs: WatchedKinds;
+  readonly watched: WatchedKinds;
 }
 
 /** What this process knows of a policy beyond what the cluster holds. */
-interface Course {
+interface Progress {
   /** The status that was last queued for writing. */
-  told?: FailoverStatus;
+  published?: FailoverStatus;
   /** Writes that the watches have not shown yet, and since when they are waited for. */
   awaited?: { readonly written: readonly WrittenVersion[]; readonly since: number } | undefined;
   /** What the last writes met with. */
-  refused: readonly PolicyFailure[];
+  writeFailures: readonly PolicyFailure[];
   peer?: { readonly view: PeerView; readonly at: number; readonly generation: number | undefined } | undefined;
   /** How often in a row something had changed under our hands. */
-  overtaken: number;
+  conflicts: number;
 }
 
 interface Pass {
@@ -81,8 +81,8 @@ interface Pass {
 const WORKERS = 8;
 /** How long watches may take to show what we wrote; then the server is asked. */
 const CATCH_UP_MS = 1_000;
-const AGAIN = { minMs: 25, maxMs: 5_000 };
-const ANOTHER_LOOK_MS = 5_000;
+const RETRY = { minMs: 25, maxMs: 5_000 };
+const RECHECK_MS = 5_000;
 /** After this many conflicts in a row, report it. */
 const MAX_CONFLICTS = 6;
 /** How old the other site's answer may be while it is waited for, and while nothing is. */
@@ -100,9 +100,9 @@ export class PolicyController implements Runnable {
   readonly #served: ServedKinds;
   readonly #reader: CachedReader;
   readonly #rights: WriteRights;
-  #book = new ClaimIndex();
+  #claims = new ClaimIndex();
   readonly #scopes = new Map<string, Scope>();
-  readonly #courses = new Map<string, Course>();
+  readonly #progress = new Map<string, Progress>();
   /** What the watches were last told to follow is of these answers; undefined when scopes have changed since. */
   #followed: number | undefined;
 
@@ -112,7 +112,7 @@ export class PolicyController implements Runnable {
     this.#served = new ServedKinds(client, absentMs);
     this.#rights = new WriteRights(client);
     const onChange = (kind: WatchedKind, namespace: string, name: string) => {
-      for (const [key, { needs }] of this.#scopes) if (affects(needs, kind, namespace, name)) this.#channel.ring(key);
+      for (const [key, { watched }] of this.#scopes) if (affects(watched, kind, namespace, name)) this.#channel.ring(key);
     };
     this.#reader = new CachedReader({ client, served: this.#served, log, onChange });
   }
@@ -133,9 +133,9 @@ export class PolicyController implements Runnable {
       this.#reader.stop();
       this.#options.peers.close();
       for (const key of this.#scopes.keys()) removeMetrics(key);
-      this.#book = new ClaimIndex();
+      this.#claims = new ClaimIndex();
       this.#scopes.clear();
-      this.#courses.clear();
+      this.#progress.clear();
       this.#followed = undefined;
     }
   }
@@ -145,10 +145,10 @@ export class PolicyController implements Runnable {
     if (type === "deleted") {
       this.#scopes.delete(key);
       this.#followed = undefined;
-      this.#courses.delete(key);
+      this.#progress.delete(key);
       this.#options.writer.forget(key);
       removeMetrics(key);
-      for (const rival of this.#book.strike(key)) this.#channel.ring(rival);
+      for (const rival of this.#claims.strike(key)) this.#channel.ring(rival);
       return;
     }
     const { uid, generation } = object.metadata;
@@ -156,61 +156,61 @@ export class PolicyController implements Runnable {
     const isSame = before?.uid === uid && before?.generation === generation;
     const managed = before && isSame ? before.managed : managedBy(object).managed;
     if (!isSame) {
-      this.#scopes.set(key, { uid, generation, managed, needs: watchedKindsOf(managed, object) });
+      this.#scopes.set(key, { uid, generation, managed, watched: watchedKindsOf(managed, object) });
       this.#followed = undefined;
     }
-    if (before?.uid !== uid) this.#courses.set(key, { refused: [], overtaken: 0 });
-    const rivals = this.#book.enter(object, managed, new Date());
+    if (before?.uid !== uid) this.#progress.set(key, { writeFailures: [], conflicts: 0 });
+    const rivals = this.#claims.enter(object, managed, new Date());
     if (!isSame) for (const rival of rivals) this.#channel.ring(rival);
   }
 
   async #reconcile(key: string, signal: AbortSignal, log: Log): Promise<Result> {
     const policy = this.#options.policies.get(key);
-    const [scope, course] = [this.#scopes.get(key), this.#courses.get(key)];
-    if (!policy || !scope || !course) return undefined;
+    const [scope, progress] = [this.#scopes.get(key), this.#progress.get(key)];
+    if (!policy || !scope || !progress) return undefined;
 
-    const behindMs = this.#behindMs(course);
+    const behindMs = this.#behindMs(progress);
     if (behindMs > 0) return { requeueAfter: behindMs };
-    await this.#follow(scope.needs, signal);
+    await this.#follow(scope.watched, signal);
     if (await this.#recordsClaims(policy, scope, signal)) return { requeueAfter: CATCH_UP_MS };
 
-    const pass = await this.#observe(policy, scope, course, signal);
+    const pass = await this.#observe(policy, scope, progress, signal);
     if (!pass) return { requeueAfter: CATCH_UP_MS };
-    course.refused = stillFailingWrites(course.refused, pass.plan);
-    const outcome = await this.#act(pass, { client: this.#options.client, log }, () => this.#report(key, course, pass), signal);
-    if (!outcome) return this.#rest(course, pass);
+    progress.writeFailures = stillFailingWrites(progress.writeFailures, pass.plan);
+    const outcome = await this.#act(pass, { client: this.#options.client, log }, () => this.#report(key, progress, pass), signal);
+    if (!outcome) return this.#requeue(progress, pass);
 
-    course.overtaken = outcome.again ? course.overtaken + 1 : 0;
-    course.refused = course.overtaken < MAX_CONFLICTS ? outcome.failures : [...outcome.failures, ...outcome.passedBy];
-    course.awaited = { written: outcome.written, since: performance.now() };
-    this.#report(key, course, pass);
-    if (outcome.again) return { requeueAfter: backoffMs(course.overtaken, AGAIN) };
-    return { requeueAfter: outcome.failures.length > 0 ? ANOTHER_LOOK_MS : CATCH_UP_MS };
+    progress.conflicts = outcome.again ? progress.conflicts + 1 : 0;
+    progress.writeFailures = progress.conflicts < MAX_CONFLICTS ? outcome.failures : [...outcome.failures, ...outcome.conflictFailures];
+    progress.awaited = { written: outcome.written, since: performance.now() };
+    this.#report(key, progress, pass);
+    if (outcome.again) return { requeueAfter: backoffMs(progress.conflicts, RETRY) };
+    return { requeueAfter: outcome.failures.length > 0 ? RECHECK_MS : CATCH_UP_MS };
   }
 
   /** How long to wait for the watches to show what we wrote last; 0 when they do, or will not. */
-  #behindMs(course: Course): number {
-    if (!course.awaited || this.#reader.hasSeen(course.awaited.written)) {
-      course.awaited = undefined;
+  #behindMs(progress: Progress): number {
+    if (!progress.awaited || this.#reader.hasCaughtUp(progress.awaited.written)) {
+      progress.awaited = undefined;
       return 0;
     }
-    return Math.max(0, course.awaited.since + CATCH_UP_MS - performance.now());
+    return Math.max(0, progress.awaited.since + CATCH_UP_MS - performance.now());
   }
 
-  async #follow(needs: WatchedKinds, signal: AbortSignal): Promise<void> {
+  async #follow(watched: WatchedKinds, signal: AbortSignal): Promise<void> {
     // Whether there are autoscalers of another project matters when something is to be written, and is asked again then.
-    const wanted = [...needs.keys()].filter(isExternal).filter((kind) => kind !== "ScaledObject" || !this.#served.knows(kind));
+    const wanted = [...watched.keys()].filter(isExternal).filter((kind) => kind !== "ScaledObject" || !this.#served.knows(kind));
     await this.#served.ask(wanted, signal);
     if (this.#followed !== this.#served.changes) {
-      this.#reader.follow([...this.#scopes.values()].map((scope) => scope.needs));
+      this.#reader.follow([...this.#scopes.values()].map((scope) => scope.watched));
       this.#followed = this.#served.changes;
     }
-    await this.#reader.settle(needs, signal);
+    await this.#reader.waitUntilRead(watched, signal);
   }
 
   /** Whether the record of what the policy asks for had to be written: before it is, nothing else may be. */
   async #recordsClaims(policy: FailoverPolicy, { managed }: Scope, signal: AbortSignal): Promise<boolean> {
-    const claims = this.#book.record(policy, managed, new Date());
+    const claims = this.#claims.record(policy, managed, new Date());
     const recorded = policy.status?.claims ?? [];
     if (policy.metadata.deletionTimestamp !== undefined || isDeepStrictEqual(claims, recorded)) return false;
     const release = recorded.some(({ claim }) => !claims.some((one) => one.claim === claim));
@@ -222,15 +222,15 @@ export class PolicyController implements Runnable {
    * Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. Watches may
    * be behind with our own token, which looks as if it had been restored from a backup.
    */
-  async #observe(policy: FailoverPolicy, scope: Scope, course: Course, signal: AbortSignal): Promise<Pass | undefined> {
-    if (this.#reader.isWhole(scope.needs) && !course.awaited && !differsFromSwitch(policy)) {
-      const pass = await this.#plan(policy, scope, course, { sight: this.#reader, isLive: false }, signal);
+  async #observe(policy: FailoverPolicy, scope: Scope, progress: Progress, signal: AbortSignal): Promise<Pass | undefined> {
+    if (this.#reader.isWhole(scope.watched) && !progress.awaited && !differsFromSwitch(policy)) {
+      const pass = await this.#plan(policy, scope, progress, { reader: this.#reader, isLive: false }, signal);
       if (!hasWork(pass) && !isRestored(pass.policy, pass.peer)) return pass;
     }
     const fresh = await this.#read(keyOf(policy), signal);
     if (!fresh || fresh.metadata.uid !== scope.uid || fresh.metadata.generation !== scope.generation) return undefined;
-    const reader = await readLive(this.#options.client, this.#served, scope.needs, signal);
-    return this.#permitted(await this.#plan(fresh, scope, course, { sight: reader, isLive: true }, signal), signal);
+    const reader = await readLive(this.#options.client, this.#served, scope.watched, signal);
+    return this.#permitted(await this.#plan(fresh, scope, progress, { reader: reader, isLive: true }, signal), signal);
   }
 
   /** The finalizer is the first write of a switch: before it, every right for the rest has to be there. */
@@ -253,16 +253,16 @@ export class PolicyController implements Runnable {
   async #plan(
     stored: FailoverPolicy,
     { managed }: Scope,
-    course: Course,
-    { sight, isLive }: { sight: ResourceReader; isLive: boolean },
+    progress: Progress,
+    { reader, isLive }: { reader: ResourceReader; isLive: boolean },
     signal: AbortSignal,
   ): Promise<Pass> {
     const revert = revertOf(stored);
     const wanted = asSwitched(stored);
-    const policy = course.told ? { ...wanted, status: ownParts(course.told, stored.status) } : wanted;
-    const peer = policy.spec.peer ? await this.#askPeer(policy, course, isLive, signal) : withoutPeer(policy);
+    const policy = progress.published ? { ...wanted, status: ownParts(progress.published, stored.status) } : wanted;
+    const peer = policy.spec.peer ? await this.#askPeer(policy, progress, isLive, signal) : withoutPeer(policy);
     const now = new Date();
-    const contested = this.#book.contested(policy, managed);
+    const contested = this.#claims.contested(policy, managed);
     const { dnsAnnotation, everywhere } = this.#options;
     const known = {
       policy,
@@ -275,53 +275,53 @@ export class PolicyController implements Runnable {
       ...(peer && { peer }),
       ...(revert && { revert }),
     };
-    const observed = observePolicy(sight, this.#served, known);
+    const observed = observePolicy(reader, this.#served, known);
     const token = peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer });
     return { policy, plan: planOf(observed, token), peer, isLive, now };
   }
 
   /** What is decided live rests on an answer that came after everything else was read. */
-  async #askPeer(policy: FailoverPolicy, course: Course, isLive: boolean, signal: AbortSignal): Promise<PeerView> {
+  async #askPeer(policy: FailoverPolicy, progress: Progress, isLive: boolean, signal: AbortSignal): Promise<PeerView> {
     const { generation } = policy.metadata;
     // Something else may be wanted there too by now.
-    const ageMs = course.peer?.generation === generation ? performance.now() - (course.peer?.at ?? -Infinity) : Infinity;
+    const ageMs = progress.peer?.generation === generation ? performance.now() - (progress.peer?.at ?? -Infinity) : Infinity;
     const oldestMs = policy.status?.transition?.completionTime === undefined ? PEER_MS : PEER_AT_REST_MS;
-    if (course.peer && !isLive && ageMs < oldestMs) return course.peer.view;
+    if (progress.peer && !isLive && ageMs < oldestMs) return progress.peer.view;
     const view = await this.#options.peers.ask(policy, signal);
-    course.peer = { view, at: performance.now(), generation };
+    progress.peer = { view, at: performance.now(), generation };
     return view;
   }
 
   /** None: there is nothing to write. The status is told before, as far as the writes allow. */
   async #act(pass: Pass, deps: WriteDeps, report: () => void, signal: AbortSignal): Promise<WriteResult | undefined> {
     const { policy, plan, isLive } = pass;
-    if (isLive && hasWork(pass)) return act(plan, policy, { ...deps, onHeld: report }, signal);
+    if (isLive && hasWork(pass)) return act(plan, policy, { ...deps, onPolicyWritten: report }, signal);
     report();
     if (hasFinalizer(policy) && mayRemoveFinalizer(policy, plan)) return removeFinalizer(policy, deps, signal);
     return undefined;
   }
 
-  #rest(course: Course, { policy, plan, isLive }: Pass): Result {
-    course.overtaken = 0;
+  #requeue(progress: Progress, { policy, plan, isLive }: Pass): Result {
+    progress.conflicts = 0;
     // Whatever the watches have not shown by now, the server has told.
-    course.awaited = undefined;
-    const peerMs = policy.spec.peer && (plan.complete ? PEER_AT_REST_MS : ANOTHER_LOOK_MS);
+    progress.awaited = undefined;
+    const peerMs = policy.spec.peer && (plan.complete ? PEER_AT_REST_MS : RECHECK_MS);
     // What the watches ask for, the server may know to be done.
-    const againMs = isLive && !plan.complete ? ANOTHER_LOOK_MS : Infinity;
+    const againMs = isLive && !plan.complete ? RECHECK_MS : Infinity;
     const requeueAfter = Math.min(plan.requeueAfterMs ?? Infinity, peerMs ?? Infinity, againMs);
     return Number.isFinite(requeueAfter) ? { requeueAfter } : undefined;
   }
 
-  #report(key: string, course: Course, { policy, plan, peer, now }: Pass): void {
+  #report(key: string, progress: Progress, { policy, plan, peer, now }: Pass): void {
     const current = this.#options.policies.get(key);
     // It may have been deleted meanwhile.
     if (!current || current.metadata.uid !== policy.metadata.uid) return;
-    const next = report(course.told ?? policy.status, policy, plan, { failures: course.refused, peer }, now);
-    if (isDeepStrictEqual(next, course.told)) return;
-    const news = statusChanges(course.told ?? policy.status, next);
-    course.told = next;
-    for (const event of news.events) this.#options.events.record(current, event);
-    recordMetrics(key, next, plan, course.refused, news);
+    const next = report(progress.published ?? policy.status, policy, plan, { failures: progress.writeFailures, peer }, now);
+    if (isDeepStrictEqual(next, progress.published)) return;
+    const changes = statusChanges(progress.published ?? policy.status, next);
+    progress.published = next;
+    for (const event of changes.events) this.#options.events.record(current, event);
+    recordMetrics(key, next, plan, progress.writeFailures, changes);
     this.#options.writer.set(key, {
       ...(current.metadata.uid !== undefined && { uid: current.metadata.uid }),
       status: (before) => ownParts(next, before),
@@ -331,13 +331,13 @@ export class PolicyController implements Runnable {
 
 /** A policy that is deleted before its switch has begun never begins it. */
 function hasWork({ plan, policy }: Pass): boolean {
-  if (plan.refusals.length > 0 || (policy.metadata.deletionTimestamp !== undefined && !hasFinalizer(policy))) return false;
+  if (plan.rejections.length > 0 || (policy.metadata.deletionTimestamp !== undefined && !hasFinalizer(policy))) return false;
   return plan.steps.some(({ state, writes, token }) => state === "Act" && (writes.length > 0 || token !== undefined));
 }
 
 /** The status as told, but for what is written into it directly. */
-function ownParts(told: FailoverStatus, current: FailoverStatus | undefined): FailoverStatus {
-  const status = { ...told };
+function ownParts(published: FailoverStatus, current: FailoverStatus | undefined): FailoverStatus {
+  const status = { ...published };
   delete status.token;
   delete status.claims;
   return { ...status, ...(current?.token && { token: current.token }), ...(current?.claims && { claims: current.claims }) };

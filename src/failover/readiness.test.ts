@@ -166,8 +166,8 @@ test("the message lists every reason with its object", () => {
     lastSyncTime: minutesAgo(60),
     view: { reachable: false, message: "timeout" },
   } as const;
-  const seen = observed(given, "primary");
-  const status = report(undefined, seen.policy, plan(seen, granted), { failures: [], peer: given.view }, NOW);
+  const state = observed(given, "primary");
+  const status = report(undefined, state.policy, plan(state, granted), { failures: [], peer: given.view }, NOW);
   expect(status.conditions?.at(-1)).toMatchObject({
     type: "Ready",
     status: "False",
@@ -181,9 +181,9 @@ describe("a copy that gets too old", () => {
   test("has a primary at rest look again when it does, and not before", () => {
     const given = { spec: { maxCopyAge: "15m" }, conditions: [replicating("True")], lastSyncTime: minutesAgo(5) };
     expect(planOf(given, "primary").requeueAfterMs).toBe(10 * 60_000 + 1);
-    const seen = { ...observed(given, "primary"), now: new Date(NOW.getTime() + 10 * 60_000 + 1) };
-    expect(plan(seen).ready).toMatchObject({ status: "False", reason: "CopyTooOld" });
-    expect(plan(seen).requeueAfterMs).toBeUndefined();
+    const state = { ...observed(given, "primary"), now: new Date(NOW.getTime() + 10 * 60_000 + 1) };
+    expect(plan(state).ready).toMatchObject({ status: "False", reason: "CopyTooOld" });
+    expect(plan(state).requeueAfterMs).toBeUndefined();
   });
 
   test("needs no other look where no age is asked for", () => {
@@ -212,7 +212,7 @@ describe("any site at all", () => {
   test("is ready exactly when nothing was found, and says why when it is not", () => {
     fc.assert(
       fc.property(given, ({ role, maxCopyAge, hasPeer, view, replicating: value, age }) => {
-        const seen = observed(
+        const state = observed(
           {
             spec: { ...(maxCopyAge !== undefined && { maxCopyAge }), ...(hasPeer && { peer }) },
             conditions: value === undefined ? [] : [replicating(value)],
@@ -221,7 +221,7 @@ describe("any site at all", () => {
           },
           role,
         );
-        const result = plan(seen, hasPeer ? granted : undefined);
+        const result = plan(state, hasPeer ? granted : undefined);
         const { status, reason, findings, recheckAfterMs } = result.ready;
         expect(status === "True").toBe(findings.length === 0);
         expect(reason).toBe(findings[0]?.reason ?? "Ready");
@@ -231,10 +231,10 @@ describe("any site at all", () => {
         const isSilent = hasPeer && !(view?.reachable && view.exists);
         expect({ isBroken, isSilent, isReady: status === "True" && (isBroken || isSilent) }).toMatchObject({ isReady: false });
         // Told the same twice, the status is the same: nothing is written at rest.
-        const first = report(undefined, seen.policy, result, { failures: [], peer: seen.peer }, NOW);
-        expect(report(first, seen.policy, result, { failures: [], peer: seen.peer }, NOW)).toEqual(first);
+        const first = report(undefined, state.policy, result, { failures: [], peer: state.peer }, NOW);
+        expect(report(first, state.policy, result, { failures: [], peer: state.peer }, NOW)).toEqual(first);
         if (recheckAfterMs === undefined) return;
-        const later = { ...seen, now: new Date(NOW.getTime() + recheckAfterMs) };
+        const later = { ...state, now: new Date(NOW.getTime() + recheckAfterMs) };
         expect(plan(later, hasPeer ? granted : undefined).ready.findings.some((finding) => finding.reason === "CopyTooOld")).toBe(true);
       }),
     );

@@ -35,14 +35,14 @@ interface Volumes {
 /** Judges what was observed at rest. `obstacles`: what would refuse a switch to the other role, or lose what was remembered. */
 export function readiness(
   observed: ObservedPolicy,
-  { to, steps, refusals, failures }: Pick<SwitchPlan, "to" | "steps" | "refusals" | "failures">,
+  { to, steps, rejections, failures }: Pick<SwitchPlan, "to" | "steps" | "rejections" | "failures">,
   obstacles: readonly PolicyFailure[],
 ): Readiness {
   const isDone = steps.every(({ state }) => state === "Done");
-  const isWrong = refusals.length > 0 || (failures.length > 0 && (isDone || isComplete(observed.policy, to)));
+  const isWrong = rejections.length > 0 || (failures.length > 0 && (isDone || isComplete(observed.policy, to)));
   if (!isDone && !isWrong) return { status: "Unknown", reason: "InProgress", findings: [] };
-  const volumes = refusals.length > 0 ? { findings: [], expiries: [] } : volumeFindings(observed, to);
-  const findings = [...[...refusals, ...failures, ...obstacles].map(asFinding), ...peerFindings(observed), ...volumes.findings];
+  const volumes = rejections.length > 0 ? { findings: [], expiries: [] } : volumeFindings(observed, to);
+  const findings = [...[...rejections, ...failures, ...obstacles].map(asFinding), ...peerFindings(observed), ...volumes.findings];
   const sorted = once([...findings.filter(({ status }) => status === "False"), ...findings.filter(({ status }) => status === "Unknown")]);
   const next = Math.min(...volumes.expiries);
   return {
@@ -146,8 +146,8 @@ function copiedToHere({ policy, peer, now }: ObservedPolicy, volumes: readonly F
     const fix = policy.spec.peer ? "set spec.maxCopyAge there too" : "set spec.peer, so that the other site can be read";
     find("Unknown", "CopyAgeUnknown", `Nothing reports how old the copy here is; ${fix}`);
   }
-  const isSeen = replicating !== undefined || maxCopyAge !== undefined || volumes.every(({ object }) => isReceiving(object));
-  if (!isSeen || replicating === "Unknown") find("Unknown", "NotObserved", "Nothing reports that the volumes are copied to this site");
+  const isObserved = replicating !== undefined || maxCopyAge !== undefined || volumes.every(({ object }) => isReceiving(object));
+  if (!isObserved || replicating === "Unknown") find("Unknown", "NotObserved", "Nothing reports that the volumes are copied to this site");
   return { findings, expiries: Number.isFinite(expiry) && expiry >= now.getTime() ? [expiry] : [] };
 }
 

@@ -16,7 +16,7 @@ const passAt = (run: TransitionHarness, seconds: number) => {
   return statusOf(run);
 };
 const secondaryOf = (run: TransitionHarness) => {
-  run.settle();
+  run.runToEnd();
   run.site.now = at(100);
   run.want({ desiredState: "secondary" });
   return run;
@@ -68,10 +68,10 @@ describe("the status on the way to secondary", () => {
       steps: [{ name, state: "Wait" as const, writes: [], waits }],
     });
     const onTime = (name: "AwaitCopy" | "AwaitVolumes", times: readonly number[]) => {
-      let held: FailoverStatus | undefined;
+      let status: FailoverStatus | undefined;
       return times.map((seconds) => {
-        held = report(held, one, waiting(name), { failures: [] }, at(seconds));
-        return held.transition?.steps[0]?.waitingFor?.onTime;
+        status = report(status, one, waiting(name), { failures: [] }, at(seconds));
+        return status.transition?.steps[0]?.waitingFor?.onTime;
       });
     };
     expect(onTime("AwaitCopy", [0, 45, 59, 60, 300])).toEqual([true, true, true, undefined, undefined]);
@@ -80,7 +80,7 @@ describe("the status on the way to secondary", () => {
 
   test("ends with the time it took, when the writers were gone, and how far behind the copy was", () => {
     const run = secondaryOf(shop());
-    run.settle();
+    run.runToEnd();
     const status = statusOf(run);
     expect(conditions(status)).toEqual([
       "Complete True Complete",
@@ -131,7 +131,7 @@ describe("the status on the way to secondary", () => {
 describe("transitions", () => {
   test("one that is left for another is superseded, and only the last ten are kept", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     for (let flip = 0; flip < 12; flip++) {
       run.want({ desiredState: flip % 2 === 0 ? "secondary" : "primary" });
       run.pass();
@@ -145,7 +145,7 @@ describe("transitions", () => {
 
   test("an edit that changes nothing is no transition, one that has something to do is", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     const before = statusOf(run).transition;
     run.want({ mode: "off" });
     passAt(run, 60);
@@ -169,7 +169,7 @@ describe("transitions", () => {
 
   test("drift at rest is none: the step that puts it right runs again", () => {
     const run = secondaryOf(shop());
-    run.settle();
+    run.runToEnd();
     const before = statusOf(run);
     run.site.edit("CronJob", run.site.get("CronJob", "nightly"), ({ spec }) => {
       spec.suspend = false;
@@ -230,18 +230,18 @@ describe("what is wrong", () => {
 
   test("with the policy itself begins no transition and leaves the last one as it is", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     const before = statusOf(run);
     run.want({ mode: "fast" });
-    const refused = passAt(run, 60);
-    expect(conditions(refused)).toEqual([
+    const rejected = passAt(run, 60);
+    expect(conditions(rejected)).toEqual([
       "Complete False Invalid",
       "InProgress False Invalid",
       "Error True Invalid",
       "Ready False Invalid",
     ]);
-    expect(refused.summary).toBe('Refused: spec.mode: mode is "fast"; set on, safe, off or unsafe');
-    expect(refused.transition).toEqual(before.transition);
+    expect(rejected.summary).toBe('Rejected: spec.mode: mode is "fast"; set on, safe, off or unsafe');
+    expect(rejected.transition).toEqual(before.transition);
   });
 
   test("with a resource that another policy switches is told with every condition too, and nothing begins", () => {
@@ -257,7 +257,7 @@ describe("what is wrong", () => {
       "Ready False Conflict",
     ]);
     expect(status.summary).toMatch(
-      /^Refused: Deployment shop\/web: spec\.managedResources\[\d+\]: .* is switched by FailoverPolicy shop\/older, which asked for it first; remove it/,
+      /^Rejected: Deployment shop\/web: spec\.managedResources\[\d+\]: .* is switched by FailoverPolicy shop\/older, which claimed it first; remove it/,
     );
     expect(status.transition).toBeUndefined();
     expect(status.workloadStatuses).toMatchObject([{ name: "web", state: "Active" }]);
@@ -293,13 +293,13 @@ test("unsafe mode says that it waits for nothing", () => {
 
 test("a primary says how many workloads and Flux objects there are", () => {
   const run = shop();
-  run.settle();
+  run.runToEnd();
   expect(statusOf(run).workloadStatus).toBe("2 workload(s) managed by Flux, 2 Flux resource(s) active");
 });
 
 test("a condition keeps the time of its last flip, a resource that of its last state", () => {
   const run = shop();
-  run.settle();
+  run.runToEnd();
   const before = statusOf(run);
   run.want({ desiredState: "secondary" });
   const after = passAt(run, 60);
@@ -395,17 +395,17 @@ test("the highest token that was seen of the other site is kept, whatever it sho
     peer: { kubeconfigSecret: { name: "west", key: "kubeconfig" } },
   });
   const made = plan(new FakeSite().put("VolumeReplication", volume("data", "primary")).observe(one));
-  let held: FailoverStatus | undefined;
+  let status: FailoverStatus | undefined;
   const seen = (epoch: number, state: "Held" | "Released", uid = "a") => {
     const view = { reachable: true, exists: true, desiredState: "secondary", token: { epoch, state }, uid } as const;
-    held = report(held, one, made, { failures: [], peer: view }, NOW);
-    return held.peer?.seen;
+    status = report(status, one, made, { failures: [], peer: view }, NOW);
+    return status.peer?.seen;
   };
   const four = { uid: "a", epoch: 4, state: "Released" };
   expect(seen(4, "Held")).toEqual({ uid: "a", epoch: 4, state: "Held" });
   expect(seen(4, "Released")).toEqual(four);
   expect([seen(2, "Held"), seen(4, "Held")]).toEqual([four, four]);
-  held = report(held, one, made, { failures: [], peer: { reachable: false, message: "away" } }, NOW);
-  expect(held.peer?.seen).toEqual(four);
+  status = report(status, one, made, { failures: [], peer: { reachable: false, message: "away" } }, NOW);
+  expect(status.peer?.seen).toEqual(four);
   expect(seen(1, "Held", "b")).toEqual({ uid: "b", epoch: 1, state: "Held" });
 });

@@ -26,7 +26,7 @@ export function report(
   now: Date,
 ): FailoverStatus {
   const { token, claims, conditions = [], peer: previousPeer } = previous ?? {};
-  const failures = [...plan.refusals, ...plan.failures, ...outcome.failures];
+  const failures = [...plan.rejections, ...plan.failures, ...outcome.failures];
   const completed = plan.complete && outcome.failures.length === 0;
   const { foreignNamespaces = [] } = plan;
   const time = metaTime(now);
@@ -68,14 +68,14 @@ function resourceStatuses(
 ): [VolumeStatus[], WorkloadStatus[]] {
   const { volumeReplicationStatuses = [], workloadStatuses = [] } = previous ?? {};
   const before = new Map<string, { readonly state?: string; readonly lastUpdateTime?: string }>([
-    ...volumeReplicationStatuses.map((status) => [keyOf(status.kind ?? "VolumeReplication", status), status] as const),
-    ...workloadStatuses.map((status) => [keyOf(status.kind, status), status] as const),
+    ...volumeReplicationStatuses.map((status) => [resourceKey(status.kind ?? "VolumeReplication", status), status] as const),
+    ...workloadStatuses.map((status) => [resourceKey(status.kind, status), status] as const),
   ]);
-  const noted = Map.groupBy(notes, (note) => keyOf(note.kind, note));
+  const noted = Map.groupBy(notes, (note) => resourceKey(note.kind, note));
   const common = ({ resource: { kind, namespace, name }, state, error, message: own }: ResourceState) => {
-    const owners = noted.get(keyOf(kind, { namespace, name })) ?? [];
+    const owners = noted.get(resourceKey(kind, { namespace, name })) ?? [];
     const message = [own, ...owners.map((note) => note.message)].filter((text) => text !== undefined).join("; ") || undefined;
-    const last = before.get(keyOf(kind, { namespace, name }));
+    const last = before.get(resourceKey(kind, { namespace, name }));
     const lastUpdateTime = (last?.state === state ? last.lastUpdateTime : undefined) ?? time;
     const texts = {
       ...(error !== undefined && { error: error.slice(0, 4096) }),
@@ -104,7 +104,7 @@ function isVolume({ resource }: ResourceState): boolean {
   return (VOLUME_KINDS as readonly string[]).includes(resource.kind);
 }
 
-function keyOf(kind: string, { namespace = "", name }: { namespace?: string; name: string }): string {
+function resourceKey(kind: string, { namespace = "", name }: { namespace?: string; name: string }): string {
   return `${kind}/${namespace}/${name}`;
 }
 
@@ -136,7 +136,7 @@ function conditionsOf(
 ): ConditionReport[] {
   const step = unfinished(plan);
   const [failure] = failures;
-  const inProgress = !completed && step !== undefined && plan.refusals.length === 0;
+  const inProgress = !completed && step !== undefined && plan.rejections.length === 0;
   const reason = completed ? "Complete" : inProgress ? step.name : (failure?.reason ?? "Incomplete");
   const message = summaryOf(plan, failures, completed);
   const condition = (type: string, isSo: boolean, because: string, text: string): ConditionReport => ({
@@ -176,7 +176,7 @@ function unfinished({ steps }: SwitchPlan): SwitchStep | undefined {
 
 function summaryOf(plan: SwitchPlan, failures: readonly PolicyFailure[], completed: boolean): string {
   const [failure] = failures;
-  if (plan.refusals.length > 0 && failure) return `Refused: ${sentence(failure)}${furtherOf(failures)}`;
+  if (plan.rejections.length > 0 && failure) return `Rejected: ${sentence(failure)}${furtherOf(failures)}`;
   if (completed) return `This site is ${plan.to}`;
   const step = unfinished(plan);
   const rush = plan.mode === "unsafe" ? " without waiting" : "";
@@ -184,7 +184,7 @@ function summaryOf(plan: SwitchPlan, failures: readonly PolicyFailure[], complet
   if (!step) return `This site is ${plan.to}${error === "" ? ", but some writes failed" : `, with errors: ${error.slice(2)}`}`;
   const [wait] = step.waits;
   const waiting = wait
-    ? `, waiting for ${wait.kind} ${place(wait)}${step.waits.length > 1 ? ` and ${step.waits.length - 1} more` : ""}`
+    ? `, waiting for ${wait.kind} ${objectName(wait)}${step.waits.length > 1 ? ` and ${step.waits.length - 1} more` : ""}`
     : "";
   return `Switching to ${plan.to}${rush}: ${step.name}${waiting}${error}`;
 }
@@ -195,10 +195,10 @@ function furtherOf(failures: readonly PolicyFailure[]): string {
 
 function sentence({ kind, field, message, ...object }: Pick<PolicyFailure, "kind" | "namespace" | "name" | "field" | "message">): string {
   const text = field === undefined ? message : `${field}: ${message}`;
-  return kind === "FailoverPolicy" ? text : `${kind} ${place(object)}: ${text}`;
+  return kind === "FailoverPolicy" ? text : `${kind} ${objectName(object)}: ${text}`;
 }
 
-function place({ namespace, name }: { namespace?: string | undefined; name: string }): string {
+function objectName({ namespace, name }: { namespace?: string | undefined; name: string }): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
@@ -207,7 +207,7 @@ type PeerStatus = NonNullable<FailoverStatus["peer"]>;
 /** What was last heard of the copy here is kept: it is what a forced takeover starts from. */
 function peerStatus(peer: PeerView, previous: PeerStatus | undefined, time: string): PeerStatus {
   const { lastSyncTime, lastAnswerTime } = previous ?? {};
-  const seen = seenOf(peer, previous?.seen);
+  const seen = latestToken(peer, previous?.seen);
   const known = {
     ...(lastSyncTime !== undefined && { lastSyncTime }),
     ...(seen && { seen }),
@@ -230,7 +230,7 @@ function peerStatus(peer: PeerView, previous: PeerStatus | undefined, time: stri
 }
 
 /** A later token than the last one is kept, an earlier one of the same object is not: its cluster was restored, and has to be told. */
-function seenOf(peer: PeerView, previous: PeerStatus["seen"]): PeerStatus["seen"] {
+function latestToken(peer: PeerView, previous: PeerStatus["seen"]): PeerStatus["seen"] {
   if (!peer.reachable || !peer.exists || !peer.token || peer.uid === undefined) return previous;
   const { epoch, state } = peer.token;
   if (previous?.uid === peer.uid && !isLater({ epoch, state }, previous)) return previous;

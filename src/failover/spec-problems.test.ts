@@ -32,7 +32,7 @@ test.each<[Partial<Spec>, string, string]>([
 ])("%j is Invalid with its field, and nothing is written", (spec, field, message) => {
   const wanted = policy({ ...spec, managedResources: named("Deployment web") });
   const result = plan(new FakeSite().put("Deployment", deployment("web", { replicas: 2 })).observe(wanted));
-  expect(result.refusals).toEqual([
+  expect(result.rejections).toEqual([
     expect.objectContaining({
       kind: "FailoverPolicy",
       reason: "Invalid",
@@ -48,5 +48,5 @@ test.each<[Partial<Spec>, string, string]>([
 test("times, waves and fences that mean something are accepted", () => {
   const spec = { ...fence("10.0.0.0/24", "fd00::/64"), maxCopyAge: "1h30m", availableWithin: "0s", settleTime: "30s", wave: 0 };
   const wanted = policy({ ...spec, managedResources: named("Deployment web") });
-  expect(plan(new FakeSite().put("Deployment", deployment("web")).observe(wanted)).refusals).toEqual([]);
+  expect(plan(new FakeSite().put("Deployment", deployment("web")).observe(wanted)).rejections).toEqual([]);
 });

@@ -25,7 +25,7 @@ export function transitions(
 ): Pick<FailoverStatus, "transition" | "history"> {
   const { transition, history = [] } = previous;
   // What is refused has not begun.
-  if (plan.refusals.length > 0) return { ...(transition && { transition }), ...(previous.history && { history }) };
+  if (plan.rejections.length > 0) return { ...(transition && { transition }), ...(previous.history && { history }) };
   const generation = policy.metadata.generation ?? 0;
   const before = transition && isContinued(transition, plan, completed, generation) ? transition : undefined;
   const past = transition && !before ? [overWith(transition), ...history].slice(0, HISTORY) : history;

@@ -17,10 +17,10 @@ interface Review {
 
 /** Each is `resource`, or ` resource` for one that is denied in all namespaces at once. */
 async function serverThatDenies(...denied: string[]) {
-  const asked: string[] = [];
+  const reviews: string[] = [];
   const serve: ServerStep = (response, received) => {
     const { namespace, group, resource, verb } = (received.body as Review).spec.resourceAttributes;
-    asked.push(`${verb} ${resource}.${group} in ${namespace}`);
+    reviews.push(`${verb} ${resource}.${group} in ${namespace}`);
     return answer(201, { status: { allowed: !denied.includes(resource) && !(namespace === "" && denied.includes(` ${resource}`)) } })(
       response,
       received,
@@ -28,7 +28,7 @@ async function serverThatDenies(...denied: string[]) {
   };
   const server = await ScriptedServer.start([serve]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
-  return { server, asked, denied, rights: new WriteRights(client), end: () => (client.close(), server[Symbol.asyncDispose]()) };
+  return { server, reviews, denied, rights: new WriteRights(client), end: () => (client.close(), server[Symbol.asyncDispose]()) };
 }
 
 const stopping = (token?: TokenDecision) => {
@@ -41,22 +41,22 @@ const stopping = (token?: TokenDecision) => {
 };
 
 test("rights are asked for once per kind, also for what a later step writes", async () => {
-  const { asked, rights, end } = await serverThatDenies();
+  const { reviews, rights, end } = await serverThatDenies();
   expect(await rights.missing(stopping(), signal)).toEqual([]);
   const questions = [
     "patch deployments.apps in ",
     "patch kustomizations.kustomize.toolkit.fluxcd.io in ",
     "patch volumereplications.replication.storage.openshift.io in ",
   ];
-  expect(asked.toSorted()).toEqual(questions);
+  expect(reviews.toSorted()).toEqual(questions);
   expect(await rights.missing(stopping(), signal)).toEqual([]);
-  expect(asked).toHaveLength(3);
+  expect(reviews).toHaveLength(3);
   await end();
 });
 
 test("a missing right names verb, resource and namespace, and is asked for again soon", async () => {
   useFakeTime();
-  const { asked, denied, rights, end } = await serverThatDenies("volumereplications", "deployments");
+  const { reviews, denied, rights, end } = await serverThatDenies("volumereplications", "deployments");
   const missing = await rights.missing(stopping(), signal);
   expect(missing.map(({ kind, namespace, name, reason }) => [kind, namespace, name, reason])).toEqual([
     ["Deployment", "shop", "web", "Forbidden"],
@@ -69,19 +69,19 @@ test("a missing right names verb, resource and namespace, and is asked for again
   expect(await rights.missing(stopping(), signal)).toHaveLength(2);
   vi.advanceTimersByTime(5_000);
   expect(await rights.missing(stopping(), signal)).toEqual([]);
-  expect(asked).toHaveLength(7);
+  expect(reviews).toHaveLength(7);
   await end();
 });
 
 test("who may write in this namespace only is asked about it, and believed", async () => {
-  const { asked, rights, end } = await serverThatDenies(" deployments", " kustomizations", " volumereplications");
+  const { reviews, rights, end } = await serverThatDenies(" deployments", " kustomizations", " volumereplications");
   expect(await rights.missing(stopping(), signal)).toEqual([]);
-  expect(asked.filter((question) => question.startsWith("patch deployments"))).toEqual([
+  expect(reviews.filter((question) => question.startsWith("patch deployments"))).toEqual([
     "patch deployments.apps in ",
     "patch deployments.apps in shop",
   ]);
   expect(await rights.missing(stopping(), signal)).toEqual([]);
-  expect(asked).toHaveLength(6);
+  expect(reviews).toHaveLength(6);
   await end();
 });
 
@@ -96,7 +96,7 @@ test.for([statusError(404, "NotFound"), statusError(403, "Forbidden", "you may n
 );
 
 test("a NetworkFence is created and never patched, so only that right is asked for", async () => {
-  const { asked, rights, end } = await serverThatDenies("networkfences");
+  const { reviews, rights, end } = await serverThatDenies("networkfences");
   const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
   const spec = {
     desiredState: "primary" as const,
@@ -106,7 +106,7 @@ test("a NetworkFence is created and never patched, so only that right is asked f
   };
   const taking = { take: { epoch: 2, state: "Held" as const }, forced: "Site A burns", mayWrite: false, mustDemote: false, waits: [] };
   const missing = await rights.missing(plan(site.observe(policy(spec, { uid: "uid-1" })), taking), signal);
-  expect(asked.toSorted()).toEqual([
+  expect(reviews.toSorted()).toEqual([
     "create networkfences.csiaddons.openshift.io in ",
     "patch volumereplications.replication.storage.openshift.io in ",
   ]);
@@ -117,9 +117,9 @@ test("a NetworkFence is created and never patched, so only that right is asked f
 });
 
 test("a site that was outranked stops what it can, whatever right is missing", async () => {
-  const { asked, rights, end } = await serverThatDenies("kustomizations");
+  const { reviews, rights, end } = await serverThatDenies("kustomizations");
   const outranked = { release: { epoch: 1, state: "Released" as const }, mayWrite: false, mustDemote: true, waits: [] };
   expect(await rights.missing(stopping(outranked), signal)).toEqual([]);
-  expect(asked).toEqual([]);
+  expect(reviews).toEqual([]);
   await end();
 });

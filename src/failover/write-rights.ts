@@ -28,19 +28,19 @@ export class WriteRights {
   async missing({ steps, failures: problems }: SwitchPlan, signal: AbortSignal): Promise<PolicyFailure[]> {
     if (problems.some(({ reason }) => reason === "SplitBrain")) return [];
     const writes = steps.filter(({ state }) => state !== "Done").flatMap((step) => step.writes);
-    const byPlace = Map.groupBy(writes, (write) => {
+    const byScope = Map.groupBy(writes, (write) => {
       const { kind, object } = write;
       return `${verbOf(write)} ${kind.group}/${kind.plural}/${object.metadata.namespace ?? ""}`;
     });
     const failures = await Promise.all(
-      [...byPlace].map(async ([place, [first, ...others]]): Promise<PolicyFailure[]> => {
-        if (!first || (await this.#may(place, first, signal))) return [];
+      [...byScope].map(async ([scope, [first, ...others]]): Promise<PolicyFailure[]> => {
+        if (!first || (await this.#may(scope, first, signal))) return [];
         const verb = verbOf(first);
         const { namespace = "", name } = first.object.metadata;
         const more = others.length > 0 ? `, and ${others.length} more of them` : "";
         const resource = `${first.kind.plural}${first.kind.group === "" ? "" : `.${first.kind.group}`}`;
         const where = namespace === "" ? "" : ` in namespace ${namespace}`;
-        const message = `The controller may not ${verb} ${resource}${where}, so it cannot ${first.words}${more}. Give its ClusterRole plumbline-failover-controller the verb ${verb} on ${resource}`;
+        const message = `The controller may not ${verb} ${resource}${where}, so it cannot ${first.description}${more}. Give its ClusterRole plumbline-failover-controller the verb ${verb} on ${resource}`;
         return [{ kind: first.kind.kind, namespace, name, reason: "Forbidden", message, class: "Transient" }];
       }),
     );
@@ -48,22 +48,22 @@ export class WriteRights {
   }
 
   /** A right for every namespace is checked once, not per namespace. */
-  async #may(place: string, write: PlannedWrite, signal: AbortSignal): Promise<boolean> {
+  async #may(scope: string, write: PlannedWrite, signal: AbortSignal): Promise<boolean> {
     const { namespace = "" } = write.object.metadata;
-    const known = this.#known(place);
+    const known = this.#known(scope);
     if (known !== undefined) return known;
-    const everywhere = place.slice(0, place.length - namespace.length);
+    const everywhere = scope.slice(0, scope.length - namespace.length);
     if (this.#known(everywhere) ?? (await this.#ask(everywhere, write, "", signal))) return true;
-    return namespace !== "" && (await this.#ask(place, write, namespace, signal));
+    return namespace !== "" && (await this.#ask(scope, write, namespace, signal));
   }
 
-  #known(place: string): boolean | undefined {
-    const answer = this.#answers.get(place);
+  #known(scope: string): boolean | undefined {
+    const answer = this.#answers.get(scope);
     return answer && performance.now() - answer.at < (answer.allowed ? ALLOWED_MS : DENIED_MS) ? answer.allowed : undefined;
   }
 
   /** True if the check fails: the write itself then shows it. */
-  async #ask(place: string, write: PlannedWrite, namespace: string, signal: AbortSignal): Promise<boolean> {
+  async #ask(scope: string, write: PlannedWrite, namespace: string, signal: AbortSignal): Promise<boolean> {
     const { group, plural: resource } = write.kind;
     const resourceAttributes = { namespace, group, resource, verb: verbOf(write) };
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
@@ -74,7 +74,7 @@ export class WriteRights {
         repeatable: true,
       });
       const allowed = status?.allowed !== false;
-      this.#answers.set(place, { allowed, at: performance.now() });
+      this.#answers.set(scope, { allowed, at: performance.now() });
       return allowed;
     } catch (error) {
       if (signal.aborted || !isKubeError(error)) throw error;

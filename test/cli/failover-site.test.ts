@@ -126,11 +126,11 @@ describe.each(SERVERS)("on %s", (_name, start) => {
       wrong: { spec: { managedResources: [] } },
       far: { spec: { managedResources: [{ kind: "Deployment", name: "coredns", namespace: "kube-system" }] } },
     });
-    const refused = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait");
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("2 of 3 policies are refused; nothing was changed; --skip-refused switches the others:\n");
-    expect(refused.stderr).toContain("FailoverPolicy refused/wrong:\n  FailoverPolicy refused/wrong: Invalid: spec.managedResources: ");
-    expect(refused.stderr).toContain(
+    const rejected = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait");
+    expect(rejected).toMatchObject({ code: 1, stdout: "" });
+    expect(rejected.stderr).toContain("2 of 3 policies are rejected; nothing was changed; --skip-refused switches the others:\n");
+    expect(rejected.stderr).toContain("FailoverPolicy refused/wrong:\n  FailoverPolicy refused/wrong: Invalid: spec.managedResources: ");
+    expect(rejected.stderr).toContain(
       `Deployment kube-system/coredns: NotPermitted: spec.managedResources[0].namespace: FailoverPolicy refused/far may not switch resources in namespace kube-system. To allow it: kubectl annotate --overwrite namespace kube-system '${CONSENT}=refused/far'`,
     );
     expect(await desired(namespace)).toEqual({ good: "primary", wrong: "primary", far: "primary" });
@@ -177,14 +177,14 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     await site(namespace, { db: {}, app: { spec: { wave: 1 } } });
     const args = ["failover", "switch", "--all", "-n", namespace, "--to", "secondary", "--wait"];
     const child = spawn(LAUNCHER, args, { env: { ...process.env, ...server.env } });
-    const said = { stdout: "", stderr: "" };
+    const output = { stdout: "", stderr: "" };
     child.stdout.on("data", (text: Buffer) => {
-      said.stdout += text.toString();
-      if (said.stdout.includes("stopped/app: desiredState set to secondary")) setTimeout(() => child.kill("SIGINT"), 300);
+      output.stdout += text.toString();
+      if (output.stdout.includes("stopped/app: desiredState set to secondary")) setTimeout(() => child.kill("SIGINT"), 300);
     });
-    child.stderr.on("data", (text: Buffer) => (said.stderr += text.toString()));
+    child.stderr.on("data", (text: Buffer) => (output.stderr += text.toString()));
     const [code] = (await once(child, "close")) as [number];
-    expect({ code, stderr: said.stderr }).toEqual({
+    expect({ code, stderr: output.stderr }).toEqual({
       code: 3,
       stderr: expect.stringContaining(
         "plumbline: Stopped watching; started switches continue. Not started: stopped/db (wave 0). Continue with: plumbline failover switch --all -n stopped --to secondary --wait\n",
@@ -234,10 +234,10 @@ describe.each(SERVERS)("on %s", (_name, start) => {
       alone: { spec: { desiredState: "secondary" } },
     });
     const force = ["switch", "--all", "-n", namespace, "--to", "primary", "--force", "--reason", "site B burns"];
-    const refused = await failover(...force);
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("FailoverPolicy forced/alive: Refused: spec.force: Cannot read the other site from here: ");
-    expect(refused.stderr).toContain(
+    const rejected = await failover(...force);
+    expect(rejected).toMatchObject({ code: 1, stdout: "" });
+    expect(rejected.stderr).toContain("FailoverPolicy forced/alive: Refused: spec.force: Cannot read the other site from here: ");
+    expect(rejected.stderr).toContain(
       "If it is gone, the controller notices within 20s: retry then. To force anyway: --even-though-it-answers",
     );
     expect(await desired(namespace)).toEqual({ silent: "secondary", alive: "secondary", alone: "secondary" });
@@ -257,8 +257,8 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     carriedOut.add(namespace);
     const labels = { "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
     await site(namespace, { free: {}, owned: { labels } });
-    const refused = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--suspend-owner", "--wait", "-o", "json");
-    expect(refused.code).toBe(1);
+    const rejected = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--suspend-owner", "--wait", "-o", "json");
+    expect(rejected.code).toBe(1);
     const all = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait", "-o", "json");
     expect(JSON.parse(all.stdout)).toMatchObject({
       kind: "FailoverSiteSwitch",
@@ -285,7 +285,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   test("a peer is given up in one write, with the uid and the epoch, and not where a second writer could start", async () => {
     const namespace = "forget";
     await site(namespace, {
-      held: { spec: { peer }, status: { token: { epoch: 4, state: "Held" } } },
+      owner: { spec: { peer }, status: { token: { epoch: 4, state: "Held" } } },
       released: { spec: { desiredState: "secondary", peer }, status: { token: { epoch: 6, state: "Released" } } },
       json: { spec: { peer }, status: { token: { epoch: 2, state: "Held" } } },
       alone: {},
@@ -301,7 +301,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect([kept.spec.peer, kept.metadata.annotations]).toEqual([peer, undefined]);
 
     for (const [name, epoch, flags] of [
-      ["held", 4, []],
+      ["owner", 4, []],
       ["released", 6, ["--other-site-is-gone"]],
     ] as const) {
       expect(await forget(name, ...flags)).toMatchObject({ code: 0 });
@@ -332,8 +332,8 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await asJson("alone", 1)).toEqual(
       forgotten({ namespace, name: "alone", state: "refused", message: "has neither spec.peer nor a token: nothing to remove" }),
     );
-    expect(await failover("forget-peer", "held", "-n", namespace)).toMatchObject({ code: 2 });
-    expect(await failover("forget-peer", "held", "-n", namespace, "--reason", " ")).toMatchObject({ code: 2 });
+    expect(await failover("forget-peer", "owner", "-n", namespace)).toMatchObject({ code: 2 });
+    expect(await failover("forget-peer", "owner", "-n", namespace, "--reason", " ")).toMatchObject({ code: 2 });
   });
 
   test("status has a line for each policy, and says no when one is not as it should be", async () => {

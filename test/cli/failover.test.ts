@@ -255,15 +255,15 @@ Follow it with: plumbline failover switch web -n shop --to secondary --wait
     await policy("watched");
     const args = ["failover", "switch", "watched", "-n", namespace, "--to", "secondary", "--wait"];
     const child = spawn(LAUNCHER, args, { env: { ...process.env, ...server.env } });
-    const said = { stdout: "", stderr: "" };
+    const output = { stdout: "", stderr: "" };
     child.stdout.on("data", (text: Buffer) => {
-      said.stdout += text.toString();
+      output.stdout += text.toString();
       // It says so a moment before it watches.
-      if (said.stdout.includes("desiredState set to secondary")) setTimeout(() => child.kill("SIGINT"), 300);
+      if (output.stdout.includes("desiredState set to secondary")) setTimeout(() => child.kill("SIGINT"), 300);
     });
-    child.stderr.on("data", (text: Buffer) => (said.stderr += text.toString()));
+    child.stderr.on("data", (text: Buffer) => (output.stderr += text.toString()));
     const [code] = (await once(child, "close")) as [number];
-    expect({ code, stderr: said.stderr }).toEqual({
+    expect({ code, stderr: output.stderr }).toEqual({
       code: 3,
       stderr: expect.stringContaining(
         "plumbline: Stopped watching; the switch continues. Watch again with: plumbline failover switch watched -n shop --to secondary --wait\n",
@@ -278,14 +278,14 @@ Follow it with: plumbline failover switch web -n shop --to secondary --wait
     expect(await failover("switch", "empty", "--to", "secondary")).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: expect.stringContaining("Refused; nothing was changed:\n  FailoverPolicy shop/empty: Invalid: spec.managedResources: "),
+      stderr: expect.stringContaining("Rejected; nothing was changed:\n  FailoverPolicy shop/empty: Invalid: spec.managedResources: "),
     });
     expect(await get("empty")).toEqual(before);
 
     await policy("late", {}, { observedGeneration: 99, conditions: conditions("Error", "Conflict", "held by shop/old") });
     expect(await failover("switch", "late", "--to", "secondary", "--wait")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("plumbline: FailoverPolicy shop/late is refused: Conflict: held by shop/old\n"),
+      stderr: expect.stringContaining("plumbline: FailoverPolicy shop/late is rejected: Conflict: held by shop/old\n"),
     });
   });
 

@@ -159,9 +159,9 @@ test.concurrent.for<[what: string, data: () => Record<string, string> | undefine
   expect(controller.changes).toEqual([]);
 
   const admin = await suite.server.kubeconfig("admin");
-  const refused = await plumbline(["failover", "switch", "site", "-n", namespace, "--to", "secondary", "--kubeconfig", admin]);
-  expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Refused; nothing was changed:") });
-  expect(refused.stderr).toContain(`PeerInvalid: ${SECRET}`);
+  const rejected = await plumbline(["failover", "switch", "site", "-n", namespace, "--to", "secondary", "--kubeconfig", admin]);
+  expect(rejected).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Rejected; nothing was changed:") });
+  expect(rejected.stderr).toContain(`PeerInvalid: ${SECRET}`);
 });
 
 test.concurrent.for(["the policy itself", "another policy"])(
@@ -169,9 +169,9 @@ test.concurrent.for(["the policy itself", "another policy"])(
   async (what, context) => {
     const { namespace, controller } = await namespaceOf(context);
     const { key, cert, token } = await suite.access.identity();
-    const shown =
+    const certificate =
       cert === undefined || key === undefined ? {} : { "client-certificate-data": base64(cert), "client-key-data": base64(key) };
-    const user = token === undefined ? shown : { token };
+    const user = token === undefined ? certificate : { token };
     await paired(namespace, { kubeconfig: kubeconfig(elsewhere(), user) });
     await create(namespace, { desiredState: "secondary", managedResources: [{ kind: "Deployment", name: "other" }], peer }, "other");
     await create(namespace, { peer: what === "another policy" ? { ...peer, name: "other" } : peer });
@@ -245,7 +245,7 @@ test.concurrent("of two policies that name one volume the younger is refused, wi
   await policies.until(namespace, ({ status }) => (status?.claims ?? []).length > 0, undefined, "first");
   await create(namespace, {});
   expect(await errorOf(namespace, "Conflict")).toBe(
-    `VolumeReplication ${namespace}/data: spec.managedResources[0]: VolumeReplication ${namespace}/data is switched by FailoverPolicy ${namespace}/first, which asked for it first; remove it from one of the two policies`,
+    `VolumeReplication ${namespace}/data: spec.managedResources[0]: VolumeReplication ${namespace}/data is switched by FailoverPolicy ${namespace}/first, which claimed it first; remove it from one of the two policies`,
   );
   expect(controller.changes.filter((change) => change !== "VolumeReplication data")).toEqual([]);
   const { spec } = await client.resource(VolumeReplication).get("data", { namespace, signal });

@@ -114,8 +114,8 @@ test("without the right to read one kind that resource has an error, what depend
   const restore = await restrict("helmreleases", []);
   const controller = new TestController({ access: site.access, namespace });
   await app.policy({ desiredState: "secondary" });
-  const refused = await policies.until(namespace, (policy) => isForbidden(policy) && controller.changes.length >= 4);
-  expect(errorOf(refused)).toMatch(
+  const rejected = await policies.until(namespace, (policy) => isForbidden(policy) && controller.changes.length >= 4);
+  expect(errorOf(rejected)).toMatch(
     /^HelmRelease \S+: spec\.managedResources\[\d+\]: HelmRelease cannot be read: .*cannot get resource "helmreleases"/,
   );
   expect(controller.changes).toEqual(["Kustomization site", "VirtualService web", "CronJob report", "Job report-1"]);
@@ -132,12 +132,12 @@ test("without the right to write one kind nothing is written at all, also if onl
   const restore = await restrict("volumereplications", ["get", "list", "watch"]);
   const controller = new TestController({ access: site.access, namespace });
   await app.policy({ desiredState: "secondary" });
-  const refused = await policies.until(namespace, isForbidden);
-  expect(errorOf(refused)).toMatch(
+  const rejected = await policies.until(namespace, isForbidden);
+  expect(errorOf(rejected)).toMatch(
     /^VolumeReplication \S+: The controller may not patch volumereplications\.replication\.storage\.openshift\.io in namespace \S+, so it cannot demote/,
   );
-  expect(refused.status?.transition).toBeUndefined();
-  expect(refused.metadata.finalizers ?? []).toEqual([]);
+  expect(rejected.status?.transition).toBeUndefined();
+  expect(rejected.metadata.finalizers ?? []).toEqual([]);
   expect(controller.changes).toEqual([]);
 
   await restore();
@@ -159,11 +159,11 @@ test("a policy acts in another namespace once that consents, and until then writ
     },
     { signal },
   );
-  const refused = await policies.until(
+  const rejected = await policies.until(
     elsewhere,
     ({ status }) => status?.conditions?.some(({ type, reason }) => type === "Error" && reason === "NotPermitted") === true,
   );
-  expect(refused.status?.foreignNamespaces).toEqual([{ name: namespace, permitted: false }]);
+  expect(rejected.status?.foreignNamespaces).toEqual([{ name: namespace, permitted: false }]);
   expect(controller.changes).toEqual([]);
 
   await site.client

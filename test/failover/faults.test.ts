@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { externalCrds } from "../../lab/sites/external-crds.ts";
 import { VirtualService, VolumeReplication } from "../../lab/sites/kinds.ts";
-import { REFUSES_TO_DIE } from "../../lab/sites/names.ts";
+import { IGNORES_DELETION } from "../../lab/sites/names.ts";
 import { installIdentities } from "../../lab/kube/identities.ts";
 import { applyCrds } from "../../lab/kube/install-crds.ts";
 import { silent } from "../../lab/progress.ts";
@@ -71,7 +71,7 @@ async function podOf(namespace: string, app: string): Promise<Pod> {
 }
 
 test.concurrent.each([
-  ["does not die", { labels: { [REFUSES_TO_DIE]: "" } }, { labels: { [REFUSES_TO_DIE]: null } }],
+  ["does not die", { labels: { [IGNORES_DELETION]: "" } }, { labels: { [IGNORES_DELETION]: null } }],
   ["is held by a finalizer", { finalizers: ["example.org/slow"] }, { finalizers: [] }],
 ])("while a pod %s no volume is demoted, and the status names it", async (_title, hold, release) => {
   const { namespace, controller, before, state } = await atRest();
@@ -176,7 +176,7 @@ test.concurrent("an object that is deleted as it is written is not asked for aga
   await site.client.resource(Deployment).patch({ name: "cache", namespace }, { spec: { replicas: 1 } }, { signal });
   await policies.until(namespace, ({ status }) => condition(status, "Error") === "True NotFound");
   await controller.atRest(2_500);
-  await site.client.resource(FailoverPolicy).patch({ name: "site", namespace }, { metadata: { annotations: { seen: "" } } }, { signal });
+  await site.client.resource(FailoverPolicy).patch({ name: "site", namespace }, { metadata: { annotations: { touched: "" } } }, { signal });
   await sleep(500);
   expect(controller.reads).toEqual([]);
   await controller.stop();
@@ -211,9 +211,9 @@ test.concurrent("of two policies about one Deployment the younger writes nothing
   const resource = site.client.resource(FailoverPolicy);
   const spec = { desiredState: "secondary", managedResources: [{ kind: "Deployment", name: "web" }] } as FailoverPolicy["spec"];
   await resource.create({ metadata: { name: "other", namespace }, spec }, { signal });
-  const refused = await policies.until(namespace, ({ status }) => condition(status, "Error").startsWith("True"), undefined, "other");
-  expect(condition(refused.status, "Error")).toBe("True Conflict");
-  expect(refused.status?.conditions?.find(({ type }) => type === "Error")?.message).toContain(`FailoverPolicy ${namespace}/site`);
+  const rejected = await policies.until(namespace, ({ status }) => condition(status, "Error").startsWith("True"), undefined, "other");
+  expect(condition(rejected.status, "Error")).toBe("True Conflict");
+  expect(rejected.status?.conditions?.find(({ type }) => type === "Error")?.message).toContain(`FailoverPolicy ${namespace}/site`);
   expect(controller.changes).toEqual([]);
   await resource.delete({ name: "site", namespace }, { signal });
   await policies.until(namespace, ({ status }) => condition(status, "Complete") === "True Complete", undefined, "other");

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 /** An application that is switched to and fro, and whose controllers die. */
-class Ground {
+class Subject {
   readonly verbs = new Set<string>();
   readonly #app: Application;
   #controller: TestController;
@@ -33,11 +33,11 @@ class Ground {
     this.#controller = this.#start();
   }
 
-  static async make(mode: Mode): Promise<Ground> {
-    const ground = new Ground(await site.application());
-    await ground.#app.policy({ desiredState: "primary", mode });
-    await policies.complete(ground.#app.namespace, 1);
-    return ground;
+  static async make(mode: Mode): Promise<Subject> {
+    const subject = new Subject(await site.application());
+    await subject.#app.policy({ desiredState: "primary", mode });
+    await policies.complete(subject.#app.namespace, 1);
+    return subject;
   }
 
   #start(): TestController {
@@ -75,9 +75,9 @@ class Ground {
 }
 
 test("killed after any single write, in either mode and direction, the next controller ends where the first one would have", async () => {
-  const grounds = await Promise.all(Array.from({ length: APPLICATIONS }, () => Ground.make("safe")));
-  const [first] = grounds;
-  if (!first) throw new Error("no ground");
+  const subjects = await Promise.all(Array.from({ length: APPLICATIONS }, () => Subject.make("safe")));
+  const [first] = subjects;
+  if (!first) throw new Error("no subject");
 
   const primary = await first.state();
   const points: { mode: Mode; point: number }[] = [];
@@ -92,23 +92,23 @@ test("killed after any single write, in either mode and direction, the next cont
   expect(secondary.unsafe).toEqual(secondary.safe);
 
   const queue = points.values();
-  const work = async (ground: Ground) => {
+  const work = async (subject: Subject) => {
     for (const { mode, point } of queue) {
-      const damage = await ground.damage();
-      const harmed = async () => mode === "safe" && (await ground.damage()) > damage;
-      await ground.switchTo("secondary", mode, point);
-      expect({ mode, point, harmed: await harmed(), state: await ground.state() }).toEqual({
+      const damage = await subject.damage();
+      const harmed = async () => mode === "safe" && (await subject.damage()) > damage;
+      await subject.switchTo("secondary", mode, point);
+      expect({ mode, point, harmed: await harmed(), state: await subject.state() }).toEqual({
         mode,
         point,
         harmed: false,
         state: secondary.safe,
       });
-      await ground.switchTo("primary", mode, point);
-      expect({ mode, point, harmed: await harmed(), state: await ground.state() }).toEqual({ mode, point, harmed: false, state: primary });
+      await subject.switchTo("primary", mode, point);
+      expect({ mode, point, harmed: await harmed(), state: await subject.state() }).toEqual({ mode, point, harmed: false, state: primary });
     }
   };
-  await Promise.all(grounds.map(work));
+  await Promise.all(subjects.map(work));
   console.info(`killed at ${points.length} points, both ways`);
-  expect(new Set(grounds.flatMap(({ verbs }) => [...verbs]))).toEqual(new Set(["patch", "patchStatus"]));
-  for (const ground of grounds) await ground.stop();
+  expect(new Set(subjects.flatMap(({ verbs }) => [...verbs]))).toEqual(new Set(["patch", "patchStatus"]));
+  for (const subject of subjects) await subject.stop();
 }, 300_000);

@@ -117,8 +117,8 @@ test("an Application with selfHeal is turned off, brings nothing back, and is ex
 
 test("an Application of an ApplicationSet is refused with what to set there, and switched once that is set", async () => {
   const { namespace, controller } = await argoApplication({ selfHeal: true }, "shops");
-  const refused = await policies.until(namespace, ({ status }) => status?.summary?.startsWith("Refused: ") === true);
-  expect(refused.status?.summary).toContain("spec.ignoreApplicationDifferences");
+  const rejected = await policies.until(namespace, ({ status }) => status?.summary?.startsWith("Rejected: ") === true);
+  expect(rejected.status?.summary).toContain("spec.ignoreApplicationDifferences");
   expect(controller.changes).toEqual([]);
 
   const spec = { ignoreApplicationDifferences: [{ jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } };
@@ -195,9 +195,9 @@ test("a policy that Git applies is switched with its owner suspended, and a reve
   const read = () => client.resource(FailoverPolicy).get("site", { namespace, signal });
 
   const before = await read();
-  const refused = await switchTo("secondary");
-  expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toContain(
+  const rejected = await switchTo("secondary");
+  expect(rejected).toMatchObject({ code: 1, stdout: "" });
+  expect(rejected.stderr).toContain(
     `Kustomization ${namespace}/apps applies this policy and would set spec.desiredState back to primary within its interval of 10m`,
   );
   expect((await read()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);

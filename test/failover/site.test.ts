@@ -87,9 +87,9 @@ test(`${POLICIES} policies are stopped wave by wave, and one that fails stops no
   const begun = lines.flatMap((line) => /Wave \d: .*/.exec(line)?.[0] ?? []);
   expect(begun).toEqual(["Wave 2: 16 policies", "Wave 1: 17 policies", "Wave 0: 17 policies"]);
   expect(first.stdout).toContain("Wave 2 is not done after 5s; starting the next one");
-  const asked = lines.flatMap((line) => /app-(\d+): desiredState set to secondary/.exec(line)?.[1] ?? []).map((n) => Number(n) % WAVES);
-  expect(asked).toHaveLength(POLICIES);
-  expect(asked).toEqual(asked.toSorted((one, other) => other - one));
+  const requested = lines.flatMap((line) => /app-(\d+): desiredState set to secondary/.exec(line)?.[1] ?? []).map((n) => Number(n) % WAVES);
+  expect(requested).toHaveLength(POLICIES);
+  expect(requested).toEqual(requested.toSorted((one, other) => other - one));
   expect(first.stdout).toContain(`${POLICIES - 1} of ${POLICIES} policies are secondary. RTO of the site: `);
   expect([first.code, lines.at(-1)]).toEqual([1, `${failing} is not: desiredState is now primary`]);
 

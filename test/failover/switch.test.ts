@@ -45,7 +45,7 @@ const STEPS = {
 /** What the status said on the way. */
 class Way {
   readonly statuses: FailoverStatus[] = [];
-  readonly look = (status: FailoverStatus) => void this.statuses.push(status);
+  readonly record = (status: FailoverStatus) => void this.statuses.push(status);
 
   /** The names that InProgress gave, each time it changed. */
   get reasons(): string[] {
@@ -60,8 +60,8 @@ class Way {
 }
 
 function isInOrder(some: readonly string[], all: readonly string[]): boolean {
-  const places = some.map((one) => all.indexOf(one));
-  return places.every((place, at) => place >= 0 && place > (places[at - 1] ?? -1));
+  const positions = some.map((one) => all.indexOf(one));
+  return positions.every((position, at) => position >= 0 && position > (positions[at - 1] ?? -1));
 }
 
 test("in safe mode a site goes to secondary and back as the diagrams say, and everything is as it was", async () => {
@@ -76,7 +76,7 @@ test("in safe mode a site goes to secondary and back as the diagrams say, and ev
 
   const there = new Way();
   const second = await want(site.client, namespace, { desiredState: "secondary" });
-  const down = await policies.complete(namespace, second, there.look);
+  const down = await policies.complete(namespace, second, there.record);
   expect(controller.changes).toEqual(TO_SECONDARY);
   expect(isInOrder(there.reasons, STEPS.secondary)).toBe(true);
   expect(there.waits).toContain("AwaitTermination: Pod");
@@ -124,7 +124,7 @@ test("in safe mode a site goes to secondary and back as the diagrams say, and ev
   controller.writes.length = 0;
   const back = new Way();
   const third = await want(site.client, namespace, { desiredState: "primary" });
-  const up = await policies.complete(namespace, third, back.look);
+  const up = await policies.complete(namespace, third, back.record);
   expect(controller.changes.slice(0, TO_PRIMARY.length)).toEqual(TO_PRIMARY);
   expect(new Set(controller.changes.slice(TO_PRIMARY.length))).toEqual(new Set(["Deployment api", "Deployment cache"]));
   expect(isInOrder(back.reasons, STEPS.primary)).toBe(true);
@@ -152,7 +152,7 @@ test("in unsafe mode everything is written before anything is waited for, and ev
 
   const there = new Way();
   const second = await want(site.client, namespace, { desiredState: "secondary" });
-  const down = await policies.complete(namespace, second, there.look);
+  const down = await policies.complete(namespace, second, there.record);
   expect(new Set(controller.changes)).toEqual(new Set(TO_SECONDARY));
   expect(down).toMatchObject({ currentState: "secondary", mode: "unsafe" });
   const early = there.statuses.find(({ volumeReplicationStatuses = [] }) =>
@@ -204,22 +204,22 @@ test("autoscalers are paused with what they scale, and come back exactly as they
 test("irreversible writes are planned on live reads, not on watch caches", async () => {
   const app = await site.application();
   const { namespace } = app;
-  const looks: string[][] = [];
+  const passes: string[][] = [];
   const controller = new TestController({
     access: site.access,
     namespace,
     async onWrite({ kind }) {
       if (kind === "FailoverPolicy") return;
       const reads = controller.reads.splice(0);
-      if (kind === "VolumeReplication") looks.push(reads);
+      if (kind === "VolumeReplication") passes.push(reads);
     },
   });
   await app.policy({ desiredState: "secondary" });
   await policies.complete(namespace, 1);
-  expect(looks[0]).toEqual(
+  expect(passes[0]).toEqual(
     expect.arrayContaining(["list VolumeReplication", "list Pod", "list VolumeAttachment", "get StatefulSet", "list Deployment"]),
   );
-  expect(looks).toHaveLength(2);
+  expect(passes).toHaveLength(2);
   await controller.stop();
 });
 
@@ -247,7 +247,9 @@ test.each(["primary", "secondary"] as const)("at rest as %s a pass makes no requ
 
 /** Something of the policy changes that nothing depends on. */
 async function touch(namespace: string): Promise<void> {
-  await site.client.resource(FailoverPolicy).patch({ name: "site", namespace }, { metadata: { annotations: { seen: "yes" } } }, { signal });
+  await site.client
+    .resource(FailoverPolicy)
+    .patch({ name: "site", namespace }, { metadata: { annotations: { touched: "yes" } } }, { signal });
 }
 
 async function passes(): Promise<number> {

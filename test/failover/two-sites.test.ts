@@ -159,7 +159,7 @@ async function asWritten({ server }: FailoverSite["site"], namespace: string): P
   const kubectl = (await kubeBinaries(silent)).command("kubectl");
   if (!kubectl) throw new Error("The binaries in KUBEBUILDER_ASSETS bring no kubectl; unset it to use our own build");
   const text = (await readFile(join(import.meta.dirname, "../../deploy/failover/peer.yaml"), "utf8")).replaceAll(/\bshop\b/g, namespace);
-  const said = [...text.matchAll(/^# {3}(\S.*)$/gm)].map(([, line = ""]) => line);
+  const steps = [...text.matchAll(/^# {3}(\S.*)$/gm)].map(([, line = ""]) => line);
   const directory = await mkdtemp(join(tmpdir(), "failover-peer-"));
   try {
     await writeFile(join(directory, "failover-peer.yaml"), text);
@@ -168,10 +168,10 @@ async function asWritten({ server }: FailoverSite["site"], namespace: string): P
       "kubectl apply --filename $DIRECTORY/failover-peer.yaml",
       // The token is made by a controller, a moment later.
       `until kubectl get secret failover-peer --namespace ${namespace} --output jsonpath='{.data.token}' | grep --quiet .; do sleep 0.1; done`,
-      ...said.slice(0, -1),
+      ...steps.slice(0, -1),
       // The last line is for the other site; here the same one is it.
       `export KUBECONFIG=$ADMIN`,
-      ...said.slice(-1),
+      ...steps.slice(-1),
     ];
     const ADMIN = await server.kubeconfig("admin");
     const env = { ...process.env, HOME: directory, KUBECONFIG: ADMIN, ADMIN, DIRECTORY: directory, SERVER: server.url };

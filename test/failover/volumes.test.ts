@@ -115,8 +115,8 @@ test("a volume that kustomize-controller applies is refused, and with its Kustom
   await declareVolume(site.site, namespace, "primary", signal);
   const controller = new TestController({ access: site.access, namespace });
   await app.policy({ desiredState: "primary" });
-  const refused = await policies.until(namespace, ({ status }) => errorOf(status)?.reason === "OwnedByGitOps");
-  expect(errorOf(refused.status)?.message).toContain(
+  const rejected = await policies.until(namespace, ({ status }) => errorOf(status)?.reason === "OwnedByGitOps");
+  expect(errorOf(rejected.status)?.message).toContain(
     `VolumeReplication ${namespace}/files: spec.managedResources[1]: VolumeReplication files is applied by Kustomization ${namespace}/volumes`,
   );
   expect(controller.changes).toEqual([]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { claimSpec, declareVolume, persistentVolume } from "../../lab/sites/application.ts";
 import { DRIVER } from "../../lab/sites/external-attacher.ts";
 import { HelmRelease, Kustomization, PersistentVolume, STORAGE_CLASS, VolumeReplication } from "../../lab/sites/kinds.ts";
-import { REFUSES_TO_DIE } from "../../lab/sites/names.ts";
+import { IGNORES_DELETION } from "../../lab/sites/names.ts";
 import { createNamespace } from "../../lab/sites/site.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Job } from "../../src/api/core/job.ts";
@@ -59,12 +59,12 @@ const setRole = (site: FailoverSite, namespace: string, name: string, replicatio
 /** `state Completed/reason Degraded/reason Resyncing/reason`, and whether all of it is about the current generation. */
 async function volumeState(site: FailoverSite, namespace: string, name: string): Promise<string> {
   const { metadata, status } = await site.client.resource(VolumeReplication).get(name, { namespace, signal });
-  const words = ["Completed", "Degraded", "Resyncing"].map((type) => {
+  const states = ["Completed", "Degraded", "Resyncing"].map((type) => {
     const one = status?.conditions?.find((condition) => condition.type === type);
     return `${one?.status}/${one?.reason}`;
   });
   const current = status?.observedGeneration === metadata.generation;
-  return `${status?.state} ${words.join(" ")}${current ? "" : " (stale)"}`;
+  return `${status?.state} ${states.join(" ")}${current ? "" : " (stale)"}`;
 }
 const becomes = (site: FailoverSite, namespace: string, name: string, state: string) =>
   vi.waitFor(async () => expect(await volumeState(site, namespace, name)).toBe(state), PATIENCE);
@@ -104,7 +104,7 @@ test.concurrent("a pod has its grace period, keeps its volume attached until the
 test.concurrent("a pod that refuses to die stays, and a volume that is held stays attached", async () => {
   const { namespace } = await east.application();
   const [pod] = await podsOf(namespace, "db");
-  await east.client.resource(Pod).patch(pod?.metadata ?? { name: "" }, { metadata: { labels: { [REFUSES_TO_DIE]: "" } } }, { signal });
+  await east.client.resource(Pod).patch(pod?.metadata ?? { name: "" }, { metadata: { labels: { [IGNORES_DELETION]: "" } } }, { signal });
   east.site.attacher.hold(`${namespace}-files`);
   await east.client.resource(StatefulSet).patch({ name: "db", namespace }, { spec: { replicas: 0 } }, { signal });
   await scale(namespace, "web", 0);
@@ -119,7 +119,7 @@ test.concurrent("a pod that refuses to die stays, and a volume that is held stay
 
   east.site.attacher.letGo(`${namespace}-files`);
   await vi.waitFor(async () => expect(await attachmentsOf(`${namespace}-files`)).toEqual([]), PATIENCE);
-  await east.client.resource(Pod).patch(pod?.metadata ?? { name: "" }, { metadata: { labels: { [REFUSES_TO_DIE]: null } } }, { signal });
+  await east.client.resource(Pod).patch(pod?.metadata ?? { name: "" }, { metadata: { labels: { [IGNORES_DELETION]: null } } }, { signal });
   await vi.waitFor(async () => expect(await podsOf(namespace, "db")).toEqual([]), PATIENCE);
 });
 

@@ -196,13 +196,13 @@ export class PolicyWatch {
   async until(
     namespace: string,
     isSo: (policy: FailoverPolicy) => boolean,
-    look: (status: FailoverStatus) => void = () => {},
+    onStatus: (status: FailoverStatus) => void = () => {},
     name = "site",
   ): Promise<FailoverPolicy> {
     const found = Promise.withResolvers<FailoverPolicy>();
     const unsubscribe = this.#cache.subscribe(({ type, object }) => {
       if (type === "deleted" || object.metadata.namespace !== namespace || object.metadata.name !== name) return;
-      if (object.status) look(object.status);
+      if (object.status) onStatus(object.status);
       if (isSo(object)) found.resolve(object);
     });
     try {
@@ -213,8 +213,8 @@ export class PolicyWatch {
   }
 
   /** Until the policy is where this generation of it wants it, and let go of. */
-  async complete(namespace: string, generation: number, look?: (status: FailoverStatus) => void): Promise<FailoverStatus> {
-    const { status = {} } = await this.until(namespace, (policy) => isComplete(policy, generation), look);
+  async complete(namespace: string, generation: number, onStatus?: (status: FailoverStatus) => void): Promise<FailoverStatus> {
+    const { status = {} } = await this.until(namespace, (policy) => isComplete(policy, generation), onStatus);
     return status;
   }
 

@@ -84,7 +84,7 @@ const step = () =>
 const transition = {
   to: role("The role that the switch leads to."),
   mode: s.enum(["safe", "unsafe"], { doc: "With safe each step waits for the steps that it depends on; with unsafe it does not." }),
-  generation: count("The metadata.generation of the policy that asked for it."),
+  generation: count("The metadata.generation of the policy that requested it."),
   startTime: moment("When it began."),
   completionTime: s.optional(moment("When the switch was complete.")),
   lastSyncTime: s.optional(moment("The oldest lastSyncTime of the volumes before they were demoted.")),

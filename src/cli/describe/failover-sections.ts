@@ -42,8 +42,8 @@ function stepsTitle(
 }
 
 function stateLines({ spec, status, metadata }: FailoverPolicy, { paint }: SectionOptions): string[] {
-  const seen = status?.observedGeneration;
-  const late = seen !== undefined && metadata.generation !== undefined && seen < metadata.generation;
+  const observed = status?.observedGeneration;
+  const late = observed !== undefined && metadata.generation !== undefined && observed < metadata.generation;
   const entries: [string, string | undefined, Color?][] = [
     ["Desired", spec.desiredState],
     ["Current", status?.currentState ?? "not observed yet", status?.currentState === spec.desiredState ? "green" : "yellow"],
@@ -52,7 +52,7 @@ function stateLines({ spec, status, metadata }: FailoverPolicy, { paint }: Secti
     ["Workloads", status?.workloadStatus],
     ...readyEntry(status),
     ["Force", spec.force && `${stripControlCharacters(spec.force.reason)} (for epoch ${spec.force.epoch})`, "red"],
-    ["Behind", late ? `from generation ${seen}; generation ${metadata.generation} is not observed yet` : undefined, "yellow"],
+    ["Behind", late ? `from generation ${observed}; generation ${metadata.generation} is not observed yet` : undefined, "yellow"],
   ];
   const rows = entries.flatMap(([name, text, color]): TextCell[][] =>
     text === undefined ? [] : [[{ text: `${name}:` }, { text: stripControlCharacters(text), color }]],

@@ -4,7 +4,7 @@ import type { SwitchPlan, PolicyFailure, SwitchStep, PlannedWrite } from "../../
 import { plain } from "../print/color.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
 
-const write = (text: string): PlannedWrite => ({ kind: Deployment, object: { metadata: { name: "web" } }, patch: {}, words: text });
+const write = (description: string): PlannedWrite => ({ kind: Deployment, object: { metadata: { name: "web" } }, patch: {}, description });
 const step = (name: SwitchStep["name"], state: SwitchStep["state"], more: Partial<SwitchStep> = {}): SwitchStep => ({
   name,
   state,
@@ -26,7 +26,7 @@ function plan(steps: readonly SwitchStep[], more: Partial<SwitchPlan> = {}): Swi
   return {
     to: "secondary",
     mode: "safe",
-    refusals: [],
+    rejections: [],
     notes: [],
     failures: [],
     steps,
@@ -67,8 +67,8 @@ test("what is refused and what is wrong comes before the steps", () => {
     message: "It names nothing",
     class: "Permanent",
   };
-  expect(drawPlan(plan([], { refusals: [invalid], failures: [gone] }), plain)).toEqual([
-    "Refused, nothing is written:",
+  expect(drawPlan(plan([], { rejections: [invalid], failures: [gone] }), plain)).toEqual([
+    "Rejected, nothing is written:",
     "  FailoverPolicy shop/web: Invalid: spec: It names nothing",
     "",
     "Wrong:",
@@ -112,5 +112,5 @@ test("what a step of the plan will bring about does not block it, what nobody he
     false,
   );
   expect(isBlocked(plan([later], { failures: [gone] }))).toBe(true);
-  expect(isBlocked(plan([], { refusals: [gone] }))).toBe(true);
+  expect(isBlocked(plan([], { rejections: [gone] }))).toBe(true);
 });

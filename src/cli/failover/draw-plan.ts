@@ -10,20 +10,20 @@ const STATES: Readonly<Record<SwitchStep["state"], { readonly text: string; read
   Pending: { text: "then" },
 };
 /** Of many writes of one step people read the first few; and what is waited for only later, an example. */
-const SHOWN = 20;
-const LATER_SHOWN = 3;
+const MAX_LINES = 20;
+const MAX_LATER_LINES = 3;
 
-/** Whether something is in the way that the plan itself does not move: it is refused, something is wrong, or there is nothing to write and it waits. */
-export function isBlocked({ refusals, failures, steps }: SwitchPlan): boolean {
+/** Whether something is in the way that the plan itself does not move: it is rejected, something is wrong, or there is nothing to write and it waits. */
+export function isBlocked({ rejections, failures, steps }: SwitchPlan): boolean {
   const waits = steps.some(({ state }) => state === "Wait") && !steps.some(({ state }) => state === "Act");
-  return refusals.length > 0 || failures.length > 0 || waits;
+  return rejections.length > 0 || failures.length > 0 || waits;
 }
 
 /** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for, and last what no step is about. */
-export function drawPlan({ refusals, failures, notes: owners, steps, resources }: SwitchPlan, colorize: Colorize): string[] {
+export function drawPlan({ rejections, failures, notes: owners, steps, resources }: SwitchPlan, colorize: Colorize): string[] {
   const notes = drawNotes([...owners, ...resources.map(({ resource, error, message }) => ({ ...resource, error, message }))]);
   return [
-    ...(refusals.length > 0 ? ["Refused, nothing is written:", ...drawFailures(refusals, colorize), ""] : []),
+    ...(rejections.length > 0 ? ["Rejected, nothing is written:", ...drawFailures(rejections, colorize), ""] : []),
     ...(failures.length > 0 ? ["Wrong:", ...drawFailures(failures, colorize), ""] : []),
     ...stepLines(steps, colorize),
     ...(notes.length > 0 ? ["", ...notes] : []),
@@ -71,12 +71,12 @@ function whatOf({ state, writes, token, waits }: SwitchStep): string[] {
   return [
     ...(token ? [`set the token to ${token.state}, epoch ${token.epoch}`] : []),
     ...few(
-      writes.map(({ words }) => words),
-      SHOWN,
+      writes.map(({ description }) => description),
+      MAX_LINES,
     ),
     ...few(
       waits.map((wait) => `wait: ${waitDescription(wait)}`),
-      state === "Pending" ? LATER_SHOWN : SHOWN,
+      state === "Pending" ? MAX_LATER_LINES : MAX_LINES,
     ),
   ];
 }

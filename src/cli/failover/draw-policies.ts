@@ -33,9 +33,9 @@ export function policyState(policy: FailoverPolicy, now: number): PolicyState {
   const { metadata, spec, status = {} } = policy;
   const { name, namespace = "", generation = 0 } = metadata;
   const { currentState = "unknown", token, peer } = status;
-  const isSeen = (status.observedGeneration ?? 0) >= generation;
+  const isObserved = (status.observedGeneration ?? 0) >= generation;
   const is = (type: string) => status.conditions?.find((condition) => condition.type === type);
-  const complete = isSeen ? (is("Complete")?.status ?? "Unknown") : "Unknown";
+  const complete = isObserved ? (is("Complete")?.status ?? "Unknown") : "Unknown";
   const ready = is("Ready")?.status ?? "Unknown";
   const copiedAt = copyTime(policy);
   return {
@@ -49,13 +49,13 @@ export function policyState(policy: FailoverPolicy, now: number): PolicyState {
     ...(token && { token: { state: token.state, epoch: token.epoch } }),
     peer: !spec.peer ? "None" : !peer ? "Unknown" : peer.reachable ? "Reachable" : "Unreachable",
     ...(copiedAt !== undefined && { copiedAt }),
-    inTheWay: blocker(policy, isSeen, now),
+    inTheWay: blocker(policy, isObserved, now),
     fine: complete === "True" && is("Error")?.status !== "True" && ready !== "False",
   };
 }
 
-function blocker({ spec, status = {} }: FailoverPolicy, isSeen: boolean, now: number): string {
-  if (!isSeen) return "No controller has processed it yet";
+function blocker({ spec, status = {} }: FailoverPolicy, isObserved: boolean, now: number): string {
+  if (!isObserved) return "No controller has processed it yet";
   const is = (type: string, value: string) => status.conditions?.find((one) => one.type === type && one.status === value);
   const error = is("Error", "True");
   if (error) return `${error.reason}: ${error.message}`;

@@ -43,9 +43,9 @@ function runOf({ startTime, completionTime }: TransitionStep, end: number): Run 
 
 /** `    ====            ` */
 function bar({ from, to }: Run, begin: number, end: number): string {
-  const place = (at: number) => (end === begin ? 0 : Math.min(WIDTH, Math.max(0, Math.round(((at - begin) / (end - begin)) * WIDTH))));
-  const first = Math.min(place(from), WIDTH - 1);
-  return " ".repeat(first) + "=".repeat(Math.max(1, place(to) - first));
+  const column = (at: number) => (end === begin ? 0 : Math.min(WIDTH, Math.max(0, Math.round(((at - begin) / (end - begin)) * WIDTH))));
+  const first = Math.min(column(from), WIDTH - 1);
+  return " ".repeat(first) + "=".repeat(Math.max(1, column(to) - first));
 }
 
 function waitLines(step: TransitionStep | undefined, now: number): string[] {

@@ -29,7 +29,7 @@ export async function follow(
   client: KubeClient,
   policy: FailoverPolicy,
   requested: RequestedTransition,
-  { timeoutMs, onSeen, quiet }: { timeoutMs: number; onSeen?: (policy: FailoverPolicy) => void; quiet?: boolean },
+  { timeoutMs, onUpdate, quiet }: { timeoutMs: number; onUpdate?: (policy: FailoverPolicy) => void; quiet?: boolean },
 ): Promise<WatchResult> {
   const began = Date.now();
   const ending = Promise.withResolvers<WatchResult>();
@@ -38,12 +38,12 @@ export async function follow(
   let latest = policy;
   const end = (is: WatchResult["is"], message?: string) =>
     ending.resolve({ is, policy: latest, ...(message !== undefined && { message }) });
-  const look = (seen: FailoverPolicy) => {
-    latest = seen;
-    view.show(seen);
-    onSeen?.(seen);
-    const standing = transitionState(seen, requested);
-    if (standing.is !== "unseen" && standing.is !== "running") end(standing.is, "message" in standing ? standing.message : undefined);
+  const update = (current: FailoverPolicy) => {
+    latest = current;
+    view.show(current);
+    onUpdate?.(current);
+    const state = transitionState(current, requested);
+    if (state.is !== "unseen" && state.is !== "running") end(state.is, "message" in state ? state.message : undefined);
   };
   const { name, namespace = "" } = policy.metadata;
   const cache = new Cache(client, FailoverPolicy, { namespace, fieldSelector: `metadata.name=${name}` });
@@ -58,7 +58,7 @@ export async function follow(
     // A server that lags behind does not know yet what was asked for.
     if ((change.object.metadata.generation ?? 0) < requested.generation) return;
     if (change.type === "deleted") end("deleted");
-    else look(change.object);
+    else update(change.object);
   });
   const timers = [
     setTimeout(() => end("timeout"), timeoutMs),
@@ -68,7 +68,7 @@ export async function follow(
     }, UNSEEN_MS),
   ];
   void untilStopped().then(() => end("stopped"));
-  look(policy);
+  update(policy);
   cache.start(over.signal);
   try {
     return await ending.promise;
@@ -90,8 +90,8 @@ function screenView(requested: RequestedTransition, began: number): View {
     hint: "Ctrl-C stops watching; the switch continues.",
   });
   return {
-    show(seen) {
-      policy = seen;
+    show(current) {
+      policy = current;
       screen.draw();
     },
     tell: screen.tell,

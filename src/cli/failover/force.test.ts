@@ -18,23 +18,23 @@ const holding: PeerView = { reachable: true, exists: true, desiredState: "primar
 const silent: PeerView = { reachable: false, message: "connection refused" };
 
 test("force names the reason, the epoch and the policy that it is for", async () => {
-  const { force, refusals } = await decided(silent);
+  const { force, rejections } = await decided(silent);
   expect(force).toEqual({ reason: "it burnt down", epoch: 4, uid: "u-1" });
-  expect(refusals).toEqual([]);
+  expect(rejections).toEqual([]);
 });
 
 test("a site that answers and holds is stopped there, not forced", async () => {
-  const { refusals } = await decided(holding);
-  expect(refusals).toMatchObject([{ kind: "FailoverPolicy", reason: "Refused", field: "spec.force", class: "Permanent" }]);
-  expect(refusals[0]?.message).toBe(
+  const { rejections } = await decided(holding);
+  expect(rejections).toMatchObject([{ kind: "FailoverPolicy", reason: "Refused", field: "spec.force", class: "Permanent" }]);
+  expect(rejections[0]?.message).toBe(
     "The other site answers: token Held, epoch 5, desiredState primary. It may still write. Stop it there first: plumbline failover switch web -n shop --to secondary --context OTHER; then repeat this without --force. To force anyway: --even-though-it-answers",
   );
-  expect((await decided(holding, {}, true)).refusals).toEqual([]);
+  expect((await decided(holding, {}, true)).rejections).toEqual([]);
 });
 
 test("a site that holds the token is not forced again, unless the other one holds a higher epoch", async () => {
   const token = { epoch: 6, state: "Held" as const };
-  expect(await decided(silent, { token })).toEqual({ notes: ["This site already holds epoch 6: --force has no effect"], refusals: [] });
+  expect(await decided(silent, { token })).toEqual({ notes: ["This site already holds epoch 6: --force has no effect"], rejections: [] });
   expect((await decided({ ...holding, token: { epoch: 5, state: "Held" } }, { token })).force).toBeUndefined();
   expect((await decided({ ...holding, token: { epoch: 7, state: "Held" } }, { token }, true)).force).toMatchObject({ epoch: 6 });
 });
@@ -45,30 +45,30 @@ test("a site that was restored from a backup is forced although it holds: what i
     ...holding,
     desiredState: "secondary",
     token: { epoch: 5, state: "Released" },
-    seen: { epoch: 6, state: "Released" },
+    observedToken: { epoch: 6, state: "Released" },
   };
-  expect(await decided(view, { token })).toMatchObject({ force: { epoch: 2, uid: "u-1" }, refusals: [] });
+  expect(await decided(view, { token })).toMatchObject({ force: { epoch: 2, uid: "u-1" }, rejections: [] });
 });
 
 test("one that is on its way to secondary is waited for", async () => {
-  const { refusals } = await decided({ ...holding, desiredState: "secondary" });
-  expect(refusals[0]?.message).toContain("It is on its way to secondary: leave out --force and wait for its release");
+  const { rejections } = await decided({ ...holding, desiredState: "secondary" });
+  expect(rejections[0]?.message).toContain("It is on its way to secondary: leave out --force and wait for its release");
 });
 
 test("without the right to read the Secret, uses the controller's last read and prints its age", async () => {
   const read = { reachable: true, desiredState: "primary", token: { epoch: 5, state: "Held" as const }, lastAnswerTime: ago(12) };
-  const { refusals } = await decided(silent, { peer: read });
-  expect(refusals[0]?.message).toContain(
+  const { rejections } = await decided(silent, { peer: read });
+  expect(rejections[0]?.message).toContain(
     "Cannot read the other site from here: connection refused. The controller read it, 12s ago: token Held, epoch 5. It may still write. If it is gone, the controller notices within 20s: retry then.",
   );
-  expect((await decided(silent, { peer: { ...read, reachable: false } })).refusals).toEqual([]);
+  expect((await decided(silent, { peer: { ...read, reachable: false } })).rejections).toEqual([]);
 });
 
 test.for<[string, PeerView]>([
   ["has released", { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 5, state: "Released" } }],
   ["has no such policy", { reachable: true, exists: false }],
 ])("a site that %s does not refuse it", async ([, view]) => {
-  expect((await decided(view)).refusals).toEqual([]);
+  expect((await decided(view)).rejections).toEqual([]);
 });
 
 test("prints the expected loss before a force, also when it is unknown", async () => {

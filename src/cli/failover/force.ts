@@ -15,7 +15,7 @@ export interface ForceDecision {
   readonly force?: Force;
   /** What will be lost, and what the other site said. */
   readonly notes: readonly string[];
-  readonly refusals: readonly PolicyFailure[];
+  readonly rejections: readonly PolicyFailure[];
 }
 
 const NO_PEER: PeerView = { reachable: false, message: "the policy has no spec.peer" };
@@ -33,16 +33,16 @@ export async function decideForce(policy: FailoverPolicy, options: ForceOptions)
   const { reason, now, signal } = options;
   const { uid } = policy.metadata;
   const view = policy.spec.peer ? await options.peers.ask(policy, signal) : NO_PEER;
-  const said = lastSaid(policy, view, now);
+  const answer = lastAnswer(policy, view, now);
   const own = policy.status?.token;
-  const held = said.token?.state === "Held" ? said.token : undefined;
-  if (own?.state === "Held" && (held?.epoch ?? 0) < own.epoch && !isRestored(policy, view)) {
-    return { notes: [`This site already holds epoch ${own.epoch}: --force has no effect`], refusals: [] };
+  const theirs = answer.token?.state === "Held" ? answer.token : undefined;
+  if (own?.state === "Held" && (theirs?.epoch ?? 0) < own.epoch && !isRestored(policy, view)) {
+    return { notes: [`This site already holds epoch ${own.epoch}: --force has no effect`], rejections: [] };
   }
   return {
     force: { reason, epoch: own?.epoch ?? 0, ...(uid !== undefined && { uid }) },
-    notes: [said.text, lossText(policy, view, now)],
-    refusals: held && !options.evenThoughItAnswers ? [stillHolds(policy, said)] : [],
+    notes: [answer.text, lossText(policy, view, now)],
+    rejections: theirs && !options.evenThoughItAnswers ? [stillHolds(policy, answer)] : [],
   };
 }
 
@@ -64,7 +64,7 @@ async function askReason(): Promise<string> {
   }
 }
 
-interface Said {
+interface PeerAnswer {
   readonly text: string;
   readonly token?: { readonly epoch: number; readonly state: string } | undefined;
   readonly desiredState?: string | undefined;
@@ -73,7 +73,7 @@ interface Said {
 }
 
 /** What the other site says now, or what the controller last read of it. */
-function lastSaid(policy: FailoverPolicy, view: PeerView, now: Date): Said {
+function lastAnswer(policy: FailoverPolicy, view: PeerView, now: Date): PeerAnswer {
   if (view.reachable && !view.exists) return { text: "The other site answers and has no such policy" };
   if (view.reachable) {
     const { token, desiredState } = view;
@@ -87,14 +87,14 @@ function lastSaid(policy: FailoverPolicy, view: PeerView, now: Date): Said {
   return { text: `${unheard}. The controller read it${age}: ${tokenText(token)}`, token, desiredState, secondHand: true };
 }
 
-function tokenText(token: Said["token"]): string {
+function tokenText(token: PeerAnswer["token"]): string {
   return token ? `token ${token.state}, epoch ${token.epoch}` : "no token";
 }
 
-function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: Said): PolicyFailure {
+function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: PeerAnswer): PolicyFailure {
   const { name, namespace } = policy.metadata;
-  const { name: named = name, namespace: placed = namespace } = policy.spec.peer ?? {};
-  const command = `plumbline failover switch ${named} -n ${placed} --to secondary --context OTHER`;
+  const { name: named = name, namespace: peerNamespace = namespace } = policy.spec.peer ?? {};
+  const command = `plumbline failover switch ${named} -n ${peerNamespace} --to secondary --context OTHER`;
   const fix = secondHand
     ? "If it is gone, the controller notices within 20s: retry then"
     : desiredState === "secondary"

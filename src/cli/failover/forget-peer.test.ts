@@ -12,26 +12,26 @@ const there = (token?: FailoverToken, desiredState: "primary" | "secondary" = "s
 });
 const silent: PeerView = { reachable: false, message: "connection refused" };
 const none: PeerView = { reachable: true, exists: false };
-const held = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
+const owned = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
 const released = (epoch: number): FailoverToken => ({ epoch, state: "Released" });
 
 const blocker = (own: FailoverToken | undefined, view: PeerView | undefined, otherSiteIsGone = false) =>
   whyNot(policy({ desiredState: own?.state === "Held" ? "primary" : "secondary" }, own ? { token: own } : {}), view, { otherSiteIsGone });
 
 test.for<[string, FailoverToken, PeerView | undefined]>([
-  ["the other has released", held(3), there(released(2))],
-  ["the other does not answer", held(3), silent],
-  ["the other has no policy", held(3), none],
-  ["spec.peer is gone", held(3), undefined],
-  ["the other holds an older epoch", held(5), there(held(3))],
+  ["the other has released", owned(3), there(released(2))],
+  ["the other does not answer", owned(3), silent],
+  ["the other has no policy", owned(3), none],
+  ["spec.peer is gone", owned(3), undefined],
+  ["the other holds an older epoch", owned(5), there(owned(3))],
 ])("a site that holds may give up its peer: %s", ([, own, view]) => {
   expect(blocker(own, view)).toBeUndefined();
 });
 
 test.for([false, true])("no site gives it up while the other one holds as much or more (said to be gone: %s)", (gone) => {
-  expect(blocker(held(3), there(held(5), "primary"), gone)).toContain("the other site holds epoch 5 and may write");
-  expect(blocker(released(3), there(held(4), "primary"), gone)).toContain("the other site holds epoch 4 and may write");
-  expect(blocker(undefined, there(held(1), "primary"), gone)).toContain("the other site holds epoch 1 and may write");
+  expect(blocker(owned(3), there(owned(5), "primary"), gone)).toContain("the other site holds epoch 5 and may write");
+  expect(blocker(released(3), there(owned(4), "primary"), gone)).toContain("the other site holds epoch 4 and may write");
+  expect(blocker(undefined, there(owned(1), "primary"), gone)).toContain("the other site holds epoch 1 and may write");
 });
 
 test("a site that has released needs the other one's word, or a person's", () => {

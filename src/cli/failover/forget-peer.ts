@@ -25,8 +25,8 @@ export function configureForgetPeer(command: Command): void {
     .addHelpText(
       "after",
       `
-Removes spec.peer and gives up the token for good: from then on nothing but you keeps two sites from writing. Refused while the other site holds the token, or could. Exit 1
-when it is refused, and then nothing is changed.
+Removes spec.peer and gives up the token for good: from then on nothing but you keeps two sites from writing. Rejected while the other site holds the token, or could. Exit 1
+when it is rejected, and then nothing is changed.
 
 Examples:
   plumbline failover forget-peer web -n shop --reason "site B is closed"
@@ -49,7 +49,7 @@ async function run(name: string, options: ForgetOptions): Promise<void> {
     const view = policy.spec.peer && (await peers.ask(policy, signal));
     const blocker = policy.spec.peer || policy.status?.token ? whyNot(policy, view, options) : NOTHING;
     if (blocker === undefined) await forget(client, policy, reason, signal);
-    if (options.output === "json") printItems("ForgottenPeer", [itemOf(policy, { reason, refusal: blocker, view })]);
+    if (options.output === "json") printItems("ForgottenPeer", [itemOf(policy, { reason, rejection: blocker, view })]);
     if (blocker === NOTHING) throw new CliError(`${title} ${blocker}`, EXIT.no);
     if (blocker !== undefined) throw new CliError(`${title} keeps its peer: ${blocker}`, EXIT.no);
     if (view && !view.reachable) printError(`Cannot read the other site: ${view.message}\n`);
@@ -66,17 +66,17 @@ const NOTHING = "has neither spec.peer nor a token: nothing to remove";
 
 interface Forgotten {
   readonly reason: string;
-  readonly refusal: string | undefined;
+  readonly rejection: string | undefined;
   readonly view: PeerView | undefined;
 }
 
 /** An item of `-o json`. */
-function itemOf({ metadata, status }: FailoverPolicy, { reason, refusal, view }: Forgotten): object {
+function itemOf({ metadata, status }: FailoverPolicy, { reason, rejection, view }: Forgotten): object {
   return {
     namespace: metadata.namespace,
     name: metadata.name,
-    state: refusal === undefined ? "forgotten" : "refused",
-    ...(refusal === undefined ? { reason } : { message: refusal }),
+    state: rejection === undefined ? "forgotten" : "refused",
+    ...(rejection === undefined ? { reason } : { message: rejection }),
     ...(status?.token && { token: status.token }),
     ...(view && { peer: view }),
   };

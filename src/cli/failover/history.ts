@@ -41,20 +41,20 @@ async function run(name: string | undefined, options: HistoryOptions): Promise<v
     const policies =
       name === undefined ? await listPolicies(client, options.namespace, signal) : [await readPolicy(client, name, options, signal)];
     const colorize = colorizeFor(process.stdout);
-    if (options.output === "json") printItems("FailoverSwitch", policies.flatMap(placedOf));
+    if (options.output === "json") printItems("FailoverSwitch", policies.flatMap(rowsOf));
     else print((name === undefined ? textOfAll(policies, colorize) : policies.flatMap((one) => textOf(one, colorize))).join("\n"));
   } finally {
     client.close();
   }
 }
 
-function placedOf(policy: FailoverPolicy): TransitionRow[] {
+function rowsOf(policy: FailoverPolicy): TransitionRow[] {
   const { name, namespace = "" } = policy.metadata;
   return switchesOf(policy).map((made) => Object.assign({ namespace, policy: name }, made));
 }
 
 function textOfAll(policies: readonly FailoverPolicy[], colorize: Colorize): string[] {
-  const switches = policies.flatMap(placedOf);
+  const switches = policies.flatMap(rowsOf);
   if (switches.length === 0) return ["No switch is recorded", ""];
   const byTime = switches.toSorted((one, other) => (one.startTime > other.startTime ? -1 : 1));
   return [...drawSwitches(byTime, Date.now(), colorize), ""];

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts";
 import { ClaimIndex } from "../../failover/claims.ts";
-import { readLive, type SharedLooks } from "../../failover/observe/live-reader.ts";
+import { readLive, type SharedReads } from "../../failover/observe/live-reader.ts";
 import { managedBy, modeOf } from "../../failover/managed.ts";
 import { watchedKindsOf } from "../../failover/observe/watched-kinds.ts";
 import { Peers } from "../../failover/token/peers.ts";
@@ -25,7 +25,7 @@ export interface LivePlanOptions {
   /** Shared where many policies are planned. */
   peers?: Peers;
   served?: ServedKinds;
-  looks?: SharedLooks;
+  reads?: SharedReads;
   signal: AbortSignal;
 }
 
@@ -47,16 +47,16 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
   const { managed } = managedBy(policy);
   const now = new Date();
   const served = options.served ?? new ServedKinds(client);
-  const book = new ClaimIndex();
-  for (const other of options.among ?? (await policiesInReader(client, policy, signal))) book.enter(other, managedBy(other).managed, now);
-  const reader = await readLive(client, served, watchedKindsOf(managed, policy), signal, options.looks);
+  const claims = new ClaimIndex();
+  for (const other of options.among ?? (await policiesInReader(client, policy, signal))) claims.enter(other, managedBy(other).managed, now);
+  const reader = await readLive(client, served, watchedKindsOf(managed, policy), signal, options.reads);
   const peers = options.peers ?? new Peers(client);
   try {
     const peer = policy.spec.peer ? await peers.ask(policy, signal) : withoutPeer(policy);
     const observed = observePolicy(reader, served, {
       policy,
       managed,
-      contested: book.contested(policy, managed),
+      contested: claims.contested(policy, managed),
       now,
       actsEverywhere: isPermitted(policy, managed),
       ...(peer && { peer }),

@@ -23,16 +23,16 @@ export interface LiveScreen {
 /** Lines that follow along on the terminal's second screen, drawn again every second; what they showed last stays on the first. */
 export function liveScreen({ lines, last, hint }: LiveScreenOptions): LiveScreen {
   const screen = new Screen(process.stdout);
-  let told = "";
+  let message = "";
   const draw = () => {
-    const below = ["", ...(told === "" ? [] : [told]), hint].flatMap((line) => wrapLine(line, process.stdout.columns || 80));
+    const below = ["", ...(message === "" ? [] : [message]), hint].flatMap((line) => wrapLine(line, process.stdout.columns || 80));
     screen.draw([...lines(screen.height - below.length), ...below]);
   };
   const tick = setInterval(draw, TICK_MS);
   return {
     draw,
     tell(line) {
-      told = line;
+      message = line;
       draw();
     },
     close() {

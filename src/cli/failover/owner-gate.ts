@@ -21,7 +21,7 @@ export interface OwnerOptions {
 /** What applies a policy from Git, and whether it may be switched nevertheless. Nothing is written to find out. */
 export interface OwnerCheck {
   /** What would take the switch back, and nothing was said about that. */
-  readonly refusals: readonly PolicyFailure[];
+  readonly rejections: readonly PolicyFailure[];
   /** To be suspended before the policy is changed. */
   readonly toSuspend: readonly ReadOwner[];
   /** Suspended by an earlier switch, and still so. */
@@ -46,10 +46,10 @@ export async function checkOwners(
   const unnamed = owners.length === 0 ? gitOpsManagerOf(policy) : undefined;
   // What the spec already says, nothing takes back.
   const isNew = policy.spec.desiredState !== to;
-  if (!isNew || ownerIsChanged || (reverting.length === 0 && unnamed === undefined)) return { refusals: [], toSuspend: [], earlier };
-  if (!suspends || unnamed !== undefined) return { refusals: blockersOf(policy, reverting, unnamed), toSuspend: [], earlier };
+  if (!isNew || ownerIsChanged || (reverting.length === 0 && unnamed === undefined)) return { rejections: [], toSuspend: [], earlier };
+  if (!suspends || unnamed !== undefined) return { rejections: blockersOf(policy, reverting, unnamed), toSuspend: [], earlier };
   const unread = reverting.filter(({ object }) => !object).map(({ owner, error }) => unreadBlocker(policy, owner, error));
-  return { refusals: unread, toSuspend: unread.length > 0 ? [] : reverting, earlier };
+  return { rejections: unread, toSuspend: unread.length > 0 ? [] : reverting, earlier };
 }
 
 /** Suspends what was found, and returns the annotations to write with the switch. */

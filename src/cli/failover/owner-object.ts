@@ -40,10 +40,10 @@ const POLL_MS = 500;
 /** Of an Application its mark may not say the namespace: it is looked for in all of them. */
 export async function readOwner(client: KubeClient, served: ServedKinds, owner: Owner, signal: AbortSignal): Promise<ReadOwner> {
   if (owner.kind === "Helm") return { owner };
-  const look = served.look(owner.kind);
-  if (!("found" in look)) return { owner, error: "error" in look ? look.error : `the cluster does not serve kind ${owner.kind}` };
+  const result = served.lookup(owner.kind);
+  if (!("found" in result)) return { owner, error: "error" in result ? result.error : `the cluster does not serve kind ${owner.kind}` };
   const { namespace, name } = owner;
-  const kind = look.found;
+  const kind = result.found;
   try {
     if (namespace !== undefined) return { owner, kind, object: await client.resource(kind).get(name, { namespace, signal }) };
     const { items } = await client.resource(kind).list({ signal });

@@ -47,15 +47,17 @@ async function run(name: string, options: PlanOptions): Promise<void> {
     const plan = await livePlan(client, withRequestedState(policy, to, policy.spec.force), { dnsAnnotation, revert, signal });
     if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
     else print(textOf(policy, plan, options, colorizeFor(process.stdout)).join("\n"));
-    if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;
+    if (isBlocked(plan)) process.exitCode = isUnknown(plan) ? EXIT.unknown : EXIT.no;
   } finally {
     client.close();
   }
 }
 
 /** Whether all that is in the way is that we could not look. */
-function unseen({ refusals, failures }: SwitchPlan): boolean {
-  return refusals.length === 0 && failures.length > 0 && failures.every(({ reason }) => reason === "Forbidden" || reason === "ReadFailed");
+function isUnknown({ rejections, failures }: SwitchPlan): boolean {
+  return (
+    rejections.length === 0 && failures.length > 0 && failures.every(({ reason }) => reason === "Forbidden" || reason === "ReadFailed")
+  );
 }
 
 function textOf(policy: FailoverPolicy, plan: SwitchPlan, options: PlanOptions, colorize: Colorize): string[] {
@@ -68,7 +70,7 @@ function textOf(policy: FailoverPolicy, plan: SwitchPlan, options: PlanOptions, 
 
 function verdict({ spec }: FailoverPolicy, plan: SwitchPlan, writes: number, command: string): string {
   if (plan.complete) return `Nothing to do: the site is ${plan.to}`;
-  if (plan.refusals.length > 0) return "Refused: nothing would be written";
+  if (plan.rejections.length > 0) return "Rejected: nothing would be written";
   if (isBlocked(plan)) return "Blocked";
   const count = `${writes} ${writes === 1 ? "write" : "writes"}`;
   if (spec.desiredState === plan.to) return `In progress: ${count} left`;
@@ -84,23 +86,23 @@ function itemOf({ metadata: { name, namespace } }: FailoverPolicy, plan: SwitchP
     currentState: plan.currentState,
     complete: plan.complete,
     blocked: isBlocked(plan),
-    refusals: plan.refusals.map(failureItem),
+    refusals: plan.rejections.map(failureItem),
     failures: plan.failures.map(failureItem),
     notes: plan.notes,
     steps: plan.steps.map(({ name: step, state, token, writes, waits }) => ({
       name: step,
       state,
       ...(token && { token }),
-      writes: writes.map(({ kind, object, patch, words }) => {
-        return { kind: kind.kind, namespace: object.metadata.namespace, name: object.metadata.name, words, patch };
+      writes: writes.map(({ kind, object, patch, description }) => {
+        return { kind: kind.kind, namespace: object.metadata.namespace, name: object.metadata.name, words: description, patch };
       }),
       waits,
     })),
-    resources: plan.resources.map(({ resource: { kind, namespace: where, name: called }, ...seen }) => ({
+    resources: plan.resources.map(({ resource: { kind, namespace: where, name: called }, ...state }) => ({
       kind,
       namespace: where,
       name: called,
-      ...seen,
+      ...state,
     })),
   };
 }

@@ -1,5 +1,5 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { SharedLooks } from "../../failover/observe/live-reader.ts";
+import type { SharedReads } from "../../failover/observe/live-reader.ts";
 import { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import type { SwitchPlan, PolicyFailure } from "../../failover/steps/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
@@ -16,7 +16,7 @@ export interface PreflightOptions extends OwnerOptions {
   readonly among?: readonly FailoverPolicy[];
   readonly peers: Peers;
   readonly served?: ServedKinds;
-  readonly looks?: SharedLooks;
+  readonly reads?: SharedReads;
   readonly signal: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export interface Preflight {
   readonly policy: FailoverPolicy;
   readonly force?: Force | undefined;
   /** With one of these nothing may be changed. */
-  readonly refusals: readonly PolicyFailure[];
+  readonly rejections: readonly PolicyFailure[];
   /** What is in the way, and may pass or be fixed while the switch waits. */
   readonly failures: readonly PolicyFailure[];
   readonly notes: readonly string[];
@@ -37,7 +37,7 @@ export interface Preflight {
 }
 
 export async function preflight(client: KubeClient, policy: FailoverPolicy, options: PreflightOptions): Promise<Preflight> {
-  const { to, reason, evenThoughItAnswers, among, peers, served = new ServedKinds(client), looks, signal } = options;
+  const { to, reason, evenThoughItAnswers, among, peers, served = new ServedKinds(client), reads, signal } = options;
   const forced =
     reason === undefined ? undefined : await decideForce(policy, { reason, evenThoughItAnswers, peers, now: new Date(), signal });
   const plan = await livePlan(client, withRequestedState(policy, to, forced?.force), {
@@ -45,13 +45,13 @@ export async function preflight(client: KubeClient, policy: FailoverPolicy, opti
     served,
     signal,
     ...(among && { among }),
-    ...(looks && { looks }),
+    ...(reads && { reads }),
   });
   const owners = await checkOwners(client, policy, options, served, signal);
   return {
     policy,
     force: forced?.force,
-    refusals: [...(forced?.refusals ?? []), ...plan.refusals, ...owners.refusals],
+    rejections: [...(forced?.rejections ?? []), ...plan.rejections, ...owners.rejections],
     failures: plan.failures,
     notes: forced?.notes ?? [],
     findings: plan.notes,

@@ -89,9 +89,9 @@ export function progressLines(
 
 /** The switch that was asked for, once a controller has begun it. */
 function currentSwitch(policy: FailoverPolicy, requested: RequestedTransition): TransitionRecord | undefined {
-  const seen = (policy.status?.observedGeneration ?? 0) >= requested.generation;
+  const isObserved = (policy.status?.observedGeneration ?? 0) >= requested.generation;
   const [latest] = switchesOf(policy);
-  return seen && latest?.to === requested.to ? latest : undefined;
+  return isObserved && latest?.to === requested.to ? latest : undefined;
 }
 
 function stepText(step: TransitionStep, now: number): string {

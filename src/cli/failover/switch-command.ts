@@ -21,22 +21,22 @@ export function switchCommand(
 
 /** The same for several policies. */
 export function siteCommand(to: Role, options: PolicySelectionOptions & RepeatedOptions): string {
-  const which = options.selector === undefined ? "--all" : `-l ${asOneWord(options.selector)}`;
-  const where = options.namespace === undefined ? "" : ` -n ${asOneWord(options.namespace)}`;
+  const which = options.selector === undefined ? "--all" : `-l ${shellQuote(options.selector)}`;
+  const where = options.namespace === undefined ? "" : ` -n ${shellQuote(options.namespace)}`;
   const skips = options.skipRefused ? " --skip-refused" : "";
   return `plumbline failover switch ${which}${where} --to ${to}${forceFlags(options)}${skips} --wait${clusterFlags(options)}`;
 }
 
 function forceFlags({ force, reason, evenThoughItAnswers }: RepeatedOptions): string {
   if (!force) return "";
-  return ` --force${reason === undefined ? "" : ` --reason ${asOneWord(reason)}`}${evenThoughItAnswers ? " --even-though-it-answers" : ""}`;
+  return ` --force${reason === undefined ? "" : ` --reason ${shellQuote(reason)}`}${evenThoughItAnswers ? " --even-though-it-answers" : ""}`;
 }
 
 function clusterFlags({ dir, kubeconfig, context }: ConnectionOptions): string {
   const flags = Object.entries({ dir, kubeconfig, context });
-  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` --${flag} ${asOneWord(value)}`])).join("");
+  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` --${flag} ${shellQuote(value)}`])).join("");
 }
 
-function asOneWord(text: string): string {
+function shellQuote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -40,7 +40,7 @@ export function configureSwitch(command: Command): void {
     .option("--wait", "follow the switch until it is done")
     .option("--timeout <duration>", "how long to watch with --wait", "30m")
     .option("--wave-timeout <duration>", "with several policies: start the next wave after this time, even if a policy is not done", "10m")
-    .option("--skip-refused", "with several policies: switch the others when some are refused")
+    .option("--skip-refused", "with several policies: switch the others when some are rejected")
     .option("--force", "become primary without the other site's release, because it has stopped writing")
     .option("--reason <text>", "why it is forced; recorded in the policy")
     .option("--even-though-it-answers", "with --force: even while the other site answers and may write")
@@ -50,7 +50,7 @@ export function configureSwitch(command: Command): void {
     .addHelpText(
       "after",
       `
-A refused switch changes nothing. With --wait: exit 1 when it is refused, or not done in time; Ctrl-C stops watching, and the switch goes on.
+A rejected switch changes nothing. With --wait: exit 1 when it is rejected, or not done in time; Ctrl-C stops watching, and the switch goes on.
 --all and -l switch several policies, in the order of spec.wave: to primary the lowest first, to secondary the highest first. All are checked before the first is
 changed. The same command again goes on where it was. Exit 0 when all are done, 1 when some are not, 3 when it could not be found out.
 
@@ -113,10 +113,10 @@ async function checked(client: KubeClient, policy: FailoverPolicy, options: Swit
 }
 
 /** Says what is wrong, and whether the rest can be done nevertheless. */
-function mayBegin({ refusals, failures, notes, findings, mode }: Preflight): boolean {
+function mayBegin({ rejections, failures, notes, findings, mode }: Preflight): boolean {
   const colorize = colorizeFor(process.stderr);
-  if (refusals.length > 0) {
-    printError(["Refused; nothing was changed:", ...drawFailures(refusals, colorize), ""].join("\n"));
+  if (rejections.length > 0) {
+    printError(["Rejected; nothing was changed:", ...drawFailures(rejections, colorize), ""].join("\n"));
     process.exitCode = EXIT.no;
     return false;
   }
@@ -131,7 +131,7 @@ function tellEnding({ is, message = "", policy }: WatchResult, requested: Reques
   const title = `FailoverPolicy ${titleOf(policy)}`;
   if (is === "complete")
     print([`${title} is ${requested.to}${figures(policy)}`, ...drawNotes(policy.status?.workloadStatuses ?? []), ""].join("\n"));
-  else if (is === "refused") failWith(`${title} is refused: ${message}`, EXIT.no);
+  else if (is === "refused") failWith(`${title} is rejected: ${message}`, EXIT.no);
   else if (is === "superseded") failWith(`${title}: desiredState is now ${policy.spec.desiredState}`, EXIT.no);
   else if (is === "deleted") failWith(`${title} was deleted`, EXIT.no);
   else if (is === "timeout")

@@ -13,11 +13,11 @@ const COLORS: Readonly<Record<TransitionRecord["outcome"], Color>> = { Completed
 
 /** A table of switches, in the order in which they come. */
 export function drawSwitches(switches: readonly TransitionRow[], now: number, colorize: Colorize): string[] {
-  const placed = switches.some(({ policy }) => policy !== undefined);
+  const isNamed = switches.some(({ policy }) => policy !== undefined);
   const writable = switches.some(({ volumesSeconds }) => volumesSeconds !== undefined);
   const forced = switches.some((made) => made.forced !== undefined);
   const rows = switches.map((made): TextCell[] => [
-    ...(placed ? [{ text: made.namespace ?? "" }, { text: made.policy ?? "" }] : []),
+    ...(isNamed ? [{ text: made.namespace ?? "" }, { text: made.policy ?? "" }] : []),
     { text: made.to },
     { text: made.mode },
     { text: made.startTime },
@@ -29,7 +29,7 @@ export function drawSwitches(switches: readonly TransitionRow[], now: number, co
     ...(forced ? [{ text: stripControlCharacters(made.forced), color: "red" as const }] : []),
   ]);
   const head = [
-    ...(placed ? ["NAMESPACE", "POLICY"] : []),
+    ...(isNamed ? ["NAMESPACE", "POLICY"] : []),
     "TO",
     "MODE",
     "STARTED",

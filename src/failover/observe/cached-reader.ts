@@ -39,11 +39,11 @@ export class CachedReader implements ResourceReader {
   /** From now on what these need, and nothing else. */
   follow(all: Iterable<WatchedKinds>): void {
     const wanted = new Map<WatchedKind, Set<string>>();
-    for (const needs of all) {
-      for (const [kind, places] of needs) {
+    for (const watched of all) {
+      for (const [kind, byNamespace] of watched) {
         const namespaces = wanted.get(kind) ?? new Set();
         wanted.set(kind, namespaces);
-        for (const namespace of places.keys()) namespaces.add(namespace);
+        for (const namespace of byNamespace.keys()) namespaces.add(namespace);
       }
     }
     for (const [kind, { caches }] of this.#caches) if (!wanted.has(kind)) caches.keep(new Set());
@@ -51,21 +51,21 @@ export class CachedReader implements ResourceReader {
   }
 
   /** Until what is needed has been read, if that can be done in a while. */
-  async settle(needs: WatchedKinds, signal: AbortSignal): Promise<void> {
-    const settle = async (kind: WatchedKind, namespace: string) => this.#caches.get(kind)?.caches.settle(namespace, FIRST_READ_MS, signal);
-    await Promise.all(placesIn(needs).map(([kind, namespace]) => settle(kind, namespace)));
+  async waitUntilRead(watched: WatchedKinds, signal: AbortSignal): Promise<void> {
+    const wait = async (kind: WatchedKind, namespace: string) => this.#caches.get(kind)?.caches.settle(namespace, FIRST_READ_MS, signal);
+    await Promise.all(namespacesIn(watched).map(([kind, namespace]) => wait(kind, namespace)));
   }
 
   /** Whether all of it can be told without a request. */
-  isWhole(needs: WatchedKinds): boolean {
-    return placesIn(needs).every(([kind, namespace]) => {
+  isWhole(watched: WatchedKinds): boolean {
+    return namespacesIn(watched).every(([kind, namespace]) => {
       const version = servedKind(kind, this.#options.served);
       return "found" in version ? this.#caches.get(kind)?.caches.isWhole(namespace) === true : "absent" in version;
     });
   }
 
   /** Whether the watches have come as far as our own writes. */
-  hasSeen(written: readonly WrittenVersion[]): boolean {
+  hasCaughtUp(written: readonly WrittenVersion[]): boolean {
     return written.every(({ kind, namespace, name, resourceVersion }) => {
       const cached = this.#caches.get(kind)?.caches.get(`${namespace}/${name}`);
       return cached !== undefined && compareResourceVersions(cached.metadata.resourceVersion ?? "0", resourceVersion) >= 0;
@@ -112,6 +112,8 @@ export class CachedReader implements ResourceReader {
   }
 }
 
-function placesIn(needs: WatchedKinds): [WatchedKind, string][] {
-  return [...needs].flatMap(([kind, places]) => [...places.keys()].map((namespace): [WatchedKind, string] => [kind, namespace]));
+function namespacesIn(watched: WatchedKinds): [WatchedKind, string][] {
+  return [...watched].flatMap(([kind, byNamespace]) =>
+    [...byNamespace.keys()].map((namespace): [WatchedKind, string] => [kind, namespace]),
+  );
 }

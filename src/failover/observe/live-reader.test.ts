@@ -14,7 +14,7 @@ const list = (...names: string[]) =>
 const missing = (name: string) => answer(404, { kind: "Status", code: 404, reason: "NotFound", details: { name } });
 
 /** Looks at a server that answers these paths, and others with nothing. */
-async function looked(resources: readonly Managed[], answers: Record<string, ScriptedStep>) {
+async function readAll(resources: readonly Managed[], answers: Record<string, ScriptedStep>) {
   const serve: ScriptedStep = (response, received) => (answers[received.path] ?? list())(response, received);
   const server = await ScriptedServer.start([serve]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
@@ -22,7 +22,7 @@ async function looked(resources: readonly Managed[], answers: Record<string, Scr
   const reader = await readLive(client, served, watchedKindsOf(resources), signal);
   client.close();
   await server[Symbol.asyncDispose]();
-  return { sight: reader, served, paths: server.received.map(({ path }) => path) };
+  return { reader: reader, served, paths: server.received.map(({ path }) => path) };
 }
 
 const noPage: ScriptedStep = (response) => response.writeHead(404).end("404 page not found");
@@ -40,7 +40,7 @@ test("one object is asked for by its name, several with one list, and what is ar
     [deployments]: list("web", "api", "other"),
     "/apis/keda.sh": statusError(404, "NotFound"),
   };
-  const { sight, paths } = await looked(
+  const { reader, paths } = await readAll(
     [managed("CronJob", "report"), managed("Deployment", "web"), managed("Deployment", "gone")],
     answers,
   );
@@ -54,58 +54,58 @@ test("one object is asked for by its name, several with one list, and what is ar
       "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers",
     ]),
   );
-  expect(sight.object("CronJob", "shop", "report")).toEqual({ found: { metadata: { name: "report" } } });
-  expect(sight.object("Deployment", "shop", "web")).toMatchObject({ found: { metadata: { name: "web" } } });
-  expect(sight.object("Deployment", "shop", "gone")).toEqual({ absent: "object" });
-  expect(sight.all("Pod", "shop")).toEqual({ found: [] });
-  expect(sight.all("ScaledObject", "shop")).toEqual({ absent: "kind" });
+  expect(reader.object("CronJob", "shop", "report")).toEqual({ found: { metadata: { name: "report" } } });
+  expect(reader.object("Deployment", "shop", "web")).toMatchObject({ found: { metadata: { name: "web" } } });
+  expect(reader.object("Deployment", "shop", "gone")).toEqual({ absent: "object" });
+  expect(reader.all("Pod", "shop")).toEqual({ found: [] });
+  expect(reader.all("ScaledObject", "shop")).toEqual({ absent: "kind" });
 });
 
 test("an object that is missing is absent, and one that may not be read is not", async () => {
-  const { sight } = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: missing("web") });
-  expect(sight.object("VirtualService", "shop", "web")).toEqual({ absent: "object" });
-  const refused = await looked([managed("VirtualService", "web")], {
+  const { reader } = await readAll([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: missing("web") });
+  expect(reader.object("VirtualService", "shop", "web")).toEqual({ absent: "object" });
+  const forbidden = await readAll([managed("VirtualService", "web")], {
     ...ISTIO,
     [`${VIRTUAL}/web`]: statusError(403, "Forbidden", "you may not"),
   });
-  expect(refused.sight.object("VirtualService", "shop", "web")).toMatchObject({ code: "Forbidden" });
+  expect(forbidden.reader.object("VirtualService", "shop", "web")).toMatchObject({ code: "Forbidden" });
 });
 
 test("a failing server is an error, not an absent object", async () => {
-  const { sight } = await looked([managed("VirtualService", "web")], {
+  const { reader } = await readAll([managed("VirtualService", "web")], {
     ...ISTIO,
     [`${VIRTUAL}/web`]: statusError(500, "InternalError", "no"),
   });
-  expect(sight.object("VirtualService", "shop", "web")).toMatchObject({ code: "Unreachable" });
+  expect(reader.object("VirtualService", "shop", "web")).toMatchObject({ code: "Unreachable" });
 });
 
 test("a kind that the server does not know any more is absent, and is asked about again", async () => {
-  const { sight, served } = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: noPage });
-  expect(sight.object("VirtualService", "shop", "web")).toEqual({ absent: "kind" });
+  const { reader, served } = await readAll([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: noPage });
+  expect(reader.object("VirtualService", "shop", "web")).toEqual({ absent: "kind" });
   expect(served.knows("VirtualService")).toBe(false);
 });
 
 test.each(["/api/v1/namespaces/shop/pods", "/apis/batch/v1/namespaces/shop/jobs", "/apis/batch/v1/namespaces/shop/cronjobs/report"])(
   "%s is on every server: whoever has no such page is none, and tells nothing about what is there",
   async (path) => {
-    const { sight } = await looked([managed("CronJob", "report")], { [path]: noPage });
-    const looks = [sight.all("Pod", "shop"), sight.all("Job", "shop"), sight.object("CronJob", "shop", "report")];
-    expect(looks.filter((look) => "error" in look)).toMatchObject([{ code: "Failed" }]);
+    const { reader } = await readAll([managed("CronJob", "report")], { [path]: noPage });
+    const reads = [reader.all("Pod", "shop"), reader.all("Job", "shop"), reader.object("CronJob", "shop", "report")];
+    expect(reads.filter((one) => "error" in one)).toMatchObject([{ code: "Failed" }]);
   },
 );
 
 test("an object that was not requested is not absent", async () => {
-  const { sight } = await looked([managed("CronJob", "report")], {});
-  expect(sight.all("VolumeAttachment", "")).toMatchObject({ code: "Failed" });
+  const { reader } = await readAll([managed("CronJob", "report")], {});
+  expect(reader.all("VolumeAttachment", "")).toMatchObject({ code: "Failed" });
 });
 
 test("policies that are looked at together read a list once, and each its own objects", async () => {
   const server = await ScriptedServer.start([list("web", "api")]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
   const served = new ServedKinds(client);
-  const looks = new Map();
+  const reads = new Map();
   await Promise.all(
-    ["report", "cleanup"].map((name) => readLive(client, served, watchedKindsOf([managed("CronJob", name)]), signal, looks)),
+    ["report", "cleanup"].map((name) => readLive(client, served, watchedKindsOf([managed("CronJob", name)]), signal, reads)),
   );
   client.close();
   await server[Symbol.asyncDispose]();

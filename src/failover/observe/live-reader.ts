@@ -7,10 +7,10 @@ import type { ReadResult } from "./observed.ts";
 import { isExternal, type ServedKinds } from "./served-kinds.ts";
 import { type ResourceReader, servedKind } from "./reader.ts";
 
-type Seen = ReadResult<ReadonlyMap<string, KubeObject>>;
+type KindRead = ReadResult<ReadonlyMap<string, KubeObject>>;
 
 /** What was read for one policy, for others that are checked with it. */
-export type SharedLooks = Map<string, Promise<Seen>>;
+export type SharedReads = Map<string, Promise<KindRead>>;
 
 /**
  * Asks the API server itself, in as few requests as it takes: what is decided on this cannot be taken back. With `shared`, nothing is read twice for
@@ -19,26 +19,26 @@ export type SharedLooks = Map<string, Promise<Seen>>;
 export async function readLive(
   client: KubeClient,
   served: ServedKinds,
-  needs: WatchedKinds,
+  watched: WatchedKinds,
   signal: AbortSignal,
-  shared: SharedLooks = new Map(),
+  shared: SharedReads = new Map(),
 ): Promise<ResourceReader> {
-  await served.ask([...needs.keys()].filter(isExternal), signal);
-  const seen = new Map<string, Seen>();
-  const places = [...needs].flatMap(([kind, namespaces]) => [...namespaces].map(([namespace, names]) => ({ kind, namespace, names })));
+  await served.ask([...watched.keys()].filter(isExternal), signal);
+  const results = new Map<string, KindRead>();
+  const scopes = [...watched].flatMap(([kind, namespaces]) => [...namespaces].map(([namespace, names]) => ({ kind, namespace, names })));
   await Promise.all(
-    places.map(async ({ kind, namespace, names }) => {
+    scopes.map(async ({ kind, namespace, names }) => {
       const version = servedKind(kind, served);
       const there =
         "found" in version
-          ? await once(shared, version.found, namespace, names, () => look(client, version.found, namespace, names, signal))
+          ? await once(shared, version.found, namespace, names, () => readKind(client, version.found, namespace, names, signal))
           : version;
       if (isExternal(kind) && "found" in version && "absent" in there) served.doubt(kind);
-      seen.set(placeOf(kind, namespace), there);
+      results.set(scopeKey(kind, namespace), there);
     }),
   );
-  const at = (kind: WatchedKind, namespace: string): Seen =>
-    seen.get(placeOf(kind, namespace)) ?? { error: `${kind}s of ${namespace}were not read`, code: "Failed" };
+  const at = (kind: WatchedKind, namespace: string): KindRead =>
+    results.get(scopeKey(kind, namespace)) ?? { error: `${kind}s of ${namespace}were not read`, code: "Failed" };
   return {
     object(kind, namespace, name) {
       const found = at(kind, namespace);
@@ -55,12 +55,12 @@ export async function readLive(
 
 /** One object, or all of its kind in the namespace. */
 function once(
-  shared: SharedLooks,
+  shared: SharedReads,
   { kind }: Kind,
   namespace: string,
   names: ReadonlySet<string>,
-  read: () => Promise<Seen>,
-): Promise<Seen> {
+  read: () => Promise<KindRead>,
+): Promise<KindRead> {
   const [only] = names;
   const key = names.size === 1 ? `${kind}/${namespace}/${only}` : `${kind}/${namespace}`;
   const known = shared.get(key);
@@ -70,11 +70,17 @@ function once(
   return reading;
 }
 
-function placeOf(kind: WatchedKind, namespace: string): string {
+function scopeKey(kind: WatchedKind, namespace: string): string {
   return `${kind}/${namespace}`;
 }
 
-async function look(client: KubeClient, kind: Kind, namespace: string, names: ReadonlySet<string>, signal: AbortSignal): Promise<Seen> {
+async function readKind(
+  client: KubeClient,
+  kind: Kind,
+  namespace: string,
+  names: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<KindRead> {
   const resource = client.resource(kind);
   const [only] = names;
   try {

@@ -61,7 +61,7 @@ export interface ObservedPolicy {
   readonly managed: readonly Managed[];
   /** Another policy that has an older claim on something of these, if there is one. */
   readonly contested: readonly { readonly resource: Managed; readonly holder: string }[];
-  look<K extends ManagedKind>(resource: Managed & { readonly kind: K }): ReadResult<ManagedObjects[K]>;
+  read<K extends ManagedKind>(resource: Managed & { readonly kind: K }): ReadResult<ManagedObjects[K]>;
   /** All of a namespace, terminating ones too. */
   pods(namespace: string): ReadResult<readonly Pod[]>;
   jobs(namespace: string): ReadResult<readonly Job[]>;

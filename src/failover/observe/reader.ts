@@ -32,7 +32,7 @@ const BUILT_IN: Record<Exclude<WatchedKind, ExternalName>, Kind> = {
 
 /** The kind in the version that the cluster serves. */
 export function servedKind(kind: WatchedKind, served: ServedKinds): ReadResult<Kind> {
-  return isExternal(kind) ? served.look(kind) : { found: BUILT_IN[kind] };
+  return isExternal(kind) ? served.lookup(kind) : { found: BUILT_IN[kind] };
 }
 
 /** A policy and what was seen of its resources, as a plan is made on it. */
@@ -47,7 +47,7 @@ export function observePolicy(
   const all = <T>(kind: WatchedKind, namespace: string) => reader.all(kind, namespace) as ReadResult<readonly T[]>;
   return {
     ...rest,
-    look: ({ kind, namespace, name }) => reader.object(kind, namespace, name) as ReadResult<never>,
+    read: ({ kind, namespace, name }) => reader.object(kind, namespace, name) as ReadResult<never>,
     pods: (namespace) => all("Pod", namespace),
     jobs: (namespace) => all("Job", namespace),
     claims: (namespace) => all("PersistentVolumeClaim", namespace),
@@ -61,8 +61,8 @@ export function observePolicy(
     drivers: () => all("CSIDriver", NO_NAMESPACE),
     networkFences: () => all("NetworkFence", NO_NAMESPACE),
     kindOf(kind) {
-      const look = servedKind(kind, served);
-      return "found" in look ? look.found : undefined;
+      const result = servedKind(kind, served);
+      return "found" in result ? result.found : undefined;
     },
   };
 }

@@ -16,7 +16,7 @@ export function both(one: StepInput, other: StepInput): StepInput {
 
 export interface ResourceRead<K extends ManagedKind> {
   readonly resource: Managed & { readonly kind: K };
-  readonly look: ReadResult<ManagedObjects[K]>;
+  readonly result: ReadResult<ManagedObjects[K]>;
 }
 
 /** The resources of these kinds, in the order of the kinds and then of the policy. */
@@ -24,7 +24,7 @@ export function readResources<K extends ManagedKind>(observed: ObservedPolicy, k
   return kinds.flatMap((kind) =>
     observed.managed
       .filter((resource): resource is Managed & { readonly kind: K } => resource.kind === kind)
-      .map((resource) => ({ resource, look: observed.look(resource) })),
+      .map((resource) => ({ resource, result: observed.read(resource) })),
   );
 }
 
@@ -33,26 +33,26 @@ export function foundResources<K extends ManagedKind>(
   observed: ObservedPolicy,
   kinds: readonly K[],
 ): { resource: Managed & { readonly kind: K }; object: ManagedObjects[K] }[] {
-  return readResources(observed, kinds).flatMap(({ resource, look }) => ("found" in look ? [{ resource, object: look.found }] : []));
+  return readResources(observed, kinds).flatMap(({ resource, result }) => ("found" in result ? [{ resource, object: result.found }] : []));
 }
 
 /** One wait for each of them that could not be looked at. */
 export function unreadable(observed: ObservedPolicy, kinds: readonly ManagedKind[]): Wait[] {
-  return readResources(observed, kinds).flatMap(({ resource, look }) =>
-    "error" in look ? [waitFor(resource, `${resource.kind} cannot be read: ${look.error}`)] : [],
+  return readResources(observed, kinds).flatMap(({ resource, result }) =>
+    "error" in result ? [waitFor(resource, `${resource.kind} cannot be read: ${result.error}`)] : [],
   );
 }
 
 /** All of a list, or why it is not known. A kind that is not served has no objects. */
-export function listed<T>(
-  look: ReadResult<readonly T[]>,
+export function itemsOf<T>(
+  result: ReadResult<readonly T[]>,
   kind: string,
   namespace?: string,
 ): { items: readonly T[]; waits: readonly Wait[] } {
-  if ("found" in look) return { items: look.found, waits: [] };
-  if ("absent" in look) return { items: [], waits: [] };
-  const place = namespace === undefined ? {} : { namespace };
-  return { items: [], waits: [{ kind, ...place, name: "*", message: `${kind} objects cannot be listed: ${look.error}` }] };
+  if ("found" in result) return { items: result.found, waits: [] };
+  if ("absent" in result) return { items: [], waits: [] };
+  const scope = namespace === undefined ? {} : { namespace };
+  return { items: [], waits: [{ kind, ...scope, name: "*", message: `${kind} objects cannot be listed: ${result.error}` }] };
 }
 
 /** Sorted once for as long as what was observed lasts: a plan asks for the same from many sides. */
@@ -61,10 +61,10 @@ export function perObserved<T>(
 ): (observed: ObservedPolicy, namespace: string) => T {
   const made = new WeakMap<ObservedPolicy, Map<string, T>>();
   return (observed, namespace) => {
-    const places = made.get(observed) ?? new Map<string, T>();
-    made.set(observed, places);
-    const known = places.get(namespace) ?? make(observed, namespace);
-    places.set(namespace, known);
+    const byNamespace = made.get(observed) ?? new Map<string, T>();
+    made.set(observed, byNamespace);
+    const known = byNamespace.get(namespace) ?? make(observed, namespace);
+    byNamespace.set(namespace, known);
     return known;
   };
 }
@@ -105,14 +105,14 @@ export function change(
   object: KubeObject,
   annotations: Record<string, string | null>,
   spec: object,
-  text: string,
+  description: string,
 ): PlannedWrite {
-  if (!kind) throw new Error(`an object was found of a kind that is not served: ${text}`);
+  if (!kind) throw new Error(`an object was found of a kind that is not served: ${description}`);
   const patch = {
     ...(Object.keys(annotations).length > 0 && { metadata: { annotations } }),
     ...(Object.keys(spec).length > 0 && { spec }),
   };
-  return { kind, object, patch, words: text };
+  return { kind, object, patch, description };
 }
 
 /** The mark of what was stopped already, where it has to carry one and does not yet. */
@@ -121,21 +121,25 @@ export function stampOnly(kind: Kind | undefined, object: KubeObject, fence: str
 }
 
 /** What is wrong with a resource that was not found. */
-export function readFailure({ resource, look }: ResourceRead<ManagedKind>): PolicyFailure | undefined {
+export function readFailure({ resource, result }: ResourceRead<ManagedKind>): PolicyFailure | undefined {
   const { kind, namespace, name, field } = resource;
   const failure = { kind, namespace, name, field, class: "Transient" as const };
-  if ("found" in look) return undefined;
-  if ("error" in look) {
-    return { ...failure, reason: look.code === "Forbidden" ? "Forbidden" : "ReadFailed", message: `${kind} cannot be read: ${look.error}` };
+  if ("found" in result) return undefined;
+  if ("error" in result) {
+    return {
+      ...failure,
+      reason: result.code === "Forbidden" ? "Forbidden" : "ReadFailed",
+      message: `${kind} cannot be read: ${result.error}`,
+    };
   }
-  return look.absent === "kind"
+  return result.absent === "kind"
     ? { ...failure, reason: "KindNotInstalled", message: `This cluster does not serve kind ${kind}` }
     : { ...failure, reason: "NotFound", message: `${kind} does not exist` };
 }
 
 /** What the status says of what can be suspended. */
-export function suspendState({ resource, look }: ResourceRead<"CronJob" | "HelmRelease" | "Kustomization">, to: Role): ResourceState {
-  const object = "found" in look ? look.found : undefined;
+export function suspendState({ resource, result }: ResourceRead<"CronJob" | "HelmRelease" | "Kustomization">, to: Role): ResourceState {
+  const object = "found" in result ? result.found : undefined;
   const isRemembered = object?.metadata.annotations?.[PRIOR] !== undefined;
   if (object?.spec.suspend === true) {
     return {
@@ -152,7 +156,7 @@ export function suspendState({ resource, look }: ResourceRead<"CronJob" | "HelmR
 }
 
 /** What the status says of a resource that was not found. */
-export function missingState({ resource, look }: ResourceRead<ManagedKind>): ResourceState | undefined {
-  const error = readFailure({ resource, look })?.message;
-  return error === undefined ? undefined : { resource, state: "error" in look ? "Error" : "Not Found", error };
+export function missingState({ resource, result }: ResourceRead<ManagedKind>): ResourceState | undefined {
+  const error = readFailure({ resource, result })?.message;
+  return error === undefined ? undefined : { resource, state: "error" in result ? "Error" : "Not Found", error };
 }

@@ -21,7 +21,7 @@ async function serverOf(groups: Record<string, Record<string, string[]>>) {
   };
   const server = await ScriptedServer.start([serve]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
-  return { server, client, served: new ServedKinds(client), asked: () => server.received.map(({ path }) => path) };
+  return { server, client, served: new ServedKinds(client), requests: () => server.received.map(({ path }) => path) };
 }
 
 test("the newest version that we know is taken, whatever else the cluster serves", async () => {
@@ -30,8 +30,8 @@ test("the newest version that we know is taken, whatever else the cluster serves
     "kustomize.toolkit.fluxcd.io": { v1beta2: ["kustomizations"] },
   });
   await served.ask(["HelmRelease", "Kustomization"], signal);
-  expect(served.look("HelmRelease")).toMatchObject({ found: { group: "helm.toolkit.fluxcd.io", version: "v2", plural: "helmreleases" } });
-  expect(served.look("Kustomization")).toMatchObject({ found: { version: "v1beta2" } });
+  expect(served.lookup("HelmRelease")).toMatchObject({ found: { group: "helm.toolkit.fluxcd.io", version: "v2", plural: "helmreleases" } });
+  expect(served.lookup("Kustomization")).toMatchObject({ found: { version: "v1beta2" } });
   client.close();
   await server[Symbol.asyncDispose]();
 });
@@ -43,25 +43,25 @@ test("a group without the resource, and one that only other versions have, are n
   });
   await served.ask(["ScaledObject", "VirtualService", "VolumeReplication"], signal);
   for (const kind of ["ScaledObject", "VirtualService", "VolumeReplication"] as const)
-    expect(served.look(kind)).toEqual({ absent: "kind" });
+    expect(served.lookup(kind)).toEqual({ absent: "kind" });
   client.close();
   await server[Symbol.asyncDispose]();
 });
 
 test("what is there is asked once, what is missing every 30 s, and what was doubted at once", async () => {
   useFakeTime();
-  const { server, client, served, asked } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
+  const { server, client, served, requests } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
   await served.ask(["ScaledObject", "VirtualService"], signal);
-  expect(asked()).toHaveLength(3);
+  expect(requests()).toHaveLength(3);
   vi.advanceTimersByTime(29_000);
   await served.ask(["ScaledObject", "VirtualService"], signal);
-  expect(asked()).toHaveLength(3);
+  expect(requests()).toHaveLength(3);
   vi.advanceTimersByTime(1_000);
   await served.ask(["ScaledObject", "VirtualService"], signal);
-  expect(asked().slice(3)).toEqual(["/apis/networking.istio.io"]);
+  expect(requests().slice(3)).toEqual(["/apis/networking.istio.io"]);
   served.doubt("ScaledObject");
   await served.ask(["ScaledObject"], signal);
-  expect(asked().slice(4)).toEqual(["/apis/keda.sh", "/apis/keda.sh/v1alpha1"]);
+  expect(requests().slice(4)).toEqual(["/apis/keda.sh", "/apis/keda.sh/v1alpha1"]);
   client.close();
   await server[Symbol.asyncDispose]();
 });
@@ -69,22 +69,22 @@ test("what is there is asked once, what is missing every 30 s, and what was doub
 test("that asking failed is no absence, and it is asked again soon", async () => {
   useFakeTime();
   const { server, client, served } = await serverOf({});
-  expect(served.look("HelmRelease")).toMatchObject({ code: "Unreachable" });
+  expect(served.lookup("HelmRelease")).toMatchObject({ code: "Unreachable" });
   server.follow(statusError(403, "Forbidden", "you may not"));
   await served.ask(["HelmRelease"], signal);
-  expect(served.look("HelmRelease")).toMatchObject({ error: expect.stringContaining("you may not"), code: "Forbidden" });
+  expect(served.lookup("HelmRelease")).toMatchObject({ error: expect.stringContaining("you may not"), code: "Forbidden" });
   server.follow(statusError(404, "NotFound"));
   vi.advanceTimersByTime(5_000);
   await served.ask(["HelmRelease"], signal);
-  expect(served.look("HelmRelease")).toEqual({ absent: "kind" });
+  expect(served.lookup("HelmRelease")).toEqual({ absent: "kind" });
   client.close();
   await server[Symbol.asyncDispose]();
 });
 
 test("many who need the same answer at once ask once, and one of them that is stopped stops none of the others", async () => {
-  const { server, client, served, asked } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
+  const { server, client, served, requests } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
   await Promise.all(Array.from({ length: 8 }, () => served.ask(["ScaledObject"], signal)));
-  expect(asked()).toEqual(["/apis/keda.sh", "/apis/keda.sh/v1alpha1"]);
+  expect(requests()).toEqual(["/apis/keda.sh", "/apis/keda.sh/v1alpha1"]);
 
   served.doubt("ScaledObject");
   const stopping = new AbortController();
@@ -93,7 +93,7 @@ test("many who need the same answer at once ask once, and one of them that is st
   stopping.abort(new Error("stopped"));
   await expect(first).rejects.toThrow("stopped");
   await second;
-  expect(served.look("ScaledObject")).toMatchObject({ found: { version: "v1alpha1" } });
+  expect(served.lookup("ScaledObject")).toMatchObject({ found: { version: "v1alpha1" } });
   client.close();
   await server[Symbol.asyncDispose]();
 });

@@ -34,7 +34,7 @@ const EXTERNAL = {
 export type ExternalName = keyof typeof EXTERNAL;
 
 interface Answer {
-  readonly look: ReadResult<Kind>;
+  readonly result: ReadResult<Kind>;
   readonly at: number;
 }
 
@@ -79,8 +79,8 @@ export class ServedKinds {
     const underway = this.#asking.get(kind);
     // Who asked may have been stopped, and we were not.
     if (underway && (await isAnswered(underway))) return;
-    const asking = this.#find(EXTERNAL[kind], signal).then((look) => {
-      this.#answers.set(kind, { look, at: performance.now() });
+    const asking = this.#find(EXTERNAL[kind], signal).then((result) => {
+      this.#answers.set(kind, { result, at: performance.now() });
       this.#changes += 1;
     });
     this.#asking.set(kind, asking);
@@ -94,13 +94,13 @@ export class ServedKinds {
   #isDue(kind: ExternalName): boolean {
     const answer = this.#answers.get(kind);
     if (!answer) return true;
-    if ("found" in answer.look) return false;
-    return performance.now() - answer.at >= ("absent" in answer.look ? this.#absentMs : FAILED_MS);
+    if ("found" in answer.result) return false;
+    return performance.now() - answer.at >= ("absent" in answer.result ? this.#absentMs : FAILED_MS);
   }
 
-  look(kind: ExternalName): ReadResult<Kind> {
+  lookup(kind: ExternalName): ReadResult<Kind> {
     return (
-      this.#answers.get(kind)?.look ?? {
+      this.#answers.get(kind)?.result ?? {
         error: `Not known yet whether the cluster serves ${EXTERNAL[kind].plural}`,
         code: "Unreachable",
       }

@@ -5,7 +5,10 @@ import type { Managed } from "./observed.ts";
 const managed = (kind: Managed["kind"], namespace: string, name: string): Managed => ({ kind, namespace, name, field: "" });
 const plain = (resources: Managed[]) =>
   Object.fromEntries(
-    [...watchedKindsOf(resources)].map(([kind, places]) => [kind, Object.fromEntries([...places].map(([at, names]) => [at, [...names]]))]),
+    [...watchedKindsOf(resources)].map(([kind, byNamespace]) => [
+      kind,
+      Object.fromEntries([...byNamespace].map(([at, names]) => [at, [...names]])),
+    ]),
   );
 
 test("a workload is looked at with the pods and autoscalers around it, a volume with who mounts and who attaches it", () => {
@@ -33,12 +36,12 @@ test("Flux objects and names in DNS are looked at alone", () => {
 });
 
 test("a change concerns whoever names the object, or looks at all of its kind there", () => {
-  const needs = watchedKindsOf([managed("CronJob", "shop", "report")]);
-  expect(affects(needs, "CronJob", "shop", "report")).toBe(true);
-  expect(affects(needs, "CronJob", "shop", "other")).toBe(false);
-  expect(affects(needs, "Job", "shop", "any")).toBe(true);
-  expect(affects(needs, "Job", "elsewhere", "any")).toBe(false);
-  expect(affects(needs, "Deployment", "shop", "report")).toBe(false);
+  const watched = watchedKindsOf([managed("CronJob", "shop", "report")]);
+  expect(affects(watched, "CronJob", "shop", "report")).toBe(true);
+  expect(affects(watched, "CronJob", "shop", "other")).toBe(false);
+  expect(affects(watched, "Job", "shop", "any")).toBe(true);
+  expect(affects(watched, "Job", "elsewhere", "any")).toBe(false);
+  expect(affects(watched, "Deployment", "shop", "report")).toBe(false);
 });
 
 test("a group is looked at with all VolumeReplications of its namespace, also where one of them is named", () => {

@@ -42,30 +42,30 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
 /** What is needed for these resources of the policy. Whether it may act in other namespaces, those say themselves. */
 export function watchedKindsOf(managed: readonly Managed[], policy?: FailoverPolicy): WatchedKinds {
   const own = policy && (policy.metadata.namespace ?? "");
-  const needs = new Map<WatchedKind, Map<string, Set<string>>>();
-  const placesOf = (kind: WatchedKind) => {
-    const places = needs.get(kind) ?? new Map<string, Set<string>>();
-    needs.set(kind, places);
-    return places;
+  const watched = new Map<WatchedKind, Map<string, Set<string>>>();
+  const namespacesFor = (kind: WatchedKind) => {
+    const byNamespace = watched.get(kind) ?? new Map<string, Set<string>>();
+    watched.set(kind, byNamespace);
+    return byNamespace;
   };
   for (const { kind, namespace, name } of managed) {
-    const places = placesOf(kind);
-    places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
+    const byNamespace = namespacesFor(kind);
+    byNamespace.set(namespace, (byNamespace.get(namespace) ?? new Set()).add(name));
   }
   // All of a kind includes those that are named.
   for (const { kind, namespace } of managed) {
-    for (const other of AROUND[kind]) placesOf(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
+    for (const other of AROUND[kind]) namespacesFor(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
     if (own !== undefined && namespace !== own) {
-      const namespaces = placesOf("Namespace");
+      const namespaces = namespacesFor("Namespace");
       namespaces.set(NO_NAMESPACE, (namespaces.get(NO_NAMESPACE) ?? new Set()).add(namespace));
     }
   }
-  if (policy?.spec.fence) placesOf("NetworkFence").set(NO_NAMESPACE, new Set());
-  return needs;
+  if (policy?.spec.fence) namespacesFor("NetworkFence").set(NO_NAMESPACE, new Set());
+  return watched;
 }
 
 /** Whether a change of this object matters for these needs. */
-export function affects(needs: WatchedKinds, kind: WatchedKind, namespace: string, name: string): boolean {
-  const names = needs.get(kind)?.get(namespace);
+export function affects(watched: WatchedKinds, kind: WatchedKind, namespace: string, name: string): boolean {
+  const names = watched.get(kind)?.get(namespace);
   return names !== undefined && (names.size === 0 || names.has(name));
 }

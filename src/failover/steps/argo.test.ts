@@ -132,7 +132,7 @@ describe("an Application that cannot be switched", () => {
     const site = new FakeSite().put("Deployment", deployment("web", { replicas: 2 }));
     const wanted = policy({ desiredState: "secondary", managedResources: named("Deployment web", "Application shop") });
     const planned = plan(site.observe(wanted));
-    expect(planned.refusals).toEqual([
+    expect(planned.rejections).toEqual([
       {
         kind: "Application",
         namespace: "shop",
@@ -162,7 +162,7 @@ describe("an Application that cannot be switched", () => {
       { ignoreApplicationDifferences: [{ name: "other", jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } },
     ],
   ])("is refused when an ApplicationSet makes it and %s", (_title, spec) => {
-    expect(plan(templated(spec).observe(wanting("secondary"))).refusals).toMatchObject([
+    expect(plan(templated(spec).observe(wanting("secondary"))).rejections).toMatchObject([
       {
         reason: "Refused",
         message:
@@ -179,18 +179,18 @@ describe("an Application that cannot be switched", () => {
     ],
     ["only creates", { syncPolicy: { applicationsSync: "create-only" } }],
   ])("is switched when its ApplicationSet %s", (_title, spec) => {
-    expect(plan(templated(spec).observe(wanting("secondary"))).refusals).toEqual([]);
+    expect(plan(templated(spec).observe(wanting("secondary"))).rejections).toEqual([]);
   });
 
   test("is refused when its ApplicationSet removes the mark of an epoch, also after spec.peer was removed", () => {
     const spec = { ignoreApplicationDifferences: [{ jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } };
     const holder = policy({ managedResources: named("Application shop") }, { status: { token: { epoch: 2, state: "Held" } } });
-    expect(plan(templated(spec).observe(holder)).refusals.map(({ reason }) => reason)).toEqual(["Refused"]);
+    expect(plan(templated(spec).observe(holder)).rejections.map(({ reason }) => reason)).toEqual(["Refused"]);
   });
 
   test("is refused while its ApplicationSet cannot be read", () => {
     const site = templated({});
     site.errors.add("ApplicationSet shop");
-    expect(plan(site.observe(wanting("secondary"))).refusals).toMatchObject([{ message: expect.stringContaining("cannot be listed") }]);
+    expect(plan(site.observe(wanting("secondary"))).rejections).toMatchObject([{ message: expect.stringContaining("cannot be listed") }]);
   });
 });

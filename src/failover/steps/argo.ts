@@ -5,7 +5,7 @@ import {
   kindAndName,
   change,
   foundResources,
-  listed,
+  itemsOf,
   stampOnly,
   readResources,
   missingState,
@@ -49,8 +49,8 @@ export function suspendArgo(observed: ObservedPolicy, fence: string | undefined)
     const isTried = readPrior(object, "automated").is === "there";
     const annotations = { ...priorAnnotation(observed.policy, object, "automated", automated), ...stamp(fence), ...REFRESHING };
     const next = isTried ? null : { enabled: false };
-    const words = isTried ? `remove automated sync of ${name}` : `turn automated sync of ${name} off`;
-    return [change(kind, object, annotations, { syncPolicy: { automated: next } }, words)];
+    const description = isTried ? `remove automated sync of ${name}` : `turn automated sync of ${name} off`;
+    return [change(kind, object, annotations, { syncPolicy: { automated: next } }, description)];
   });
   return { writes, waits: unreadable(observed, KIND) };
 }
@@ -84,8 +84,8 @@ function resume(kind: Kind | undefined, object: Application, prior: Automated): 
   const automated = { ...Object.fromEntries(added.map((field) => [field, null])), ...prior };
   const starts = prior.selfHeal !== true && !object.operation;
   const sync = { ...(prior.prune !== undefined && { prune: prior.prune }), ...(syncOptions && { syncOptions }) };
-  const words = `turn automated sync of ${kindAndName("Application", object)} on again${starts ? " and start a sync" : ""}`;
-  const write = change(kind, object, { [PRIOR]: null, ...REFRESHING }, { syncPolicy: { automated } }, words);
+  const description = `turn automated sync of ${kindAndName("Application", object)} on again${starts ? " and start a sync" : ""}`;
+  const write = change(kind, object, { [PRIOR]: null, ...REFRESHING }, { syncPolicy: { automated } }, description);
   const operation = { initiatedBy: { username: "plumbline-failover" }, sync };
   return starts ? { ...write, patch: { ...write.patch, operation } } : write;
 }
@@ -97,16 +97,16 @@ export function ownersInArgo(observed: ObservedPolicy, kind: string, object: Kub
 }
 
 /** Whether it has done what it does when it is turned on again; one that is not there, or that a person turned off, never will. */
-export function isSynced({ look }: ResourceRead<"Application">): boolean {
-  if ("error" in look) return false;
-  if ("absent" in look) return true;
-  return readPrior(look.found, "automated").is !== "there" && (!isOn(look.found) || whatRuns(look.found) === undefined);
+export function isSynced({ result }: ResourceRead<"Application">): boolean {
+  if ("error" in result) return false;
+  if ("absent" in result) return true;
+  return readPrior(result.found, "automated").is !== "there" && (!isOn(result.found) || whatRuns(result.found) === undefined);
 }
 
 export function argoStates(observed: ObservedPolicy, to: Role): ResourceState[] {
-  return readResources(observed, KIND).map((sighting) => {
-    const { resource, look } = sighting;
-    return missingState(sighting) ?? ("found" in look ? stateOf(resource, look.found, to) : { resource, state: "Unknown" });
+  return readResources(observed, KIND).map((read) => {
+    const { resource, result } = read;
+    return missingState(read) ?? ("found" in result ? stateOf(resource, result.found, to) : { resource, state: "Unknown" });
   });
 }
 
@@ -125,8 +125,8 @@ function stateOf(resource: Managed, object: Application, to: Role): ResourceStat
 
 /** An Application that is missing is no part of the site that could be left out: whatever it applies would be switched behind its back. */
 export function missingApplications(observed: ObservedPolicy): PolicyFailure[] {
-  return readResources(observed, KIND).flatMap(({ resource, look }) => {
-    if (!("absent" in look) || look.absent !== "object") return [];
+  return readResources(observed, KIND).flatMap(({ resource, result }) => {
+    if (!("absent" in result) || result.absent !== "object") return [];
     const message = `Application ${resource.namespace}/${resource.name} does not exist; create it, correct its name or namespace, or remove it from the policy`;
     return [failure(resource, "NotFound", message)];
   });
@@ -137,7 +137,7 @@ export function templatedApplications(observed: ObservedPolicy): PolicyFailure[]
   return foundResources(observed, KIND).flatMap(({ resource, object }) => {
     const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ApplicationSet");
     if (!owner) return [];
-    const { items, waits } = listed(observed.applicationSets(resource.namespace), "ApplicationSet", resource.namespace);
+    const { items, waits } = itemsOf(observed.applicationSets(resource.namespace), "ApplicationSet", resource.namespace);
     const [unread] = waits;
     const title = `Application ${resource.namespace}/${resource.name} is made by ApplicationSet ${owner.name}`;
     if (unread) return [failure(resource, "Refused", `${title}, and ${unread.message}`)];

@@ -1,7 +1,7 @@
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { ScaledObject } from "../external-kinds.ts";
-import { kindAndName, change, foundResources, listed, stampOnly, namespacesOf, type StepInput } from "../observe/resources.ts";
+import { kindAndName, change, foundResources, itemsOf, stampOnly, namespacesOf, type StepInput } from "../observe/resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import type { Wait, PlannedWrite } from "./step.ts";
@@ -76,8 +76,8 @@ export function autoscalersOf(observed: ObservedPolicy): {
   const waits: Wait[] = [];
   for (const namespace of namespacesOf(workloads)) {
     const here = workloads.filter((workload) => workload.namespace === namespace);
-    const all = listed(observed.autoscalers(namespace), "HorizontalPodAutoscaler", namespace);
-    const ofKeda = listed(observed.scaledObjects(namespace), "ScaledObject", namespace);
+    const all = itemsOf(observed.autoscalers(namespace), "HorizontalPodAutoscaler", namespace);
+    const ofKeda = itemsOf(observed.scaledObjects(namespace), "ScaledObject", namespace);
     autoscalers.push(...all.items.filter((autoscaler) => targets(autoscaler.spec.scaleTargetRef, here) && !isOfKeda(autoscaler)));
     scaledObjects.push(...ofKeda.items.filter((scaled) => targets(scaled.spec.scaleTargetRef, here)));
     waits.push(...all.waits, ...ofKeda.waits);

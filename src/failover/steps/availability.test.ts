@@ -162,11 +162,11 @@ describe("a Flux object on the way to primary", () => {
 describe("completion", () => {
   test("comes only when the application is available, and both times are kept", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "secondary" });
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "primary" });
-    run.settle();
+    run.runToEnd();
     const { volumesWritableTime = "", completionTime = "", startTime = "" } = run.policy.status?.transition ?? {};
     expect(startTime < volumesWritableTime).toBe(true);
     expect(volumesWritableTime < completionTime).toBe(true);
@@ -179,7 +179,7 @@ describe("completion", () => {
 
   test("is not taken back at rest, nor by an edit that changes nothing: a note says what is not available", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.site.edit("Deployment", run.site.get("Deployment", "web"), ({ status = {} }) => {
       status.availableReplicas = 1;
     });

@@ -72,7 +72,7 @@ describe("a CronJob on the way to primary", () => {
     const site = new FakeSite()
       .put("CronJob", cronJob("nightly", { suspend: true }, remembered(false)))
       .put("Job", job("nightly-1", "nightly", { suspend: true }, remembered(null)), job("nightly-2", "nightly", { suspend: true }));
-    const byStep = plan(site.observe(nightly("primary"))).steps.map(({ name, writes }) => [name, writes.map((write) => write.words)]);
+    const byStep = plan(site.observe(nightly("primary"))).steps.map(({ name, writes }) => [name, writes.map((write) => write.description)]);
     expect(Object.fromEntries(byStep)).toMatchObject({
       ResumeCronJobs: ["resume CronJob shop/nightly"],
       ResumeJobs: ["resume Job shop/nightly-1"],

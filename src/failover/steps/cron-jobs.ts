@@ -4,7 +4,7 @@ import {
   kindAndName,
   change,
   foundResources,
-  listed,
+  itemsOf,
   stampOnly,
   namespacesOf,
   readResources,
@@ -75,7 +75,7 @@ export function runningJobs(observed: ObservedPolicy): Wait[] {
 }
 
 export function cronJobStates(observed: ObservedPolicy, to: Role): ResourceState[] {
-  return readResources(observed, KIND).map((sighting) => missingState(sighting) ?? suspendState(sighting, to));
+  return readResources(observed, KIND).map((read) => missingState(read) ?? suspendState(read, to));
 }
 
 function cronJobs({ managed }: ObservedPolicy) {
@@ -85,7 +85,7 @@ function cronJobs({ managed }: ObservedPolicy) {
 /** The runs of the policy's CronJobs. */
 export function jobsOf(observed: ObservedPolicy): { items: Job[]; waits: Wait[] } {
   const names = new Set(cronJobs(observed).map(({ namespace, name }) => `${namespace}/${name}`));
-  const lists = namespacesOf(cronJobs(observed)).map((namespace) => listed(observed.jobs(namespace), "Job", namespace));
+  const lists = namespacesOf(cronJobs(observed)).map((namespace) => itemsOf(observed.jobs(namespace), "Job", namespace));
   return {
     items: lists.flatMap(({ items }) => items.filter((job) => names.has(`${job.metadata.namespace}/${cronJobOf(job)}`))),
     waits: lists.flatMap(({ waits }) => waits),

@@ -13,8 +13,8 @@ import { isRunning } from "./workloads.ts";
 export function currentState(observed: ObservedPolicy): SwitchPlan["currentState"] {
   if (unreadableVolumes(observed).length > 0 || unreadable(observed, ["Deployment", "StatefulSet", "CronJob"]).length > 0) return "unknown";
   const signs = [...volumeSigns(observed), ...workloadSigns(observed), ...cronJobSigns(observed)];
-  const telling = signs.filter((sign) => sign !== "idle");
-  if (telling.length > 0) return together(telling);
+  const decisive = signs.filter((sign) => sign !== "idle");
+  if (decisive.length > 0) return together(decisive);
   const flux = fluxSigns(observed).filter((sign) => sign !== "idle");
   if (flux.length > 0) return unreadable(observed, ["HelmRelease", "Kustomization", "Application"]).length > 0 ? "unknown" : together(flux);
   return signs.length > 0 ? "secondary" : "unknown";

@@ -15,18 +15,18 @@ export function updateDns(observed: ObservedPolicy, to: Role): StepInput {
   const writes = foundResources(observed, KIND)
     .filter(({ object }) => object.metadata.annotations?.[key] !== VALUE[to])
     .map(({ object }) => {
-      const words = `set annotation ${key} of ${kindAndName("VirtualService", object)} to ${VALUE[to]}`;
-      return change(observed.kindOf("VirtualService"), object, { [key]: VALUE[to] }, {}, words);
+      const description = `set annotation ${key} of ${kindAndName("VirtualService", object)} to ${VALUE[to]}`;
+      return change(observed.kindOf("VirtualService"), object, { [key]: VALUE[to] }, {}, description);
     });
   return { writes, waits: unreadable(observed, KIND) };
 }
 
 export function dnsStates(observed: ObservedPolicy): ResourceState[] {
   const key = observed.dnsAnnotation ?? DNS_ANNOTATION;
-  return readResources(observed, KIND).map((sighting) => {
-    const { resource, look } = sighting;
-    const value = "found" in look ? look.found.metadata.annotations?.[key] : undefined;
+  return readResources(observed, KIND).map((read) => {
+    const { resource, result } = read;
+    const value = "found" in result ? result.found.metadata.annotations?.[key] : undefined;
     const state = value === undefined || value === VALUE.primary ? "Active" : "Ignored";
-    return missingState(sighting) ?? { resource, state };
+    return missingState(read) ?? { resource, state };
   });
 }

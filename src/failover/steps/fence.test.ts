@@ -50,7 +50,7 @@ describe("a forced takeover with spec.fence", () => {
         kind: expect.objectContaining({ kind: "NetworkFence", scope: "Cluster" }),
         create: true,
         patch: {},
-        words: `fence 192.0.2.0/28 by NetworkFence ${NAME}`,
+        description: `fence 192.0.2.0/28 by NetworkFence ${NAME}`,
         object: {
           metadata: {
             name: NAME,
@@ -143,7 +143,7 @@ describe("a forced takeover with spec.fence", () => {
     at.absentKinds.add("NetworkFence");
     const forcing: TokenDecision = { take: { epoch: 7, state: "Held" }, forced: "x", mayWrite: false, mustDemote: false, waits: [] };
     const result = plan(at.observe(policy(spec, { uid: "uid-1" }), { peer }), forcing);
-    expect(result.refusals).toMatchObject([{ reason: "KindNotInstalled", field: "spec.fence", class: "Permanent" }]);
+    expect(result.rejections).toMatchObject([{ reason: "KindNotInstalled", field: "spec.fence", class: "Permanent" }]);
     expect(result.steps.every(({ state }) => state !== "Act")).toBe(true);
   });
 

@@ -15,7 +15,7 @@ const FENCED = "fencing operation successful";
 
 export interface Fencing {
   readonly step: SwitchStep;
-  readonly refusals: readonly PolicyFailure[];
+  readonly rejections: readonly PolicyFailure[];
   readonly failures: readonly PolicyFailure[];
   readonly status: NonNullable<FailoverStatus["fence"]>;
 }
@@ -36,16 +36,16 @@ export function fencing(observed: ObservedPolicy, token: TokenDecision | undefin
   if (wasPrimary(policy)) return undefined;
   // Where every volume is primary already, a fence comes too late to protect anything.
   if (!isPromoting && hasVolumes(observed)) return undefined;
-  const look = lookFor(observed, name);
-  if ("error" in look) return outcome("Wait", { name }, [wait(name, `NetworkFence cannot be read: ${look.error}`)]);
-  if ("absent" in look) {
+  const result = fenceNamed(observed, name);
+  if ("error" in result) return outcome("Wait", { name }, [wait(name, `NetworkFence cannot be read: ${result.error}`)]);
+  if ("absent" in result) {
     const kind = observed.kindOf("NetworkFence");
-    if (look.absent === "kind" || !kind) return { ...outcome("Wait", { name }), refusals: [notInstalled(policy)] };
+    if (result.absent === "kind" || !kind) return { ...outcome("Wait", { name }), rejections: [notInstalled(policy)] };
     const object = manifest(policy, name);
-    const words = `fence ${fence.cidrs.join(", ")} by NetworkFence ${name}`;
-    return outcome("Act", { name }, [], { writes: [{ kind, object, patch: {}, words, create: true }] });
+    const description = `fence ${fence.cidrs.join(", ")} by NetworkFence ${name}`;
+    return outcome("Act", { name }, [], { writes: [{ kind, object, patch: {}, description, create: true }] });
   }
-  return judged(policy, look.found);
+  return judged(policy, result.found);
 }
 
 /** Whether a forced takeover could not be fenced here, for the condition Ready. */
@@ -88,10 +88,10 @@ function hasVolumes({ managed }: ObservedPolicy): boolean {
   return managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
 }
 
-function lookFor(observed: ObservedPolicy, name: string): ReadResult<NetworkFence> {
-  const look = observed.networkFences();
-  if (!("found" in look)) return look;
-  const object = look.found.find(({ metadata }) => metadata.name === name);
+function fenceNamed(observed: ObservedPolicy, name: string): ReadResult<NetworkFence> {
+  const result = observed.networkFences();
+  if (!("found" in result)) return result;
+  const object = result.found.find(({ metadata }) => metadata.name === name);
   return object ? { found: object } : { absent: "object" };
 }
 
@@ -109,7 +109,7 @@ function outcome(
   waits: readonly Wait[] = [],
   rest: Partial<SwitchStep> = {},
 ): Fencing {
-  return { step: { name: "FenceOtherSite", state, writes: [], waits, ...rest }, refusals: [], failures: [], status };
+  return { step: { name: "FenceOtherSite", state, writes: [], waits, ...rest }, rejections: [], failures: [], status };
 }
 
 function wait(name: string, message: string): Wait {

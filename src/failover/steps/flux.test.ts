@@ -10,24 +10,24 @@ const both = (desiredState: Role = "secondary", mode = "on") =>
   policy({ desiredState, mode, managedResources: named("HelmRelease web", "Kustomization apps") });
 const patches = (site: FakeSite, to: Role) => plan(site.observe(both(to))).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
 const REQUESTED = "reconcile.fluxcd.io/requestedAt";
-const asked = "2026-11-16T12:00:00.000Z";
+const requestedAt = "2026-11-16T12:00:00.000Z";
 const remembered = (suspend: boolean | null, more: Record<string, string> = {}) => ({
   annotations: { [PRIOR]: JSON.stringify({ policy: "shop/site", suspend }), ...more },
 });
 
 const running = condition("Reconciling", "True", "Progressing");
 const notReady = (reason: string) => condition("Ready", "False", reason);
-const settled = condition("Ready", "True", "Succeeded");
+const succeeded = condition("Ready", "True", "Succeeded");
 const generation = { generation: 2 };
-const answered = remembered(null, { [REQUESTED]: asked });
+const answered = remembered(null, { [REQUESTED]: requestedAt });
 
 describe("suspending Flux", () => {
   test("takes Kustomizations before HelmReleases, whatever the order of the policy, and remembers a field that was not there", () => {
     const site = new FakeSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
     expect(writeTexts(plan(site.observe(both())))).toEqual(["suspend Kustomization shop/apps", "suspend HelmRelease shop/web"]);
     expect(patches(site, "secondary")).toEqual([
-      { metadata: remembered(null, { [REQUESTED]: asked }), spec: { suspend: true } },
-      { metadata: remembered(false, { [REQUESTED]: asked }), spec: { suspend: true } },
+      { metadata: remembered(null, { [REQUESTED]: requestedAt }), spec: { suspend: true } },
+      { metadata: remembered(false, { [REQUESTED]: requestedAt }), spec: { suspend: true } },
     ]);
   });
 
@@ -47,7 +47,7 @@ describe("suspending Flux", () => {
     const site = new FakeSite()
       .put("HelmRelease", flux("web", { suspend: false }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }));
-    expect(patches(site, "secondary")).toEqual([{ metadata: { annotations: { [REQUESTED]: asked } }, spec: { suspend: true } }]);
+    expect(patches(site, "secondary")).toEqual([{ metadata: { annotations: { [REQUESTED]: requestedAt } }, spec: { suspend: true } }]);
     expect(plan(site.observe(both())).resources[0]).toMatchObject({
       state: "Active",
       message: "Resumed by another controller or person; suspending it again",
@@ -66,7 +66,7 @@ describe("suspending Flux", () => {
       "Done",
     ],
     ["waiting for a dependency", {}, { conditions: [running, notReady("DependencyNotReady")] }, "Done"],
-    ["settled", {}, { conditions: [settled] }, "Done"],
+    ["settled", {}, { conditions: [succeeded] }, "Done"],
     [
       "rolling back since before it was suspended",
       generation,
@@ -79,12 +79,12 @@ describe("suspending Flux", () => {
       { observedGeneration: 2, conditions: [running, notReady("SourceNotReady")] },
       "Done",
     ],
-    ["seen as suspended after a run that died", answered, { lastHandledReconcileAt: asked, conditions: [running] }, "Done"],
+    ["seen as suspended after a run that died", answered, { lastHandledReconcileAt: requestedAt, conditions: [running] }, "Done"],
     ["not yet seen as suspended", answered, { lastHandledReconcileAt: "earlier", conditions: [running] }, "Wait"],
     [
       "suspended by a person in mid-run",
-      { annotations: { [REQUESTED]: asked } },
-      { lastHandledReconcileAt: asked, conditions: [running] },
+      { annotations: { [REQUESTED]: requestedAt } },
+      { lastHandledReconcileAt: requestedAt, conditions: [running] },
       "Wait",
     ],
   ] as const)("a Flux object that is %s", (_, metadata, status, state) => {
@@ -110,9 +110,11 @@ describe("resuming Flux", () => {
       .put("HelmRelease", flux("web", { suspend: true }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }, remembered(false)));
     expect(patches(site, "primary")).toEqual([
-      { metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": asked } }, spec: { suspend: false } },
+      { metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": requestedAt } }, spec: { suspend: false } },
       {
-        metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": asked, "reconcile.fluxcd.io/forceAt": asked } },
+        metadata: {
+          annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": requestedAt, "reconcile.fluxcd.io/forceAt": requestedAt },
+        },
         spec: { suspend: null },
       },
     ]);

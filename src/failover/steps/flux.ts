@@ -31,8 +31,12 @@ export function suspendFlux(observed: ObservedPolicy, fence: string | undefined)
     const kind = observed.kindOf(resource.kind);
     const name = kindAndName(resource.kind, object);
     if (object.spec.suspend === true) return stampOnly(kind, object, fence, name);
-    const asked = { [REQUESTED]: observed.now.toISOString() };
-    const annotations = { ...priorAnnotation(observed.policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence), ...asked };
+    const requestedAt = { [REQUESTED]: observed.now.toISOString() };
+    const annotations = {
+      ...priorAnnotation(observed.policy, object, "suspend", object.spec.suspend ?? null),
+      ...stamp(fence),
+      ...requestedAt,
+    };
     return [change(kind, object, annotations, { suspend: true }, `suspend ${name}`)];
   });
   return { writes, waits: unreadable(observed, KINDS) };
@@ -49,11 +53,11 @@ export function busyFlux(observed: ObservedPolicy): Wait[] {
 
 /** Resumed and asked once: what was asked for is in the annotation itself, so it is not asked again. */
 export function resumeFlux(observed: ObservedPolicy): StepInput {
-  const asked = observed.now.toISOString();
+  const requestedAt = observed.now.toISOString();
   const writes = foundResources(observed, KINDS).flatMap(({ resource, object }) => {
     const memory = readPrior(object, "suspend");
     if (memory.is !== "there") return [];
-    const annotations = { [PRIOR]: null, [REQUESTED]: asked, ...(resource.kind === "HelmRelease" && { [FORCED]: asked }) };
+    const annotations = { [PRIOR]: null, [REQUESTED]: requestedAt, ...(resource.kind === "HelmRelease" && { [FORCED]: requestedAt }) };
     const spec = object.spec.suspend === true ? { suspend: memory.prior } : {};
     return [
       change(
@@ -80,20 +84,20 @@ export function ownersInFlux(observed: ObservedPolicy, { metadata: { labels = {}
 }
 
 /** Whether it has done what it was asked for when it was resumed; one that is not there, or that a person suspended, never will. */
-export function isThrough({ look }: ResourceRead<FluxKind>): boolean {
-  if ("error" in look) return false;
-  if ("absent" in look) return true;
-  return readPrior(look.found, "suspend").is !== "there" && (look.found.spec.suspend === true || hasAnswered(look.found));
+export function isThrough({ result }: ResourceRead<FluxKind>): boolean {
+  if ("error" in result) return false;
+  if ("absent" in result) return true;
+  return readPrior(result.found, "suspend").is !== "there" && (result.found.spec.suspend === true || hasAnswered(result.found));
 }
 
 export function fluxStates(observed: ObservedPolicy, to: Role): ResourceState[] {
-  return readResources(observed, KINDS).map((sighting) => missingState(sighting) ?? suspendState(sighting, to));
+  return readResources(observed, KINDS).map((read) => missingState(read) ?? suspendState(read, to));
 }
 
 /** Both controllers write the answer when they have ended a run, also one that failed. */
 function hasAnswered(object: FluxObject): boolean {
-  const asked = object.metadata.annotations?.[REQUESTED];
-  return asked === undefined || object.status?.lastHandledReconcileAt === asked;
+  const requestedAt = object.metadata.annotations?.[REQUESTED];
+  return requestedAt === undefined || object.status?.lastHandledReconcileAt === requestedAt;
 }
 
 /**
@@ -101,7 +105,7 @@ function hasAnswered(object: FluxObject): boolean {
  * or unlock runs while it is False.
  */
 function isBusy(object: FluxObject): boolean {
-  if (hasSeenSuspension(object)) return false;
+  if (hasObservedSuspension(object)) return false;
   const conditionOf = (type: string) => object.status?.conditions?.find((condition) => condition.type === type);
   const reconciling = conditionOf("Reconciling");
   if (reconciling?.status !== "True" || reconciling.reason === "ProgressingWithRetry") return false;
@@ -112,7 +116,7 @@ function isBusy(object: FluxObject): boolean {
  * A controller has one run of an object at a time, so one that saw the suspension came after all others. Without this, a condition that a failed or
  * killed run left behind would be waited for without end, since nothing removes it from a suspended object.
  */
-function hasSeenSuspension(object: FluxObject): boolean {
+function hasObservedSuspension(object: FluxObject): boolean {
   const { metadata, spec, status } = object;
   if (spec.suspend !== true) return false;
   if (status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation) return true;

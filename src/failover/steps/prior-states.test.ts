@@ -19,7 +19,7 @@ function primary(priorStates: PriorStates, site: FakeSite, desiredState: "primar
 describe("the second record", () => {
   test("is in the status with the write that changes the object, and gone when everything is restored", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     expect(recorded(run)).toEqual([]);
     run.want({ desiredState: "secondary" });
     run.pass();
@@ -37,22 +37,22 @@ describe("the second record", () => {
       "ScaledObject worker null",
     ]);
     const before = recorded(run);
-    run.settle();
+    run.runToEnd();
     expect(recorded(run)).toEqual(before);
     run.want({ desiredState: "primary" });
-    run.settle();
+    run.runToEnd();
     expect(recorded(run)).toEqual([]);
   });
 
   test("is made from the annotation where the controller died before it could write its status", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "secondary" });
     run.writesToLive = 6;
     run.pass();
     expect(recorded(run)).toEqual([]);
     run.writesToLive = Infinity;
-    run.settle();
+    run.runToEnd();
     expect(recorded(run)).toHaveLength(11);
   });
 
@@ -102,9 +102,9 @@ describe("an annotation that is gone", () => {
 
   test("does not keep others from being restored", () => {
     const run = shop();
-    run.settle();
+    run.runToEnd();
     run.want({ desiredState: "secondary" });
-    run.settle();
+    run.runToEnd();
     run.site.edit("StatefulSet", run.site.get("StatefulSet", "data"), ({ metadata }) => delete metadata.annotations?.[PRIOR]);
     run.want({ desiredState: "primary" });
     for (let turn = 0; turn < 8; turn++) {
@@ -117,7 +117,7 @@ describe("an annotation that is gone", () => {
     run.site.edit("StatefulSet", run.site.get("StatefulSet", "data"), ({ spec }) => {
       spec.replicas = 2;
     });
-    run.settle();
+    run.runToEnd();
     expect(recorded(run)).toEqual([]);
   });
 

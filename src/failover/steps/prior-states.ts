@@ -31,12 +31,12 @@ export function priorStates(
   const written = annotationsWritten(steps);
   const states: PriorState[] = [];
   const lost: PolicyFailure[] = [];
-  const seen = new Set<string>();
+  const handled = new Set<string>();
 
   for (const stoppable of stoppables(observed)) {
     const state = stateOf(stoppable);
     const known = recorded.get(idOf(state));
-    seen.add(idOf(state));
+    handled.add(idOf(state));
     const memory = readPrior(written.get(stoppable.object) ?? stoppable.object, stoppable.field);
     if (memory.is === "there") states.push({ ...state, value: JSON.stringify(memory.prior) });
     else if (known && stoppable.isStopped && known.value !== JSON.stringify(stoppable.value)) {
@@ -46,7 +46,7 @@ export function priorStates(
   }
   // One that is not there now may come back, and then only this knows what it was. Runs and autoscalers come and go.
   const named = new Set(managed.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
-  for (const [id, state] of recorded) if (!seen.has(id) && named.has(placeOf(state))) states.push(state);
+  for (const [id, state] of recorded) if (!handled.has(id) && named.has(objectKey(state))) states.push(state);
   return { states, lost };
 }
 
@@ -118,9 +118,9 @@ function parsed(value: string): unknown {
 }
 
 function idOf({ field, ...state }: Pick<PriorState, "kind" | "namespace" | "name" | "field">): string {
-  return `${placeOf(state)} ${field}`;
+  return `${objectKey(state)} ${field}`;
 }
 
-function placeOf({ kind, namespace = "", name }: Pick<PriorState, "kind" | "namespace" | "name">): string {
+function objectKey({ kind, namespace = "", name }: Pick<PriorState, "kind" | "namespace" | "name">): string {
   return `${kind} ${namespace}/${name}`;
 }

@@ -32,7 +32,7 @@ export interface PlannedWrite {
   readonly object: KubeObject;
   readonly patch: object;
   /** For the log and for `failover plan`: `scale Deployment shop/web from 3 to 0`. */
-  readonly words: string;
+  readonly description: string;
   /** The object does not exist yet: it is created as it stands here, and `patch` is empty. */
   readonly create?: true;
   /** Made only once nothing is left to be written to this object: what would be remembered there, this one makes unknowable. */
@@ -111,7 +111,7 @@ export interface SwitchPlan {
   readonly to: Role;
   readonly mode: "safe" | "unsafe";
   /** Nothing is written while one of these is there: the policy itself cannot be carried out as it is. */
-  readonly refusals: readonly PolicyFailure[];
+  readonly rejections: readonly PolicyFailure[];
   readonly failures: readonly PolicyFailure[];
   /** What is worth knowing before a switch: what else applies the objects of the policy, or the policy itself. */
   readonly notes: readonly Wait[];

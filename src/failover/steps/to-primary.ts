@@ -72,8 +72,8 @@ export function toPrimary(
   const steps = safe ? [...before, available] : before;
   if (!hasToken(observed.policy)) return steps;
   const taking = takeToken(observed, token);
-  const gates = fence ? [taking, taking.state === "Done" ? fence : heldBack(fence)] : [taking];
-  return [...gates, ...(gates.every(({ state }) => state === "Done") ? steps : steps.map(heldBack))];
+  const gates = fence ? [taking, taking.state === "Done" ? fence : asPending(fence)] : [taking];
+  return [...gates, ...(gates.every(({ state }) => state === "Done") ? steps : steps.map(asPending))];
 }
 
 /** It was available once as this primary, and nothing has been changed since: what its pods do now is their owners' business. */
@@ -109,6 +109,6 @@ function takeToken({ policy }: ObservedPolicy, token: TokenDecision | undefined)
   return { ...step, state: token.mayWrite ? "Done" : "Wait", waits: token.mayWrite ? [] : token.waits };
 }
 
-function heldBack(step: SwitchStep): SwitchStep {
+function asPending(step: SwitchStep): SwitchStep {
   return step.state === "Done" ? step : { ...step, state: "Pending" };
 }

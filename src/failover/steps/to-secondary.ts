@@ -24,9 +24,9 @@ export function toSecondary(observed: ObservedPolicy, mode: "safe" | "unsafe", t
   // What Flux still looks after it would only bring back.
   const scaling = stepOf("ScaleDown", scaleDown(observed, mode, fence), { pending: safe && flux.waits.length > 0 });
 
-  const isAsked = [flux, cronJobs, scaling].every(({ state }) => state === "Done");
+  const isRequested = [flux, cronJobs, scaling].every(({ state }) => state === "Done");
   const termination = stepOf("AwaitTermination", { writes: [], waits: [...writersLeft(observed), ...unreadable(observed, MANAGED_KINDS)] });
-  const awaiting: SwitchStep = safe && !isAsked ? { ...termination, state: "Pending" } : termination;
+  const awaiting: SwitchStep = safe && !isRequested ? { ...termination, state: "Pending" } : termination;
 
   const demotion = demoteVolumes(observed, fence);
   const inUse =
@@ -71,8 +71,8 @@ function writersLeft(observed: ObservedPolicy): Wait[] {
 
 /** As long as the token is held: afterwards the other site is primary, and its writes are on their way here. */
 function awaitCopy(observed: ObservedPolicy, pending: boolean): SwitchStep {
-  const isHeld = observed.policy.status?.token?.state === "Held";
-  return stepOf("AwaitCopy", { writes: [], waits: isHeld ? uncopiedVolumes(observed) : [] }, { pending });
+  const ownsToken = observed.policy.status?.token?.state === "Held";
+  return stepOf("AwaitCopy", { writes: [], waits: ownsToken ? uncopiedVolumes(observed) : [] }, { pending });
 }
 
 /** The token logic decides when to release; here it is only the last step. */

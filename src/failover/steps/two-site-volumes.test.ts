@@ -54,8 +54,8 @@ test("a force without a token counts for one takeover: the next one needs a reas
   const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
   const past = { to: "primary" as const, mode: "safe" as const, generation: 1, ...times, forced: "fire", outcome: "Completed" as const };
   const again = (reason: string) => {
-    const wish = wanted({ force: { reason, epoch: 0, uid: "here" } });
-    return plan(standby().observe({ ...wish, status: { history: [past] } }));
+    const forced = wanted({ force: { reason, epoch: 0, uid: "here" } });
+    return plan(standby().observe({ ...forced, status: { history: [past] } }));
   };
   const spent = again("fire");
   expect(writeTexts(spent)).toEqual([]);
@@ -118,12 +118,12 @@ describe("a policy whose spec.peer is gone", () => {
 
   test("does not promote after it has released: the other site may hold", () => {
     const result = planOf(orphan("primary", { state: "Released", copied: true }));
-    expect(result.refusals.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["PeerRemoved spec.peer"]);
+    expect(result.rejections.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["PeerRemoved spec.peer"]);
     expect(writeTexts(result)).toEqual([]);
   });
 
   test("goes on as the primary that it is, and still releases on the way down", () => {
-    expect(planOf(orphan("primary", { state: "Held" }), "primary")).toMatchObject({ refusals: [], complete: true });
+    expect(planOf(orphan("primary", { state: "Held" }), "primary")).toMatchObject({ rejections: [], complete: true });
     const marked = new FakeSite().put(
       "VolumeReplication",
       volume("data", "secondary", { metadata: { annotations: { "plumbline.dev/failover-epoch": "6/1" } } }),

@@ -118,14 +118,16 @@ describe("a group of volumes", () => {
     site.edit("VolumeGroupReplication", site.get("VolumeGroupReplication", "db"), ({ metadata }) => {
       metadata.labels = inFlux("kustomize", "apps").labels;
     });
-    expect(plan(site.observe(wanting("secondary"))).refusals).toMatchObject([{ reason: "OwnedByGitOps", kind: "VolumeGroupReplication" }]);
+    expect(plan(site.observe(wanting("secondary"))).rejections).toMatchObject([
+      { reason: "OwnedByGitOps", kind: "VolumeGroupReplication" },
+    ]);
   });
 });
 
 const blocker = (site: FakeSite, wanted: FailoverPolicy) => {
   const planned = plan(site.observe(wanted));
   expect(steps(planned).filter((step) => step.endsWith(" Act"))).toEqual([]);
-  return planned.refusals.map(({ field, message }) => `${field}: ${message}`);
+  return planned.rejections.map(({ field, message }) => `${field}: ${message}`);
 };
 
 describe("is refused, and nothing is written", () => {
@@ -151,7 +153,7 @@ describe("is refused, and nothing is written", () => {
 
 test("a volume and a group are switched together", () => {
   const site = siteOf("db", "secondary", { of: "secondary" }).put("VolumeReplication", volume("data", "secondary"));
-  expect(plan(site.observe(wanting("primary", "VolumeReplication data"))).steps[0]?.writes.map((write) => write.words)).toEqual([
+  expect(plan(site.observe(wanting("primary", "VolumeReplication data"))).steps[0]?.writes.map((write) => write.description)).toEqual([
     "promote VolumeReplication shop/data",
     "promote VolumeGroupReplication shop/db",
   ]);
@@ -166,7 +168,7 @@ test("a site that was outranked stops its workloads also when its group is being
   const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
   const managedResources = named("VolumeGroupReplication db", "Deployment web");
   const made = plan(site.observe(policy({ desiredState: "primary", peer, managedResources })), outranked);
-  expect(made.refusals).toEqual([]);
+  expect(made.rejections).toEqual([]);
   expect(made.failures.map(({ reason }) => reason)).toEqual(["SplitBrain", "Refused"]);
   expect(writeTexts(made)).toEqual(["scale Deployment shop/web from 1 to 0"]);
 });

@@ -1,7 +1,7 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { VolumeGroupReplication, VolumeReplication } from "../external-kinds.ts";
 import type { ReadResult, Managed, ObservedPolicy } from "../observe/observed.ts";
-import { listed, readResources, waitFor } from "../observe/resources.ts";
+import { itemsOf, readResources, waitFor } from "../observe/resources.ts";
 import type { PolicyFailure, Wait } from "./step.ts";
 
 export const VOLUME_KINDS = ["VolumeReplication", "VolumeGroupReplication"] as const;
@@ -10,27 +10,27 @@ type VolumeKind = (typeof VOLUME_KINDS)[number];
 /** A volume or a group of volumes, as one VolumeReplication. */
 export interface VolumeRead {
   readonly resource: Managed & { readonly kind: VolumeKind };
-  readonly look: ReadResult<VolumeReplication>;
+  readonly result: ReadResult<VolumeReplication>;
 }
 
 const GROUP_REF = "replication.storage.openshift.io/volumegroupref";
 
 /** Volumes first, then groups, each in the order of the policy. */
 export function readVolumes(observed: ObservedPolicy): VolumeRead[] {
-  const groups = readResources(observed, ["VolumeGroupReplication"]).map(({ resource, look }) => ({
+  const groups = readResources(observed, ["VolumeGroupReplication"]).map(({ resource, result }) => ({
     resource,
-    look: "found" in look ? asVolume(observed, look.found) : look,
+    result: "found" in result ? asVolume(observed, result.found) : result,
   }));
   return [...readResources(observed, ["VolumeReplication"]), ...groups];
 }
 
 export function foundVolumes(observed: ObservedPolicy): { resource: VolumeRead["resource"]; object: VolumeReplication }[] {
-  return readVolumes(observed).flatMap(({ resource, look }) => ("found" in look ? [{ resource, object: look.found }] : []));
+  return readVolumes(observed).flatMap(({ resource, result }) => ("found" in result ? [{ resource, object: result.found }] : []));
 }
 
 export function unreadableVolumes(observed: ObservedPolicy): Wait[] {
-  return readVolumes(observed).flatMap(({ resource, look }) =>
-    "error" in look ? [waitFor(resource, `${resource.kind} cannot be read: ${look.error}`)] : [],
+  return readVolumes(observed).flatMap(({ resource, result }) =>
+    "error" in result ? [waitFor(resource, `${resource.kind} cannot be read: ${result.error}`)] : [],
   );
 }
 
@@ -65,38 +65,38 @@ function asVolume(observed: ObservedPolicy, group: VolumeGroupReplication): Read
 /** The claims that a volume is about: of a group those that it has, and those that its selector matches by now. */
 export function claimsOf(observed: ObservedPolicy, resource: VolumeRead["resource"], volume: VolumeReplication): string[] {
   if (resource.kind === "VolumeReplication") return [volume.spec.dataSource.name];
-  const look = observed.look({ ...resource, kind: "VolumeGroupReplication" });
-  if (!("found" in look)) return [];
-  const { spec, status } = look.found;
-  const { items } = listed(observed.claims(resource.namespace), "PersistentVolumeClaim", resource.namespace);
+  const result = observed.read({ ...resource, kind: "VolumeGroupReplication" });
+  if (!("found" in result)) return [];
+  const { spec, status } = result.found;
+  const { items } = itemsOf(observed.claims(resource.namespace), "PersistentVolumeClaim", resource.namespace);
   const matched = items.filter(({ metadata }) => selects(spec.source.selector, metadata.labels ?? {})).map(({ metadata }) => metadata.name);
   return [...new Set([...(status?.persistentVolumeClaimsRefList ?? []).map(({ name }) => name), ...matched])];
 }
 
 /** Groups that cannot be switched, and the VolumeReplication of a group, which csi-addons puts back to what the group says. */
 export function unusableGroups(observed: ObservedPolicy): PolicyFailure[] {
-  const members = readResources(observed, ["VolumeReplication"]).flatMap(({ resource, look }) => {
-    const source = "found" in look ? look.found.spec.dataSource : undefined;
+  const members = readResources(observed, ["VolumeReplication"]).flatMap(({ resource, result }) => {
+    const source = "found" in result ? result.found.spec.dataSource : undefined;
     if (!source || source.kind === "PersistentVolumeClaim") return [];
     const fix =
       source.kind === "VolumeGroupReplication"
         ? `name ${source.kind} ${source.name} instead`
         : "only a VolumeReplication of a PersistentVolumeClaim can be switched";
-    return [refused(resource, `VolumeReplication ${resource.name} is of a ${source.kind}; ${fix}`)];
+    return [unusable(resource, `VolumeReplication ${resource.name} is of a ${source.kind}; ${fix}`)];
   });
-  const groups = readResources(observed, ["VolumeGroupReplication"]).flatMap(({ resource, look }) => {
-    if (!("found" in look)) return [];
-    const { metadata, spec, status } = look.found;
+  const groups = readResources(observed, ["VolumeGroupReplication"]).flatMap(({ resource, result }) => {
+    if (!("found" in result)) return [];
+    const { metadata, spec, status } = result.found;
     const title = `VolumeGroupReplication ${resource.name}`;
     if (spec.external === true)
-      return [refused(resource, `${title} has spec.external: csi-addons does not switch it, and its status proves nothing`)];
-    if (metadata.deletionTimestamp !== undefined) return [refused(resource, `${title} is being deleted; remove it from the policy`)];
+      return [unusable(resource, `${title} has spec.external: csi-addons does not switch it, and its status proves nothing`)];
+    if (metadata.deletionTimestamp !== undefined) return [unusable(resource, `${title} is being deleted; remove it from the policy`)];
     if ((status?.persistentVolumeClaimsRefList ?? []).length > 0) return [];
-    return [refused(resource, `${title} has no claims: label PersistentVolumeClaims so that spec.source.selector matches them`)];
+    return [unusable(resource, `${title} has no claims: label PersistentVolumeClaims so that spec.source.selector matches them`)];
   });
   return [...members, ...groups];
 }
 
-function refused({ kind, namespace, name, field }: Managed, message: string): PolicyFailure {
+function unusable({ kind, namespace, name, field }: Managed, message: string): PolicyFailure {
   return { kind, namespace, name, field, reason: "Refused", message, class: "Permanent" };
 }

@@ -102,8 +102,8 @@ describe("whether a volume is in its state", () => {
     expect(lost.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
       "VolumeReplication data was demoted and is not Secondary yet; it is promoted after that",
     ]);
-    const seen = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Secondary" } });
-    expect(writeTexts(seen)).toContain("promote VolumeReplication shop/data");
+    const demoted = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Secondary" } });
+    expect(writeTexts(demoted)).toContain("promote VolumeReplication shop/data");
   });
 
   test.each([
@@ -298,7 +298,7 @@ describe("before a volume is demoted", () => {
     const group = volume("data", "primary");
     group.spec.dataSource.kind = "VolumeGroupReplication";
     const result = plan(new FakeSite().put("VolumeReplication", group).observe(data("secondary")));
-    expect(result.refusals.map(({ message }) => message)).toEqual([
+    expect(result.rejections.map(({ message }) => message)).toEqual([
       "VolumeReplication data is of a VolumeGroupReplication; name VolumeGroupReplication data instead",
     ]);
     expect(writeTexts(result)).toEqual([]);

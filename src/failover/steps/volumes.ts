@@ -7,7 +7,7 @@ import {
   kindAndName,
   change,
   grouped,
-  listed,
+  itemsOf,
   stampOnly,
   perObserved,
   missingState,
@@ -23,14 +23,14 @@ import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts
 import { isSpent } from "../token/token.ts";
 import { claimsOf, foundVolumes, unreadableVolumes, VOLUME_KINDS, readVolumes, type VolumeRead } from "./volume-groups.ts";
 
-const DEFAULT_SETTLE_TIME = "30s";
+const DEFAULT_WAIT = "30s";
 const RESYNC = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
 
 export function demoteVolumes(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const writes = foundVolumes(observed).flatMap(({ resource, object }) => {
     const kind = observed.kindOf(resource.kind);
     const name = kindAndName(resource.kind, object);
-    if (asked(object) === "secondary") return stampOnly(kind, object, fence, name);
+    if (requestedRole(object) === "secondary") return stampOnly(kind, object, fence, name);
     // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
     const annotations = {
       ...newPriorAnnotation(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
@@ -52,7 +52,7 @@ export function promoteVolumes(observed: ObservedPolicy, mode: "safe" | "unsafe"
   for (const { resource, object } of foundVolumes(observed)) {
     const kind = observed.kindOf(resource.kind);
     const name = kindAndName(resource.kind, object);
-    if (asked(object) !== "primary") {
+    if (requestedRole(object) !== "primary") {
       const forgotten = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
       const annotations = { ...forgotten, ...exemption(observed, resource.kind, object) };
       writes.push(change(kind, object, annotations, { replicationState: "primary" }, `promote ${name}`));
@@ -110,12 +110,12 @@ function mountedBy(observed: ObservedPolicy, { kind, namespace, name }: Managed,
 }
 
 const claims = perObserved((observed: ObservedPolicy, namespace: string) => {
-  const { items, waits } = listed(observed.claims(namespace), "PersistentVolumeClaim", namespace);
+  const { items, waits } = itemsOf(observed.claims(namespace), "PersistentVolumeClaim", namespace);
   return { volumeOf: new Map(items.map(({ metadata, spec }) => [metadata.name, spec.volumeName])), waits };
 });
 
 const attachments = perObserved((observed: ObservedPolicy) => {
-  const { items, waits } = listed(observed.attachments(), "VolumeAttachment");
+  const { items, waits } = itemsOf(observed.attachments(), "VolumeAttachment");
   return { ofVolume: grouped(items, ({ spec: { source } }) => [source.persistentVolumeName ?? ""]), waits };
 });
 
@@ -142,21 +142,21 @@ function attachedTo(observed: ObservedPolicy, { kind, namespace, name }: Managed
  * last writer is gone.
  */
 export function volumesToWaitFor(observed: ObservedPolicy): Wait[] {
-  const { items: classes, waits: unreadClasses } = listed(observed.replicationClasses(), "VolumeReplicationClass");
-  const { items: drivers, waits: unreadDrivers } = listed(observed.drivers(), "CSIDriver");
+  const { items: classes, waits: unreadClasses } = itemsOf(observed.replicationClasses(), "VolumeReplicationClass");
+  const { items: drivers, waits: unreadDrivers } = itemsOf(observed.drivers(), "CSIDriver");
   const unread = [...unreadClasses, ...unreadDrivers];
   if (unread.length > 0) return unread;
   const driverOf = new Map(classes.map(({ metadata, spec }) => [metadata.name, spec.provisioner]));
   const unattached = new Set(drivers.filter(({ spec }) => spec.attachRequired === false).map(({ metadata }) => metadata.name));
   const { spec, status } = observed.policy;
-  const length = spec.settleTime ?? DEFAULT_SETTLE_TIME;
+  const length = spec.settleTime ?? DEFAULT_WAIT;
   const { transition } = status ?? {};
   const since = transition?.to === "secondary" && transition.completionTime === undefined ? transition.writesStoppedTime : undefined;
   const until = since === undefined ? undefined : new Date(Date.parse(since) + (seconds(length) ?? 0) * 1000);
   if (until !== undefined && until <= observed.now) return [];
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     const driver = driverOf.get(object.spec.volumeReplicationClass ?? "") ?? "";
-    if (asked(object) === "secondary" || !unattached.has(driver)) return [];
+    if (requestedRole(object) === "secondary" || !unattached.has(driver)) return [];
     const end = until === undefined ? "" : `, until ${metaTime(until)}`;
     const message = `CSI driver ${driver} of ${resource.kind} ${resource.name} has no VolumeAttachments; waiting ${length} after the last pod is gone${end} (spec.settleTime)`;
     return [waitFor(resource, message)];
@@ -197,7 +197,7 @@ export function unsharedVolumes(observed: ObservedPolicy): PolicyFailure[] {
 
 /** Volumes that cannot be read or do not exist. */
 export function unknownVolumes(observed: ObservedPolicy): Wait[] {
-  const missing = readVolumes(observed).filter(({ look }) => "absent" in look);
+  const missing = readVolumes(observed).filter(({ result }) => "absent" in result);
   return [
     ...unreadableVolumes(observed),
     ...missing.map(({ resource }) => waitFor(resource, `${resource.kind} ${resource.name} does not exist`)),
@@ -211,7 +211,7 @@ export function unknownVolumes(observed: ObservedPolicy): Wait[] {
 export function awaitVolumes(observed: ObservedPolicy, role: Role, resting = false): Wait[] {
   const unknown = role === "primary" ? unknownVolumes(observed) : unreadableVolumes(observed);
   const unsettled = foundVolumes(observed).flatMap(({ resource, object }) => {
-    const lacking = resting && asked(object) !== role ? undefined : whatLacks(object, role);
+    const lacking = resting && requestedRole(object) !== role ? undefined : whatLacks(object, role);
     return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} not in desired state: ${lacking}`)];
   });
   return [...unknown, ...unsettled];
@@ -225,7 +225,7 @@ export function failedVolumeWaits(observed: ObservedPolicy, role: Role): Wait[] 
 /** What csi-addons says has gone wrong on the way to where the volume is asked to be. */
 export function failedVolumes(observed: ObservedPolicy, role: Role): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => {
-    const problem = asked(object) === role ? problemOf(object) : undefined;
+    const problem = requestedRole(object) === role ? problemOf(object) : undefined;
     if (problem === undefined) return [];
     const { kind, namespace, name, field } = resource;
     const message = `${kind} ${name} not in desired state: ${problem}`;
@@ -236,7 +236,7 @@ export function failedVolumes(observed: ObservedPolicy, role: Role): PolicyFailu
 /** Volumes that were demoted while this site was a primary at rest. Promoting them again could undo a takeover by the other site. */
 export function driftedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => {
-    if (asked(object) === "primary") return [];
+    if (requestedRole(object) === "primary") return [];
     const { kind, namespace, name, field } = resource;
     const message = `${kind} ${name} was made ${object.spec.replicationState} by another controller or person; make it primary, or change the policy to have it promoted`;
     return [{ kind, namespace, name, field, reason: "Drifted", message, class: "Permanent" }];
@@ -246,7 +246,7 @@ export function driftedVolumes(observed: ObservedPolicy): PolicyFailure[] {
 /** Whether every volume is known to be a secondary, at the epoch that is to be released. */
 export function areDemoted(observed: ObservedPolicy, fence: string | undefined): boolean {
   return readVolumes(observed).every(
-    ({ look }) => "found" in look && whatLacks(look.found, "secondary") === undefined && isStamped(look.found, fence),
+    ({ result }) => "found" in result && whatLacks(result.found, "secondary") === undefined && isStamped(result.found, fence),
   );
 }
 
@@ -256,8 +256,8 @@ export function areDemoted(observed: ObservedPolicy, fence: string | undefined):
  * promoted here. Of the target of a switch it is none: the other side may have been primary since.
  */
 export function uncopiedVolumes(observed: ObservedPolicy): Wait[] {
-  return readVolumes(observed).flatMap(({ resource, look }) => {
-    const lacking = "found" in look ? (whatLacks(look.found, "secondary") ?? uncopied(look.found)) : "it is not known";
+  return readVolumes(observed).flatMap(({ resource, result }) => {
+    const lacking = "found" in result ? (whatLacks(result.found, "secondary") ?? uncopied(result.found)) : "it is not known";
     return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} is not copied yet: ${lacking}`)];
   });
 }
@@ -272,17 +272,17 @@ function uncopied(volume: VolumeReplication): string | undefined {
 
 /** Whether every volume is primary here, as far as csi-addons knows. */
 export function arePromoted(observed: ObservedPolicy): boolean {
-  return readVolumes(observed).every(({ look }) => "found" in look && whatLacks(look.found, "primary") === undefined);
+  return readVolumes(observed).every(({ result }) => "found" in result && whatLacks(result.found, "primary") === undefined);
 }
 
 /** Volumes that cannot be promoted safely, whatever the other site says: unknown ones, and those that are neither primary nor secondary. */
 export function unpromotableVolumes(observed: ObservedPolicy): Wait[] {
-  return readVolumes(observed).flatMap(({ resource, look }) => {
+  return readVolumes(observed).flatMap(({ resource, result }) => {
     const { kind, name } = resource;
-    if (!("found" in look))
-      return [waitFor(resource, `${kind} ${name} ${"error" in look ? `cannot be read: ${look.error}` : "does not exist"}`)];
-    const lacking = whatLacks(look.found, "secondary");
-    if (lacking === undefined || whatLacks(look.found, "primary") === undefined) return [];
+    if (!("found" in result))
+      return [waitFor(resource, `${kind} ${name} ${"error" in result ? `cannot be read: ${result.error}` : "does not exist"}`)];
+    const lacking = whatLacks(result.found, "secondary");
+    if (lacking === undefined || whatLacks(result.found, "primary") === undefined) return [];
     return [waitFor(resource, `${kind} ${name} is not a stable secondary: ${lacking}`)];
   });
 }
@@ -292,23 +292,23 @@ export function receivingVolumes(observed: ObservedPolicy): Wait[] {
   const known = "if the other site has stopped writing";
   const force = isSpent(observed.policy) ? `give spec.force a new reason ${known}: its takeover is complete` : `set spec.force ${known}`;
   return foundVolumes(observed).flatMap(({ resource, object }) => {
-    if (asked(object) === "primary" || conditionOf(object, "Resyncing")?.status !== "True") return [];
+    if (requestedRole(object) === "primary" || conditionOf(object, "Resyncing")?.status !== "True") return [];
     const message = `${resource.kind} ${resource.name} is resyncing (Resyncing is True): the other site is primary, or its last writes are still being copied; make it secondary there, or ${force}`;
     return [waitFor(resource, message)];
   });
 }
 
 export function volumeStates(observed: ObservedPolicy, role: Role): ResourceState[] {
-  return readVolumes(observed).flatMap((sighting) => {
-    const { resource, look } = sighting;
-    return missingState(sighting) ?? ("found" in look ? stateOf(resource, look.found, role) : []);
+  return readVolumes(observed).flatMap((read) => {
+    const { resource, result } = read;
+    return missingState(read) ?? ("found" in result ? stateOf(resource, result.found, role) : []);
   });
 }
 
 function stateOf(resource: Managed, volume: VolumeReplication, role: Role): ResourceState {
   const lacking = whatLacks(volume, role);
   const memory = readPrior(volume, "lastSyncTime");
-  const isOfNow = memory.is === "there" && asked(volume) === "secondary";
+  const isOfNow = memory.is === "there" && requestedRole(volume) === "secondary";
   const lastSyncTime = (isOfNow ? memory.prior : undefined) ?? volume.status?.lastSyncTime;
   const replicating = role === "primary" ? conditionOf(volume, "Replicating")?.status : undefined;
   return {
@@ -321,13 +321,13 @@ function stateOf(resource: Managed, volume: VolumeReplication, role: Role): Reso
 }
 
 /** What is asked for. A resync counts as secondary. */
-function asked({ spec }: VolumeReplication): Role {
+function requestedRole({ spec }: VolumeReplication): Role {
   return spec.replicationState === "primary" ? "primary" : "secondary";
 }
 
 function whatLacks(volume: VolumeReplication, role: Role): string | undefined {
   const { metadata, status } = volume;
-  if (asked(volume) !== role) return `spec.replicationState is ${asked(volume)}`;
+  if (requestedRole(volume) !== role) return `spec.replicationState is ${requestedRole(volume)}`;
   if (!isCurrent(status?.observedGeneration, volume)) {
     const why = status?.observedGeneration === undefined && status?.message ? `: ${status.message}` : "";
     return `its status is not yet of generation ${metadata.generation}${why}`;

@@ -54,15 +54,15 @@ describe("a workload that is scaled down", () => {
     const db = statefulSet("db", { replicas: 2, persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" } });
     const site = new FakeSite().put("StatefulSet", db).put("Deployment", deployment("web", { replicas: 1 }));
     const result = plan(site.observe(withSet("secondary")));
-    expect(result.refusals.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+    expect(result.rejections.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
       "Refused: StatefulSet db deletes its claims when it is scaled down; set spec.persistentVolumeClaimRetentionPolicy.whenScaled to Retain",
     ]);
     expect(writeTexts(result)).toEqual([]);
     expect(result.complete).toBe(false);
     // On the way up it harms nothing.
     const up = plan(site.observe(withSet("primary")));
-    expect(up.refusals).toEqual([]);
-    expect(up.resources[0]?.message).toBe("The next switch to secondary will be refused: whenScaled is Delete");
+    expect(up.rejections).toEqual([]);
+    expect(up.resources[0]?.message).toBe("The next switch to secondary will be rejected: whenScaled is Delete");
   });
 });
 
@@ -274,10 +274,10 @@ describe("a workload that comes back", () => {
   );
 
   describe("and that Flux looks after", () => {
-    const asked = { annotations: { "reconcile.fluxcd.io/requestedAt": "t1" } };
+    const requested = { annotations: { "reconcile.fluxcd.io/requestedAt": "t1" } };
 
     test("waits until Flux has done what it was asked for", () => {
-      const site = owned().put("Kustomization", flux("apps", {}, asked));
+      const site = owned().put("Kustomization", flux("apps", {}, requested));
       expect(writeTexts(plan(site.observe(withFlux())))).toEqual([]);
       expect(plan(site.observe(withFlux())).steps.find(({ name }) => name === "RestoreWorkloads")?.waits).toEqual([
         {
@@ -291,7 +291,7 @@ describe("a workload that comes back", () => {
     });
 
     test("gets its count if Flux did not bring it back, and only forgets it if Flux did", () => {
-      const handled = { ...flux("apps", {}, asked), status: { lastHandledReconcileAt: "t1" } };
+      const handled = { ...flux("apps", {}, requested), status: { lastHandledReconcileAt: "t1" } };
       const site = owned().put("Kustomization", handled);
       expect(writeTexts(plan(site.observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
       site.put("Deployment", deployment("web", { replicas: 2 }, inFluxWith()));
@@ -307,7 +307,7 @@ describe("a workload that comes back", () => {
         writeTexts(
           plan(
             owned()
-              .put("Kustomization", flux("apps", { suspend: true }, asked))
+              .put("Kustomization", flux("apps", { suspend: true }, requested))
               .observe(withFlux()),
           ),
         ),

@@ -39,8 +39,8 @@ export function scaleDown(observed: ObservedPolicy, mode: "safe" | "unsafe", fen
   });
   const paused = pauseAutoscalers(observed, fence);
   // An autoscaler that cannot be seen cannot be paused, and would start again what was stopped.
-  const heldBack = mode === "safe" && paused.waits.length > 0;
-  return { writes: heldBack ? [] : [...workloads, ...paused.writes], waits: [...unreadable(observed, KINDS), ...paused.waits] };
+  const isBlocked = mode === "safe" && paused.waits.length > 0;
+  return { writes: isBlocked ? [] : [...workloads, ...paused.writes], waits: [...unreadable(observed, KINDS), ...paused.waits] };
 }
 
 /**
@@ -85,8 +85,8 @@ export function restoreWorkloads(observed: ObservedPolicy, mode: "safe" | "unsaf
       continue;
     }
     const isAtZero = object.spec.replicas === 0;
-    const words = isAtZero ? `scale ${name} from 0 to ${memory.prior}` : `forget the prior replicas of ${name}: it runs again`;
-    writes.push(change(observed.kindOf(resource.kind), object, { [PRIOR]: null }, isAtZero ? { replicas: memory.prior } : {}, words));
+    const description = isAtZero ? `scale ${name} from 0 to ${memory.prior}` : `forget the prior replicas of ${name}: it runs again`;
+    writes.push(change(observed.kindOf(resource.kind), object, { [PRIOR]: null }, isAtZero ? { replicas: memory.prior } : {}, description));
   }
   return { writes: [...resumed.writes, ...writes], waits };
 }
@@ -102,7 +102,7 @@ export function deletingStatefulSets(observed: ObservedPolicy): PolicyFailure[] 
 }
 
 export function workloadStates(observed: ObservedPolicy, to: Role): ResourceState[] {
-  return readResources(observed, KINDS).map((sighting) => missingState(sighting) ?? stateOf(observed, sighting, to));
+  return readResources(observed, KINDS).map((read) => missingState(read) ?? stateOf(observed, read, to));
 }
 
 /** Whether the workload runs, for all that is known. */
@@ -112,8 +112,8 @@ export function isRunning(observed: ObservedPolicy, resource: Managed & { kind: 
   );
 }
 
-function stateOf(observed: ObservedPolicy, { resource, look }: ResourceRead<WorkloadKind>, to: Role): ResourceState {
-  const object = (look as { found: Deployment | StatefulSet }).found;
+function stateOf(observed: ObservedPolicy, { resource, result }: ResourceRead<WorkloadKind>, to: Role): ResourceState {
+  const object = (result as { found: Deployment | StatefulSet }).found;
   const owned = ownersInFlux(observed, object).length > 0 ? { fluxOwned: true as const } : {};
   const memory = readPrior(object, "replicas");
   const replicas = object.spec.replicas ?? 1;
@@ -137,7 +137,7 @@ function onTheWayDown(replicas: number, memory: "none" | "unreadable" | "there")
 
 function onTheWayUp(object: Deployment | StatefulSet, memory: "none" | "unreadable" | "there"): string | undefined {
   if (memory === "none" && object.spec.replicas === 0) return "Left at 0 replicas: it was at 0 before";
-  return deletesClaims(object) ? "The next switch to secondary will be refused: whenScaled is Delete" : undefined;
+  return deletesClaims(object) ? "The next switch to secondary will be rejected: whenScaled is Delete" : undefined;
 }
 
 /** A StatefulSet that stops its pods in order stops none while another is not ready. */

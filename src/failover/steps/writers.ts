@@ -1,7 +1,7 @@
 import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import { keyOf } from "../../api/kind.ts";
-import { grouped, listed, perObserved } from "../observe/resources.ts";
+import { grouped, itemsOf, perObserved } from "../observe/resources.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { Wait } from "./step.ts";
 
@@ -15,7 +15,7 @@ function mayWrite({ metadata, status }: Pod): boolean {
 
 /** The pods of a namespace that may write, by the claims that they mount and by their labels. */
 const writers = perObserved((observed: ObservedPolicy, namespace: string) => {
-  const { items, waits } = listed(observed.pods(namespace), "Pod", namespace);
+  const { items, waits } = itemsOf(observed.pods(namespace), "Pod", namespace);
   const all = items.filter(mayWrite);
   return {
     waits,

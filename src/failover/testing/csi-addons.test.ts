@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Condition } from "../../api/kind.ts";
 import type { VolumeReplication } from "../external-kinds.ts";
-import { type CsiAddonsVersion, CsiAddonsQueue, OBEDIENT, reconcile, refused, type FakeDriver } from "./csi-addons.ts";
+import { type CsiAddonsVersion, CsiAddonsQueue, OBEDIENT, reconcile, rejected, type FakeDriver } from "./csi-addons.ts";
 import { condition, NOW, volume, VOLUME_CONDITIONS } from "./fixtures.ts";
 
-type Asked = VolumeReplication["spec"]["replicationState"];
+type Requested = VolumeReplication["spec"]["replicationState"];
 type State = NonNullable<VolumeReplication["status"]>["state"];
 
 const ALL: readonly CsiAddonsVersion[] = ["0.12", "0.13", "0.14"];
@@ -33,7 +33,7 @@ function recorded(answers: Partial<FakeDriver>): { driver: FakeDriver; calls: st
 }
 
 /** Asked for something new at generation 2 while its status is of generation 1. */
-function asked(replicationState: Asked, state: State, rest: { autoResync?: boolean; conditions?: Condition[] } = {}) {
+function requested(replicationState: Requested, state: State, rest: { autoResync?: boolean; conditions?: Condition[] } = {}) {
   const replication = volume("data", replicationState, {
     metadata: { generation: 2 },
     conditions: rest.conditions ?? [...VOLUME_CONDITIONS[state === "Primary" ? "promoted" : "inSync"]],
@@ -51,7 +51,7 @@ function conditionsOf(status: VolumeReplication["status"]): string[] {
 
 const plain = (conditions: readonly Condition[] = []) => conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
-function look(replication: VolumeReplication, answers: Partial<FakeDriver>, version: CsiAddonsVersion, missing?: string) {
+function reconcileOnce(replication: VolumeReplication, answers: Partial<FakeDriver>, version: CsiAddonsVersion, missing?: string) {
   const { driver, calls } = recorded(answers);
   const { status, next } = reconcile(replication, { driver, version, now: NOW, ...(missing !== undefined && { missing }) });
   return { calls: calls.join(", "), state: status?.state, conditions: conditionsOf(status), next, status };
@@ -66,7 +66,7 @@ const failedTo = (what: string, resyncing = "NotResyncing") => [
   "Degraded True Error 2",
   `Resyncing False ${resyncing} 2`,
 ];
-const INTERNAL = refused("Internal", "the storage is away");
+const INTERNAL = rejected("Internal", "the storage is away");
 
 interface Row {
   readonly versions?: readonly CsiAddonsVersion[];
@@ -81,9 +81,9 @@ interface Row {
 
 function check(name: string, { versions = ALL, replication, answers = {}, missing, calls, written, next }: Row): void {
   test.each(versions)(`${name} (%s)`, (version) => {
-    const { calls: made, state, conditions, status, next: again } = look(replication, answers, version, missing);
-    const shown = status && { state, conditions, observedGeneration: status.observedGeneration };
-    expect({ made, shown, again }).toEqual({ made: calls, shown: written && { ...written, observedGeneration: 2 }, again: next });
+    const { calls: made, state, conditions, status, next: again } = reconcileOnce(replication, answers, version, missing);
+    const published = status && { state, conditions, observedGeneration: status.observedGeneration };
+    expect({ made, published, again }).toEqual({ made: calls, published: written && { ...written, observedGeneration: 2 }, again: next });
   });
 }
 
@@ -92,7 +92,7 @@ function checkAll(rows: Readonly<Record<string, Row>>): void {
 }
 
 describe("facts 2.1: the calls of one reconcile, what it writes and whether it comes back", () => {
-  const fresh = asked("primary", "Secondary");
+  const fresh = requested("primary", "Secondary");
   checkAll({
     "primary, not Primary: enable and promote": {
       versions: ["0.13", "0.14"],
@@ -111,28 +111,28 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
     "primary, and the driver sees a reason against it: asked again with force": {
       versions: ["0.14"],
       replication: fresh,
-      answers: { promote: (force) => (force ? {} : refused("FailedPrecondition")) },
+      answers: { promote: (force) => (force ? {} : rejected("FailedPrecondition")) },
       calls: "enable, promote, promote force, info",
       written: { state: "Primary", conditions: [...promoted, replicating] },
       next: "for its info",
     },
     "primary and Primary: no call but info, conditions of now": {
       versions: ["0.13", "0.14"],
-      replication: asked("primary", "Primary"),
+      replication: requested("primary", "Primary"),
       calls: "info",
       written: { state: "Primary", conditions: [...promoted, replicating] },
       next: "for its info",
     },
     "primary and Primary: no call but info, conditions as they were": {
       versions: ["0.12"],
-      replication: asked("primary", "Primary"),
+      replication: requested("primary", "Primary"),
       calls: "info",
       written: { state: "Primary", conditions: old },
       next: "for its info",
     },
     "primary and Primary, and info fails: Replicating is Unknown": {
       versions: ["0.14"],
-      replication: asked("primary", "Primary"),
+      replication: requested("primary", "Primary"),
       answers: { info: () => INTERNAL },
       calls: "info",
       written: { state: "Primary", conditions: [...promoted, "Replicating Unknown Unknown 2"] },
@@ -140,34 +140,34 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
     },
     "primary and Primary, and info fails: nothing is written": {
       versions: ["0.12", "0.13"],
-      replication: asked("primary", "Primary"),
+      replication: requested("primary", "Primary"),
       answers: { info: () => INTERNAL },
       calls: "info",
       next: "with backoff",
     },
     "primary, and the driver knows no info call: it does not come back": {
       versions: ["0.13", "0.14"],
-      replication: asked("primary", "Primary"),
-      answers: { info: () => refused("Unimplemented") },
+      replication: requested("primary", "Primary"),
+      answers: { info: () => rejected("Unimplemented") },
       calls: "info",
       written: { state: "Primary", conditions: promoted },
       next: "nothing",
     },
     "secondary, not Secondary: demote only, again after 15 s": {
-      replication: asked("secondary", "Primary"),
+      replication: requested("secondary", "Primary"),
       calls: "demote",
       written: { state: "Secondary", conditions: demoted },
       next: "after 15 s",
     },
     "secondary and Secondary, not ready: again after 30 s": {
-      replication: asked("secondary", "Secondary"),
+      replication: requested("secondary", "Secondary"),
       answers: { resync: () => ({ ready: false }) },
       calls: "demote, resync",
       written: { state: "Secondary", conditions: [...demoted.slice(0, 2), "Resyncing True ResyncTriggered 2"] },
       next: "after 30 s",
     },
     "secondary and Secondary, ready: in sync, and nothing starts another look": {
-      replication: asked("secondary", "Secondary"),
+      replication: requested("secondary", "Secondary"),
       calls: "demote, resync",
       written: {
         state: "Secondary",
@@ -176,21 +176,21 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
       next: "nothing",
     },
     "secondary and Secondary with autoResync: resync with force": {
-      replication: asked("secondary", "Secondary", { autoResync: true }),
+      replication: requested("secondary", "Secondary", { autoResync: true }),
       answers: { resync: () => ({ ready: false }) },
       calls: "demote, resync force",
       written: { state: "Secondary", conditions: [...demoted.slice(0, 2), "Resyncing True ResyncTriggered 2"] },
       next: "after 30 s",
     },
     "resync, not ready: no demotion, the state stays": {
-      replication: asked("resync", "Primary"),
+      replication: requested("resync", "Primary"),
       answers: { resync: () => ({ ready: false }) },
       calls: "resync force",
       written: { state: "Primary", conditions: [...demoted.slice(0, 2), "Resyncing True ResyncTriggered 2"] },
       next: "after 30 s",
     },
     "resync, ready: Secondary": {
-      replication: asked("resync", "Unknown"),
+      replication: requested("resync", "Unknown"),
       calls: "resync force",
       written: {
         state: "Secondary",
@@ -199,7 +199,7 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
       next: "nothing",
     },
     "a failure of a Secondary keeps the state and is tried again after 15 s": {
-      replication: asked("secondary", "Secondary"),
+      replication: requested("secondary", "Secondary"),
       answers: { demote: () => INTERNAL },
       calls: "demote",
       written: { state: "Secondary", conditions: failedTo("Demote") },
@@ -207,7 +207,7 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
     },
     "a failure of a Primary keeps the state and backs off": {
       versions: ["0.12"],
-      replication: asked("secondary", "Primary"),
+      replication: requested("secondary", "Primary"),
       answers: { demote: () => INTERNAL },
       calls: "demote",
       written: { state: "Primary", conditions: failedTo("Demote") },
@@ -216,7 +216,7 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
   });
 
   describe("what starts a reconcile", () => {
-    const replication = asked("secondary", "Secondary");
+    const replication = requested("secondary", "Secondary");
     const after = (...nexts: Parameters<CsiAddonsQueue["handled"]>[1][]) => {
       const queue = new CsiAddonsQueue();
       for (const next of nexts) queue.handled(replication, next, NOW);
@@ -255,42 +255,42 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
 describe("facts 2.2: conditions", () => {
   checkAll({
     "a failed promotion sets Validated=True": {
-      replication: asked("primary", "Secondary"),
+      replication: requested("primary", "Secondary"),
       answers: { promote: () => INTERNAL },
       calls: "enable, promote",
       written: { state: "Secondary", conditions: [...failedTo("Promote"), "Validated True PrerequisiteMet 2"] },
       next: "after 15 s",
     },
     "a prerequisite that is not met sets Validated=False": {
-      replication: asked("primary", "Secondary"),
-      answers: { enable: () => refused("FailedPrecondition") },
+      replication: requested("primary", "Secondary"),
+      answers: { enable: () => rejected("FailedPrecondition") },
       calls: "enable",
       written: { state: "Secondary", conditions: [...failedTo("Promote"), "Validated False PrerequisiteNotMet 2"] },
       next: "with backoff",
     },
     "a missing claim of a volume to be promoted is FailedToPromote": {
-      replication: asked("primary", "Secondary"),
+      replication: requested("primary", "Secondary"),
       missing: "claim data not found",
       calls: "",
       written: { state: "Secondary", conditions: [...failedTo("Promote"), "Validated True PrerequisiteMet 2"] },
       next: "with backoff",
     },
     "a missing class of a volume to be demoted is FailedToDemote": {
-      replication: asked("secondary", "Primary"),
+      replication: requested("secondary", "Primary"),
       missing: "class not found",
       calls: "",
       written: { state: "Primary", conditions: failedTo("Demote") },
       next: "with backoff",
     },
     "a missing group of a volume to be resynced is FailedToResync": {
-      replication: asked("resync", "Secondary"),
+      replication: requested("resync", "Secondary"),
       missing: "group not found",
       calls: "",
       written: { state: "Secondary", conditions: failedTo("Resync", "FailedToResync") },
       next: "with backoff",
     },
     "a resync that fails": {
-      replication: asked("secondary", "Secondary"),
+      replication: requested("secondary", "Secondary"),
       answers: { resync: () => INTERNAL },
       calls: "demote, resync",
       written: { state: "Secondary", conditions: failedTo("Resync", "FailedToResync") },
@@ -298,7 +298,7 @@ describe("facts 2.2: conditions", () => {
     },
     "a primary that the driver calls degraded is NotReplicating": {
       versions: ["0.13", "0.14"],
-      replication: asked("primary", "Primary"),
+      replication: requested("primary", "Primary"),
       answers: { info: () => ({ replicates: false }) },
       calls: "info",
       written: { state: "Primary", conditions: [...promoted, "Replicating False NotReplicating 2"] },
@@ -306,21 +306,21 @@ describe("facts 2.2: conditions", () => {
     },
     "a demotion removes Replicating": {
       versions: ["0.14"],
-      replication: asked("secondary", "Primary", { conditions: [condition("Replicating", "True", "Replicating")] }),
+      replication: requested("secondary", "Primary", { conditions: [condition("Replicating", "True", "Replicating")] }),
       calls: "demote",
       written: { state: "Secondary", conditions: demoted },
       next: "after 15 s",
     },
     "a demotion leaves Replicating as it was": {
       versions: ["0.13"],
-      replication: asked("secondary", "Primary", { conditions: [condition("Replicating", "True", "Replicating")] }),
+      replication: requested("secondary", "Primary", { conditions: [condition("Replicating", "True", "Replicating")] }),
       calls: "demote",
       written: { state: "Secondary", conditions: ["Replicating True Replicating 1", ...demoted] },
       next: "after 15 s",
     },
     "a success neither sets nor clears Validated": {
       versions: ["0.12"],
-      replication: asked("primary", "Secondary", { conditions: [condition("Validated", "False", "PrerequisiteNotMet", 2)] }),
+      replication: requested("primary", "Secondary", { conditions: [condition("Validated", "False", "PrerequisiteNotMet", 2)] }),
       calls: "enable, promote, info",
       written: { state: "Primary", conditions: ["Validated False PrerequisiteNotMet 2", ...promoted] },
       next: "for its info",
@@ -328,18 +328,22 @@ describe("facts 2.2: conditions", () => {
   });
 
   test("a forced promotion leaves no trace", () => {
-    const forced = look(asked("primary", "Secondary"), { promote: (force) => (force ? {} : refused("FailedPrecondition")) }, "0.14");
-    const unforced = look(asked("primary", "Secondary"), {}, "0.14");
+    const forced = reconcileOnce(
+      requested("primary", "Secondary"),
+      { promote: (force) => (force ? {} : rejected("FailedPrecondition")) },
+      "0.14",
+    );
+    const unforced = reconcileOnce(requested("primary", "Secondary"), {}, "0.14");
     expect(forced.status).toEqual(unforced.status);
   });
 
   test("the text of the driver is in the messages", () => {
-    const { status } = look(asked("secondary", "Primary"), { demote: () => INTERNAL }, "0.14");
+    const { status } = reconcileOnce(requested("secondary", "Primary"), { demote: () => INTERNAL }, "0.14");
     expect(status?.conditions?.slice(0, 2).map(({ message }) => message)).toEqual(["the storage is away", "the storage is away"]);
   });
 
   test("lastTransitionTime moves only when the status changes", () => {
-    const { status } = look(asked("primary", "Primary"), {}, "0.14");
+    const { status } = reconcileOnce(requested("primary", "Primary"), {}, "0.14");
     expect(status?.conditions?.map(({ type, lastTransitionTime }) => `${type} ${lastTransitionTime}`)).toEqual([
       "Completed 2026-11-16T11:00:00Z",
       "Degraded 2026-11-16T11:00:00Z",
@@ -357,7 +361,7 @@ describe("facts 2.2: conditions", () => {
     ["resyncFailed", "secondary", "Secondary", { resync: () => INTERNAL }],
     ["promoteFailed", "primary", "Secondary", { promote: () => INTERNAL }],
   ] as const)("the conditions that other tests call %s are those of csi-addons", (row, to, state, answers: Partial<FakeDriver>) => {
-    const { status } = look(asked(to, state), answers, "0.12");
+    const { status } = reconcileOnce(requested(to, state), answers, "0.12");
     expect(plain(VOLUME_CONDITIONS[row])).toEqual(plain(status?.conditions));
   });
 });
@@ -382,7 +386,7 @@ class Mirror {
     this.replication = volume("data", "primary");
   }
 
-  want(replicationState: Asked): void {
+  want(replicationState: Requested): void {
     const { metadata, spec } = this.replication;
     this.replication = {
       ...this.replication,
@@ -394,23 +398,23 @@ class Mirror {
   /** Reconciles whatever is due in the next so many seconds. Returns how often. */
   run(seconds: number, { losesStatus = false } = {}): number {
     const end = this.#now.getTime() + seconds * 1000;
-    let looks = 0;
+    let rounds = 0;
     for (; this.#now.getTime() <= end; this.#now = new Date(this.#now.getTime() + 5_000)) {
       if (!this.#queue.isDue(this.replication, this.#now)) continue;
-      looks += 1;
+      rounds += 1;
       const { status, next } = reconcile(this.replication, { driver: this.#driver(), version: this.#version, now: this.#now });
       // A status that cannot be written is an error, which is tried again.
       this.#queue.handled(this.replication, losesStatus ? "with backoff" : next, this.#now);
       if (status && !losesStatus) this.replication = { ...this.replication, status };
     }
-    return looks;
+    return rounds;
   }
 
   restart(): void {
     this.#queue.restart();
   }
 
-  get shown(): string[] {
+  get published(): string[] {
     const { state, observedGeneration } = this.replication.status ?? {};
     return [`${state} ${observedGeneration}`, ...conditionsOf(this.replication.status)];
   }
@@ -419,12 +423,12 @@ class Mirror {
     const answer = <T>(result: T) => {
       if (!this.losesAnswer) return result;
       this.losesAnswer = false;
-      return refused("Internal", "connection lost");
+      return rejected("Internal", "connection lost");
     };
     return {
       enable: () => ({}),
       promote: (force) => {
-        if (!force && (this.primary === "there" || !this.copied || this.diverged)) return refused("FailedPrecondition");
+        if (!force && (this.primary === "there" || !this.copied || this.diverged)) return rejected("FailedPrecondition");
         this.primary = "here";
         return answer({});
       },
@@ -433,15 +437,15 @@ class Mirror {
         return answer({});
       },
       resync: (force) => {
-        if (this.diverged && !force) return refused("Internal", "split brain");
+        if (this.diverged && !force) return rejected("Internal", "split brain");
         this.diverged = false;
         return answer({ ready: this.primary === "nowhere" && this.copied });
       },
       info: () => {
-        if (this.info === "none") return refused("Unimplemented");
+        if (this.info === "none") return rejected("Unimplemented");
         return this.primary === "here"
           ? answer({ replicates: true, lastSyncTime: "2026-11-16T11:58:00Z" })
-          : refused("Internal", "not primary");
+          : rejected("Internal", "not primary");
       },
     };
   }
@@ -453,14 +457,14 @@ const at = (generation: number, state: State, ...conditions: string[]) => [
 ];
 
 /** How many seconds after its demotion a source is seen to be copied, when the copy is there after so many. */
-function seenCopied(copiedAfter: number): number | undefined {
+function copiedAt(copiedAfter: number): number | undefined {
   const mirror = new Mirror("0.14");
   mirror.copied = false;
   mirror.want("secondary");
   for (let second = 0; second <= 120; second += 5) {
     if (second >= copiedAfter) mirror.copied = true;
     mirror.run(0);
-    if (mirror.shown.includes("Degraded False Healthy 2")) return second;
+    if (mirror.published.includes("Degraded False Healthy 2")) return second;
   }
   return undefined;
 }
@@ -471,22 +475,22 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     mirror.want("secondary");
     mirror.run(60);
     const fossil = at(2, "Secondary", "Completed True Demoted", "Degraded False Healthy", "Resyncing False NotResyncing");
-    expect(mirror.shown).toEqual(fossil);
+    expect(mirror.published).toEqual(fossil);
     const { lastCompletionTime } = mirror.replication.status as { lastCompletionTime?: string };
     mirror.primary = "there";
     mirror.copied = false;
     expect(mirror.run(3_600)).toBe(0);
-    expect(mirror.shown).toEqual(fossil);
+    expect(mirror.published).toEqual(fossil);
     expect(mirror.replication.status).toMatchObject({ lastCompletionTime });
     mirror.restart();
     mirror.run(0);
-    expect(mirror.shown).toEqual(
+    expect(mirror.published).toEqual(
       at(2, "Secondary", "Completed True Demoted", "Degraded True VolumeDegraded", "Resyncing True ResyncTriggered"),
     );
   });
 
   test("the source reaches its verdict 15 s after its demotion at the earliest, then every 30 s", () => {
-    expect([0, 10, 20, 50].map(seenCopied)).toEqual([15, 15, 45, 75]);
+    expect([0, 10, 20, 50].map(copiedAt)).toEqual([15, 15, 45, 75]);
   });
 
   test("a demotion whose answer was lost shows Primary, and is put right by the next try", () => {
@@ -494,16 +498,16 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     mirror.want("secondary");
     mirror.losesAnswer = true;
     mirror.run(0);
-    expect([mirror.primary, mirror.shown.slice(0, 2)]).toEqual(["nowhere", at(2, "Primary", "Completed False FailedToDemote")]);
+    expect([mirror.primary, mirror.published.slice(0, 2)]).toEqual(["nowhere", at(2, "Primary", "Completed False FailedToDemote")]);
     mirror.run(0);
-    expect(mirror.shown.slice(0, 2)).toEqual(at(2, "Secondary", "Completed True Demoted"));
+    expect(mirror.published.slice(0, 2)).toEqual(at(2, "Secondary", "Completed True Demoted"));
   });
 
   test("a demotion whose status was lost shows what it was before", () => {
     const mirror = new Mirror("0.14");
     mirror.want("secondary");
     mirror.run(0, { losesStatus: true });
-    expect([mirror.primary, mirror.shown[0], mirror.shown[1]]).toEqual(["nowhere", "Primary 1", "Completed True Promoted 1"]);
+    expect([mirror.primary, mirror.published[0], mirror.published[1]]).toEqual(["nowhere", "Primary 1", "Completed True Promoted 1"]);
   });
 
   test.each<[CsiAddonsVersion, Mirror["info"], string, string[]]>([
@@ -531,14 +535,14 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
       "the old FailedToDemote beside a new observedGeneration",
       ["Primary 3", ...at(2, "Primary", "Completed False FailedToDemote", "Degraded True Error", "Resyncing False NotResyncing").slice(1)],
     ],
-  ])("asked for primary after such a demotion, %s with info %s promotes nothing and shows %s", (version, info, _, shown) => {
+  ])("asked for primary after such a demotion, %s with info %s promotes nothing and shows %s", (version, info, _, published) => {
     const mirror = new Mirror(version, info);
     mirror.want("secondary");
     mirror.losesAnswer = true;
     mirror.run(0);
     mirror.want("primary");
     mirror.run(600);
-    expect([mirror.primary, mirror.shown]).toEqual(["nowhere", shown]);
+    expect([mirror.primary, mirror.published]).toEqual(["nowhere", published]);
   });
 
   test("driven to Secondary first, it is promoted", () => {
@@ -548,21 +552,21 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     mirror.run(60);
     mirror.want("primary");
     mirror.run(0);
-    expect([mirror.primary, mirror.shown[0], mirror.shown[1]]).toEqual(["here", "Primary 3", "Completed True Promoted 3"]);
+    expect([mirror.primary, mirror.published[0], mirror.published[1]]).toEqual(["here", "Primary 3", "Completed True Promoted 3"]);
   });
 
   test.each<[CsiAddonsVersion, string]>([
     ["0.12", "Secondary 2"],
     ["0.13", "Secondary 2"],
     ["0.14", "Primary 3"],
-  ])("promoted while info fails: %s shows %s", (version, shown) => {
+  ])("promoted while info fails: %s shows %s", (version, published) => {
     const mirror = new Mirror(version);
     mirror.want("secondary");
     mirror.run(60);
     mirror.want("primary");
     const { driver } = recorded({ info: () => INTERNAL });
     const { status = mirror.replication.status } = reconcile(mirror.replication, { driver, version, now: NOW });
-    expect(`${status?.state} ${status?.observedGeneration}`).toBe(shown);
+    expect(`${status?.state} ${status?.observedGeneration}`).toBe(published);
   });
 
   test("a settled secondary with a hiccup of its storage stays Secondary, and is looked at every 15 s", () => {
@@ -571,9 +575,9 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     mirror.run(0);
     mirror.losesAnswer = true;
     expect(mirror.run(15)).toBe(1);
-    expect(mirror.shown.slice(0, 2)).toEqual(at(2, "Secondary", "Completed False FailedToDemote"));
+    expect(mirror.published.slice(0, 2)).toEqual(at(2, "Secondary", "Completed False FailedToDemote"));
     expect(mirror.run(10)).toBe(1);
-    expect(mirror.shown.slice(0, 2)).toEqual(at(2, "Secondary", "Completed True Demoted"));
+    expect(mirror.published.slice(0, 2)).toEqual(at(2, "Secondary", "Completed True Demoted"));
   });
 
   test("an old primary after a forced takeover stays in FailedToResync without autoResync, and is copied to with it", () => {
@@ -582,22 +586,22 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     mirror.diverged = true;
     mirror.want("secondary");
     mirror.run(600);
-    expect(mirror.shown).toEqual(
+    expect(mirror.published).toEqual(
       at(2, "Secondary", "Completed False FailedToResync", "Degraded True Error", "Resyncing False FailedToResync"),
     );
     mirror.want("resync");
     mirror.run(0);
-    expect(mirror.shown).toEqual(
+    expect(mirror.published).toEqual(
       at(3, "Secondary", "Completed True Demoted", "Degraded True VolumeDegraded", "Resyncing True ResyncTriggered"),
     );
   });
 
   test("a forced resync fails off and on while the image is made anew", () => {
-    const replication = asked("resync", "Secondary");
+    const replication = requested("resync", "Secondary");
     const answers = [INTERNAL, { ready: false }, INTERNAL, { ready: false }];
-    const shown = answers.map((answer) => look(replication, { resync: () => answer }, "0.14").conditions[0]);
+    const published = answers.map((answer) => reconcileOnce(replication, { resync: () => answer }, "0.14").conditions[0]);
     const [failed, copying] = ["Completed False FailedToResync 2", "Completed True Demoted 2"];
-    expect(shown).toEqual([failed, copying, failed, copying]);
+    expect(published).toEqual([failed, copying, failed, copying]);
   });
 
   test.each<[CsiAddonsVersion, number]>([
@@ -605,7 +609,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     ["0.13", 2],
     ["0.14", 2],
   ])("another field of a primary is edited: %s has conditions of generation %i", (version, generation) => {
-    const { status } = look(asked("primary", "Primary"), {}, version);
+    const { status } = reconcileOnce(requested("primary", "Primary"), {}, version);
     expect([status?.observedGeneration, status?.conditions?.[0]?.observedGeneration]).toEqual([2, generation]);
   });
 });

@@ -6,7 +6,7 @@ import type { VolumeReplication } from "../external-kinds.ts";
 type Code = "FailedPrecondition" | "NotFound" | "Unimplemented" | "Internal";
 type Answer<T> = T | { readonly code: Code; readonly message: string };
 
-export const refused = (code: Code, message: string = code) => ({ code, message });
+export const rejected = (code: Code, message: string = code) => ({ code, message });
 
 /** A storage driver, one volume of it. */
 export interface FakeDriver {
@@ -39,7 +39,7 @@ export interface Reconciled {
   readonly next: Next;
 }
 
-interface Sight {
+interface ReconcileInput {
   readonly driver: FakeDriver;
   readonly version: CsiAddonsVersion;
   readonly now: Date;
@@ -48,7 +48,7 @@ interface Sight {
 }
 
 /** One reconcile of csi-addons, from what it read: which calls it makes, what it writes, and whether it comes back. */
-export function reconcile(volume: VolumeReplication, { driver, version, now, missing }: Sight): Reconciled {
+export function reconcile(volume: VolumeReplication, { driver, version, now, missing }: ReconcileInput): Reconciled {
   const pass = new Pass(volume, version, now);
   if (missing !== undefined) return { ...pass.failed(pass.wanted, missing), next: "with backoff" };
   if (volume.spec.replicationState === "primary") return primary(volume, pass, driver);

@@ -32,7 +32,7 @@ export class FakeControllers {
     for (const kind of ["Kustomization", "HelmRelease"] as const) {
       for (const object of this.#site.all(kind)) {
         if (object.spec.suspend === true) continue;
-        const asked = object.metadata.annotations?.["reconcile.fluxcd.io/requestedAt"];
+        const requestedAt = object.metadata.annotations?.["reconcile.fluxcd.io/requestedAt"];
         const forced = object.metadata.annotations?.["reconcile.fluxcd.io/forceAt"];
         const isForced = forced !== undefined && object.status?.lastHandledForceAt !== forced;
         // Helm leaves alone what it has rolled out, unless it is told to do it again.
@@ -40,7 +40,7 @@ export class FakeControllers {
         this.#site.edit(kind, object, ({ metadata, status = {} }) => {
           status.observedGeneration = metadata.generation ?? 0;
           status.conditions = [condition("Ready", "True", "Succeeded", metadata.generation)];
-          if (asked !== undefined) status.lastHandledReconcileAt = asked;
+          if (requestedAt !== undefined) status.lastHandledReconcileAt = requestedAt;
           if (isForced) status.lastHandledForceAt = forced;
         });
       }

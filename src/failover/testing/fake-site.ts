@@ -126,7 +126,7 @@ export class FakeSite {
       policy,
       managed: managedBy(policy).managed,
       contested: [],
-      look: ({ kind, namespace, name }) => {
+      read: ({ kind, namespace, name }) => {
         const key = `${kind} ${namespace}/${name}`;
         if (this.absentKinds.has(kind)) return { absent: "kind" };
         if (this.errors.has(key)) return { error: "the server is away", code: "Unreachable" };

@@ -44,7 +44,7 @@ export class TransitionHarness {
   }
 
   /** Until it is complete, with everybody else doing their work between two passes. */
-  settle(turns = 40): SwitchPlan {
+  runToEnd(turns = 40): SwitchPlan {
     for (let turn = 0; turn < turns; turn++) {
       const planned = this.pass();
       if (planned.complete) return planned;
@@ -62,7 +62,7 @@ export function steps(plan: SwitchPlan): string[] {
 
 /** What is to be written now. */
 export function writeTexts(plan: SwitchPlan): string[] {
-  return plan.steps.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes.map((write) => write.words));
+  return plan.steps.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes.map((write) => write.description));
 }
 
 /** The labels of what a Flux object looks after. */

@@ -29,16 +29,16 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const METADATA = new Set(["fd00:ec2::254", "100.100.100.200", "168.63.129.16"]);
 /** The other site's own certificate, or a clock: not what the Secret holds. */
 const SERVER_CERTIFICATE = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
-const REFUSED_ADDRESS = "EREFUSEDADDRESS";
+const FORBIDDEN_ADDRESS = "EFORBIDDENADDRESS";
 
 /** Why a kubeconfig is not used. On the way to a server that is not verified anybody could answer Released. */
-export function refusedAccess({ server, insecure }: ClusterAccess, own: string): string | undefined {
+export function rejectedAccess({ server, insecure }: ClusterAccess, own: string): string | undefined {
   if (insecure) return "insecure-skip-tls-verify is true; give the certificate-authority of the other site";
   const url = URL.parse(server);
   if (url?.protocol !== "https:" && !(url?.protocol === "http:" && LOOPBACK.test(url.hostname))) {
     return `server is ${server}; only https:// is accepted`;
   }
-  const address = refusedAddress(url.hostname.replace(/^\[(.*)\]$/, "$1"));
+  const address = forbiddenAddress(url.hostname.replace(/^\[(.*)\]$/, "$1"));
   if (address !== undefined) return `server is ${server}, ${address}; give the address of the other site's API server`;
   return url.origin === URL.parse(own)?.origin
     ? `server is ${server}, which is this cluster; give a kubeconfig of the other site`
@@ -46,7 +46,7 @@ export function refusedAccess({ server, insecure }: ClusterAccess, own: string):
 }
 
 /** What a policy's author must not reach through the controller: what answers only on its own node. */
-function refusedAddress(text: string): string | undefined {
+function forbiddenAddress(text: string): string | undefined {
   const address = addressOf(text);
   if (!address) return undefined;
   const scope = scopeOf(address);
@@ -58,9 +58,9 @@ function refusedAddress(text: string): string | undefined {
 export const lookup: LookupFunction = (host, options, answer) => {
   process.getBuiltinModule("node:dns").lookup(host, options, (error, found, family) => {
     const addresses = typeof found === "string" ? [found] : (found ?? []).map(({ address }) => address);
-    const refused = error ? undefined : addresses.map(refusedAddress).find((why) => why !== undefined);
-    if (refused === undefined) answer(error, found, family);
-    else answer(Object.assign(new Error(`${host} is ${refused}`), { code: REFUSED_ADDRESS }), found, family);
+    const forbidden = error ? undefined : addresses.map(forbiddenAddress).find((why) => why !== undefined);
+    if (forbidden === undefined) answer(error, found, family);
+    else answer(Object.assign(new Error(`${host} is ${forbidden}`), { code: FORBIDDEN_ADDRESS }), found, family);
   });
 };
 
@@ -69,9 +69,9 @@ export async function problemOf(error: KubeError, access: ClusterAccess, now: Da
   const renew = "put a new kubeconfig into the Secret, as deploy/failover/peer.yaml says";
   const problem = (message: string) => new PeerProblem(PEER_FIELDS.secret, message, { cause: error });
   const code = socketCode(error);
-  if (code === REFUSED_ADDRESS)
+  if (code === FORBIDDEN_ADDRESS)
     return problem(
-      `The kubeconfig is refused: server is ${access.server}, and ${socketError(error)?.message}; give the address of the other site's API server`,
+      `The kubeconfig is rejected: server is ${access.server}, and ${socketError(error)?.message}; give the address of the other site's API server`,
     );
   if (error.code === "Certificate")
     return SERVER_CERTIFICATE.has(code) ? undefined : problem(withExpiry(error.message, await expiry(access), now));

@@ -243,9 +243,9 @@ test.for<[what: string, uid: string, uidOf: string | undefined, named: string]>(
   ["another policy of this cluster", "beside", "beside", "another policy of this cluster"],
 ])("a peer that turns out to be %s is a fault of the Secret", async ([, uid, known, named]) => {
   const other = await server(theirs({ desiredState: "secondary" }, { epoch: 9, state: "Released", copied: true }, uid));
-  const asked: string[] = [];
+  const keys: string[] = [];
   const uidOf = (key: string) => {
-    asked.push(key);
+    keys.push(key);
     return known;
   };
   const own = await server(secret(kubeconfig(other.url)));
@@ -260,7 +260,7 @@ test.for<[what: string, uid: string, uidOf: string | undefined, named: string]>(
     field: "spec.peer.kubeconfigSecret",
     message: `spec.peer points back to ${named}; give a kubeconfig of the other site`,
   });
-  expect(asked).toEqual(["web/shop"]);
+  expect(keys).toEqual(["web/shop"]);
 });
 
 test("a kubeconfig with the address of this cluster is refused without a request to it", async () => {
@@ -269,7 +269,7 @@ test("a kubeconfig with the address of this cluster is refused without a request
   expect(await peers.ask(policy, signal)).toEqual({
     reachable: false,
     field: "spec.peer.kubeconfigSecret",
-    message: `The kubeconfig in Secret web/other-site key kubeconfig is refused: server is ${own.url}/, which is this cluster; give a kubeconfig of the other site`,
+    message: `The kubeconfig in Secret web/other-site key kubeconfig is rejected: server is ${own.url}/, which is this cluster; give a kubeconfig of the other site`,
   });
   expect(own.received).toHaveLength(1);
 });
@@ -331,20 +331,20 @@ test("an aborted read does not report the other site as unreachable", async () =
   const other = await server(hang);
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   const stop = new AbortController();
-  const asked = peers.ask(policy, stop.signal);
+  const keys = peers.ask(policy, stop.signal);
   await until(() => other.received.length === 1);
   stop.abort();
-  await expect(asked).rejects.toThrow("abort");
+  await expect(keys).rejects.toThrow("abort");
 });
 
 test("a site that does not answer is given five seconds", async () => {
   useFakeTime();
   const other = await server(hang);
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
-  const asked = peers.ask(policy, signal);
+  const keys = peers.ask(policy, signal);
   await until(() => other.received.length === 1);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(await asked).toMatchObject({ reachable: false, message: expect.stringContaining("5 s") });
+  expect(await keys).toMatchObject({ reachable: false, message: expect.stringContaining("5 s") });
 });
 
 test("while one caller retries an unreachable site, other callers do not wait", async () => {
@@ -402,7 +402,7 @@ test("it tells which volumes the policy there names, whether they are copied, an
 
 test("it tells what the other site has seen of this policy object, and nothing of one that had its name before", async () => {
   const views = [];
-  for (const seen of [
+  for (const token of [
     { uid: "here", epoch: 4, state: "Released" },
     { uid: "before", epoch: 9, state: "Held" },
     { uid: "here", epoch: "9" },
@@ -412,12 +412,12 @@ test("it tells what the other site has seen of this policy object, and nothing o
       answer(200, {
         metadata: { name: "shop", namespace: "web" },
         spec: { desiredState: "secondary", peer: pairedBack },
-        status: { peer: { seen } },
+        status: { peer: { seen: token } },
       }),
     );
     const { peers } = await peersWith(secret(kubeconfig(other.url)));
     const view = await peers.ask(policy, signal);
-    views.push(view.reachable && view.exists && view.seen);
+    views.push(view.reachable && view.exists && view.observedToken);
   }
   expect(views).toEqual([{ epoch: 4, state: "Released" }, undefined, undefined, undefined]);
 });
@@ -438,12 +438,12 @@ test.for<[what: string, cluster: object, message: string]>([
   [
     "plain http to another machine",
     { server: "http://192.0.2.1:6443" },
-    "The kubeconfig in Secret web/other-site key kubeconfig is refused: server is http://192.0.2.1:6443; only https:// is accepted",
+    "The kubeconfig in Secret web/other-site key kubeconfig is rejected: server is http://192.0.2.1:6443; only https:// is accepted",
   ],
   [
     "a certificate that is not verified",
     { server: "https://192.0.2.1:6443", "insecure-skip-tls-verify": true },
-    "The kubeconfig in Secret web/other-site key kubeconfig is refused: insecure-skip-tls-verify is true; give the certificate-authority of the other site",
+    "The kubeconfig in Secret web/other-site key kubeconfig is rejected: insecure-skip-tls-verify is true; give the certificate-authority of the other site",
   ],
   ...(
     [
@@ -459,7 +459,7 @@ test.for<[what: string, cluster: object, message: string]>([
   ).map(([host, why]): [string, object, string] => [
     `the server https://${host}`,
     { server: `https://${host}:6443` },
-    `The kubeconfig in Secret web/other-site key kubeconfig is refused: server is https://${host}:6443, ${why}; give the address of the other site's API server`,
+    `The kubeconfig in Secret web/other-site key kubeconfig is rejected: server is https://${host}:6443, ${why}; give the address of the other site's API server`,
   ]),
 ])("%s is refused: anybody on the way could answer Released", async ([, cluster, message]) => {
   const config = JSON.parse(kubeconfig("https://there")) as { clusters: { cluster: object }[] };
@@ -481,7 +481,7 @@ test("a name that leads to a link-local address is refused, and none that leads 
     reachable: false,
     field: "spec.peer.kubeconfigSecret",
     message:
-      "The kubeconfig is refused: server is https://metadata.example:6443, and metadata.example is a link-local address; give the address of the other site's API server",
+      "The kubeconfig is rejected: server is https://metadata.example:6443, and metadata.example is a link-local address; give the address of the other site's API server",
   });
   own.follow(secret(kubeconfig("https://other.example:1")));
   resolve("127.0.0.1");

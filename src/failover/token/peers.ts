@@ -8,8 +8,8 @@ import { asSwitched } from "../switch-record.ts";
 import { managedBy } from "../managed.ts";
 import { volumeKeys } from "../steps/volumes.ts";
 import { copyOf } from "./peer-copy.ts";
-import { lookup, PEER_FIELDS, PeerProblem, problemOf, refusedAccess } from "./peer-problem.ts";
-import type { PeerView, SeenToken } from "./token.ts";
+import { lookup, PEER_FIELDS, PeerProblem, problemOf, rejectedAccess } from "./peer-problem.ts";
+import type { PeerView, ObservedToken } from "./token.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
 const DEADLINE_MS = 5_000;
@@ -25,18 +25,18 @@ export interface PeersOptions {
   uidOf?: (key: string) => string | undefined;
 }
 
-interface Line {
+interface Connection {
   /** The kubeconfig that it was made from, as it is in the Secret. */
   readonly content: string;
   readonly client: Promise<KubeClient>;
   usedAt: number;
 }
 
-interface Silence {
+interface Unreachable {
   readonly error: KubeError;
   readonly since: number;
   /** Whether a caller is waiting for an answer now. */
-  isAsked: boolean;
+  hasWaiter: boolean;
 }
 
 /** Asks other sites what their policies say. It reads there and never writes. */
@@ -44,9 +44,9 @@ export class Peers {
   readonly #client: KubeClient;
   readonly #options: PeersOptions;
   /** By the Secret and its key. */
-  readonly #lines = new Map<string, Line>();
+  readonly #connections = new Map<string, Connection>();
   /** By server: those that did not answer when they were last asked. */
-  readonly #silences = new Map<string, Silence>();
+  readonly #unreachable = new Map<string, Unreachable>();
 
   /** `client` is that of the own cluster, where the Secrets are. */
   constructor(client: KubeClient, options: PeersOptions = {}) {
@@ -61,7 +61,7 @@ export class Peers {
     try {
       const client = await this.#clientFor(policy.metadata.namespace ?? "", peer.kubeconfigSecret, signal);
       const read = () => client.resource(FailoverPolicy).get(name, { namespace, signal });
-      const answer = await this.#patiently(client.access.server, read).catch(async (error: unknown) => {
+      const answer = await this.#askOnce(client.access.server, read).catch(async (error: unknown) => {
         throw (isKubeError(error) && (await problemOf(error, client.access, new Date()))) || error;
       });
       return understood(answer, policy, this.#options.uidOf?.(`${namespace}/${name}`));
@@ -76,26 +76,27 @@ export class Peers {
   }
 
   close(): void {
-    for (const line of this.#lines.values()) hangUp(line);
-    this.#lines.clear();
-    this.#silences.clear();
+    for (const connection of this.#connections.values()) closeConnection(connection);
+    this.#connections.clear();
+    this.#unreachable.clear();
   }
 
   /**
    * Of those who ask a server that did not answer last time, one waits whether it does now; to the others it is still silent, which grants nothing.
    * Else all policies of a site that is gone would stand in line for each other's five seconds, on the day on which they are to be switched.
    */
-  async #patiently<T>(server: string, ask: () => Promise<T>): Promise<T> {
-    const silence = this.#silences.get(server);
-    if (silence?.isAsked) throw silence.error;
-    if (silence) silence.isAsked = true;
+  async #askOnce<T>(server: string, ask: () => Promise<T>): Promise<T> {
+    const unreachable = this.#unreachable.get(server);
+    if (unreachable?.hasWaiter) throw unreachable.error;
+    if (unreachable) unreachable.hasWaiter = true;
     try {
       const answer = await ask();
-      this.#silences.delete(server);
+      this.#unreachable.delete(server);
       return answer;
     } catch (error) {
-      if (isKubeError(error, "Unreachable", "Timeout")) this.#silences.set(server, { error, since: performance.now(), isAsked: false });
-      else this.#silences.delete(server);
+      if (isKubeError(error, "Unreachable", "Timeout"))
+        this.#unreachable.set(server, { error, since: performance.now(), hasWaiter: false });
+      else this.#unreachable.delete(server);
       throw error;
     }
   }
@@ -105,27 +106,27 @@ export class Peers {
     const origin = `Secret ${namespace}/${name} key ${key}`;
     const content = await this.#read(namespace, { name, key }, signal);
     this.#forgetUnused();
-    const line = this.#lines.get(origin);
-    if (line?.content === content) {
-      line.usedAt = performance.now();
-      return line.client;
+    const connection = this.#connections.get(origin);
+    if (connection?.content === content) {
+      connection.usedAt = performance.now();
+      return connection.client;
     }
 
-    if (line) hangUp(line);
-    const client = openLine(content, origin, this.#client.access.server);
-    this.#lines.set(origin, { content, client, usedAt: performance.now() });
+    if (connection) closeConnection(connection);
+    const client = openConnection(content, origin, this.#client.access.server);
+    this.#connections.set(origin, { content, client, usedAt: performance.now() });
     return client;
   }
 
   /** Policies and Secrets go, and servers are what their authors write. */
   #forgetUnused(): void {
     const oldest = performance.now() - UNUSED_MS;
-    for (const [origin, line] of this.#lines) {
-      if (line.usedAt > oldest) continue;
-      hangUp(line);
-      this.#lines.delete(origin);
+    for (const [origin, connection] of this.#connections) {
+      if (connection.usedAt > oldest) continue;
+      closeConnection(connection);
+      this.#connections.delete(origin);
     }
-    for (const [server, { since, isAsked }] of this.#silences) if (since <= oldest && !isAsked) this.#silences.delete(server);
+    for (const [server, { since, hasWaiter }] of this.#unreachable) if (since <= oldest && !hasWaiter) this.#unreachable.delete(server);
   }
 
   async #read(namespace: string, { name, key }: { name: string; key: string }, signal: AbortSignal): Promise<string> {
@@ -152,17 +153,17 @@ export class Peers {
 }
 
 /** `own`: the server of this cluster. */
-async function openLine(content: string, origin: string, own: string): Promise<KubeClient> {
+async function openConnection(content: string, origin: string, own: string): Promise<KubeClient> {
   const access = await accessFromText(Buffer.from(content, "base64").toString("utf8"), origin).catch((error: unknown) => {
     throw isKubeError(error, "BadKubeconfig") ? new PeerProblem(PEER_FIELDS.secret, error.message, { cause: error }) : error;
   });
-  const refused = refusedAccess(access, own);
-  if (refused !== undefined) throw new PeerProblem(PEER_FIELDS.secret, `The kubeconfig in ${origin} is refused: ${refused}`);
+  const rejected = rejectedAccess(access, own);
+  if (rejected !== undefined) throw new PeerProblem(PEER_FIELDS.secret, `The kubeconfig in ${origin} is rejected: ${rejected}`);
   const limits = { maxAnswerBytes: MAX_ANSWER_BYTES, quotesAnswers: false, lookup };
   return new KubeClient(access, { deadlineMs: DEADLINE_MS, retries: 0, maxSockets: 4, ...limits });
 }
 
-function hangUp({ client }: Line): void {
+function closeConnection({ client }: Connection): void {
   client.then(
     (open) => open.close(),
     // Then there is nothing to close, and whoever asked was told.
@@ -205,17 +206,17 @@ function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
     desiredState: spec.desiredState,
     ...(token && { token: { epoch: token.epoch, state: token.state, ...(token.copied && { copied: true }) } }),
     ...(metadata.uid !== undefined && { uid: metadata.uid }),
-    ...seenOf(status, asking.metadata.uid),
+    ...observedTokenOf(status, asking.metadata.uid),
     volumes: volumes.toSorted(),
     ...(stranger === undefined ? copyOf(status) : { stranger }),
   };
 }
 
 /** What that site has seen of the asking policy object; of another that had its name before, it says nothing. */
-function seenOf(status: FailoverPolicy["status"], uid: string | undefined): { seen?: SeenToken } {
-  const seen = status?.peer?.seen;
-  if (!seen || seen.uid !== uid || !isToken(seen)) return {};
-  return { seen: { epoch: seen.epoch, state: seen.state } };
+function observedTokenOf(status: FailoverPolicy["status"], uid: string | undefined): { observedToken?: ObservedToken } {
+  const token = status?.peer?.seen;
+  if (!token || token.uid !== uid || !isToken(token)) return {};
+  return { observedToken: { epoch: token.epoch, state: token.state } };
 }
 
 /** Why a release of that policy is none for this one: it no longer keeps to it, or gives it to a third. */
@@ -230,6 +231,6 @@ function isRole(value: unknown): boolean {
   return value === "primary" || value === "secondary";
 }
 
-function isToken({ epoch, state }: SeenToken): boolean {
+function isToken({ epoch, state }: ObservedToken): boolean {
   return Number.isSafeInteger(epoch) && epoch > 0 && (state === "Held" || state === "Released");
 }

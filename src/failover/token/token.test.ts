@@ -4,7 +4,7 @@ import { decideToken, fenceAnnotationOf, FORGET_PEER, isRestored, type PeerView,
 import { type Exploration, ExplorationOptions, type FaultModel } from "../testing/token-model/exploration.ts";
 import { PROTOCOL, type Protocol, type ModelSite, siteAtRest } from "../testing/token-model/site.ts";
 
-const heldToken = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
+const owned = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
 const released = (epoch: number): FailoverToken => ({ epoch, state: "Released", copied: true });
 const unproven = (epoch: number): FailoverToken => ({ epoch, state: "Released" });
 
@@ -30,20 +30,20 @@ const away: PeerView = { reachable: false, message: "connection refused" };
 const secondaryAtRest = { mode: "safe", demoted: true, writesStopped: true, copied: true, promoted: false, blockers: [] } as const;
 const primaryAtRest = { ...secondaryAtRest, demoted: false, writesStopped: false, copied: false, promoted: true } as const;
 
-function decide(own: FailoverPolicy, other: PeerView, seen: Omit<TokenInput, "policy" | "peer"> = secondaryAtRest) {
-  return decideToken({ ...seen, policy: own, peer: other });
+function decide(own: FailoverPolicy, other: PeerView, input: Omit<TokenInput, "policy" | "peer"> = secondaryAtRest) {
+  return decideToken({ ...input, policy: own, peer: other });
 }
 
 const nothing = { mayWrite: false, mustDemote: false, waits: [] };
 const owes = (message: unknown) => [{ kind: "FailoverPolicy", namespace: "web", name: "shop-east", message }];
 
 test("a site takes the epoch above the other's release, and writes nothing before that", () => {
-  expect(decide(policy("primary", released(1)), peer("secondary", released(2)))).toEqual({ ...nothing, take: heldToken(3) });
+  expect(decide(policy("primary", released(1)), peer("secondary", released(2)))).toEqual({ ...nothing, take: owned(3) });
 });
 
 test("a site that holds may write, also while the other cannot be asked", () => {
-  expect(decide(policy("primary", heldToken(3)), peer("secondary", released(2)))).toEqual({ ...nothing, mayWrite: true });
-  expect(decide(policy("primary", heldToken(3)), away, primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", owned(3)), peer("secondary", released(2)))).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", owned(3)), away, primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
 });
 
 test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message: string]>([
@@ -59,8 +59,8 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
     { reachable: true, exists: false },
     "The other site has no such policy; create it there with desiredState secondary",
   ],
-  ["holds and wants to", released(1), peer("primary", heldToken(2)), "The other site holds epoch 2; set desiredState secondary there"],
-  ["still holds", released(1), peer("secondary", heldToken(2)), "The other site holds epoch 2, and is on its way to secondary"],
+  ["holds and wants to", released(1), peer("primary", owned(2)), "The other site holds epoch 2; set desiredState secondary there"],
+  ["still holds", released(1), peer("secondary", owned(2)), "The other site holds epoch 2, and is on its way to secondary"],
   ["wants the same", undefined, peer("primary"), "Both sites want to be primary; set desiredState secondary at the other one"],
   ["has let go of an older epoch only", released(2), peer("secondary", released(1)), "Waiting for the other site to release its token"],
   ["has never let go", undefined, peer("secondary"), "Waiting for the other site to release its token"],
@@ -72,25 +72,26 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
 
 test("safe mode takes no release without proof of the copy; unsafe mode does", () => {
   const [own, other] = [policy("primary", released(1)), peer("secondary", unproven(2))];
-  const message = "The other site released epoch 2 and has not seen its volumes copied; wait for the storage, or set spec.force";
+  const message =
+    "The other site released epoch 2 and has not confirmed that its volumes are copied; wait for the storage, or set spec.force";
   expect(decide(own, other)).toEqual({ ...nothing, waits: owes(message) });
-  expect(decide(own, other, { ...secondaryAtRest, mode: "unsafe" })).toEqual({ ...nothing, take: heldToken(3) });
+  expect(decide(own, other, { ...secondaryAtRest, mode: "unsafe" })).toEqual({ ...nothing, take: owned(3) });
 });
 
 test("a person can take a release without proof, and the reason is recorded", () => {
   const [own, other] = [policy("primary", released(1), 1), peer("secondary", unproven(2))];
-  expect(decide(own, other)).toEqual({ ...nothing, take: heldToken(3), forced: "the site burns" });
+  expect(decide(own, other)).toEqual({ ...nothing, take: owned(3), forced: "the site burns" });
 });
 
 test("volumes that are primary already need no proof", () => {
-  expect(decide(policy("primary"), peer("secondary", unproven(1)), primaryAtRest)).toEqual({ ...nothing, take: heldToken(2) });
+  expect(decide(policy("primary"), peer("secondary", unproven(1)), primaryAtRest)).toEqual({ ...nothing, take: owned(2) });
 });
 
 test("what keeps a volume from being promoted keeps safe mode from taking the token; unsafe mode takes it", () => {
   const blockers = [{ kind: "VolumeReplication", namespace: "web", name: "data", message: "does not exist" }];
   const [own, other] = [policy("primary", released(1)), peer("secondary", released(2))];
   expect(decide(own, other, { ...secondaryAtRest, blockers })).toEqual({ ...nothing, waits: blockers });
-  expect(decide(own, other, { ...secondaryAtRest, blockers, mode: "unsafe" })).toEqual({ ...nothing, take: heldToken(3) });
+  expect(decide(own, other, { ...secondaryAtRest, blockers, mode: "unsafe" })).toEqual({ ...nothing, take: owned(3) });
 });
 
 test("a release without proof is proven as soon as the copy is seen to be complete", () => {
@@ -98,11 +99,11 @@ test("a release without proof is proven as soon as the copy is seen to be comple
   expect(decide(policy("secondary", unproven(3)), other, { ...secondaryAtRest, copied: false })).toEqual(nothing);
   expect(decide(policy("secondary", unproven(3)), other)).toEqual({ ...nothing, release: released(3) });
   expect(decide(policy("secondary", released(3)), other)).toEqual(nothing);
-  expect(decide(policy("secondary", unproven(3)), peer("primary", heldToken(4)))).toEqual(nothing);
+  expect(decide(policy("secondary", unproven(3)), peer("primary", owned(4)))).toEqual(nothing);
 });
 
 test("safe mode releases when the volumes are demoted and copied, unsafe mode already when nothing writes", () => {
-  const [own, other] = [policy("secondary", heldToken(3)), peer("primary", released(2))];
+  const [own, other] = [policy("secondary", owned(3)), peer("primary", released(2))];
   const stopped = { ...primaryAtRest, writesStopped: true };
   expect(decide(own, other, primaryAtRest)).toEqual(nothing);
   expect(decide(own, other, stopped)).toEqual(nothing);
@@ -113,13 +114,13 @@ test("safe mode releases when the volumes are demoted and copied, unsafe mode al
 });
 
 test("a site releases whether or not the other can be read", () => {
-  expect(decide(policy("secondary", heldToken(3)), away)).toEqual({ ...nothing, release: released(3) });
+  expect(decide(policy("secondary", owned(3)), away)).toEqual({ ...nothing, release: released(3) });
 });
 
 test("a release is not taken back: the other site has to answer it with a higher one", () => {
   expect(decide(policy("primary", released(3)), peer("secondary", released(2)))).toMatchObject({ mayWrite: false, waits: [{}] });
   expect(decide(policy("secondary", released(2)), peer("primary", released(3)))).toEqual({ ...nothing, release: released(4) });
-  expect(decide(policy("primary", released(3)), peer("secondary", released(4)))).toEqual({ ...nothing, take: heldToken(5) });
+  expect(decide(policy("primary", released(3)), peer("secondary", released(4)))).toEqual({ ...nothing, take: owned(5) });
 });
 
 test("a site that has not stopped answers nothing", () => {
@@ -134,7 +135,7 @@ test("two sites that rest as secondaries leave their tokens alone", () => {
 
 test("at the first start the secondary releases and the primary takes the token", () => {
   expect(decide(policy("secondary"), peer("primary"))).toEqual({ ...nothing, release: released(1) });
-  expect(decide(policy("primary"), peer("secondary", released(1)), primaryAtRest)).toEqual({ ...nothing, take: heldToken(2) });
+  expect(decide(policy("primary"), peer("secondary", released(1)), primaryAtRest)).toEqual({ ...nothing, take: owned(2) });
 });
 
 test("a site that has released demotes before it takes the token again, in either mode", () => {
@@ -143,7 +144,7 @@ test("a site that has released demotes before it takes the token again, in eithe
 });
 
 test("a site that reads a higher epoch from the other releases and must demote first", () => {
-  const [own, other] = [policy("primary", heldToken(1)), peer("primary", heldToken(3))];
+  const [own, other] = [policy("primary", owned(1)), peer("primary", owned(3))];
   const message = "The other site holds epoch 3; set desiredState secondary there";
   expect(decide(own, other, primaryAtRest)).toEqual({ ...nothing, release: unproven(1), mustDemote: true, waits: owes(message) });
   expect(decide(policy("primary", released(1)), away, primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
@@ -151,7 +152,7 @@ test("a site that reads a higher epoch from the other releases and must demote f
 });
 
 test("two sites that were forced to the same epoch both release", () => {
-  expect(decide(policy("primary", heldToken(2)), peer("primary", heldToken(2)), primaryAtRest)).toMatchObject({
+  expect(decide(policy("primary", owned(2)), peer("primary", owned(2)), primaryAtRest)).toMatchObject({
     release: unproven(2),
     mustDemote: true,
   });
@@ -159,15 +160,15 @@ test("two sites that were forced to the same epoch both release", () => {
 
 test("force takes over without an answer, above all that the other site may hold, and says why", () => {
   const forced = { ...nothing, forced: "the site burns" };
-  expect(decide(policy("primary", released(1), 1), away)).toEqual({ ...forced, take: heldToken(3) });
-  expect(decide(policy("primary", undefined, 0), away)).toEqual({ ...forced, take: heldToken(2) });
-  expect(decide(policy("primary", released(1), 1), peer("primary", heldToken(6)))).toEqual({ ...forced, take: heldToken(7) });
-  expect(decide(policy("primary", heldToken(1), 1), peer("primary", heldToken(3)))).toEqual({ ...forced, take: heldToken(4) });
+  expect(decide(policy("primary", released(1), 1), away)).toEqual({ ...forced, take: owned(3) });
+  expect(decide(policy("primary", undefined, 0), away)).toEqual({ ...forced, take: owned(2) });
+  expect(decide(policy("primary", released(1), 1), peer("primary", owned(6)))).toEqual({ ...forced, take: owned(7) });
+  expect(decide(policy("primary", owned(1), 1), peer("primary", owned(3)))).toEqual({ ...forced, take: owned(4) });
 });
 
 test("force counts once, and for the epoch that it names", () => {
   expect(decide(policy("primary", released(3), 1), away)).toMatchObject({ mayWrite: false, waits: [{}] });
-  expect(decide(policy("primary", heldToken(3), 3), away)).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", owned(3), 3), away)).toEqual({ ...nothing, mayWrite: true });
   expect(decide(policy("secondary", released(1), 1), away)).toEqual(nothing);
 });
 
@@ -176,51 +177,57 @@ test("force counts only for the policy object that it names: one that was create
   for (const uid of ["of an earlier object", undefined]) {
     const force = { reason: "first start", epoch: 0, ...(uid !== undefined && { uid }) };
     const again = { ...forced, spec: { ...forced.spec, force } };
-    expect(decide(again, peer("primary", heldToken(7)), primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
+    expect(decide(again, peer("primary", owned(7)), primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
     expect(decide(again, away)).toMatchObject({ mayWrite: false, waits: [{}] });
   }
 });
 
 test("force that is not needed is not used", () => {
-  expect(decide(policy("primary", released(1), 1), peer("secondary", released(2)))).toEqual({ ...nothing, take: heldToken(3) });
+  expect(decide(policy("primary", released(1), 1), peer("secondary", released(2)))).toEqual({ ...nothing, take: owned(3) });
 });
 
-const seenBy = (seen: FailoverToken): PeerView => ({ reachable: true, exists: true, desiredState: "secondary", token: released(3), seen });
+const observedBy = (observedToken: FailoverToken): PeerView => ({
+  reachable: true,
+  exists: true,
+  desiredState: "secondary",
+  token: released(3),
+  observedToken,
+});
 
-test.for<[what: string, own: FailoverToken | undefined, seen: FailoverToken, is: boolean]>([
-  ["its own token", heldToken(4), heldToken(4), false],
-  ["an earlier one", heldToken(4), released(2), false],
-  ["what it has released since", released(4), heldToken(4), false],
-  ["a higher epoch", heldToken(2), released(4), true],
-  ["a release that it does not know of", heldToken(4), released(4), true],
-  ["a token where it has none", undefined, heldToken(1), true],
-])("a site of which the other has seen %s", ([, own, seen, is]) => {
-  expect(isRestored(policy("primary", own), seenBy(seen))).toBe(is);
+test.for<[what: string, own: FailoverToken | undefined, token: FailoverToken, is: boolean]>([
+  ["its own token", owned(4), owned(4), false],
+  ["an earlier one", owned(4), released(2), false],
+  ["what it has released since", released(4), owned(4), false],
+  ["a higher epoch", owned(2), released(4), true],
+  ["a release that it does not know of", owned(4), released(4), true],
+  ["a token where it has none", undefined, owned(1), true],
+])("a site of which the other has seen %s", ([, own, token, is]) => {
+  expect(isRestored(policy("primary", own), observedBy(token))).toBe(is);
 });
 
 test("a site is not taken for restored when nothing was seen of it, or it has given up the token that was", () => {
   for (const view of [away, peer("secondary", released(3)), { reachable: true, exists: false } as const, undefined])
-    expect(isRestored(policy("primary", heldToken(2)), view)).toBe(false);
+    expect(isRestored(policy("primary", owned(2)), view)).toBe(false);
   const { metadata, ...rest } = policy("primary");
   const forgot = (epoch: number) => ({
     ...rest,
     metadata: { ...metadata, annotations: { [FORGET_PEER]: JSON.stringify({ uid: "here", epoch }) } },
   });
-  expect([isRestored(forgot(4), seenBy(heldToken(4))), isRestored(forgot(3), seenBy(heldToken(4)))]).toEqual([false, true]);
+  expect([isRestored(forgot(4), observedBy(owned(4))), isRestored(forgot(3), observedBy(owned(4)))]).toEqual([false, true]);
 });
 
 test("a restored site is neither stopped nor outranked by what was seen of it, and force takes it above that", () => {
-  expect(decide(policy("primary", heldToken(2)), seenBy(released(6)), primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
-  expect(decide(policy("primary", heldToken(2), 2), seenBy(released(6)), primaryAtRest)).toMatchObject({
-    take: heldToken(7),
+  expect(decide(policy("primary", owned(2)), observedBy(released(6)), primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
+  expect(decide(policy("primary", owned(2), 2), observedBy(released(6)), primaryAtRest)).toMatchObject({
+    take: owned(7),
     forced: "the site burns",
   });
 });
 
 test("objects are fenced with the held epoch and what asks for it on the way down, and only then", () => {
-  const { metadata, ...rest } = policy("secondary", heldToken(4));
+  const { metadata, ...rest } = policy("secondary", owned(4));
   expect(fenceAnnotationOf({ ...rest, metadata: { ...metadata, generation: 7 } })).toBe("4/7");
-  expect([policy("secondary"), policy("secondary", released(4)), policy("primary", heldToken(4))].map(fenceAnnotationOf)).toEqual([
+  expect([policy("secondary"), policy("secondary", released(4)), policy("primary", owned(4))].map(fenceAnnotationOf)).toEqual([
     undefined,
     undefined,
     undefined,
@@ -309,9 +316,9 @@ test("after a person has forced a site it writes at last, and no other does", { 
 
 test("a protocol in which force takes the next epoch only is found out", { timeout: PATIENCE_MS }, () => {
   const { violation } = explore(SAFE, FORCED, {
-    decide: (sight) => {
-      const decision = decideToken(sight);
-      return decision.forced === undefined ? decision : took(heldToken((sight.policy.status?.token?.epoch ?? 0) + 1));
+    decide: (input) => {
+      const decision = decideToken(input);
+      return decision.forced === undefined ? decision : took(owned((input.policy.status?.token?.epoch ?? 0) + 1));
     },
   });
   expect(violation).toMatch(/^The site that was forced does not write:\n/);
@@ -323,24 +330,24 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
   [
     "a release can be taken back",
     {
-      decide: (sight) => {
-        const own = sight.policy.status?.token;
-        return wantsMore(sight) && own ? took(heldToken(own.epoch)) : decideToken(sight);
+      decide: (input) => {
+        const own = input.policy.status?.token;
+        return wantsMore(input) && own ? took(owned(own.epoch)) : decideToken(input);
       },
     },
   ],
   ["tokens are written without a resourceVersion", { preconditions: false }],
   [
     "the token is taken before the other site is asked",
-    { decide: (sight) => (wantsMore(sight) ? took(heldToken((sight.policy.status?.token?.epoch ?? 0) + 1)) : decideToken(sight)) },
+    { decide: (input) => (wantsMore(input) ? took(owned((input.policy.status?.token?.epoch ?? 0) + 1)) : decideToken(input)) },
   ],
   [
     "a site begins because the other has no token and wants to be secondary",
     {
-      decide: (sight) => {
-        const { peer: other } = sight;
+      decide: (input) => {
+        const { peer: other } = input;
         const free = other.reachable && other.exists && !other.token && other.desiredState === "secondary";
-        return wantsMore(sight) && free && !sight.policy.status?.token ? took(heldToken(1)) : decideToken(sight);
+        return wantsMore(input) && free && !input.policy.status?.token ? took(owned(1)) : decideToken(input);
       },
     },
   ],
@@ -351,14 +358,14 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
 });
 
 // As it was before: the source releases when it is demoted, and the target takes when its own volumes say that they are in sync.
-const asBefore = (sight: TokenInput) => {
+const asBefore = (input: TokenInput) => {
   const other: PeerView =
-    sight.peer.reachable && sight.peer.exists && sight.peer.token
-      ? { ...sight.peer, token: { ...sight.peer.token, copied: true } }
-      : sight.peer;
-  const behind = sight.copied || sight.promoted ? [] : [{ kind: "VolumeReplication", name: "data", message: "not in sync" }];
-  const isSource = sight.policy.spec.desiredState === "secondary";
-  return decideToken({ ...sight, peer: other, copied: isSource || sight.copied, blockers: behind });
+    input.peer.reachable && input.peer.exists && input.peer.token
+      ? { ...input.peer, token: { ...input.peer.token, copied: true } }
+      : input.peer;
+  const behind = input.copied || input.promoted ? [] : [{ kind: "VolumeReplication", name: "data", message: "not in sync" }];
+  const isSource = input.policy.spec.desiredState === "secondary";
+  return decideToken({ ...input, peer: other, copied: isSource || input.copied, blockers: behind });
 };
 
 test("a protocol that trusts the target's own verdict loses the last writes of a move back", { timeout: PATIENCE_MS }, () => {

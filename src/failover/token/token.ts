@@ -18,18 +18,18 @@ export type PeerView =
       readonly token?: FailoverToken;
       /** Of the policy there. */
       readonly uid?: string;
-      /** The highest token of this policy object that the other site has seen. */
-      readonly seen?: SeenToken;
+      /** The highest token of this policy object that the other site has read. */
+      readonly observedToken?: ObservedToken;
       /** The volumes that the policy there names, as `volumeKeys` writes them. */
       readonly volumes?: readonly string[];
       readonly copy?: PeerCopy;
       readonly stranger?: string;
     };
 
-export type SeenToken = Pick<FailoverToken, "epoch" | "state">;
+export type ObservedToken = Pick<FailoverToken, "epoch" | "state">;
 
 /** Whether the first comes after the second: epochs only grow, and a release is never taken back. */
-export function isLater(one: SeenToken, other: SeenToken): boolean {
+export function isLater(one: ObservedToken, other: ObservedToken): boolean {
   return one.epoch > other.epoch || (one.epoch === other.epoch && one.state === "Released" && other.state === "Held");
 }
 
@@ -38,9 +38,9 @@ export function isLater(one: SeenToken, other: SeenToken): boolean {
  * policy object. The policy must have been read before the other site was.
  */
 export function isRestored({ metadata, status }: FailoverPolicy, peer: PeerView | undefined): boolean {
-  const seen = peer?.reachable && peer.exists ? peer.seen : undefined;
-  if (!seen || seen.epoch <= forgottenEpoch(metadata)) return false;
-  return !status?.token || isLater(seen, status.token);
+  const known = peer?.reachable && peer.exists ? peer.observedToken : undefined;
+  if (!known || known.epoch <= forgottenEpoch(metadata)) return false;
+  return !status?.token || isLater(known, status.token);
 }
 
 /** What a token decision rests on. The policy was read live, then the resources, then the peer, in this order. */
@@ -79,8 +79,8 @@ export interface TokenDecision {
  * nothing writes here until this site holds an epoch above e, and a site takes e+1 only on reading the other's live Released e. So between the two
  * there is at most one that holds without having been outranked, unless a person forces it.
  */
-export function decideToken(sight: TokenInput): TokenDecision {
-  return sight.policy.spec.desiredState === "secondary" ? towardsRelease(sight) : towardsHeld(sight);
+export function decideToken(input: TokenInput): TokenDecision {
+  return input.policy.spec.desiredState === "secondary" ? decideRelease(input) : decideTake(input);
 }
 
 /**
@@ -93,36 +93,36 @@ export function fenceAnnotationOf({ metadata, spec, status }: FailoverPolicy): s
   return `${status.token.epoch}/${metadata.generation ?? 0}`;
 }
 
-function towardsRelease(sight: TokenInput): TokenDecision {
-  const { policy, mode, peer } = sight;
+function decideRelease(input: TokenInput): TokenDecision {
+  const { policy, mode, peer } = input;
   const own = policy.status?.token;
-  const stopped = mode === "safe" ? sight.demoted && sight.writesStopped : sight.writesStopped;
+  const stopped = mode === "safe" ? input.demoted && input.writesStopped : input.writesStopped;
   const decision = { mayWrite: false, mustDemote: false, waits: [] };
 
   if (own?.state === "Held") {
     // Outranked, it grants the other site nothing that it has not got, so it need not wait, and it must not be forgotten.
-    const isDue = (stopped && (mode === "unsafe" || sight.copied)) || outranked(sight);
-    return isDue ? { ...decision, release: released(own.epoch, sight) } : decision;
+    const isDue = (stopped && (mode === "unsafe" || input.copied)) || outranked(input);
+    return isDue ? { ...decision, release: released(own.epoch, input) } : decision;
   }
   if (!peer.reachable || !peer.exists || peer.desiredState !== "primary" || peer.token?.state === "Held") return decision;
   const theirs = peer.token?.epoch ?? 0;
   // What was released before the copy was complete can still be proven later.
-  if (own && own.epoch > theirs) return sight.copied && !own.copied ? { ...decision, release: released(own.epoch, sight) } : decision;
+  if (own && own.epoch > theirs) return input.copied && !own.copied ? { ...decision, release: released(own.epoch, input) } : decision;
   // The other site cannot take its own release back, nor begin without one: it waits for a higher one from here.
-  return stopped ? { ...decision, release: released(theirs + 1, sight) } : decision;
+  return stopped ? { ...decision, release: released(theirs + 1, input) } : decision;
 }
 
 function released(epoch: number, { copied }: TokenInput): FailoverToken {
   return { epoch, state: "Released", ...(copied && { copied }) };
 }
 
-function towardsHeld(sight: TokenInput): TokenDecision {
-  const { policy, mode, peer } = sight;
+function decideTake(input: TokenInput): TokenDecision {
+  const { policy, mode, peer } = input;
   const own = policy.status?.token;
   const epoch = own?.epoch ?? 0;
   const theirs = peer.reachable && peer.exists ? peer.token : undefined;
-  const resting = sight.demoted && sight.writesStopped;
-  const higher = outranked(sight);
+  const resting = input.demoted && input.writesStopped;
+  const higher = outranked(input);
 
   // What a restored site may still do is for a person to say; until then nothing is begun, and nothing is stopped (see plan).
   if (own?.state === "Held" && !higher && !(isRestored(policy, peer) && isForced(policy)))
@@ -131,21 +131,21 @@ function towardsHeld(sight: TokenInput): TokenDecision {
   const granted = theirs?.state === "Released" && theirs.epoch > epoch;
   // A site that has released demotes before it takes the token again: the other site may have written meanwhile.
   if (granted && (resting || !own)) {
-    const waits = mode === "safe" ? missingProof(sight, theirs) : [];
+    const waits = mode === "safe" ? missingProof(input, theirs) : [];
     if (waits.length === 0) return { take: { epoch: theirs.epoch + 1, state: "Held" }, mayWrite: false, mustDemote: false, waits };
     if (!isForced(policy)) return { mayWrite: false, mustDemote: false, waits };
   }
   const { force } = policy.spec;
   if (force && isForced(policy)) {
     // The other site can be one above without our knowing, by our own release: two above outranks it, and it will see that.
-    const seen = peer.reachable && peer.exists ? (peer.seen?.epoch ?? 0) : 0;
-    const above = Math.max(epoch + 1, theirs?.epoch ?? 0, seen) + 1;
+    const known = peer.reachable && peer.exists ? (peer.observedToken?.epoch ?? 0) : 0;
+    const above = Math.max(epoch + 1, theirs?.epoch ?? 0, known) + 1;
     return { take: { epoch: above, state: "Held" }, forced: force.reason, mayWrite: false, mustDemote: false, waits: [] };
   }
   // What was read once must outlast the connection over which it was read.
-  const release = own?.state === "Held" ? { release: released(epoch, sight) } : {};
+  const release = own?.state === "Held" ? { release: released(epoch, input) } : {};
   const mustDemote = (own !== undefined || higher) && !resting;
-  return { ...release, mayWrite: false, mustDemote, waits: granted ? [] : [waitForPeer(sight, whatPeerOwes(peer, epoch))] };
+  return { ...release, mayWrite: false, mustDemote, waits: granted ? [] : [waitForPeer(input, whatPeerOwes(peer, epoch))] };
 }
 
 /** Whether the policy takes part in the protocol: a token outlives `spec.peer`, or removing two lines would make a second writer. */
@@ -199,11 +199,11 @@ export function isSpent({ spec: { force }, status = {} }: FailoverPolicy): boole
  * What a safe takeover still lacks. That the copy here is complete only the other site can say: after its demotion csi-addons there sees both sides
  * demoted and equal. The volumes here may say the same since an earlier switch, because csi-addons stops asking once they do.
  */
-function missingProof(sight: TokenInput, theirs: FailoverToken): Wait[] {
-  if (sight.promoted) return [];
-  if (theirs.copied) return [...sight.blockers];
-  const message = `The other site released epoch ${theirs.epoch} and has not seen its volumes copied; wait for the storage, or set spec.force`;
-  return [waitForPeer(sight, message)];
+function missingProof(input: TokenInput, theirs: FailoverToken): Wait[] {
+  if (input.promoted) return [];
+  if (theirs.copied) return [...input.blockers];
+  const message = `The other site released epoch ${theirs.epoch} and has not confirmed that its volumes are copied; wait for the storage, or set spec.force`;
+  return [waitForPeer(input, message)];
 }
 
 /** Whether the other site holds an epoch that ours does not stand above. Without force that is never so while ours is held. */

@@ -8,11 +8,11 @@ import { waveOf } from "./waves.ts";
 
 const STATES: Readonly<Record<MemberState, { readonly text: string; readonly color?: Color }>> = {
   later: { text: "Later" },
-  unseen: { text: "Asked", color: "yellow" },
+  unseen: { text: "Requested", color: "yellow" },
   running: { text: "Running", color: "yellow" },
   error: { text: "Error", color: "red" },
   complete: { text: "Complete", color: "green" },
-  refused: { text: "Refused", color: "red" },
+  refused: { text: "Rejected", color: "red" },
   superseded: { text: "Superseded", color: "red" },
   failed: { text: "Failed", color: "red" },
   deleted: { text: "Deleted", color: "red" },
@@ -25,14 +25,14 @@ const LONGEST = 100;
 /** One line for each policy; of more than `most`, those that are not complete first. */
 export function drawSite(members: readonly SiteMember[], now: number, colorize: Colorize, most = Infinity): string[] {
   const fits = members.length <= most;
-  const shown = fits ? members : members.toSorted((one, other) => placeOf(one) - placeOf(other)).slice(0, most - 1);
-  const lines = new Columns(colorize).lines([HEAD.map((text) => ({ text })), ...shown.map((member) => rowOf(member, now))]);
-  const rest = members.filter((member) => !shown.includes(member));
+  const visible = fits ? members : members.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, most - 1);
+  const lines = new Columns(colorize).lines([HEAD.map((text) => ({ text })), ...visible.map((member) => rowOf(member, now))]);
+  const rest = members.filter((member) => !visible.includes(member));
   const complete = rest.filter((member) => stateOf(member) === "complete").length;
   return fits ? lines : [...lines, `and ${rest.length} more, ${complete} of them complete`];
 }
 
-function placeOf(member: SiteMember): number {
+function rankOf(member: SiteMember): number {
   return ORDER.indexOf(stateOf(member));
 }
 

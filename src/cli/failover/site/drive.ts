@@ -70,12 +70,12 @@ async function begin(client: KubeClient, member: SiteMember, members: readonly S
   const { policy, force, annotations } = member;
   try {
     const answer = await requestSwitch(client, policy, { to, force, annotations }, new AbortController().signal);
-    const seen = member.policy;
-    if (isNewer(answer.policy, seen)) member.policy = answer.policy;
-    member.asked = { to, generation: answer.policy.metadata.generation ?? 0 };
+    const observed = member.policy;
+    if (isNewer(answer.policy, observed)) member.policy = answer.policy;
+    member.requested = { to, generation: answer.policy.metadata.generation ?? 0 };
     if (answer.changed) view.tell(requestText(answer, to, force));
     // The watch may have been faster with what came of it.
-    if (isNewer(seen, answer.policy)) view.show(members, { member, before: answer.policy });
+    if (isNewer(observed, answer.policy)) view.show(members, { member, before: answer.policy });
   } catch (error) {
     if (!(error instanceof CliError) && !isKubeError(error)) throw error;
     member.lost = { is: "failed", message: error.message };
@@ -113,11 +113,11 @@ class MemberWatch {
       if (!member || member.lost) return;
       if (type === "deleted") member.lost = { is: "deleted", message: "it was deleted" };
       // A server that lags behind does not know yet what was asked for.
-      else if ((object.metadata.generation ?? 0) < (member.asked?.generation ?? 0)) return;
+      else if ((object.metadata.generation ?? 0) < (member.requested?.generation ?? 0)) return;
       const before = member.policy;
       member.policy = object;
       this.#view.show(this.#members, { member, before });
-      for (const look of this.#waiting) look();
+      for (const check of this.#waiting) check();
     });
     cache.start(signal);
   }
@@ -128,16 +128,16 @@ class MemberWatch {
       const timer = timeoutMs === undefined ? undefined : setTimeout(() => end("late"), timeoutMs);
       const end = (state: "over" | "late") => {
         clearTimeout(timer);
-        this.#waiting.delete(look);
+        this.#waiting.delete(check);
         resolve(state);
       };
-      const look = () => {
+      const check = () => {
         if (members.every(isOver)) end("over");
       };
       // A timer that is left keeps the process from ending.
       signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-      this.#waiting.add(look);
-      look();
+      this.#waiting.add(check);
+      check();
     });
   }
 }

@@ -11,7 +11,7 @@ export interface SiteMember {
   /** To be written with the switch. */
   readonly annotations: Record<string, string | null>;
   /** Set once its wave has begun. */
-  asked?: RequestedTransition;
+  requested?: RequestedTransition;
   /** It was where it should be before the command began. */
   readonly wasComplete: boolean;
   /** It could not be asked, or is gone: it will not come to anything. */
@@ -23,10 +23,10 @@ export type MemberState = "later" | "unseen" | "running" | "error" | "complete" 
 /** Those in which nothing happens any more. */
 const OVER: ReadonlySet<MemberState> = new Set(["complete", "refused", "superseded", "failed", "deleted"]);
 
-export function stateOf({ policy, asked, lost }: SiteMember): MemberState {
+export function stateOf({ policy, requested, lost }: SiteMember): MemberState {
   if (lost) return lost.is;
-  if (!asked) return "later";
-  const { is } = transitionState(policy, asked);
+  if (!requested) return "later";
+  const { is } = transitionState(policy, requested);
   const hasError = policy.status?.conditions?.some(({ type, status }) => type === "Error" && status === "True") === true;
   return is === "running" && hasError ? "error" : is;
 }
@@ -37,18 +37,18 @@ export function isOver(member: SiteMember): boolean {
 
 /** What is in the way of a member that is not complete. */
 export function blockerOf(member: SiteMember, now: number): string {
-  const { policy, asked, lost } = member;
+  const { policy, requested, lost } = member;
   if (lost) return lost.message;
-  if (!asked) return "its wave has not started";
-  const state = transitionState(policy, asked);
+  if (!requested) return "its wave has not started";
+  const state = transitionState(policy, requested);
   if (state.is === "refused") return state.message;
   if (state.is === "superseded") return `desiredState is now ${policy.spec.desiredState}`;
-  return blockedBy(policy, asked, now);
+  return blockedBy(policy, requested, now);
 }
 
 /** The switch of this command, once a controller has begun it. */
-export function switchOf({ policy, asked }: SiteMember): TransitionRecord | undefined {
-  if (!asked || (policy.status?.observedGeneration ?? 0) < asked.generation) return undefined;
+export function switchOf({ policy, requested }: SiteMember): TransitionRecord | undefined {
+  if (!requested || (policy.status?.observedGeneration ?? 0) < requested.generation) return undefined;
   const [latest] = switchesOf(policy);
-  return latest?.to === asked.to ? latest : undefined;
+  return latest?.to === requested.to ? latest : undefined;
 }

@@ -66,8 +66,8 @@ export function noPolicySelected({ selector, namespace }: PolicySelectionOptions
   return `No FailoverPolicy ${where} has the labels ${selector}; there are ${others.length}: ${few(others.map(titleOf))}`;
 }
 
-const SHOWN = 5;
+const MAX_NAMES = 5;
 
 function few(names: readonly string[]): string {
-  return names.length > SHOWN ? `${names.slice(0, SHOWN).join(", ")} and ${names.length - SHOWN} more` : names.join(", ");
+  return names.length > MAX_NAMES ? `${names.slice(0, MAX_NAMES).join(", ")} and ${names.length - MAX_NAMES} more` : names.join(", ");
 }

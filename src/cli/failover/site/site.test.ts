@@ -36,16 +36,16 @@ function member(
   const { spec = {}, ...rest } = more;
   const made = policy(spec, status);
   const named = { ...made, metadata: { ...made.metadata, name } };
-  return { annotations: {}, policy: named, asked: { to, generation: 2 }, wasComplete: false, ...rest };
+  return { annotations: {}, policy: named, requested: { to, generation: 2 }, wasComplete: false, ...rest };
 }
 
-const refused: FailoverStatus = { observedGeneration: 2, conditions: conditions("Error", "NotPermitted", "ask kube-system") };
+const rejected: FailoverStatus = { observedGeneration: 2, conditions: conditions("Error", "NotPermitted", "ask kube-system") };
 const later: SiteMember = { annotations: {}, policy: policy({ wave: 0 }), wasComplete: false };
 const site: readonly SiteMember[] = [
   member("db", completed(60, 20, 12), { spec: { wave: 10 } }),
   member("web", waiting),
   member("api", { observedGeneration: 1 }),
-  member("dns", refused),
+  member("dns", rejected),
   member("gone", undefined, { lost: { is: "deleted", message: "it was deleted" } }),
   member("back", undefined, { spec: { desiredState: "primary" } }),
   { ...later, policy: { ...later.policy, metadata: { ...later.policy.metadata, name: "base" } } },
@@ -73,8 +73,8 @@ test("the table has a line for each policy: wave, state, step, time and what it 
     "NAME        WAVE   STATE        STEP               TOOK   WAITS FOR",
     "shop/db     10     Complete                        40s",
     "shop/web    0      Running      AwaitTermination   40s    Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
-    "shop/api    0      Asked",
-    "shop/dns    0      Refused                                NotPermitted: ask kube-system",
+    "shop/api    0      Requested",
+    "shop/dns    0      Rejected                               NotPermitted: ask kube-system",
     "shop/gone   0      Deleted                                it was deleted",
     "shop/back   0      Superseded                             desiredState is now primary",
     "shop/base   0      Later",

@@ -1,5 +1,5 @@
 import type { FailoverPolicy, Role } from "../../../api/failover/failover-policy.ts";
-import type { SharedLooks } from "../../../failover/observe/live-reader.ts";
+import type { SharedReads } from "../../../failover/observe/live-reader.ts";
 import { ServedKinds } from "../../../failover/observe/served-kinds.ts";
 import { Peers } from "../../../failover/token/peers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -54,13 +54,14 @@ export async function switchSite(client: KubeClient, name: string | undefined, g
   const options = given.force ? { ...given, reason: await reasonFor(given) } : given;
 
   const found = await preflightAll(client, selected, options, signal);
-  const refused = found.filter(({ refusals }) => refusals.length > 0);
-  if (refused.length > 0 && (!options.skipRefused || refused.length === found.length)) return tellRefused(refused, found.length, options);
+  const rejected = found.filter(({ rejections }) => rejections.length > 0);
+  if (rejected.length > 0 && (!options.skipRefused || rejected.length === found.length))
+    return reportRejected(rejected, found.length, options);
   tellFound(found);
 
   const members: SiteMember[] = [];
   const say = output === "json" ? printError : print;
-  for (const one of found.filter(({ refusals }) => refusals.length === 0)) {
+  for (const one of found.filter(({ rejections }) => rejections.length === 0)) {
     members.push(memberOf(one, to, await suspendOwners(client, one.policy, one.owners, { ...options, say }, signal)));
   }
   const ending = await drive(client, members, {
@@ -71,7 +72,7 @@ export async function switchSite(client: KubeClient, name: string | undefined, g
     view: output === "json" ? noView : process.stdout.isTTY && options.wait ? tableView(to) : lineView,
     stopped: untilStopped(),
   });
-  tellEnding(members, refused, ending, options);
+  tellEnding(members, rejected, ending, options);
 }
 
 async function preflightAll(
@@ -82,9 +83,9 @@ async function preflightAll(
 ): Promise<Preflight[]> {
   const peers = new Peers(client);
   const served = new ServedKinds(client);
-  const looks: SharedLooks = new Map();
+  const reads: SharedReads = new Map();
   try {
-    return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, { ...options, among, peers, served, looks, signal }));
+    return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, { ...options, among, peers, served, reads, signal }));
   } finally {
     peers.close();
   }
@@ -95,31 +96,31 @@ function memberOf({ policy, force }: Preflight, to: Role, annotations: SiteMembe
   return { policy, force, annotations, wasComplete: !force && transitionState(policy, { to, generation }).is === "complete" };
 }
 
-function tellRefused(refused: readonly Preflight[], total: number, { to, output }: SwitchOptions): void {
+function reportRejected(rejected: readonly Preflight[], total: number, { to, output }: SwitchOptions): void {
   process.exitCode = EXIT.no;
   if (output === "json") {
     printItems(
       KIND,
-      refused.map((one) => blockedItem(one, to, one.refusals)),
+      rejected.map((one) => blockedItem(one, to, one.rejections)),
     );
     return;
   }
-  const hint = refused.length < total ? "; --skip-refused switches the others" : "";
-  const head = `${refused.length} of ${total} policies are refused; nothing was changed${hint}:`;
-  printError([head, ...refusedLines(refused), ""].join("\n"));
+  const hint = rejected.length < total ? "; --skip-refused switches the others" : "";
+  const head = `${rejected.length} of ${total} policies are rejected; nothing was changed${hint}:`;
+  printError([head, ...rejectionLines(rejected), ""].join("\n"));
 }
 
-function refusedLines(refused: readonly Preflight[]): string[] {
+function rejectionLines(rejected: readonly Preflight[]): string[] {
   const colorize = colorizeFor(process.stderr);
-  return refused.flatMap(({ policy, refusals }) => [`FailoverPolicy ${titleOf(policy)}:`, ...drawFailures(refusals, colorize)]);
+  return rejected.flatMap(({ policy, rejections }) => [`FailoverPolicy ${titleOf(policy)}:`, ...drawFailures(rejections, colorize)]);
 }
 
 /** What is worth knowing before it begins. */
 function tellFound(found: readonly Preflight[]): void {
   const colorize = colorizeFor(process.stderr);
-  const refused = found.filter(({ refusals }) => refusals.length > 0);
-  if (refused.length > 0) printError([`${refused.length} refused and not changed:`, ...refusedLines(refused), ""].join("\n"));
-  const begun = found.filter(({ refusals }) => refusals.length === 0);
+  const rejected = found.filter(({ rejections }) => rejections.length > 0);
+  if (rejected.length > 0) printError([`${rejected.length} rejected and not changed:`, ...rejectionLines(rejected), ""].join("\n"));
+  const begun = found.filter(({ rejections }) => rejections.length === 0);
   for (const { policy, failures, notes, mode } of begun) {
     for (const note of notes) printError(`${titleOf(policy)}: ${note}\n`);
     if (failures.length > 0) printError([`${titleOf(policy)}: blocked until fixed:`, ...drawFailures(failures, colorize), ""].join("\n"));
@@ -129,10 +130,10 @@ function tellFound(found: readonly Preflight[]): void {
   if (known.length > 0) printError([...known, ""].join("\n"));
 }
 
-function tellEnding(members: readonly SiteMember[], refused: readonly Preflight[], ending: DriveResult, options: SwitchOptions): void {
+function tellEnding(members: readonly SiteMember[], rejected: readonly Preflight[], ending: DriveResult, options: SwitchOptions): void {
   const { to, wait, output } = options;
   const now = Date.now();
-  const failed = refused.length > 0 || members.some(({ lost }) => lost);
+  const failed = rejected.length > 0 || members.some(({ lost }) => lost);
   const done = wait ? members.every((member) => stateOf(member) === "complete") : true;
   process.exitCode = ending === "stopped" ? EXIT.unknown : failed || !done ? EXIT.no : EXIT.fine;
   const [only] = members;
@@ -142,7 +143,7 @@ function tellEnding(members: readonly SiteMember[], refused: readonly Preflight[
     if (ending === "stopped") failWith(stoppedText(members, again), EXIT.unknown);
     printItems(KIND, [
       ...members.map((member) => memberItem(member, to, now)),
-      ...refused.map((one) => blockedItem(one, to, one.refusals)),
+      ...rejected.map((one) => blockedItem(one, to, one.rejections)),
     ]);
     return;
   }

@@ -38,9 +38,9 @@ export function tableView(to: Role): SiteView {
 /** A line for each change, for logs and pipes. */
 export const lineView: SiteView = {
   show(_members, changed) {
-    if (!changed?.member.asked) return;
+    if (!changed?.member.requested) return;
     const { member, before } = changed;
-    for (const line of progressLines(before, member.policy, changed.member.asked, Date.now()))
+    for (const line of progressLines(before, member.policy, changed.member.requested, Date.now()))
       tellLine(`${titleOf(member.policy)}: ${line}`);
   },
   tell: tellLine,

@@ -61,7 +61,7 @@ export class ExplorationOptions {
   readonly #lessened: Lessened[] = [];
   readonly #arrived: number[] = [];
   readonly #synced: number[] = [];
-  readonly #seen = new StateList();
+  readonly #states = new StateList();
   readonly #unreachable: number;
 
   constructor(protocol: Protocol) {
@@ -75,13 +75,13 @@ export class ExplorationOptions {
     judge: { always: InvariantCheck; atLast: InvariantCheck },
   ): Exploration {
     for (const [left, right] of beginnings) this.#add(this.#sites.of(left), this.#sites.of(right), this.#perils.of(perils), -1);
-    for (let index = 0; index < this.#seen.size; index++) {
+    for (let index = 0; index < this.#states.size; index++) {
       const { left, right } = this.#unpack(index);
       const wrong = judge.always(this.#sites.at(left), this.#sites.at(right));
-      if (wrong !== undefined) return { states: this.#seen.size, violation: this.#story(wrong, index) };
+      if (wrong !== undefined) return { states: this.#states.size, violation: this.#story(wrong, index) };
       this.#visit(index);
     }
-    return { states: this.#seen.size, ...this.#settleAll(judge.atLast) };
+    return { states: this.#states.size, ...this.#finishAll(judge.atLast) };
   }
 
   #visit(index: number): void {
@@ -91,9 +91,9 @@ export class ExplorationOptions {
     for (const site of this.#stepsOf(right)) this.#add(left, site, number, index);
     for (const site of this.#stored(left, right)) this.#add(site, right, number, index);
     for (const site of this.#stored(right, left)) this.#add(left, site, number, index);
-    const ofLeft = this.#asked(left, right, cut);
+    const ofLeft = this.#afterRequest(left, right, cut);
     if (ofLeft !== NOT_YET) this.#add(ofLeft, right, number, index);
-    const ofRight = this.#asked(right, left, cut);
+    const ofRight = this.#afterRequest(right, left, cut);
     if (ofRight !== NOT_YET) this.#add(left, ofRight, number, index);
 
     const lessened = this.#lessenedOf(number);
@@ -107,9 +107,9 @@ export class ExplorationOptions {
   }
 
   /** From every state in which the sites can hear each other: nothing more befalls them, and each does its work in turn. */
-  #settleAll(atLast: InvariantCheck): { violation?: string } {
-    const verdicts = new Uint8Array(this.#seen.size);
-    for (let start = 0; start < this.#seen.size; start++) {
+  #finishAll(atLast: InvariantCheck): { violation?: string } {
+    const verdicts = new Uint8Array(this.#states.size);
+    for (let start = 0; start < this.#states.size; start++) {
       if (this.#perils.at(this.#unpack(start).perils).cut) continue;
       const way: number[] = [];
       let index: number | undefined = start;
@@ -133,7 +133,7 @@ export class ExplorationOptions {
   /** The next state of a fair run; undefined at its end, when neither controller finds anything to do. */
   #inTurn(index: number): number | undefined {
     const { left, right, perils } = this.#unpack(index);
-    const on = (left: number, right: number): number => this.#seen.indexOf(pack(left, right, perils));
+    const on = (left: number, right: number): number => this.#states.indexOf(pack(left, right, perils));
     for (const [site, peer] of [
       [left, right],
       [right, left],
@@ -167,11 +167,11 @@ export class ExplorationOptions {
   }
 
   #step(site: number, peer: number): number {
-    const asked = this.#asked(site, peer, false);
-    return asked === NOT_YET ? (this.#stepsOf(site)[0] as number) : asked;
+    const next = this.#afterRequest(site, peer, false);
+    return next === NOT_YET ? (this.#stepsOf(site)[0] as number) : next;
   }
 
-  #asked(site: number, peer: number, cut: boolean): number {
+  #afterRequest(site: number, peer: number, cut: boolean): number {
     const view = cut ? this.#unreachable : (this.#spoken[peer] ??= this.#views.of(tokenText(this.#sites.at(peer))));
     return ((this.#answers[site] ??= [])[view] ??= this.#answerOf(site, view));
   }
@@ -210,18 +210,18 @@ export class ExplorationOptions {
   }
 
   #add(left: number, right: number, perils: number, from: number): void {
-    this.#seen.add(pack(left, right, perils), from);
+    this.#states.add(pack(left, right, perils), from);
   }
 
   #unpack(index: number): { left: number; right: number; perils: number } {
-    const state = this.#seen.at(index);
+    const state = this.#states.at(index);
     const sites = state % (SITES * SITES);
     return { left: Math.floor(sites / SITES), right: sites % SITES, perils: Math.floor(state / (SITES * SITES)) };
   }
 
   #story(wrong: string, index: number): string {
     const lines: string[] = [];
-    for (let at = index; at !== -1; at = this.#seen.parentOf(at)) {
+    for (let at = index; at !== -1; at = this.#states.parentOf(at)) {
       const { left, right, perils } = this.#unpack(at);
       lines.unshift(
         `${stateText(this.#sites.at(left))} | ${stateText(this.#sites.at(right))}${this.#perils.at(perils).cut ? " | cut off" : ""}`,

@@ -24,7 +24,7 @@ type Flight =
   | { readonly to: "volumes" | "workloads"; readonly on: boolean; readonly fence?: string };
 
 /** What one can read of a policy. */
-interface Words {
+interface PolicyFields {
   readonly generation: number;
   readonly wants: Role;
   readonly token?: FailoverToken;
@@ -35,13 +35,13 @@ interface Words {
 /** One site with its controller. */
 export interface ModelSite {
   readonly mode: "safe" | "unsafe";
-  readonly policy: Words;
+  readonly policy: PolicyFields;
   readonly volumes: Volumes;
   readonly workloads: Resource;
   /** The other side's storage lacks something that was written here. */
   readonly ahead: boolean;
   /** What the controller has read in the pass that it is in, and whether a write with that resourceVersion would still be taken. */
-  readonly read: { readonly policy?: Words; readonly volumes?: Volumes; readonly workloads?: Resource };
+  readonly read: { readonly policy?: PolicyFields; readonly volumes?: Volumes; readonly workloads?: Resource };
   readonly fresh: { readonly policy: boolean; readonly volumes: boolean; readonly workloads: boolean };
   /** What the controller waits for the answers of. */
   readonly flights: readonly Flight[];
@@ -51,7 +51,7 @@ export interface ModelSite {
 
 /** The protocol as it is, or broken in one place. */
 export interface Protocol {
-  readonly decide: (sight: TokenInput) => TokenDecision;
+  readonly decide: (input: TokenInput) => TokenDecision;
   /** A token write carries the resourceVersion of the policy that was read. */
   readonly preconditions: boolean;
   readonly fences: boolean;
@@ -107,14 +107,14 @@ export function synced(site: ModelSite): ModelSite {
 export function readPeer(site: ModelSite, peer: PeerView, protocol: Protocol): ModelSite | undefined {
   const { read } = site;
   if (!read.policy || !read.volumes || !read.workloads) return undefined;
-  const sight = { policy: read.policy, volumes: read.volumes, workloads: read.workloads, peer };
-  const written = writes(site.mode, sight, protocol).filter(({ to }) => site.fresh[to] || (to === "policy" && !protocol.preconditions));
+  const input = { policy: read.policy, volumes: read.volumes, workloads: read.workloads, peer };
+  const written = writes(site.mode, input, protocol).filter(({ to }) => site.fresh[to] || (to === "policy" && !protocol.preconditions));
   return { ...site, ...NOTHING, flights: written };
 }
 
 function writes(
   mode: ModelSite["mode"],
-  { policy, volumes, workloads, peer }: { policy: Words; volumes: Volumes; workloads: Resource; peer: PeerView },
+  { policy, volumes, workloads, peer }: { policy: PolicyFields; volumes: Volumes; workloads: Resource; peer: PeerView },
   { decide, fences }: Protocol,
 ): Flight[] {
   const object = asObject(policy);
@@ -172,14 +172,14 @@ export function withDesiredState(site: ModelSite, protocol: Protocol): ModelSite
 
 export function forced(site: ModelSite, protocol: Protocol): ModelSite {
   const { generation, token } = site.policy;
-  const policy: Words = { ...site.policy, generation: generation + 1, wants: "primary", force: token?.epoch ?? 0 };
+  const policy: PolicyFields = { ...site.policy, generation: generation + 1, wants: "primary", force: token?.epoch ?? 0 };
   return changed(unfenced({ ...site, policy }), "policy", protocol);
 }
 
 /** The controller dies, or gives up waiting for an answer: what it has sent may still arrive. */
 export function afterCrash(site: ModelSite): ModelSite {
-  const orphans = new Map([...site.orphans, ...site.flights].map((flight) => [said(flight), flight]));
-  return { ...site, ...NOTHING, flights: [], orphans: [...orphans.keys()].toSorted().map((words) => orphans.get(words) as Flight) };
+  const orphans = new Map([...site.orphans, ...site.flights].map((flight) => [describe(flight), flight]));
+  return { ...site, ...NOTHING, flights: [], orphans: [...orphans.keys()].toSorted().map((text) => orphans.get(text) as Flight) };
 }
 
 /** What the other site is told when it asks. */
@@ -187,7 +187,7 @@ export function tokenText({ policy }: ModelSite): PeerView {
   return { reachable: true, exists: true, desiredState: policy.wants, ...(policy.token ? { token: policy.token } : {}) };
 }
 
-function asObject({ generation, wants, token, force }: Words): FailoverPolicy {
+function asObject({ generation, wants, token, force }: PolicyFields): FailoverPolicy {
   return {
     apiVersion: "crd.hahomelabs.com/v1alpha1",
     kind: "FailoverPolicy",
@@ -197,7 +197,7 @@ function asObject({ generation, wants, token, force }: Words): FailoverPolicy {
   };
 }
 
-function said(flight: Flight): string {
+function describe(flight: Flight): string {
   if (flight.to === "policy") return `token ${flight.token.state} ${flight.token.epoch}`;
   const under = flight.fence === undefined ? "" : ` under ${flight.fence}`;
   if (flight.to === "volumes") return flight.on ? "promotion" : `demotion${under}`;
@@ -210,6 +210,8 @@ export function stateText({ policy, volumes, workloads, ahead, read, flights, or
   const copy = `${ahead ? " ahead" : ""}${volumes.inSync ? " in sync" : ""}`;
   const has = [`${volumes.on ? "primary" : "secondary"}${copy}`, workloads.on ? "running" : "stopped"].join(" ");
   const known = Object.keys(read).length > 0 ? `, has read its ${Object.keys(read).join(", ")}` : "";
-  const under = [...flights.map(said), ...orphans.map((flight) => `lost ${said(flight)}`)].map((words) => `, ${words} under way`).join("");
+  const under = [...flights.map(describe), ...orphans.map((flight) => `lost ${describe(flight)}`)]
+    .map((text) => `, ${text} under way`)
+    .join("");
   return `wants ${policy.wants}, ${token}, ${has}${known}${under}`;
 }
