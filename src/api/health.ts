@@ -51,7 +51,7 @@ export interface HealthStatement {
   /** It is a cause itself, whatever its dependencies: an invalid spec, a full pool. */
   readonly ownFault?: boolean;
   readonly dependencies?: readonly Dependency[];
-  readonly remedy?: Fix;
+  readonly fix?: Fix;
 }
 
 /** Finds the objects of a kind by a value computed from them. */

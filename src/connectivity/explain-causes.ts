@@ -13,13 +13,13 @@ import type { CheckResult } from "./analysis/check-result.ts";
 export interface CauseComponent {
   readonly component: Component;
   readonly reason: string;
-  readonly remedy: Fix;
+  readonly fix: Fix;
 }
 
 export function causeComponent({ cause, failing }: CommonCause): CauseComponent | undefined {
   const [first] = failing;
   const named = first && (unanswered(failing) ?? (cause ? componentOf(cause, first) : mixed(failing)));
-  return named && { component: { kind: named.kind, name: named.name }, reason: named.reason, remedy: named.remedy };
+  return named && { component: { kind: named.kind, name: named.name }, reason: named.reason, fix: named.fix };
 }
 
 /** What a check fails because of, and where else nothing is reached. */
@@ -61,7 +61,7 @@ interface Named {
   readonly kind: "Target" | "Source" | "Path" | "Names";
   readonly name: string;
   readonly reason: string;
-  readonly remedy: Fix;
+  readonly fix: Fix;
 }
 
 const OUTAGES = "plumbline outages --since 1h";
@@ -77,7 +77,7 @@ function componentOf({ scope, names: [name = "", other = ""], way }: Hypothesis,
     target: () => target(name, by),
     host: () => target(name, by),
     port: () => target(`port/${name}`, by),
-    address: () => ({ ...target(`service/${name}`, by), remedy: { text: ADDRESS, command: OUTAGES } }),
+    address: () => ({ ...target(`service/${name}`, by), fix: { text: ADDRESS, command: OUTAGES } }),
     endpoints: () => target(`service/${name}`, by),
     service: () => target(`service/${name}`, by),
     "to-node": () => target(`node/${name}`, by),
@@ -115,18 +115,18 @@ function placeIn(scope: string, name: string): string {
 
 function target(name: string, by: string): Named {
   const text = `check that ${name.replace("/", " ")} is running and listening, and that no firewall blocks it`;
-  return { kind: "Target", name: name + by, reason: "NotReached", remedy: { text, command: OUTAGES } };
+  return { kind: "Target", name: name + by, reason: "NotReached", fix: { text, command: OUTAGES } };
 }
 
 function origin(name: string, by: string): Named {
   const text = `check the routes, links, firewalls and network policies of ${name.replace("/", " ")}`;
-  return { kind: "Source", name: name + by, reason: "ReachesNothing", remedy: { text, command: CONNECTIVITY } };
+  return { kind: "Source", name: name + by, reason: "ReachesNothing", fix: { text, command: CONNECTIVITY } };
 }
 
 function path(name: string, by: string): Named {
   const where = name.includes("-") ? name.replaceAll("/", " ").replace("-", " and ") : name.replace("/", " ");
   const text = `check links, routes and firewalls on the path from and to ${where}`;
-  return { kind: "Path", name: name + by, reason: "CutOff", remedy: { text, command: CONNECTIVITY } };
+  return { kind: "Path", name: name + by, reason: "CutOff", fix: { text, command: CONNECTIVITY } };
 }
 
 /** Where the name server did not answer it is not about what was to be reached, even if it answered others a minute ago. */
@@ -138,12 +138,12 @@ function unanswered(failing: readonly CheckResult[]): Named | undefined {
 
 function lookups(where: string): Named {
   const text = "check that the name servers in /etc/resolv.conf answer there";
-  return { kind: "Names", name: where, reason: "NamesNotFound", remedy: { text, command: OUTAGES } };
+  return { kind: "Names", name: where, reason: "NamesNotFound", fix: { text, command: OUTAGES } };
 }
 
 function proxied(where: string): Named {
   const text = "check that kube-proxy runs and has its rules: endpoints are reachable, Service addresses are not";
-  return { kind: "Path", name: `services from ${where}`, reason: "ServicesNotReached", remedy: { text, command: CONNECTIVITY } };
+  return { kind: "Path", name: `services from ${where}`, reason: "ServicesNotReached", fix: { text, command: CONNECTIVITY } };
 }
 
 /** Failures that share a target or a source which works otherwise. */
@@ -153,8 +153,8 @@ function mixed(failing: readonly CheckResult[]): Named | undefined {
   const [[endpoint = ""], [source = ""]] = [[...targets], [...sources]];
   const fix = { text: "compare the failing paths with the working ones", command: CONNECTIVITY };
   if (failing.length < 2) return undefined;
-  if (targets.size === 1) return { kind: "Path", name: `some to ${endpoint}`, reason: "PartlyReached", remedy: fix };
-  return sources.size === 1 ? { kind: "Path", name: `${source} to some`, reason: "PartlyReached", remedy: fix } : undefined;
+  if (targets.size === 1) return { kind: "Path", name: `some to ${endpoint}`, reason: "PartlyReached", fix };
+  return sources.size === 1 ? { kind: "Path", name: `${source} to some`, reason: "PartlyReached", fix } : undefined;
 }
 
 /** The node that all of it is about: where the sources are, or the targets. */
@@ -201,7 +201,7 @@ function unready(key: string, reader: ObjectReader): HealthStatement[] {
       reason: "NoReadyEndpoint",
       message: `Service ${key} has no ready endpoint`,
       ownFault: true,
-      remedy: {
+      fix: {
         text: "check that spec.selector matches pods and that they are ready",
         command: `plumbline get endpointslices -n ${namespace} -l ${serviceNameLabel}=${name} -o yaml`,
       },

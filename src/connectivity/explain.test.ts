@@ -55,7 +55,7 @@ test("a check that fails alone is its own cause, with a command to look closer",
   expect(unhealthyIn(said)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
   const own = said.find(({ health }) => health === "Down");
   expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Agent/n2"]);
-  expect(own?.remedy?.command).toBe("plumbline describe podnetworkconnectivitycheck n1-to-10-0-0-2-8081 -n shop");
+  expect(own?.fix?.command).toBe("plumbline describe podnetworkconnectivitycheck n1-to-10-0-0-2-8081 -n shop");
 });
 
 test("a source that does not reach some is told of in one cause, which needs the agents of those", () => {
@@ -180,7 +180,7 @@ test("a check of a pod that is no longer heard of needs the pod that tries", () 
 
 test("a target that nobody may try is the check's own fault, with the field", () => {
   const said = explain([PodNetworkConnectivityCheck, check("n1", "169.254.1.1:80", unknown("TargetRefused", "link-local"))]);
-  expect(said).toMatchObject([{ health: "Unknown", ownFault: true, remedy: { change: { field: "spec.targetEndpoint" } } }]);
+  expect(said).toMatchObject([{ health: "Unknown", ownFault: true, fix: { change: { field: "spec.targetEndpoint" } } }]);
 });
 
 test("nothing is wrong with a check that has no result yet, is reached, or is wanted no more", () => {

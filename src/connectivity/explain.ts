@@ -61,7 +61,7 @@ function failedBecause(check: Check, { reason, message, lastTransitionTime: sinc
     node === undefined ? dependenciesBehind(own ? [own] : [], unreached, reader) : [{ component: agentComponent(node) }];
   const dependencies = blamed ? [{ component: blamed.culprit.component }] : alone;
   const about = blamed?.speaks ? [...statementsFor({ ...blamed, unreached }, reader)] : [];
-  return { word: { health: "Down", reason, message, since, dependencies, remedy: ownFix(check) }, about };
+  return { word: { health: "Down", reason, message, since, dependencies, fix: ownFix(check) }, about };
 }
 
 function componentOf({ metadata: { name, namespace = "" } }: Check): Component {
@@ -95,7 +95,7 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
   if (reason === "Retired" || reason === "NoResultYet") return { word: HEALTHY, about: [] };
   if (reason === "InvalidTarget" || reason === "TargetRefused") {
     const change = { component: componentOf(check), field: "spec.targetEndpoint" };
-    return { word: { ...word, ownFault: true, remedy: { text: "change spec.targetEndpoint", change } }, about: [] };
+    return { word: { ...word, ownFault: true, fix: { text: "change spec.targetEndpoint", change } }, about: [] };
   }
   if (reason !== "Stale" && reason !== "SourceFault") return { word, about: [] };
   const silentSince = /^Source .* has not reported since (\S+?);/.exec(message)?.[1];
@@ -114,7 +114,7 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
       message,
       since,
       dependencies: host === undefined ? [] : [{ component: agentComponent(host) }],
-      remedy:
+      fix:
         node === undefined
           ? { text: "check that the pod is running, and p2pnc in it", command: `plumbline describe pod ${sourceOf(check)} -n ${namespace}` }
           : {
@@ -149,5 +149,5 @@ function meshWord(component: Component, ready: Condition | undefined): Word {
   const { status, reason, message, lastTransitionTime: since } = ready;
   const text = MESH_FIXES[reason] ?? "check its conditions";
   const fix = { text, change: { component, ...(reason === "Incomplete" && { field: "spec" }) } };
-  return { health: status === "Unknown" ? "Unknown" : "Degraded", reason, message, since, ownFault: true, remedy: fix };
+  return { health: status === "Unknown" ? "Unknown" : "Degraded", reason, message, since, ownFault: true, fix };
 }

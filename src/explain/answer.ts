@@ -10,7 +10,7 @@ export interface ComponentHealth {
   readonly reason?: string;
   readonly message?: string;
   readonly since?: string;
-  readonly remedy?: Fix;
+  readonly fix?: Fix;
 }
 
 /** An unhealthy component that no dependency explains. */

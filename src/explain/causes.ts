@@ -65,7 +65,7 @@ export function healthOf({ id, component, own }: ComponentState, flow: Flow): Co
   const health = flow.get(id) ?? "Healthy";
   // A component that is healthy by itself has no reason of its own.
   const statements = own?.health === "Healthy" && health !== "Healthy" ? undefined : own;
-  const { reason, message, since, remedy } = statements ?? {};
+  const { reason, message, since, fix } = statements ?? {};
   return {
     id,
     component,
@@ -74,7 +74,7 @@ export function healthOf({ id, component, own }: ComponentState, flow: Flow): Co
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),
     ...(since !== undefined && { since }),
-    ...(remedy && { remedy }),
+    ...(fix && { fix }),
   };
 }
 

@@ -165,7 +165,7 @@ function heard({ kind: { kind, plural }, explain }: Explainer, object: KubeObjec
       text: "report this bug and attach the object",
       command: `plumbline get ${plural} ${name}${namespace === undefined ? "" : ` -n ${namespace}`} -o yaml`,
     };
-    return [{ component, domain: "cluster", health: "Unknown", ownFault: true, reason: "InternalError", message, remedy: fix }];
+    return [{ component, domain: "cluster", health: "Unknown", ownFault: true, reason: "InternalError", message, fix }];
   }
 }
 

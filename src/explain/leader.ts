@@ -28,7 +28,7 @@ export function leaderExplainer(now: number): Explainer {
           ? `No controller is leading: ${holderIdentity} has stopped renewing its Lease`
           : "No controller is leading: the last leader has stopped",
         ...(renewTime !== undefined && { since: renewTime }),
-        remedy: {
+        fix: {
           text: "check that a controller runs and can reach the API server",
           command: `kubectl get pods -n ${metadata.namespace ?? ""} -l app.kubernetes.io/component=controller`,
         },

@@ -14,7 +14,7 @@ export const nodeReady: Explainer = explainer(Node, ({ metadata: { name }, statu
       reason,
       message,
       ...(since !== undefined && { since }),
-      remedy: { text: "check the kubelet of the node", command: `kubectl describe node ${name}` },
+      fix: { text: "check the kubelet of the node", command: `kubectl describe node ${name}` },
     },
   ];
 });

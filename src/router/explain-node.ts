@@ -94,7 +94,7 @@ class NodeExplanation {
       health,
       ...(reason !== undefined && { reason }),
       ...(message !== undefined && { message }),
-      remedy: this.#inspect(),
+      fix: this.#inspect(),
     };
   }
 
@@ -118,7 +118,7 @@ class NodeExplanation {
       reason: "RouterUnavailable",
       message,
       since,
-      remedy: { text: `check FRR on node ${this.#node}; the agent recovers once FRR answers`, ...this.#describeCommand() },
+      fix: { text: `check FRR on node ${this.#node}; the agent recovers once FRR answers`, ...this.#describeCommand() },
     };
   }
 
@@ -139,7 +139,7 @@ class NodeExplanation {
       Missing: ["not present on node", `restore interface ${name} on the node, or change spec.nics of the Underlay`],
     };
     const [message, text] = texts[state];
-    return { ...statement, health: "Down", ownFault: true, reason: state, message, remedy: { text, command } };
+    return { ...statement, health: "Down", ownFault: true, reason: state, message, fix: { text, command } };
   }
 
   /** The interface of a session is not known. While a fabric link is down, it is the most likely cause. */
@@ -163,7 +163,7 @@ class NodeExplanation {
       health: "Down",
       reason: "SessionDown",
       message: `BGP session with ${neighbor}${where} is ${state}`,
-      remedy: {
+      fix: {
         text: fabric
           ? `check that ${neighbor} is up and that AS number and password match the Underlay`
           : "check that the host's BGP speaker runs and uses hostasn of the HostSession",
@@ -203,9 +203,9 @@ class NodeExplanation {
     const message = `VNI ${vni.vni} is ${vni.state} on node ${this.#node}${why}`;
     const since = this.#status.conditions?.find(({ type, status }) => type === "VNIsUp" && status !== "True")?.lastTransitionTime;
     const found = { ...statement, reason: "VniDown", message, dependencies, ...(since !== undefined && { since }) };
-    if (vni.state === "Unknown") return { ...found, health: "Unknown", reason: "VniUnknown", remedy: this.#inspect() };
+    if (vni.state === "Unknown") return { ...found, health: "Unknown", reason: "VniUnknown", fix: this.#inspect() };
     const text = "check the links of the VNI on the node, and the log of its agent";
-    return { ...found, health: "Down", ownFault: true, remedy: { text, command: `ip -n perouter -d link show vni${vni.vni}` } };
+    return { ...found, health: "Down", ownFault: true, fix: { text, command: `ip -n perouter -d link show vni${vni.vni}` } };
   }
 
   /** Failed resources that the truncated list `resources` does not have. */
@@ -238,7 +238,7 @@ class NodeExplanation {
       dependencies: isShared ? [...dependencies, { component: object }] : dependencies,
       ownFault: !isShared && (own !== undefined || lacksNothing),
       ...(since !== undefined && { since }),
-      remedy: fixOf(object, shown?.field),
+      fix: fixOf(object, shown?.field),
     };
   }
 

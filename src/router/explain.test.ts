@@ -103,7 +103,7 @@ test("an unplugged cable explains the session, the Underlay and its dependents, 
   const why = graph.why(`L3VNI/${namespace}/red`);
   expect(why?.path.health).toBe("Degraded");
   expect(why?.causes).toMatchObject([
-    { id: "Link/eth1@node2", since: SINCE, remedy: { command: "ip netns exec perouter ip link show eth1" } },
+    { id: "Link/eth1@node2", since: SINCE, fix: { command: "ip netns exec perouter ip link show eth1" } },
   ]);
   expect(graph.verdict(`L3VNI/${namespace}/red@node2`)?.health).toBe("Down");
   expect(graph.verdict(`L3VNI/${namespace}/red@node1`)?.health).toBe("Healthy");
@@ -155,7 +155,7 @@ test("a rejected resource is its own cause, with the field to change, whatever e
       id: `L2VNI/${namespace}/shop@node1`,
       health: "Degraded",
       message: "VNI 110 conflicts; the last good version stays applied",
-      remedy: { change: { component: { kind: "L2VNI", namespace, name: "shop" }, field: "spec.vni" } },
+      fix: { change: { component: { kind: "L2VNI", namespace, name: "shop" }, field: "spec.vni" } },
     },
   ]);
 });
@@ -176,7 +176,7 @@ test("the same failure on several nodes has one cause, the resource itself", () 
       health: "Down",
       message: "VNI 110 conflicts, on 2 nodes",
       since: SINCE,
-      remedy: { change: { field: "spec.vni" } },
+      fix: { change: { field: "spec.vni" } },
     },
   ]);
   expect(graph.why("Node/node2")?.causes.map(({ id }) => id)).toEqual([`L2VNI/${namespace}/shop`]);

@@ -91,7 +91,7 @@ function importing(l3vni: L3VNI, reader: ObjectReader): HealthStatement[] {
   const component: Component = { kind: "L3VNI", namespace, name };
   const { message, field } = found;
   const fix = { text: "import only route targets that the same VNI exports", change: { component, field } };
-  return [{ component, domain: "router", health: "Degraded", ownFault: true, reason: "ImportsOtherVni", message, remedy: fix }];
+  return [{ component, domain: "router", health: "Degraded", ownFault: true, reason: "ImportsOtherVni", message, fix }];
 }
 
 /** The same failure on several nodes: then the resource is wrong, not the nodes. */
@@ -113,7 +113,7 @@ function rejection(component: Component, reporting: readonly RouterNodeConfigura
     reason,
     message: `${message}, ${where}`,
     ...(since !== undefined && { since }),
-    remedy: fixOf(component, field),
+    fix: fixOf(component, field),
   };
 }
 
@@ -134,7 +134,7 @@ function unheard(node: Node, namespace: string, reader: ObjectReader): HealthSta
   const message = `Underlay ${underlay.metadata.name} selects node ${name}, but its agent has not reported yet`;
   return [
     { component: { kind: "Node", name }, domain: "router", health: "Healthy", dependencies: [{ component, as: "part" }] },
-    { component, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: checkAgentFix(name) },
+    { component, domain: "router", health: "Unknown", reason: "NotReported", message, fix: checkAgentFix(name) },
   ];
 }
 

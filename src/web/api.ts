@@ -26,7 +26,7 @@ export interface ViewSnapshot<V extends ViewName = ViewName> {
 }
 
 /**
- * `GET /api/stream?views=overview,router&thing=ID&why=ID` (thing and why may stand there several times) is an EventSource of these two events. `snapshot`
+ * `GET /api/stream?views=overview,router&component=ID&why=ID` (component and why may stand there several times) is an EventSource of these two events. `snapshot`
  * comes first and replaces everything that the page holds; it comes again when the stream could not be resumed or the reader was too slow. The id of
  * each is `<epoch>-<revision>`. `heartbeat` tells nothing but that the stream lives: every 15 seconds of silence, and first when nothing was missed.
  */
@@ -379,7 +379,7 @@ export type DetailAnswer =
   | { readonly component: RouterDetailData | ServiceDetailData | PolicyDetailData | CheckDetailData | ComponentDetail }
   | NotThere;
 
-/** `GET /api/why?thing=<id>`. */
+/** `GET /api/why?component=<id>`. */
 export type WhyAnswer = { readonly answer: Answer } | NotThere;
 
 /** There is no such thing, or the viewer may not see it; one cannot be told from the other. */

@@ -131,8 +131,8 @@ test.each([
   [["--check-interval", "11m"], "Must be a duration from 100ms to 10m, such as 1m."],
   [["--lb-exempt-ports", "80,x"], "Must be ports from 1 to 65535, such as 80,8000-8100."],
   [["--lb-exempt-ports", "8100-8000"], "Must be ports from 1 to 65535, such as 80,8000-8100."],
-])("an agent that is told %j says what it takes instead", async (args, remedy) => {
+])("an agent that is told %j says what it takes instead", async (args, fix) => {
   const { code, stderr } = await plumbline(["agent", ...args]);
   expect(code).toBe(2);
-  expect(stderr).toContain(remedy);
+  expect(stderr).toContain(fix);
 });

@@ -31,7 +31,7 @@ const PATHS = [
   "/api/views/loadbalancer",
   "/api/views/nothing",
   "/api/components/Service/shop/web",
-  "/api/why?thing=Service/shop/web",
+  "/api/why?component=Service/shop/web",
   "/api/login",
   "/api/logout",
   "/api/stream?views=overview,sight",
@@ -58,7 +58,7 @@ function target(random: Random): string {
   if (random.chance(50)) return path;
   const more = random.chance(50)
     ? encodeURIComponent(random.text().toWellFormed())
-    : random.pick(["?", "&views=", "&thing=", "&why=", "/", "//", "%00", "%zz", "%2e%2e"]);
+    : random.pick(["?", "&views=", "&component=", "&why=", "/", "//", "%00", "%zz", "%2e%2e"]);
   return path + more + (random.chance(30) ? encodeURIComponent(random.text().toWellFormed()) : "");
 }
 

@@ -142,7 +142,7 @@ test("who may list the Services of one namespace sees these, and not a word of a
   const nothing = await ask("/api/components/Service/vault/web-of-none", as(shopkeeper));
   expect([hidden.status, nothing.status]).toEqual([404, 404]);
   expect(hidden.text.replaceAll("web-of-vault", "")).toBe(nothing.text.replaceAll("web-of-none", ""));
-  expect((await ask("/api/why?thing=Service/vault/web-of-vault", as(shopkeeper))).status).toBe(404);
+  expect((await ask("/api/why?component=Service/vault/web-of-vault", as(shopkeeper))).status).toBe(404);
 });
 
 test("a stream shows no more, and who may list nothing sees nothing", async () => {

@@ -108,7 +108,7 @@ test("a thing and the answer to why come with the stream, and again when they ar
   served.picture.put(Node, node("n1"));
   served.picture.put(RouterNodeConfigurationStatus, routerStatus("n1"));
   const id = "RouterNodeConfigurationStatus/openperouter-system/n1";
-  const reader = follow(`views=&thing=${encodeURIComponent(id)}&why=${encodeURIComponent("Node/n1")}`);
+  const reader = follow(`views=&component=${encodeURIComponent(id)}&why=${encodeURIComponent("Node/n1")}`);
   const { data } = await reader.next("snapshot");
   expect(data).toMatchObject({
     things: { [id]: { component: { sessions: [{ state: "Established" }] } } },
@@ -219,7 +219,7 @@ test("a view can be had alone, and who has it already is told so", async () => {
   const component = await fetch(`${served.url}/api/components/Service/shop/web`);
   expect(await component.json()).toMatchObject({ component: { type: "service", row: { name: "web" } } });
   expect((await fetch(`${served.url}/api/components/Service/shop/none`)).status).toBe(404);
-  expect(await (await fetch(`${served.url}/api/why?thing=Service/shop/web`)).json()).toMatchObject({
+  expect(await (await fetch(`${served.url}/api/why?component=Service/shop/web`)).json()).toMatchObject({
     answer: { path: { id: "Service/shop/web" } },
   });
   expect((await fetch(`${served.url}/api/why`)).status).toBe(400);

@@ -17,7 +17,7 @@ const healthy = (component: Component) => verdict(component, { health: "Healthy"
 
 const link: ComponentHealth = verdict(
   { kind: "Link", name: "eth1", node: "node2" },
-  { reason: "NoCarrier", message: "The other end is down", remedy: { text: "check the cable", command: "ip link show eth1" } },
+  { reason: "NoCarrier", message: "The other end is down", fix: { text: "check the cable", command: "ip link show eth1" } },
 );
 const session: ComponentHealth = verdict({ kind: "Session", name: "192.168.11.2", node: "node2" }, { message: "It is Connect" });
 const vni: ComponentHealth = verdict({ kind: "L3VNI", namespace: "router", name: "red" }, { health: "Degraded" });
@@ -65,7 +65,7 @@ test("a healthy component gets one line", () => {
 test("each cause lists its effects and its fix; of many effects the rest is counted", () => {
   const many = Array.from({ length: 10 }, (_, at) => verdict({ kind: "Service", namespace: "shop", name: `s${at}` }));
   const change = { component: { kind: "L2VNI", namespace: "router", name: "shop" }, field: "spec.vni" };
-  const own = verdict({ kind: "L2VNI", namespace: "router", name: "shop" }, { remedy: { text: "choose another", change } });
+  const own = verdict({ kind: "L2VNI", namespace: "router", name: "shop" }, { fix: { text: "choose another", change } });
   const lines = drawCauses(
     [
       { ...cause, symptoms: many },

@@ -90,9 +90,9 @@ function reasonText({ component: { kind }, health, reason = "" }: ComponentHealt
 }
 
 /** What to change and what to run, a line each. */
-export function fixLines({ remedy }: { remedy?: Fix | undefined }): string[] {
-  if (!remedy) return [];
-  const { text, change, command } = remedy;
+export function fixLines({ fix }: { fix?: Fix | undefined }): string[] {
+  if (!fix) return [];
+  const { text, change, command } = fix;
   const object =
     change && `${componentTitle(change.component)}${change.field === undefined ? "" : `, ${stripControlCharacters(change.field)}`}`;
   return [

@@ -66,7 +66,7 @@ test("a policy that is refused is to blame itself, with the field to change", ()
     policy({ conditions: conditions({ error: "spec.managedResources[1]: Deployment web is listed twice" }, "Invalid") }),
   );
   expect(said).toMatchObject([
-    { health: "Down", reason: "Invalid", since: T, ownFault: true, remedy: { change: { field: "spec.managedResources[1]" } } },
+    { health: "Down", reason: "Invalid", since: T, ownFault: true, fix: { change: { field: "spec.managedResources[1]" } } },
   ]);
 });
 
@@ -144,8 +144,8 @@ test("a site that works but could not be switched is Degraded, with each reason 
   const fence = "spec.fence: This cluster does not serve kind NetworkFence; install csi-addons, or remove spec.fence";
   const said = explain(policy(notReady("CopyTooOld", `${copy}; ${fence}`)));
   expect(unhealthyIn(said)).toEqual(["!Degraded VolumeReplication/shop/data CopyTooOld", "!Degraded FailoverPolicy/shop/shop CopyTooOld"]);
-  expect(said[0]).toMatchObject({ since: LATER, remedy: { text: "check the storage's replication to the other site" } });
-  expect(said.at(-1)).toMatchObject({ message: fence, remedy: { text: "change spec.fence" }, since: LATER });
+  expect(said[0]).toMatchObject({ since: LATER, fix: { text: "check the storage's replication to the other site" } });
+  expect(said.at(-1)).toMatchObject({ message: fence, fix: { text: "change spec.fence" }, since: LATER });
 });
 
 test("another site that does not answer is told once, and what was not observed is no trouble", () => {
@@ -162,7 +162,7 @@ test("an application that does not become available is the cause, with what to c
   const error = "Deployment shop/web: 1 of 3 replicas are available, 10m after the volumes were writable; check its pods and their Events";
   const said = explain(policy({ conditions: conditions({ error, inProgress: true }, "NotAvailable") }, { desiredState: "primary" }));
   expect(unhealthyIn(said)).toEqual(["!Down Deployment/shop/web NotAvailable", "Down FailoverPolicy/shop/shop NotAvailable"]);
-  expect(said[0]?.remedy?.text).toContain("check its pods, Events and conditions");
+  expect(said[0]?.fix?.text).toContain("check its pods, Events and conditions");
 });
 
 test.each([
@@ -174,7 +174,7 @@ test.each([
 ])("a policy with the Error %s says what to do", (reason, error, words) => {
   const said = explain(policy({ conditions: conditions({ error }, reason) }));
   expect(unhealthyIn(said)).toEqual([`!Down FailoverPolicy/shop/shop ${reason}`]);
-  expect(said[0]?.remedy?.text).toContain(words);
+  expect(said[0]?.fix?.text).toContain(words);
 });
 
 test("a wrong spec.peer is the policy's own fault, and the other site is not blamed", () => {
@@ -197,6 +197,6 @@ test("a volume that is being copied is no fault while the controller says that i
   expect(unhealthyIn(explain(policy(waitingFor("AwaitCopy", { ...volume, onTime: true }))))).toEqual([]);
   const late = explain(policy(waitingFor("AwaitCopy", volume)));
   expect(unhealthyIn(late)).toEqual(["Degraded VolumeReplication/shop/data Waiting", "Degraded FailoverPolicy/shop/shop AwaitCopy"]);
-  const remedy = late.find(({ component }) => component.kind === "VolumeReplication")?.remedy;
-  expect(remedy?.text).toContain("check the replication link between the storages");
+  const fix = late.find(({ component }) => component.kind === "VolumeReplication")?.fix;
+  expect(fix?.text).toContain("check the replication link between the storages");
 });

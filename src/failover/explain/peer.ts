@@ -20,7 +20,7 @@ export function peerProblem({ metadata, spec, status = {} }: FailoverPolicy): Po
     reason,
     message,
     ...(since !== undefined && { since }),
-    remedy: { text, change: { component: own, field: "spec.peer" }, command: `plumbline failover plan ${name} -n ${namespace}` },
+    fix: { text, change: { component: own, field: "spec.peer" }, command: `plumbline failover plan ${name} -n ${namespace}` },
   });
   const problem = (statement: HealthStatement): PolicyProblem[] => [
     { word: { reason: statement.reason ?? "", message: waits?.message ?? statement.message ?? "" }, about: [statement] },

@@ -17,7 +17,7 @@ export function policyProblems(policy: FailoverPolicy, { reason, message, lastTr
         change: { component, ...(field !== undefined && { field }) },
         command,
       };
-      return { word: { reason, message: text, ownFault: true, remedy: fix }, about: [] };
+      return { word: { reason, message: text, ownFault: true, fix }, about: [] };
     }
     const about: HealthStatement = {
       component: resource(kind, place),
@@ -27,7 +27,7 @@ export function policyProblems(policy: FailoverPolicy, { reason, message, lastTr
       message: words,
       since,
       ownFault: true,
-      remedy: { text: fixFor(reason, kind), change: { component: resource(kind, place) }, command },
+      fix: { text: fixFor(reason, kind), change: { component: resource(kind, place) }, command },
     };
     return { word: { reason, message: text }, about: [about] };
   });

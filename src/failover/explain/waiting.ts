@@ -23,7 +23,7 @@ export function waiting({ metadata, status = {} }: FailoverPolicy): PolicyProble
     message,
     ...(since !== undefined && { since }),
     dependencies,
-    remedy: {
+    fix: {
       text: STEP_FIXES[step.name] ?? FIXES[kind] ?? "check why the step does not finish",
       change: { component: { kind, ...(namespace !== undefined && { namespace }), name } },
       command: `plumbline failover plan ${metadata.name} -n ${metadata.namespace}`,

@@ -25,7 +25,7 @@ export function notReportingAgent(node: string, since: string): HealthStatement[
       message: `Agent on node ${node} has not reported since ${since}`,
       since,
       ownFault: true,
-      remedy: checkAgentFix(node),
+      fix: checkAgentFix(node),
     },
     { component: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", dependencies: [{ component: agent, as: "part" }] },
   ];
@@ -46,7 +46,7 @@ export const agentWaits: Explainer = explainer(Lease, (lease): HealthStatement[]
       message: `Agent on node ${node} waits for read access to ${kinds}`,
       ...(since !== undefined && { since }),
       ownFault: true,
-      remedy: {
+      fix: {
         text: "grant the agent's ServiceAccount the roles of the chart; the agent's log says why the read fails",
         command: `plumbline doctor`,
       },
@@ -64,7 +64,7 @@ export function noAgentRuns(part: "router" | "loadbalancer", title: string, effe
     reason: "NoAgent",
     message: `No agent runs the ${title}: ${effect}`,
     ownFault: true,
-    remedy: { text: `deploy the agents, or on a single machine run \`plumbline up --${part}\` as root` },
+    fix: { text: `deploy the agents, or on a single machine run \`plumbline up --${part}\` as root` },
   };
 }
 

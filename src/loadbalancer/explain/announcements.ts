@@ -57,7 +57,7 @@ function answering(announced: Condition | undefined): StatementBody {
   // A node that takes over probes first; the result is known in a moment.
   if (reason === "Probing" || reason === "Waiting") return { health: "Degraded", ...word };
   if (reason !== "Refused") return { health: "Down", ...word };
-  return { health: "Down", ...word, remedy: { text: "fix the error in the message above" } };
+  return { health: "Down", ...word, fix: { text: "fix the error in the message above" } };
 }
 
 /** One statement per machine that uses a service address. */
@@ -75,7 +75,7 @@ function strangersIn(condition: Condition | undefined): HealthStatement[] {
         message: `${address} is in use by ${mac} on ${link}`,
         since,
         ownFault: true,
-        remedy: { text: `find the machine with MAC address ${mac} on the segment of ${link} and remove ${address} from it` },
+        fix: { text: `find the machine with MAC address ${mac} on the segment of ${link} and remove ${address} from it` },
       },
     );
   });

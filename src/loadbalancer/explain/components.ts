@@ -3,7 +3,7 @@ import type { Dependency, HealthStatement, Component } from "../../api/health.ts
 
 /** A health statement without its component. */
 export type StatementBody = Pick<HealthStatement, "health"> &
-  Partial<Pick<HealthStatement, "reason" | "message" | "since" | "ownFault" | "remedy">>;
+  Partial<Pick<HealthStatement, "reason" | "message" | "since" | "ownFault" | "fix">>;
 
 export const HEALTHY: StatementBody = { health: "Healthy" };
 

@@ -43,7 +43,7 @@ function strayWord(
     message: wrongNamespaceWarning({ ...component, namespace }, metallbNamespace),
     ...(creationTimestamp !== undefined && { since: creationTimestamp }),
     ownFault: true,
-    remedy: {
+    fix: {
       text: `create it in namespace ${metallbNamespace} and delete it here`,
       change: { component, field: "metadata.namespace" },
     },
@@ -65,7 +65,7 @@ function unmeant(kind: string, { metadata, spec }: Advertisement, reader: Object
     message,
     ...(creationTimestamp !== undefined && { since: creationTimestamp }),
     ownFault: true,
-    remedy: { text, change: { component, field } },
+    fix: { text, change: { component, field } },
   });
   for (const [nth, pool] of pools.entries()) {
     if (reader.get(IPAddressPool, `${namespace}/${pool}`)) continue;

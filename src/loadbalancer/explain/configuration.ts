@@ -47,7 +47,7 @@ function readProblem(valid: Condition | undefined): StatementBody {
     reason === "StateFileError"
       ? "move the file in the message away and restart the agent"
       : "grant the component read access, as the chart's roles do";
-  return { health: "Degraded", reason, message, since, remedy: { text } };
+  return { health: "Degraded", reason, message, since, fix: { text } };
 }
 
 interface Finding {
@@ -71,7 +71,7 @@ function* failed(object: Component, failures: readonly [Failed, ...Failed[]], fi
     message,
     ...(valid && { since: valid.lastTransitionTime }),
     ...(missing.length === 0 && { ownFault: true }),
-    remedy: {
+    fix: {
       text: field === undefined ? `change the ${object.kind}` : `change ${field}`,
       change: { component: object, ...(field !== undefined && { field }) },
     },
@@ -112,7 +112,7 @@ function lackOf({ namespace = "", name, kind }: Component, failure: Failed, read
         message: message.replaceAll("\n", ": "),
         ...(since !== undefined && { since }),
         ownFault: true,
-        remedy: { text, change: { component: what } },
+        fix: { text, change: { component: what } },
         ...word,
       }),
     },

@@ -160,7 +160,7 @@ test("a resource that is refused is to blame itself, with the field to change, o
     state({ ...status, failedResources: [failure] }, "n2"),
   ]);
   expect(new Set(unhealthyIn(said))).toEqual(new Set([`!Down BGPPeer/${NS}/tor ValidationFailed`]));
-  expect(said.find(({ health }) => health === "Down")?.remedy).toEqual({
+  expect(said.find(({ health }) => health === "Down")?.fix).toEqual({
     text: "change spec.myASN",
     change: { component: { kind: "BGPPeer", namespace: NS, name: "tor" }, field: "spec.myASN" },
   });
@@ -208,7 +208,7 @@ test("a Service that no pool has an address for needs the full ones, and those a
     [IPAddressPool, full],
   );
   expect(unhealthyIn(said)).toEqual([`!Down IPAddressPool/${NS}/small Exhausted`, "Down Service/shop/web noIPAllocated"]);
-  expect(said[0]).toMatchObject({ since: T, remedy: { change: { field: "spec.addresses" } } });
+  expect(said[0]).toMatchObject({ since: T, fix: { change: { field: "spec.addresses" } } });
 });
 
 test("a Service that asks for a pool which is not there is to blame, with the annotation", () => {
@@ -218,7 +218,7 @@ test("a Service that asks for a pool which is not there is to blame, with the an
     service(notAnnounced("noIPAllocated", message), { annotations: { "metallb.io/address-pool": "nowhere" } }),
   ]);
   expect(unhealthyIn(said)).toEqual(["!Down Service/shop/web noIPAllocated"]);
-  expect(said[0]?.remedy?.change?.field).toBe("metadata.annotations[metallb.io/address-pool]");
+  expect(said[0]?.fix?.change?.field).toBe("metadata.annotations[metallb.io/address-pool]");
 });
 
 test("a pool that nothing advertises is to blame for its Services", () => {

@@ -9,7 +9,7 @@ import { conditionOf, objectOf, statement, type StatementBody } from "./componen
 /** Why a Service has no address: the pools at fault, or the field of the Service. */
 export interface NoAddressCause {
   readonly pools: readonly HealthStatement[];
-  readonly word: Pick<StatementBody, "ownFault" | "remedy">;
+  readonly word: Pick<StatementBody, "ownFault" | "fix">;
 }
 
 const POOL = "metadata.annotations[metallb.io/address-pool]";
@@ -31,7 +31,7 @@ export function noAddressCause(service: Service, message: string, namespace: str
       : field === undefined
         ? "change spec.serviceAllocation of a pool to select it, or name a pool in its annotation metallb.io/address-pool"
         : `change ${field}: request what a pool contains and may assign`;
-  return { pools: [], word: { ownFault: true, remedy: { text, change: { component, ...(field !== undefined && { field }) } } } };
+  return { pools: [], word: { ownFault: true, fix: { text, change: { component, ...(field !== undefined && { field }) } } } };
 }
 
 /** A pool that selects the Service and has no free address. */
@@ -48,7 +48,7 @@ function poolWord(component: Component, why: string, reader: ObjectReader): Heal
       message: `IPAddressPool ${component.name} has no free address for a waiting Service: ${why}`,
       ...(exhausted?.status === "True" && { since: exhausted.lastTransitionTime }),
       ownFault: true,
-      remedy: {
+      fix: {
         text: "add addresses to spec.addresses, or delete unused Services",
         change: { component, field: "spec.addresses" },
       },
@@ -76,7 +76,7 @@ export function unmetRequest(service: Service): StatementBody | undefined {
     reason: "RequestUnmet",
     message: `${message}; keeping ${addresses.join(", ")} of pool ${from}`,
     ownFault: true,
-    remedy: {
+    fix: {
       text: field === undefined ? "change the request" : `change ${field}; see its Events for the reason`,
       change: { component, ...(field !== undefined && { field }) },
       command: `plumbline describe service ${service.metadata.name} -n ${service.metadata.namespace}`,

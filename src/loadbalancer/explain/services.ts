@@ -92,14 +92,14 @@ function* notAnnounced(
 }
 
 /** Other components at fault, and the fix if there are none. */
-interface Blame extends Pick<StatementBody, "ownFault" | "remedy"> {
+interface Blame extends Pick<StatementBody, "ownFault" | "fix"> {
   readonly said?: readonly HealthStatement[];
   readonly dependencies?: readonly Dependency[];
 }
 
 const BLAMES: Readonly<Record<string, (service: Service, ground: Ground, message: string) => Blame>> = {
-  noEndpoints: (service) => ({ ownFault: true, remedy: endpointsFix(service) }),
-  noLocalEndpoints: (service) => ({ ownFault: true, remedy: endpointsFix(service) }),
+  noEndpoints: (service) => ({ ownFault: true, fix: endpointsFix(service) }),
+  noLocalEndpoints: (service) => ({ ownFault: true, fix: endpointsFix(service) }),
   ipNotAllowed: foreignAddress,
   noMatchingAdvertisement: uncovered,
   speakerNotReporting: (_service, { sight }) => ({
@@ -107,14 +107,14 @@ const BLAMES: Readonly<Record<string, (service: Service, ground: Ground, message
   }),
   sharedIPWithServiceSelector: (service) => ({
     ownFault: true,
-    remedy: {
+    fix: {
       text: "stop sharing its address, or announce it with an L2Advertisement without serviceSelectors",
       change: { component: objectOf("Service", service.metadata), field: "metadata.annotations[metallb.io/allow-shared-ip]" },
     },
   }),
 };
 
-function endpointsFix({ metadata: { name, namespace } }: Service): NonNullable<StatementBody["remedy"]> {
+function endpointsFix({ metadata: { name, namespace } }: Service): NonNullable<StatementBody["fix"]> {
   return {
     text: "check that spec.selector selects pods and that they are ready",
     command: `plumbline get ${EndpointSlice.plural} -n ${namespace} -l kubernetes.io/service-name=${name} -o yaml`,
@@ -131,7 +131,7 @@ function foreignAddress(service: Service, { sight, metallbNamespace: namespace }
   const fix = { text: "recreate it with the same addresses", change: { component } };
   return {
     dependencies: [{ component }],
-    said: [statement(component, { health: "Down", reason: "NotFound", message, ownFault: true, remedy: fix })],
+    said: [statement(component, { health: "Down", reason: "NotFound", message, ownFault: true, fix })],
   };
 }
 
@@ -147,7 +147,7 @@ function uncovered(service: Service, ground: Ground, message: string): Blame {
     reason: "NotAdvertised",
     message: `No BGPAdvertisement or L2Advertisement covers IPAddressPool ${name}: its addresses are allocated but not announced`,
     ownFault: true,
-    remedy: {
+    fix: {
       text: `create a BGPAdvertisement or an L2Advertisement with ipAddressPools: [${name}] in namespace ${ground.metallbNamespace}`,
       change: { component },
     },
@@ -174,7 +174,7 @@ function atLarge(service: Service, ground: Ground): Blame {
   const [ad] = ads;
   return {
     dependencies: [...ads, ...peers].map((component) => ({ component, as: "alternative" })),
-    remedy: {
+    fix: {
       text: "check which Services, nodes and peers the advertisements of its pool select",
       ...(ad && { change: { component: ad } }),
       command: `plumbline describe service ${service.metadata.name} -n ${service.metadata.namespace}`,

@@ -66,7 +66,7 @@ function wordOf(status: Status, node: string, created: string | undefined): Stat
       reason: `Session${bgpStatus}`,
       message: `BGP session of ${node} with ${who} is ${bgpStatus}, not Established${lastReset(status)}`,
       ...since,
-      remedy: peerFix(status),
+      fix: peerFix(status),
     };
   }
   const isBfdDown = bgpStatus === "Established" && !["N/A", "Up", ""].includes(bfdStatus);
@@ -83,7 +83,7 @@ function lastReset({ lastResetReason = "" }: Status): string {
   return lastResetReason === "" ? "" : `; last reset: ${lastResetReason}`;
 }
 
-function peerFix({ peer = "", address = "" }: Status): NonNullable<StatementBody["remedy"]> {
+function peerFix({ peer = "", address = "" }: Status): NonNullable<StatementBody["fix"]> {
   return {
     text: `check that ${address === "" ? "the peer" : address} is reachable and uses the AS numbers and password of BGPPeer ${peer}`,
     command: `plumbline describe bgppeer ${peer} -A`,
@@ -104,7 +104,7 @@ function noSession(status: Status, all: readonly BGPSessionStatus[]): StatementB
     reason: "NoSession",
     message: `No node of ${all.length} has a BGP session with ${peer}${address === "" ? "" : ` at ${address}`}${lastReset(status)}`,
     ...(since !== undefined && { since }),
-    remedy: peerFix(status),
+    fix: peerFix(status),
   };
 }
 
@@ -144,7 +144,7 @@ export function* frrDown(
       reason: "FRRUnavailable",
       message: `Load balancer FRR on node ${node}: ${message}`,
       since,
-      remedy: {
+      fix: {
         text: `check that the FRR daemons of instance plumbline-lb run on node ${node} (in a cluster: the pod of DaemonSet plumbline-frr)`,
         command: `plumbline describe configurationstate speaker-${node} -A`,
       },

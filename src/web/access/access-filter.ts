@@ -82,10 +82,10 @@ export class AccessFilter {
   }
 
   #withoutHiddenFix<V extends ComponentHealth>(verdict: V): V {
-    const component = verdict.remedy?.change?.component;
+    const component = verdict.fix?.change?.component;
     if (!component || this.sees(component)) return verdict;
     const seen = { ...verdict };
-    delete (seen as { remedy?: unknown }).remedy;
+    delete (seen as { fix?: unknown }).fix;
     return seen;
   }
 

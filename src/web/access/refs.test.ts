@@ -26,7 +26,7 @@ test("what is behind the rows of a view is there once, with what a remedy would 
   expect(words()).toEqual([]);
   const change = { component: { kind: "BGPAdvertisement", namespace: "metallb-system", name: "edge" } };
   const symptoms = [service("shop", "web"), service("shop", "mail"), service("blog", "web")];
-  hold(rows, { ...verdict({ kind: "IPAddressPool", namespace: "metallb-system", name: "edge" }), remedy: { text: "", change }, symptoms });
+  hold(rows, { ...verdict({ kind: "IPAddressPool", namespace: "metallb-system", name: "edge" }), fix: { text: "", change }, symptoms });
   const first = ["ipaddresspools in metallb-system", "bgpadvertisements in metallb-system", "services in shop", "services in blog"];
   expect(words()).toEqual(first);
   expect(behind.of("overview")).toBe(behind.of("overview"));

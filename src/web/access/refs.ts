@@ -61,9 +61,9 @@ export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNa
   };
 }
 
-function* componentsIn({ component, remedy, symptoms }: Cause): Iterable<Component> {
+function* componentsIn({ component, fix, symptoms }: Cause): Iterable<Component> {
   yield component;
-  if (remedy?.change) yield remedy.change.component;
+  if (fix?.change) yield fix.change.component;
   for (const symptom of symptoms) yield symptom.component;
 }
 

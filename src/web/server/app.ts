@@ -159,8 +159,8 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
   });
 
   app.get("/api/why", async (c) => {
-    const id = c.req.query("thing");
-    if (!id) return refuse(c, 400, "Missing parameter thing: /api/why?thing=Service/shop/web");
+    const id = c.req.query("component");
+    if (!id) return refuse(c, 400, "Missing parameter component: /api/why?component=Service/shop/web");
     const viewer = await admitted(c);
     pulse.freshen();
     const answer = await details.why(id, viewer, new AccessFilter(viewer, places), c.req.raw.signal);
@@ -171,7 +171,7 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
     const asked = (c.req.query("views") ?? "").split(",").filter((name) => name !== "");
     const unknown = asked.find((name) => !isView(name));
     if (unknown !== undefined) return refuse(c, 404, `Unknown view ${unknown}; views: ${VIEW_NAMES.join(", ")}`);
-    const components = c.req.queries("thing") ?? [];
+    const components = c.req.queries("component") ?? [];
     const whys = c.req.queries("why") ?? [];
     if (components.length + whys.length > MOST_DETAILS) return refuse(c, 400, `At most ${MOST_DETAILS} components at a time`);
     const viewer = await viewerOf(c);

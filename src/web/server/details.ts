@@ -91,15 +91,15 @@ function splitId(id: string): { kind: string; key: string } {
 
 function* componentsIn({ path, causes }: Answer): Iterable<Component> {
   yield* componentsBelow(path);
-  for (const { component, symptoms, remedy } of causes) {
+  for (const { component, symptoms, fix } of causes) {
     yield component;
-    if (remedy?.change) yield remedy.change.component;
+    if (fix?.change) yield fix.change.component;
     for (const symptom of symptoms) yield symptom.component;
   }
 }
 
-function* componentsBelow({ component, remedy, dependencies }: PathNode): Iterable<Component> {
+function* componentsBelow({ component, fix, dependencies }: PathNode): Iterable<Component> {
   yield component;
-  if (remedy?.change) yield remedy.change.component;
+  if (fix?.change) yield fix.change.component;
   for (const dependency of dependencies) yield* componentsBelow(dependency);
 }

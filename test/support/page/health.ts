@@ -12,7 +12,7 @@ export function componentHealth(component: Component, domain: Domain, health: He
 
 export const linkOf = (node: string) => ({
   ...componentHealth({ kind: "Link", name: "eth1", node }, "router", "Down", "Interface eth1 has no carrier", 4),
-  remedy: { text: "see whether the cable, or the port at the other end, is up", command: `plumbline describe rncs ${node}` },
+  fix: { text: "see whether the cable, or the port at the other end, is up", command: `plumbline describe rncs ${node}` },
 });
 export const sessionOf = (node: string) =>
   componentHealth(

@@ -100,7 +100,7 @@ export class PageServer implements AsyncDisposable {
     const views = (query.get("views") ?? "").split(",") as ViewName[];
     // As a server that still knows what the reader knows: nothing was missed.
     if (resumed !== undefined && this.resumes) return void response.write("event: heartbeat\ndata: {}\n\n");
-    this.#send(response, "snapshot", snapshotOf(this.specimen, views, query.get("thing") ?? undefined, query.get("why") ?? undefined));
+    this.#send(response, "snapshot", snapshotOf(this.specimen, views, query.get("component") ?? undefined, query.get("why") ?? undefined));
   }
 
   #send(stream: ServerResponse, event: string, body: unknown): void {

@@ -44,7 +44,7 @@ function again(): void {
 function query(): string {
   const { view, component } = route.peek();
   const search = new URLSearchParams({ views: viewsOf(view).join(",") });
-  if (component !== undefined) search.set(view === "why" ? "why" : "thing", component);
+  if (component !== undefined) search.set(view === "why" ? "why" : "component", component);
   return search.toString();
 }
 

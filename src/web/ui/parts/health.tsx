@@ -45,7 +45,7 @@ export const domainName = (domain: Domain) => DOMAINS[domain];
 export function ComponentName({ component, brief = false }: { component: Component; brief?: boolean }) {
   const { kind, namespace, name, node } = component;
   return (
-    <span class="thing" title={componentId(component)}>
+    <span class="component" title={componentId(component)}>
       <span class="kind">{kind}</span>{" "}
       <span class="mono name">
         {namespace === undefined || brief ? "" : <span class="soft">{namespace}/</span>}

@@ -21,7 +21,7 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
   /** What is chosen in the address when a row is opened. */
-  readonly thingOf: (row: Row) => string;
+  readonly componentOf: (row: Row) => string;
   readonly empty: ComponentChildren;
   readonly rowHeight?: number;
   /** Where a row leads, when not to its thing within this view. */
@@ -33,7 +33,7 @@ const PAGE = 20;
 
 /** A table of any length: only what can be seen is drawn. One stop of the Tab key; arrows move within, Enter opens. */
 export function Table<Row extends object>(props: TableProps<Row>) {
-  const { label, columns, keyOf, thingOf, empty, rowHeight = ROW } = props;
+  const { label, columns, keyOf, componentOf, empty, rowHeight = ROW } = props;
   const rows = sorted(props.rows, columns, option("sort"));
   const scroller = useRef<HTMLDivElement>(null);
   const name = useId();
@@ -46,7 +46,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const open = (row: Row) => {
     setActiveKey(keyOf(row));
     if (props.open) props.open(row);
-    else go({ view: route.peek().view, component: thingOf(row), options: route.peek().options });
+    else go({ view: route.peek().view, component: componentOf(row), options: route.peek().options });
   };
   const opened = useRef(open);
   opened.current = open;
@@ -69,7 +69,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       id={`${name}-${index}`}
       role="row"
       aria-rowindex={index + 2}
-      aria-selected={thingOf(row) === chosen}
+      aria-selected={componentOf(row) === chosen}
       class={index === active ? "row active" : "row"}
       style={{ top: `${index * rowHeight}px` }}
       onClick={() => opened.current(row)}
@@ -83,7 +83,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   );
   /** A row that is as it was is not drawn again: scrolling costs what comes into sight. */
   const drawn = (row: Row, index: number) => {
-    const looks = `${index} ${index === active} ${thingOf(row) === chosen}`;
+    const looks = `${index} ${index === active} ${componentOf(row) === chosen}`;
     const before = kept.current.get(row);
     if (before?.looks === looks && before.columns === columns) return before.drawing;
     const drawing = draw(row, index);

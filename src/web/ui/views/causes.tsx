@@ -61,19 +61,19 @@ function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }
         {verdict?.message ?? verdict?.reason ?? ""}
       </p>
       <p class="remedy cut">
-        {verdict?.remedy && (
+        {verdict?.fix && (
           <>
             <span class="soft">→ </span>
-            <span class="cut" title={verdict.remedy.text}>
-              {verdict.remedy.text}
+            <span class="cut" title={verdict.fix.text}>
+              {verdict.fix.text}
             </span>
-            {verdict.remedy.change?.field !== undefined && <code>{verdict.remedy.change.field}</code>}
+            {verdict.fix.change?.field !== undefined && <code>{verdict.fix.change.field}</code>}
           </>
         )}
       </p>
-      {verdict?.remedy?.command !== undefined && (
+      {verdict?.fix?.command !== undefined && (
         <p class="cut">
-          <Copy text={verdict.remedy.command} />
+          <Copy text={verdict.fix.command} />
         </p>
       )}
       <p class="symptoms">

@@ -105,7 +105,7 @@ export function FailoverView() {
           rows={shown}
           columns={chosen === undefined ? OVERVIEW : COLUMNS}
           keyOf={({ key }) => key}
-          thingOf={({ id }) => id}
+          componentOf={({ id }) => id}
           empty={
             rows.value.length === 0 ? (
               <Empty title="No failover policy">

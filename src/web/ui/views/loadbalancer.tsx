@@ -156,7 +156,7 @@ function Services({ services }: { services: readonly ServiceRow[] }) {
         rows={shown}
         columns={COLUMNS}
         keyOf={({ key }) => key}
-        thingOf={({ id }) => id}
+        componentOf={({ id }) => id}
         empty={
           services.length === 0 ? (
             <Empty title="No Service of type LoadBalancer">

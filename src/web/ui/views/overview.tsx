@@ -93,7 +93,7 @@ function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
         rows={shown}
         columns={columns}
         keyOf={({ key }) => key}
-        thingOf={({ name }) => `Node/${name}`}
+        componentOf={({ name }) => `Node/${name}`}
         open={({ name }) => go({ view: "why", component: `Node/${name}` })}
         empty={
           nodes.length === 0 ? (

@@ -82,7 +82,7 @@ export function RouterView() {
           rows={shown}
           columns={COLUMNS}
           keyOf={({ key }) => key}
-          thingOf={({ id }) => id}
+          componentOf={({ id }) => id}
           empty={
             rows.value.length === 0 ? (
               <Empty title="No router has reported">

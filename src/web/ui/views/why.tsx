@@ -117,7 +117,7 @@ function spoken({ path, causes }: Answer): string {
   return `${healthText(path.health)}, ${causes.length === 1 ? "one cause" : `${causes.length} causes`}`;
 }
 
-function Remedied({ cause: { component, health, reason, message, since, remedy, symptoms } }: { cause: Cause }) {
+function Remedied({ cause: { component, health, reason, message, since, fix, symptoms } }: { cause: Cause }) {
   const hidden = component.kind === HIDDEN_KIND;
   return (
     <article class={`cause ${health}`}>
@@ -129,23 +129,23 @@ function Remedied({ cause: { component, health, reason, message, since, remedy, 
         </span>
       </header>
       {(message !== undefined || reason !== undefined) && <p>{message ?? reason}</p>}
-      {remedy && (
+      {fix && (
         <p class="do">
           <span class="arrow" aria-hidden="true">
             →
           </span>
           <span>
-            {remedy.text}
-            {remedy.change && (
+            {fix.text}
+            {fix.change && (
               <span class="change">
                 {" "}
                 <code>
-                  {componentId(remedy.change.component)}
-                  {remedy.change.field !== undefined && ` ${remedy.change.field}`}
+                  {componentId(fix.change.component)}
+                  {fix.change.field !== undefined && ` ${fix.change.field}`}
                 </code>
               </span>
             )}
-            {remedy.command !== undefined && <Copy text={remedy.command} />}
+            {fix.command !== undefined && <Copy text={fix.command} />}
           </span>
         </p>
       )}
