@@ -7,11 +7,11 @@ const allocator = new Allocator({ onWake: () => {} });
 const ranges = [parsePrefix(RANGES[4]), parsePrefix(RANGES[6])];
 allocator.setPools([{ name: "edge", generation: 1, labels: {}, ranges, autoAssign: true, avoidBuggyIPs: false }], new Set());
 
-const created = new Date(0);
+const since = 0;
 const request = (service: number): AddressRequest => ({
   key: `shop/service-${service}`,
   uid: String(service),
-  created,
+  since,
   namespace: "shop",
   labels: {},
   families: [4, 6],

@@ -1,4 +1,5 @@
 import { type Health, HEALTHS } from "../api/health.ts";
+import { compare } from "../util/compare.ts";
 import type { Cause, ComponentHealth } from "./answer.ts";
 import type { ComponentState, Components } from "./components.ts";
 
@@ -83,8 +84,4 @@ const NEVER = "~";
 
 function since({ own }: ComponentState): string {
   return own?.since ?? NEVER;
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

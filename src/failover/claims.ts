@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
+import { compare } from "../util/compare.ts";
 import type { Managed, ObservedPolicy } from "./observe/observed.ts";
 
 type Claim = NonNullable<NonNullable<FailoverPolicy["status"]>["claims"]>[number];
@@ -78,14 +79,12 @@ export class ClaimIndex {
   contested(policy: FailoverPolicy, managed: readonly Managed[]): ObservedPolicy["contested"] {
     const key = keyOf(policy);
     return managed.flatMap((resource) => {
-      const [oldest] = [...(this.#claimants.get(claimOf(resource))?.values() ?? [])].toSorted(byAge);
+      const [oldest] = [...(this.#claimants.get(claimOf(resource))?.values() ?? [])].toSorted(byClaimAge);
       return oldest && oldest.key !== key ? [{ resource, holder: oldest.key }] : [];
     });
   }
 }
 
-function byAge(one: Claimant, other: Claimant): number {
-  if (one.since !== other.since) return one.since - other.since;
-  if (one.isRecorded !== other.isRecorded) return one.isRecorded ? -1 : 1;
-  return one.key < other.key ? -1 : 1;
+function byClaimAge(one: Claimant, other: Claimant): number {
+  return compare(one.since, other.since) || Number(other.isRecorded) - Number(one.isRecorded) || compare(one.key, other.key);
 }

@@ -1,3 +1,4 @@
+import { compare } from "../util/compare.ts";
 import type { Claim, ClaimRecord } from "./claim.ts";
 
 /** One who asks, with the forms in which it would be content. */
@@ -54,8 +55,6 @@ export function oldest(claimant: Claimant, { key, range, follows }: Claim): numb
 }
 
 /** Whoever asked earlier first. The two forms of an entrant are as old as each other in any cell, so that they stand side by side there. */
-export function byAge(a: Pick<OverlapEntry, "since" | "form">, b: Pick<OverlapEntry, "since" | "form">): number {
-  // Two that are not recorded are both Infinity old, and their difference is not a number.
-  if (a.since !== b.since) return a.since < b.since ? -1 : 1;
-  return a.form.entrant.place - b.form.entrant.place;
+export function byClaimAge(a: Pick<OverlapEntry, "since" | "form">, b: Pick<OverlapEntry, "since" | "form">): number {
+  return compare(a.since, b.since) || a.form.entrant.place - b.form.entrant.place;
 }

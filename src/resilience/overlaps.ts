@@ -1,6 +1,7 @@
+import { compare } from "../util/compare.ts";
 import type { Range } from "../ip/range.ts";
 import type { Claim } from "./claim.ts";
-import { ageOf, byAge, type Overlap, type Claimant, type OverlapEntry, type SpecVariant, oldest } from "./claimant.ts";
+import { ageOf, byClaimAge, type Overlap, type Claimant, type OverlapEntry, type SpecVariant, oldest } from "./claimant.ts";
 
 interface Asked {
   readonly form: SpecVariant;
@@ -109,7 +110,7 @@ class Line {
 
   /** What begins or ends, place by place. */
   *places(): Generator<readonly Turn[]> {
-    this.#turns.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+    this.#turns.sort((a, b) => compare(a.at, b.at));
     for (let from = 0; from < this.#turns.length;) {
       const { at } = this.#turns[from] as Turn;
       let to = from + 1;
@@ -142,7 +143,7 @@ function lay(asked: Iterable<Asked>, since: (variant: SpecVariant, claim: Claim)
   }
   const [first, ...others] = entries.keys();
   if (!others.some(({ entrant }) => entrant !== first?.entrant)) return;
-  cell.entries.push(...entries.values().toArray().sort(byAge));
+  cell.entries.push(...entries.values().toArray().sort(byClaimAge));
   for (const entry of cell.entries) entry.form.entries.push(entry);
 }
 

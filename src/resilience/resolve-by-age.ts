@@ -1,6 +1,6 @@
 import { findOverlaps } from "./overlaps.ts";
 import { cyclesOf, connectedGroups } from "./cycles.ts";
-import { byAge, type Overlap, type Claimant, type OverlapEntry, type SpecVariant } from "./claimant.ts";
+import { byClaimAge, type Overlap, type Claimant, type OverlapEntry, type SpecVariant } from "./claimant.ts";
 
 /**
  * Decides which form of each entrant may be. A form is accepted once nothing that is still possible is older than it in any cell; whatever
@@ -38,7 +38,7 @@ export function blockersOf(variant: SpecVariant): Meeting[] {
   const held = variant.entries
     .flatMap((own) => meeting(own, own.cell.holder))
     .filter(({ other }) => other.form.entrant !== variant.entrant);
-  const older = held.filter(({ own, other }) => byAge(other, own) < 0);
+  const older = held.filter(({ own, other }) => byClaimAge(other, own) < 0);
   if (older.length > 0 || !variant.sound) return older;
   return held.length > 0 ? held : variant.entries.flatMap((own) => meeting(own, olderRival(own)));
 }
@@ -121,7 +121,7 @@ function isFree({ entrant, entries }: SpecVariant): boolean {
 
 function olderRival(own: OverlapEntry): OverlapEntry | undefined {
   for (const other of own.cell.entries) {
-    if (byAge(other, own) >= 0) return undefined;
+    if (byClaimAge(other, own) >= 0) return undefined;
     if (isRival(other.form)) return other;
   }
   return undefined;
@@ -160,5 +160,5 @@ function byPreference(a: SpecVariant, b: SpecVariant): number {
 }
 
 function bySince(a: SpecVariant, b: SpecVariant): number {
-  return byAge({ form: a, since: a.since }, { form: b, since: b.since });
+  return byClaimAge({ form: a, since: a.since }, { form: b, since: b.since });
 }

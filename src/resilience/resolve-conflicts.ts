@@ -1,3 +1,4 @@
+import { byKindAndName } from "../util/compare.ts";
 import { type Claim, ClaimRecord, type RecordedClaim } from "./claim.ts";
 import { resolveByAge, blockersOf } from "./resolve-by-age.ts";
 import type { Failure } from "./failure.ts";
@@ -137,13 +138,4 @@ function conflicts<S, C extends ClaimingResource<S>>(
     found.set(key, { kind, namespace, name, reason: "ValidationFailed", field, message, class: "Transient" });
   }
   return [...found.values()];
-}
-
-function byKindAndName(kindOrder: readonly string[]): (a: ClaimingResource<unknown>, b: ClaimingResource<unknown>) => number {
-  const rank = (kind: string) => (kindOrder.includes(kind) ? kindOrder.indexOf(kind) : kindOrder.length);
-  return (a, b) => rank(a.kind) - rank(b.kind) || compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

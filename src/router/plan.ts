@@ -2,6 +2,7 @@ import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
+import { byKindAndName, compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { resolveConflicts } from "../resilience/resolve-conflicts.ts";
 import { kindOrder, underlayClaims } from "./claims/claims.ts";
@@ -44,7 +45,7 @@ export function plan(observed: ObservedNode): RouterPlan {
   };
   const selected = [...asked.underlays, ...asked.overlay, ...asked.raw]
     .map(({ kind, name, generation }) => ({ kind, name, generation }))
-    .sort(byKindAndName);
+    .sort(inKindOrder);
 
   const root = planUnderlay(asked.underlays, observed);
   const overlay = planOverlay(asked.overlay, root, observed);
@@ -124,21 +125,9 @@ function planRaw(raw: readonly RouterCandidate<{ rawConfig: string; priority: nu
   return { steps, failures: all };
 }
 
-const KINDS: readonly string[] = ["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"];
-
-interface Named {
-  readonly kind: string;
-  readonly name: string;
-}
-
-function byKindAndName(a: Named, b: Named): number {
-  return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || compare(a.name, b.name);
-}
+/** The order of resources in a plan and in the status. */
+export const inKindOrder = byKindAndName(["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"]);
 
 function inOrder(a: Failure, b: Failure): number {
-  return byKindAndName(a, b) || compare(a.field, b.field) || compare(a.message, b.message);
-}
-
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
+  return inKindOrder(a, b) || compare(a.field, b.field) || compare(a.message, b.message);
 }

@@ -2,7 +2,9 @@ import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-co
 import type { ConditionReport } from "../kube/status/conditions.ts";
 import { truncateLine, truncateList } from "../kube/status/limits.ts";
 import { sameStatus } from "../kube/status/same-status.ts";
+import { compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
+import { inKindOrder } from "./plan.ts";
 import type { RouterKind } from "./step.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
@@ -35,7 +37,6 @@ export interface FrrState {
   readonly vnis: readonly VniReport[];
 }
 
-const KINDS: readonly string[] = ["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"];
 /** In bytes. */
 const ROOM = { failedResources: 450_000, resources: 180_000, sessions: 100_000, vnis: 100_000 };
 const LONGEST = { message: 4096, field: 253, condition: 32_768 };
@@ -52,7 +53,7 @@ export function report(outcome: PassOutcome, spoken: FrrState | undefined): Stat
     const state = stateOf({ kind, name, generation }, outcome, failing);
     return { kind, name, generation, state };
   });
-  const listed = truncateList(resources.sort(byKindAndName), ROOM.resources, ({ state }) => state !== "Applied");
+  const listed = truncateList(resources.sort(inKindOrder), ROOM.resources, ({ state }) => state !== "Applied");
   const sessions = truncateList(spoken?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
   const vnis = truncateList(spoken?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
   const unlisted = outcome.failures.length - failedResources.length;
@@ -178,7 +179,7 @@ function failed(failures: readonly Failure[]): FailedResource[] {
       const entry = { kind: kind as RouterKind, name, reason, message: truncateLine(message, longest) };
       return field === "" ? entry : { ...entry, field: truncateLine(field, LONGEST.field) };
     })
-    .sort((a, b) => byKindAndName(a, b) || compare(a.field ?? "", b.field ?? "") || compare(a.message ?? "", b.message ?? ""));
+    .sort((a, b) => inKindOrder(a, b) || compare(a.field ?? "", b.field ?? "") || compare(a.message ?? "", b.message ?? ""));
 }
 
 interface Named {
@@ -188,12 +189,4 @@ interface Named {
 
 function ownerOf({ kind, name }: Named): string {
   return `${kind}/${name}`;
-}
-
-function byKindAndName(a: Named, b: Named): number {
-  return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || compare(a.name, b.name);
-}
-
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }

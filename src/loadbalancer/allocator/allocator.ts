@@ -1,7 +1,7 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
 import type { AddressRequest } from "../services/address-request.ts";
-import { byAge } from "./age.ts";
+import { byAge } from "../../util/compare.ts";
 import { asForeignService, ForeignServices } from "./foreign-services.ts";
 import { alternatives, poolExhausted, Pools } from "./pools.ts";
 import { isSameSet, CandidateFinder } from "./candidates.ts";

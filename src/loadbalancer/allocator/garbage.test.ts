@@ -74,7 +74,7 @@ test(
       pool("a", ["10.0.0.0/28", "fc00::/126"], { avoidBuggyIPs: true }),
       pool("b", ["10.0.1.0/24"], { serviceSelectors: [{ matchLabels: { a: "b" } }] }),
     );
-    const healthy = addressRequest("healthy", { families: [4, 6], policy: "RequireDualStack", created: new Date(-8.64e15) });
+    const healthy = addressRequest("healthy", { families: [4, 6], policy: "RequireDualStack", since: -8.64e15 });
     const given = outcomeText(allocator.allocate(healthy));
     expect(given).toBe("a: 10.0.0.1 fc00::");
 

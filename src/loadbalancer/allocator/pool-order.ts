@@ -1,4 +1,5 @@
 import type { Family } from "../../ip/address.ts";
+import { compare } from "../../util/compare.ts";
 import type { AddressRequest } from "../services/address-request.ts";
 import { FreeNumbers } from "./free-numbers.ts";
 import type { PoolState } from "./pool-state.ts";
@@ -75,8 +76,4 @@ export class PoolOrder {
 /** Generic pools come after all others, whatever their priority. */
 function priorityOf({ pool }: PoolState): number {
   return pool?.allocation ? Math.min(pool.allocation.priority, Number.MAX_VALUE) : Infinity;
-}
-
-function compare<T extends number | string>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 import type { Family } from "../../ip/address.ts";
+import { compare } from "../../util/compare.ts";
 
 /** Consecutive addresses of a pool. Usable ones are numbered from `offset` on. */
 export interface AddressSegment {
@@ -45,8 +46,7 @@ function leavesOut({ avoidBuggy, family }: Extent): boolean {
 }
 
 export function byFirst(a: Extent, b: Extent): number {
-  if (a.first !== b.first) return a.first < b.first ? -1 : 1;
-  return a.pool < b.pool ? -1 : a.pool > b.pool ? 1 : 0;
+  return compare(a.first, b.first) || compare(a.pool, b.pool);
 }
 
 /** Of segments in ascending order, the one that the address is in. */

@@ -5,7 +5,7 @@ import type { ClaimingResource } from "../../resilience/resolve-conflicts.ts";
 import type { LastGoodConfig, LastGoodEntry } from "./load.ts";
 import type { ConfigProblem, ParseResult, ResourceForm } from "./field-error.ts";
 import { isObjectName } from "./names.ts";
-import { compare } from "./resolve.ts";
+import { compare } from "../../util/compare.ts";
 
 /** A resource of the view, as it is now and as it was last good. */
 export interface ConfigCandidate<S, T> extends ClaimingResource<ParseResult<T>> {
@@ -45,7 +45,7 @@ export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate
   return (
     objects
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .sort(byAge)
+      .sort(byNameAndAge)
       // An older schema may have let one through that has no spec at all.
       .map(({ metadata, spec = {} as S, status }): ConfigCandidate<S, T> => {
         const { name, namespace = "", uid = "", generation = 0, creationTimestamp, labels = {} } = metadata;
@@ -94,6 +94,6 @@ function nameProblems(name: string): ConfigProblem[] {
   return [{ rule: "N1", field: "metadata.name", message: `${quote(name)} is not a valid object name` }];
 }
 
-function byAge({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
+function byNameAndAge({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
   return compare(a.name, b.name) || compare(a.creationTimestamp ?? "", b.creationTimestamp ?? "") || compare(a.uid ?? "", b.uid ?? "");
 }

@@ -1,4 +1,5 @@
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { compare } from "../../util/compare.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { Config, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
@@ -14,7 +15,7 @@ import { PoolSelection } from "./selections.ts";
 import type { RuleId } from "./rules.ts";
 import { decideBgpAds } from "./resolve-bgp-advertisements.ts";
 import { type ConfigCandidate, candidates, type ConfigObject } from "./candidates.ts";
-import { compare, resolveKind, type Resolved, failureOf } from "./resolve.ts";
+import { resolveKind, type Resolved, failureOf } from "./resolve.ts";
 import { withRecordedPools } from "./pools-from-claims.ts";
 import { NodeGroups } from "./node-groups.ts";
 import { decidePeers } from "./resolve-peers.ts";

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { compare } from "../../util/compare.ts";
 import type { BgpAd, Config } from "./config.ts";
 import type { Loaded, LastGoodEntry } from "./load.ts";
 import type { AdResolved } from "./bgp-advertisements.ts";
 import type { ConfigProblem } from "./field-error.ts";
 import type { ConfigCandidate } from "./candidates.ts";
-import { compare, resolveKind, type Resolved, failureOf } from "./resolve.ts";
+import { resolveKind, type Resolved, failureOf } from "./resolve.ts";
 import type { NodeGroups } from "./node-groups.ts";
 import { PoolLengths } from "./pool-lengths.ts";
 

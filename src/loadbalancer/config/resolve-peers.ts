@@ -1,9 +1,10 @@
 import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { byAge } from "../../util/compare.ts";
 import { ClaimRecord } from "../../resilience/claim.ts";
 import type { ConfigProblem, ParseResult } from "./field-error.ts";
 import { type SharedValue, sharedValuesOf, type ParsedPeer, peerId } from "./peers.ts";
 import type { ConfigCandidate } from "./candidates.ts";
-import { compare, resolveKind, type Resolved } from "./resolve.ts";
+import { resolveKind, type Resolved } from "./resolve.ts";
 import type { NodeGroups } from "./node-groups.ts";
 
 type Spec = BGPPeer["spec"];
@@ -69,6 +70,7 @@ function sidesOf(candidate: PeerCandidate, groups: NodeGroups): Sides {
 /** The owner of the effective value, and since when. */
 interface Holder {
   readonly stance: Stance;
+  readonly key: string;
   readonly since: number;
 }
 
@@ -81,7 +83,7 @@ function holders(sides: readonly Sides[], fallen: ReadonlySet<Stance>): Map<stri
     if (!stance) continue;
     const ages = agesOf(candidate);
     for (const { scope, key } of stance.agreements) {
-      const own = { stance, since: ages(key) };
+      const own = { stance, key: candidate.name, since: ages(key) };
       for (const group of stance.groups) {
         const place = `${group} ${scope}`;
         const other = held.get(place);
@@ -91,12 +93,6 @@ function holders(sides: readonly Sides[], fallen: ReadonlySet<Stance>): Map<stri
     }
   }
   return held;
-}
-
-function byAge(a: Holder, b: Holder): number {
-  // Two that are not recorded are both Infinity old, and their difference is not a number.
-  if (a.since !== b.since) return a.since < b.since ? -1 : 1;
-  return compare(a.stance.candidate.name, b.stance.candidate.name);
 }
 
 function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: string) => number {

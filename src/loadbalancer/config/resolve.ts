@@ -1,3 +1,4 @@
+import { compare } from "../../util/compare.ts";
 import type { Claim } from "../../resilience/claim.ts";
 import { resolveConflicts } from "../../resilience/resolve-conflicts.ts";
 import type { ConfigFailure, Loaded, LastGoodEntry } from "./load.ts";
@@ -84,8 +85,4 @@ function ruled(
 
 function isOurs(failure: object): failure is ConfigFailure {
   return "rule" in failure;
-}
-
-export function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -4,6 +4,8 @@ import type { Address } from "../../ip/address.ts";
 import { Allocator, type Allocation, type Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { isSameSet } from "../allocator/candidates.ts";
+import { byAge } from "../../util/compare.ts";
+import { creationTime } from "../services/address-request.ts";
 import { readService } from "../services/read-services.ts";
 import { type Decision, decide, type AssignContext, reclaim } from "./assign.ts";
 import { annotatedPool, patchFor, type PublishedAddresses } from "./service-patch.ts";
@@ -50,7 +52,7 @@ export class AddressAssigner {
 
   /** Existing addresses are claimed before new allocations; of two Services with the same address the older keeps it. */
   claimAll(services: readonly Service[]): void {
-    for (const service of services.toSorted(byAge)) {
+    for (const service of services.toSorted((a, b) => byAge(ageOf(a), ageOf(b)))) {
       this.observe(service);
       reclaim(service, this.#context());
     }
@@ -136,7 +138,6 @@ function versionOf({ metadata }: Service): string {
   return metadata.resourceVersion ?? "";
 }
 
-function byAge(a: Service, b: Service): number {
-  const age = Date.parse(a.metadata.creationTimestamp ?? "") - Date.parse(b.metadata.creationTimestamp ?? "");
-  return age || (keyOf(a) < keyOf(b) ? -1 : 1);
+function ageOf(service: Service): { since: number; key: string } {
+  return { since: creationTime(service), key: keyOf(service) };
 }

@@ -5,7 +5,7 @@ import type { EventText } from "../../kube/event-correlator.ts";
 import type { Allocator, Allocation, NoAddress } from "../allocator/allocator.ts";
 import { isSameSet } from "../allocator/candidates.ts";
 import { readService } from "../services/read-services.ts";
-import { isOurs, addressRequestOf, type AddressRequest } from "../services/address-request.ts";
+import { isOurs, addressRequestOf, type AddressRequest, creationTime } from "../services/address-request.ts";
 import { annotatedPool, type PublishedAddresses, withoutRequests } from "./service-patch.ts";
 
 export interface AssignContext {
@@ -61,10 +61,10 @@ function reserve(service: Service, { allocator, isPublished }: Pick<AssignContex
 
 /** The request of a Service that another controller serves. */
 function anonymous({ metadata }: Service): AddressRequest {
-  const { uid = "", namespace = "", creationTimestamp } = metadata;
-  const created = new Date(creationTimestamp ?? NaN);
+  const { uid = "", namespace = "" } = metadata;
+  const since = creationTime({ metadata });
   const sharing = { key: "", backend: "", ports: [] };
-  return { key: keyOf({ metadata }), uid, created, namespace, labels: {}, families: [4, 6], policy: "SingleStack", sharing };
+  return { key: keyOf({ metadata }), uid, since, namespace, labels: {}, families: [4, 6], policy: "SingleStack", sharing };
 }
 
 /** Claims only the addresses it already has. Conflicts are decided after all Services are claimed. */

@@ -34,7 +34,7 @@ test("a Service without any words asks for one address of its family from any po
     request: {
       key: "shop/web",
       uid: "u-1",
-      created: new Date("2026-01-01T00:00:00Z"),
+      since: Date.parse("2026-01-01T00:00:00Z"),
       namespace: "shop",
       labels: { tier: "web" },
       families: [4],

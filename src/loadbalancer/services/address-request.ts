@@ -9,7 +9,8 @@ export interface AddressRequest {
   /** namespace/name */
   readonly key: string;
   readonly uid: string;
-  readonly created: Date;
+  /** When it was created, in milliseconds; Infinity: unknown, younger than all others. */
+  readonly since: number;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Of its cluster IPs, the primary one first. Two only where two addresses are wanted. */
@@ -64,7 +65,7 @@ export function addressRequestOf(service: Service): { request: AddressRequest; d
   const request: AddressRequest = {
     key: keyOf(service),
     uid: metadata.uid ?? "",
-    created: new Date(metadata.creationTimestamp ?? NaN),
+    since: creationTime(service),
     namespace: metadata.namespace ?? "",
     labels: metadata.labels ?? {},
     families: families.wanted,
@@ -79,6 +80,12 @@ export function addressRequestOf(service: Service): { request: AddressRequest; d
     ...(allocatedFrom && { allocatedFrom }),
   };
   return { request, deprecated: READ.map((name) => OLD_PREFIX + name).filter((name) => metadata.annotations?.[name]) };
+}
+
+/** In milliseconds; Infinity if it is unknown. */
+export function creationTime({ metadata }: Pick<Service, "metadata">): number {
+  const time = Date.parse(metadata.creationTimestamp ?? "");
+  return Number.isNaN(time) ? Infinity : time;
 }
 
 function annotation({ metadata: { annotations = {} } }: Service, name: (typeof READ)[number]): string | undefined {

@@ -4,6 +4,7 @@ import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { truncate, truncateList } from "../../kube/status/limits.ts";
+import { compare } from "../../util/compare.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { Loaded } from "../config/load.ts";
 import { labelValue, prefixedName } from "./names.ts";
@@ -164,8 +165,4 @@ function verdict(
       LONGEST.condition,
     ),
   };
-}
-
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }

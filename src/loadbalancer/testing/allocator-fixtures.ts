@@ -47,7 +47,7 @@ export function addressRequest(name: string, { second = 0, sharing, addresses, p
   return {
     key: `${namespace}/${name}`,
     uid: name,
-    created: new Date(Date.UTC(2026, 0, 1, 0, 0, second)),
+    since: Date.UTC(2026, 0, 1, 0, 0, second),
     namespace,
     labels: {},
     families: [4],

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
+import { compare } from "../../../util/compare.ts";
 import type { Advertised } from "../../announcement/decision.ts";
 import type { Config, Peer } from "../../config/config.ts";
 import { contextLines, type ContextLines } from "./boot-text.ts";
@@ -168,7 +169,9 @@ export class ServicePrefixes {
   }
 
   #wayFor(contributions: readonly Contribution[]): Way {
-    const list = (contributions.length === 1 ? contributions : contributions.toSorted(byAge)).map(({ advertised }) => advertised);
+    const list = (contributions.length === 1 ? contributions : contributions.toSorted(byAdvertisementAge)).map(
+      ({ advertised }) => advertised,
+    );
     const family = list[0]?.prefix.first.family === 6 ? "IPv6" : "IPv4";
     const key = list.reduce((key, advertised) => `${key} ${this.#offers.idOf(advertised)}`, family as string);
     let way = this.#ways.get(key);
@@ -245,9 +248,7 @@ class Offers {
 }
 
 /** Of advertisements, and then by their names and the Services'. */
-function byAge(a: Contribution, b: Contribution): number {
+function byAdvertisementAge(a: Contribution, b: Contribution): number {
   const [one, other] = [a.advertised, b.advertised];
-  if (one.created !== other.created) return one.created - other.created;
-  if (one.advertisement !== other.advertisement) return one.advertisement < other.advertisement ? -1 : 1;
-  return a.service < b.service ? -1 : 1;
+  return compare(one.created, other.created) || compare(one.advertisement, other.advertisement) || compare(a.service, b.service);
 }

@@ -148,7 +148,7 @@ export class SimulatedCluster {
     const isSame = before !== undefined && same(before.allocation.addresses, addresses);
     const pool = model.poolOf(request, addresses, isSame ? before.allocation.pool : request.allocatedFrom);
     const opponents = pool === undefined ? [] : model.opponents(request, addresses);
-    const wins = opponents.length === 0 || (!before && opponents.every((other) => other.created > request.created));
+    const wins = opponents.length === 0 || (!before && opponents.every((other) => other.since > request.since));
     model.waiting.delete(request.key);
     if (pool === undefined || !wins) model.entries.delete(request.key);
     else {
