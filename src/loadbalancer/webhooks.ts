@@ -50,7 +50,7 @@ export function registerWebhooks(server: Pick<WebhookServer, "register">, source
   register(Community, "communities");
 }
 
-interface Place {
+interface WriteContext {
   readonly kind: string;
   readonly part: Part;
   /** Of the configuration. */
@@ -59,21 +59,21 @@ interface Place {
 }
 
 /** What is wrong with a write, of the object itself or of others because of it. */
-export function validateWrite(review: Review<KubeObject>, place: Place): ReviewResult {
-  if (review.operation === "DELETE") return deletion(review.old, place);
+export function validateWrite(review: Review<KubeObject>, context: WriteContext): ReviewResult {
+  if (review.operation === "DELETE") return deletion(review.old, context);
   const { object } = review;
-  if (object.metadata.namespace !== place.namespace) {
-    const message = `resource must be created in ${place.namespace} namespace`;
+  if (object.metadata.namespace !== context.namespace) {
+    const message = `resource must be created in ${context.namespace} namespace`;
     return review.operation === "CREATE" ? { errors: [{ reason: "FieldValueForbidden", field: "metadata.namespace", message }] } : {};
   }
   // Removing a finalizer from an invalid object must not be blocked by its errors.
   if (object.metadata.deletionTimestamp !== undefined || (review.operation === "UPDATE" && isSame(review.old, object))) return {};
-  const warnings = deprecations(object, place.kind);
-  const found = failures(withObject(place, review)).filter(
+  const warnings = deprecations(object, context.kind);
+  const found = failures(withObject(context, review)).filter(
     ({ rule, namespace }) => RULES[rule].webhook === "blocks" && namespace !== STAND_IN,
   );
-  const isOwn = ({ kind, name }: ConfigFailure) => kind === place.kind && name === object.metadata.name;
-  const known = found.every(isOwn) ? new Set<string>() : new Set(failures(place.objects).map(textOf));
+  const isOwn = ({ kind, name }: ConfigFailure) => kind === context.kind && name === object.metadata.name;
+  const known = found.every(isOwn) ? new Set<string>() : new Set(failures(context.objects).map(textOf));
   const errors = [...found.filter(isOwn).map(ownError), ...found.filter((one) => !isOwn(one) && !known.has(textOf(one))).map(caused)];
   return { errors, warnings };
 }
@@ -83,7 +83,7 @@ function failures(objects: ConfigObjects): readonly ConfigFailure[] {
   return loadConfig(withReferences(objects), { view: { of: "cluster" }, lastGood: new Map(), now: new Date() }).failures;
 }
 
-function withObject({ objects, part }: Place, review: Exclude<Review<KubeObject>, { operation: "DELETE" }>): ConfigObjects {
+function withObject({ objects, part }: WriteContext, review: Exclude<Review<KubeObject>, { operation: "DELETE" }>): ConfigObjects {
   const { object, operation } = review;
   // A new object is younger than everything that is there, though it may have been created in the same second.
   const created = { ...object, metadata: { ...object.metadata, creationTimestamp: "9999-01-01T00:00:00Z" } };
@@ -113,9 +113,9 @@ function withReferences(objects: ConfigObjects): ConfigObjects {
   };
 }
 
-function deletion({ metadata: { name, namespace } }: KubeObject, place: Place): ReviewResult {
-  const users = place.objects.peers.filter(({ spec }) => spec?.bfdProfile === name);
-  if (place.part !== "bfdProfiles" || namespace !== place.namespace) return {};
+function deletion({ metadata: { name, namespace } }: KubeObject, context: WriteContext): ReviewResult {
+  const users = context.objects.peers.filter(({ spec }) => spec?.bfdProfile === name);
+  if (context.part !== "bfdProfiles" || namespace !== context.namespace) return {};
   return {
     errors: users.map(({ metadata }) => ({
       reason: "FieldValueForbidden",

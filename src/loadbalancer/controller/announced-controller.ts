@@ -103,7 +103,7 @@ export class AnnouncedReports {
     const condition = announcedCondition(view, input, unmetRequest, statuses);
     this.#count(key, condition.status === "False" ? condition.reason : undefined);
     // A node that takes over finds for a moment that the one before it still answers.
-    const { write, tell, againMs } = this.#delay.look(key, condition, stored, isTransient || statuses.hindrance !== undefined);
+    const { write, recordEvent: tell, againMs } = this.#delay.decide(key, condition, stored, isTransient || statuses.blocker !== undefined);
     if (write)
       this.#writer.set(key, { status: (status) => ({ ...status, conditions: setCondition(status?.conditions ?? [], condition) }) });
     if (tell) this.#report(service, condition);

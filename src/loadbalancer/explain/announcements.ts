@@ -18,7 +18,7 @@ export function announcements(metallbNamespace: string): Explainer[] {
       component: { kind: "BGPPeer", namespace: metallbNamespace, name, node },
       as: "alternative",
     }));
-    yield statement(on(node, objectOf("Service", { ...metadata, name: service })), silentWord(conditions, "Reported") ?? HEALTHY, [
+    yield statement(on(node, objectOf("Service", { ...metadata, name: service })), unknownBody(conditions, "Reported") ?? HEALTHY, [
       { component: agentComponent(node) },
       ...peers,
     ]);
@@ -34,7 +34,7 @@ export function announcements(metallbNamespace: string): Explainer[] {
     const strangers = [announced, conditionOf(status.conditions, "Conflict")].flatMap(strangersIn);
     yield* strangers;
     const links = (status.interfaces ?? []).map(({ name }): Dependency => ({ component: { kind: "Link", name, node }, as: "part" }));
-    yield statement(service, silentWord(status.conditions, "Announced") ?? answering(announced), [
+    yield statement(service, unknownBody(status.conditions, "Announced") ?? answering(announced), [
       { component: agentComponent(node) },
       ...links,
       ...strangers.map(({ component }) => ({ component })),
@@ -43,7 +43,7 @@ export function announcements(metallbNamespace: string): Explainer[] {
   return [overBgp, overL2];
 }
 
-function silentWord(conditions: readonly Condition[] | undefined, type: string): StatementBody | undefined {
+function unknownBody(conditions: readonly Condition[] | undefined, type: string): StatementBody | undefined {
   const condition = conditionOf(conditions, type);
   if (condition?.status !== "Unknown") return undefined;
   const { reason, message, lastTransitionTime: since } = condition;
@@ -53,19 +53,19 @@ function silentWord(conditions: readonly Condition[] | undefined, type: string):
 function answering(announced: Condition | undefined): StatementBody {
   if (announced?.status !== "False") return HEALTHY;
   const { reason, message, lastTransitionTime: since } = announced;
-  const word = { reason, message, since };
+  const body = { reason, message, since };
   // A node that takes over probes first; the result is known in a moment.
-  if (reason === "Probing" || reason === "Waiting") return { health: "Degraded", ...word };
-  if (reason !== "Refused") return { health: "Down", ...word };
-  return { health: "Down", ...word, fix: { text: "fix the error in the message above" } };
+  if (reason === "Probing" || reason === "Waiting") return { health: "Degraded", ...body };
+  if (reason !== "Refused") return { health: "Down", ...body };
+  return { health: "Down", ...body, fix: { text: "fix the error in the message above" } };
 }
 
 /** One statement per machine that uses a service address. */
 function strangersIn(condition: Condition | undefined): HealthStatement[] {
   if (condition?.reason !== "AddressInUse") return [];
   const { message, lastTransitionTime: since } = condition;
-  return message.split("; ").flatMap((words) => {
-    const [, address, mac, link] = /^(\S+) is (?:also )?in use by (\S+) on (\S+)$/.exec(words) ?? [];
+  return message.split("; ").flatMap((text) => {
+    const [, address, mac, link] = /^(\S+) is (?:also )?in use by (\S+) on (\S+)$/.exec(text) ?? [];
     if (mac === undefined || address === undefined) return [];
     return statement(
       { kind: "Address", name: address },

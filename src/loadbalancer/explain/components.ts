@@ -23,8 +23,8 @@ export function conditionOf(conditions: readonly Condition[] | undefined, type: 
   return conditions?.find((condition) => condition.type === type);
 }
 
-export function statement(component: Component, word: StatementBody, dependencies: readonly Dependency[] = []): HealthStatement {
-  return { component, domain: "loadbalancer", ...word, ...(dependencies.length > 0 && { dependencies }) };
+export function statement(component: Component, body: StatementBody, dependencies: readonly Dependency[] = []): HealthStatement {
+  return { component, domain: "loadbalancer", ...body, ...(dependencies.length > 0 && { dependencies }) };
 }
 
 /** What is wrong with a part is wrong with the whole, though it may go on without it. */

@@ -18,7 +18,7 @@ export function configObjects(metallbNamespace: string): Explainer[] {
       const { metadata } = object;
       if (metadata.deletionTimestamp !== undefined) return;
       const component = objectOf(kind.kind, metadata);
-      const stray = strayWord(component, metadata, metallbNamespace);
+      const stray = wrongNamespace(component, metadata, metallbNamespace);
       yield statement(component, stray ?? faults?.(object, reader) ?? HEALTHY);
     });
   return [
@@ -31,7 +31,7 @@ export function configObjects(metallbNamespace: string): Explainer[] {
   ];
 }
 
-function strayWord(
+function wrongNamespace(
   component: Component,
   { namespace = "", creationTimestamp }: KubeObject["metadata"],
   metallbNamespace: string,

@@ -30,7 +30,7 @@ const states = explainer(ConfigurationState, function* (state, reader) {
     if (!first) continue;
     const object = objectOf(first.kind, { name: first.name, namespace: first.namespace ?? namespace });
     dependencies.push({ component: object, as: "part" });
-    yield* failed(object, [first, ...more], { status, node, valid, sight: reader });
+    yield* failed(object, [first, ...more], { status, node, valid, reader });
   }
   yield statement(objectOf("ConfigurationState", metadata), readProblem(valid), dependencies);
 });
@@ -54,18 +54,18 @@ interface Finding {
   readonly status: Status;
   readonly node: string | undefined;
   readonly valid: Condition | undefined;
-  readonly sight: ObjectReader;
+  readonly reader: ObjectReader;
 }
 
 function* failed(object: Component, failures: readonly [Failed, ...Failed[]], finding: Finding): Iterable<HealthStatement> {
-  const { status, node, valid, sight } = finding;
+  const { status, node, valid, reader } = finding;
   const state = status.resources?.find(({ kind, name }) => kind === object.kind && name === object.name)?.state;
-  const missing = failures.flatMap((failure) => lackOf(object, failure, sight, valid?.lastTransitionTime));
+  const missing = failures.flatMap((failure) => lackOf(object, failure, reader, valid?.lastTransitionTime));
   const [first] = failures.toSorted((one, other) => Number(missingFor(one, missing)) - Number(missingFor(other, missing)));
   const { reason, field } = first ?? failures[0];
   const texts = failures.map(({ message }) => message.replaceAll("\n", ": "));
   const message = texts.join("; ") + (state === "KeptPrevious" ? "; the last good version stays active" : "");
-  const word: StatementBody = {
+  const body: StatementBody = {
     health: state === "KeptPrevious" || state === "AppliedInPart" ? "Degraded" : "Down",
     reason: state === "KeptPrevious" ? "KeptPrevious" : reason,
     message,
@@ -79,13 +79,13 @@ function* failed(object: Component, failures: readonly [Failed, ...Failed[]], fi
   for (const { lacks } of missing) yield lacks;
   // What FRR or the kernel of one node refuses need not be refused elsewhere.
   if (node !== undefined && failures.every((failure) => failure.reason === "ApplicationFailed")) {
-    yield statement(on(node, object), word, [{ component: agentComponent(node) }]);
+    yield statement(on(node, object), body, [{ component: agentComponent(node) }]);
     yield partOf(object, on(node, object));
     return;
   }
   yield statement(
     object,
-    word,
+    body,
     missing.map(({ lacks }) => ({ component: lacks.component })),
   );
 }
@@ -103,7 +103,7 @@ function missingFor(failure: Failed, missing: readonly Missing[]): boolean {
 function lackOf({ namespace = "", name, kind }: Component, failure: Failed, reader: ObjectReader, since: string | undefined): Missing[] {
   const { field = "", reason, message } = failure;
   const isMissing = reason === "DependencyFailed";
-  const lack = (what: Component, text: string, word: Partial<StatementBody> = {}): Missing[] => [
+  const lack = (what: Component, text: string, body: Partial<StatementBody> = {}): Missing[] => [
     {
       failure,
       lacks: statement(what, {
@@ -113,7 +113,7 @@ function lackOf({ namespace = "", name, kind }: Component, failure: Failed, read
         ...(since !== undefined && { since }),
         ownFault: true,
         fix: { text, change: { component: what } },
-        ...word,
+        ...body,
       }),
     },
   ];

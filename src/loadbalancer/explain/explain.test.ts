@@ -18,7 +18,7 @@ import { edges } from "./explain.ts";
 
 const NS = "metallb-system";
 const T = "2026-01-01T00:00:00Z";
-const explain = (...seen: FakeObject[]) => statementsFrom(edges({ metallbNamespace: NS }), ...seen);
+const explain = (...objects: FakeObject[]) => statementsFrom(edges({ metallbNamespace: NS }), ...objects);
 
 const condition = (type: string, status: Condition["status"], reason: string, message = ""): Condition => ({
   type,
@@ -49,17 +49,17 @@ function session(node: string, status: NonNullable<BGPSessionStatus["status"]>, 
 const established = { bgpStatus: "Established", bfdStatus: "N/A", address: "192.0.2.1" };
 
 test("a session that is down is the peer's on that node, and a part that the peer and the node lack", () => {
-  const said = explain([
+  const statements = explain([
     BGPSessionStatus,
     session("n1", { ...established, bgpStatus: "Active", since: T, lastResetReason: "Hold Timer Expired" }),
   ]);
-  expect(unhealthyIn(said)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
-  expect(said.find(({ health }) => health === "Down")).toMatchObject({
+  expect(unhealthyIn(statements)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
+  expect(statements.find(({ health }) => health === "Down")).toMatchObject({
     since: T,
     message: "BGP session of n1 with tor at 192.0.2.1 is Active, not Established; last reset: Hold Timer Expired",
   });
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
-  expect(dependenciesOf(said, "Node/n1")).toEqual([`part BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(statements, "Node/n1")).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
 const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
@@ -91,51 +91,51 @@ test("a session that leads to the router of its own node needs what makes that e
 
 test("where both ends tell of a session that is down, the router's end needs the one that dials", () => {
   const down = session("n1", { ...atRouter, bgpStatus: "Active" });
-  const said = explain([BGPSessionStatus, down], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
-  expect(dependenciesOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1"]);
+  const statements = explain([BGPSessionStatus, down], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
+  expect(dependenciesOf(statements, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1"]);
 });
 
 test("a peer that no node has a session with is the cause, once for all nodes", () => {
   const down = { ...established, bgpStatus: "Active", since: T };
-  const said = explain([BGPSessionStatus, session("n1", down), session("n2", { ...down, bgpStatus: "Idle" })]);
-  expect(said.find(({ reason }) => reason === "NoSession")).toMatchObject({
+  const statements = explain([BGPSessionStatus, session("n1", down), session("n2", { ...down, bgpStatus: "Idle" })]);
+  expect(statements.find(({ reason }) => reason === "NoSession")).toMatchObject({
     health: "Down",
     since: T,
     message: "No node of 2 has a BGP session with tor at 192.0.2.1",
   });
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor@n1`)).toContain(`BGPPeer/${NS}/tor`);
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor@n1`)).toContain(`BGPPeer/${NS}/tor`);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([]);
   const one = explain([BGPSessionStatus, session("n1", down), session("n2", established)]);
   expect(unhealthyIn(one)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
 });
 
 test("a session that is up without the BFD that is to watch it lacks something", () => {
-  const said = explain([BGPSessionStatus, session("n1", { ...established, bfdStatus: "Unknown" })]);
-  expect(unhealthyIn(said)).toEqual([`Degraded BGPPeer/${NS}/tor@n1 BFDDown`]);
+  const statements = explain([BGPSessionStatus, session("n1", { ...established, bfdStatus: "Unknown" })]);
+  expect(unhealthyIn(statements)).toEqual([`Degraded BGPPeer/${NS}/tor@n1 BFDDown`]);
 });
 
 test("where FRR does not answer, FRR is down and its sessions are unknown", () => {
   const conditions = [condition("Reported", "False", "FRRUnavailable", "FRR on the node does not answer")];
-  const said = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
-  expect(unhealthyIn(said)).toEqual(["Down FRR/lb@n1 FRRUnavailable", `Unknown BGPPeer/${NS}/tor@n1 FRRUnavailable`]);
+  const statements = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
+  expect(unhealthyIn(statements)).toEqual(["Down FRR/lb@n1 FRRUnavailable", `Unknown BGPPeer/${NS}/tor@n1 FRRUnavailable`]);
 });
 
 test("a session that is not configured in FRR depends on its BGPPeer", () => {
   const conditions = [condition("Reported", "False", "NotConfigured", "FRR has no such neighbor")];
   const left = session("n1", { ...atRouter, bgpStatus: "Unknown", conditions });
-  const said = explain([BGPSessionStatus, left], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", `BGPPeer/${NS}/tor`]);
-  expect(dependenciesOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
+  const statements = explain([BGPSessionStatus, left], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", `BGPPeer/${NS}/tor`]);
+  expect(dependenciesOf(statements, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([]);
 });
 
 test("what the janitor marked is unknown and needs its agent, which is to blame", () => {
   const conditions = [
     condition("Reported", "Unknown", "AgentNotReporting", `Agent on node n1 has not reported since ${T}; the rest of this status`),
   ];
-  const said = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
-  expect(unhealthyIn(said)).toEqual(["!Unknown Agent/n1 AgentNotReporting", `Unknown BGPPeer/${NS}/tor@n1 AgentNotReporting`]);
+  const statements = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
+  expect(unhealthyIn(statements)).toEqual(["!Unknown Agent/n1 AgentNotReporting", `Unknown BGPPeer/${NS}/tor@n1 AgentNotReporting`]);
 });
 
 function state(status: NonNullable<ConfigurationState["status"]>, node?: string): ConfigurationState {
@@ -154,13 +154,13 @@ test("a resource that is refused is to blame itself, with the field to change, o
     field: "spec.myASN",
   } as const;
   const status = { result: "Invalid", failedResources: [failure], conditions: invalid } as const;
-  const said = explain([
+  const statements = explain([
     ConfigurationState,
     state({ ...status, failedResources: [failure] }, "n1"),
     state({ ...status, failedResources: [failure] }, "n2"),
   ]);
-  expect(new Set(unhealthyIn(said))).toEqual(new Set([`!Down BGPPeer/${NS}/tor ValidationFailed`]));
-  expect(said.find(({ health }) => health === "Down")?.fix).toEqual({
+  expect(new Set(unhealthyIn(statements))).toEqual(new Set([`!Down BGPPeer/${NS}/tor ValidationFailed`]));
+  expect(statements.find(({ health }) => health === "Down")?.fix).toEqual({
     text: "change spec.myASN",
     change: { component: { kind: "BGPPeer", namespace: NS, name: "tor" }, field: "spec.myASN" },
   });
@@ -169,19 +169,19 @@ test("a resource that is refused is to blame itself, with the field to change, o
 test("a resource that keeps its last good form lacks something and says that it still runs", () => {
   const failure = { ...failedPeer, reason: "ValidationFailed", message: "bad", field: "spec.myASN" } as const;
   const resources = [{ kind: "BGPPeer", name: "tor", state: "KeptPrevious" }] as const;
-  const said = explain([
+  const statements = explain([
     ConfigurationState,
     state({ result: "Invalid", failedResources: [failure], resources: [...resources], conditions: invalid }, "n1"),
   ]);
-  expect(unhealthyIn(said)).toEqual([`!Degraded BGPPeer/${NS}/tor KeptPrevious`]);
-  expect(said.find(({ health }) => health === "Degraded")?.message).toBe("bad; the last good version stays active");
+  expect(unhealthyIn(statements)).toEqual([`!Degraded BGPPeer/${NS}/tor KeptPrevious`]);
+  expect(statements.find(({ health }) => health === "Degraded")?.message).toBe("bad; the last good version stays active");
 });
 
 test("what FRR refuses on one node is wrong there, and a part that the resource lacks", () => {
   const failure = { ...failedPeer, reason: "ApplicationFailed", message: "% refused" } as const;
-  const said = explain([ConfigurationState, state({ result: "Invalid", failedResources: [failure], conditions: invalid }, "n1")]);
-  expect(unhealthyIn(said)).toEqual([`!Down BGPPeer/${NS}/tor@n1 ApplicationFailed`]);
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
+  const statements = explain([ConfigurationState, state({ result: "Invalid", failedResources: [failure], conditions: invalid }, "n1")]);
+  expect(unhealthyIn(statements)).toEqual([`!Down BGPPeer/${NS}/tor@n1 ApplicationFailed`]);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
 test("a peer whose Secret is not there needs the Secret, which is to be created", () => {
@@ -192,33 +192,33 @@ test("a peer whose Secret is not there needs the Secret, which is to be created"
     field: "spec.passwordSecret.name",
     message: "parsing peer tor secret ref not found\nfailed to parse peer tor password secret",
   } as const;
-  const said = explain(
+  const statements = explain(
     [ConfigurationState, state({ result: "Invalid", failedResources: [failure], conditions: invalid }, "n1")],
     [BGPPeer, peer("tor", { passwordSecret: { name: "pw" } })],
   );
-  expect(unhealthyIn(said)).toEqual([`!Down Secret/${NS}/pw NotFound`, `Down BGPPeer/${NS}/tor DependencyFailed`]);
-  expect(dependenciesOf(said, `BGPPeer/${NS}/tor`)).toEqual([`Secret/${NS}/pw`]);
+  expect(unhealthyIn(statements)).toEqual([`!Down Secret/${NS}/pw NotFound`, `Down BGPPeer/${NS}/tor DependencyFailed`]);
+  expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([`Secret/${NS}/pw`]);
 });
 
 test("a Service that no pool has an address for needs the full ones, and those are to grow", () => {
   const message = "No address: no available IPs in pool small for ipv4 IPFamily: pool small: all 4 IPv4 addresses are in use";
   const full = { ...pool("small", ["192.0.2.0/30"]), status: { conditions: [condition("Exhausted", "True", "NoAddressLeft")] } };
-  const said = explain(
+  const statements = explain(
     [ServiceKind, service(notAnnounced("noIPAllocated", message), { annotations: { "metallb.io/address-pool": "small" } })],
     [IPAddressPool, full],
   );
-  expect(unhealthyIn(said)).toEqual([`!Down IPAddressPool/${NS}/small Exhausted`, "Down Service/shop/web noIPAllocated"]);
-  expect(said[0]).toMatchObject({ since: T, fix: { change: { field: "spec.addresses" } } });
+  expect(unhealthyIn(statements)).toEqual([`!Down IPAddressPool/${NS}/small Exhausted`, "Down Service/shop/web noIPAllocated"]);
+  expect(statements[0]).toMatchObject({ since: T, fix: { change: { field: "spec.addresses" } } });
 });
 
 test("a Service that asks for a pool which is not there is to blame, with the annotation", () => {
   const message = 'No address: unknown pool "nowhere"';
-  const said = explain([
+  const statements = explain([
     ServiceKind,
     service(notAnnounced("noIPAllocated", message), { annotations: { "metallb.io/address-pool": "nowhere" } }),
   ]);
-  expect(unhealthyIn(said)).toEqual(["!Down Service/shop/web noIPAllocated"]);
-  expect(said[0]?.fix?.change?.field).toBe("metadata.annotations[metallb.io/address-pool]");
+  expect(unhealthyIn(statements)).toEqual(["!Down Service/shop/web noIPAllocated"]);
+  expect(statements[0]?.fix?.change?.field).toBe("metadata.annotations[metallb.io/address-pool]");
 });
 
 test("a pool that nothing advertises is to blame for its Services", () => {
@@ -231,13 +231,16 @@ test("a pool that nothing advertises is to blame for its Services", () => {
     `!Down IPAddressPool/${NS}/fabric NotAdvertised`,
     "Down Service/shop/web noMatchingAdvertisement",
   ]);
-  const refused = explain(...uncovered, [L2Advertisement, l2Ad("segment")]);
-  expect(dependenciesOf(refused, "Service/shop/web")).toEqual([`alternative L2Advertisement/${NS}/segment`]);
+  const withInactiveAd = explain(...uncovered, [L2Advertisement, l2Ad("segment")]);
+  expect(dependenciesOf(withInactiveAd, "Service/shop/web")).toEqual([`alternative L2Advertisement/${NS}/segment`]);
 });
 
 test("a Service without endpoints is to blame itself", () => {
-  const said = explain([ServiceKind, service(notAnnounced("noLocalEndpoints"))], [BGPAdvertisement, bgpAd("bad", { peers: ["gone"] })]);
-  expect(unhealthyIn(said)).toEqual(["!Down Service/shop/web noLocalEndpoints", `!Degraded BGPAdvertisement/${NS}/bad UnknownPeer`]);
+  const statements = explain(
+    [ServiceKind, service(notAnnounced("noLocalEndpoints"))],
+    [BGPAdvertisement, bgpAd("bad", { peers: ["gone"] })],
+  );
+  expect(unhealthyIn(statements)).toEqual(["!Down Service/shop/web noLocalEndpoints", `!Degraded BGPAdvertisement/${NS}/bad UnknownPeer`]);
 });
 
 test("a Service needs one of the nodes that announce it, and each of those one of its peers", () => {
@@ -245,13 +248,13 @@ test("a Service needs one of the nodes that announce it, and each of those one o
     metadata: { name: `web-${node}`, namespace: "shop", annotations: { "plumbline.dev/node": node } },
     status: { node, service: "web", bgpPeers: ["a", "b"], conditions: [condition("Reported", "True", "AgentReports")] },
   });
-  const said = explain(
+  const statements = explain(
     [ServiceKind, service(condition("metallb.io/Announced", "True", "Announced"))],
     [ServiceBGPStatus, report("n1"), report("n2")],
   );
-  expect(unhealthyIn(said)).toEqual([]);
-  expect(dependenciesOf(said, "Service/shop/web")).toEqual(["alternative Service/shop/web@n1", "alternative Service/shop/web@n2"]);
-  expect(dependenciesOf(said, "Service/shop/web@n1")).toEqual([
+  expect(unhealthyIn(statements)).toEqual([]);
+  expect(dependenciesOf(statements, "Service/shop/web")).toEqual(["alternative Service/shop/web@n1", "alternative Service/shop/web@n2"]);
+  expect(dependenciesOf(statements, "Service/shop/web@n1")).toEqual([
     "Agent/n1",
     `alternative BGPPeer/${NS}/a@n1`,
     `alternative BGPPeer/${NS}/b@n1`,
@@ -269,9 +272,9 @@ test("an address in use by another machine has its MAC address in the cause", ()
       conditions: [condition("Announced", "False", "AddressInUse", message)],
     },
   };
-  const said = explain([ServiceL2Status, report]);
-  expect(unhealthyIn(said)).toEqual(["!Down Address/10.30.0.100 AddressInUse", "Down Service/shop/web@n1 AddressInUse"]);
-  expect(dependenciesOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "part Link/lan0@n1", "Address/10.30.0.100"]);
+  const statements = explain([ServiceL2Status, report]);
+  expect(unhealthyIn(statements)).toEqual(["!Down Address/10.30.0.100 AddressInUse", "Down Service/shop/web@n1 AddressInUse"]);
+  expect(dependenciesOf(statements, "Service/shop/web@n1")).toEqual(["Agent/n1", "part Link/lan0@n1", "Address/10.30.0.100"]);
 });
 
 test("a machine that also answers for an address of the node is reported too", () => {
@@ -283,9 +286,9 @@ test("a machine that also answers for an address of the node is reported too", (
     metadata: { name: "web", namespace: "shop", annotations: { "plumbline.dev/node": "n1" } },
     status: { node: "n1", service: "web", conditions },
   };
-  const said = explain([ServiceL2Status, report]);
-  expect(unhealthyIn(said)).toEqual(["!Down Address/10.30.0.100 AddressInUse"]);
-  expect(dependenciesOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "Address/10.30.0.100"]);
+  const statements = explain([ServiceL2Status, report]);
+  expect(unhealthyIn(statements)).toEqual(["!Down Address/10.30.0.100 AddressInUse"]);
+  expect(dependenciesOf(statements, "Service/shop/web@n1")).toEqual(["Agent/n1", "Address/10.30.0.100"]);
 });
 
 test.each([
@@ -303,8 +306,8 @@ test("a Service that keeps its address while it asks for another lacks something
     loadBalancer: { ingress: [{ ip: "192.0.2.1" }] },
     conditions: [condition("metallb.io/Announced", "True", "Announced")],
   };
-  const said = explain([ServiceKind, service(undefined, { annotations, status: ingress })]);
-  expect(unhealthyIn(said)).toEqual(["!Degraded Service/shop/web RequestUnmet"]);
+  const statements = explain([ServiceKind, service(undefined, { annotations, status: ingress })]);
+  expect(unhealthyIn(statements)).toEqual(["!Degraded Service/shop/web RequestUnmet"]);
 });
 
 test("configuration in the wrong namespace is reported", () => {

@@ -9,7 +9,7 @@ import { conditionOf, objectOf, statement, type StatementBody } from "./componen
 /** Why a Service has no address: the pools at fault, or the field of the Service. */
 export interface NoAddressCause {
   readonly pools: readonly HealthStatement[];
-  readonly word: Pick<StatementBody, "ownFault" | "fix">;
+  readonly body: Pick<StatementBody, "ownFault" | "fix">;
 }
 
 const POOL = "metadata.annotations[metallb.io/address-pool]";
@@ -22,8 +22,8 @@ export function noAddressCause(service: Service, message: string, namespace: str
     pool,
     why,
   }));
-  const pools = tried.flatMap(({ pool, why }) => poolWord({ kind: "IPAddressPool", namespace, name: pool }, why, reader));
-  if (pools.length > 0) return { pools, word: {} };
+  const pools = tried.flatMap(({ pool, why }) => exhaustedPool({ kind: "IPAddressPool", namespace, name: pool }, why, reader));
+  if (pools.length > 0) return { pools, body: {} };
   const field = fieldOf(service);
   const text =
     message.includes("no IPAddressPool exists") || message.includes("no pools are configured")
@@ -31,11 +31,11 @@ export function noAddressCause(service: Service, message: string, namespace: str
       : field === undefined
         ? "change spec.serviceAllocation of a pool to select it, or name a pool in its annotation metallb.io/address-pool"
         : `change ${field}: request what a pool contains and may assign`;
-  return { pools: [], word: { ownFault: true, fix: { text, change: { component, ...(field !== undefined && { field }) } } } };
+  return { pools: [], body: { ownFault: true, fix: { text, change: { component, ...(field !== undefined && { field }) } } } };
 }
 
 /** A pool that selects the Service and has no free address. */
-function poolWord(component: Component, why: string, reader: ObjectReader): HealthStatement[] {
+function exhaustedPool(component: Component, why: string, reader: ObjectReader): HealthStatement[] {
   // The component of the pool explains its configuration errors.
   if (why.startsWith("its configuration is invalid")) return [statement(component, { health: "Healthy" })];
   const isFull = /^all \d+ IPv[46] addresses are in use/.test(why);
@@ -83,8 +83,9 @@ export function unmetRequest(service: Service): StatementBody | undefined {
     },
   });
   if ("invalid" in read) return unmet(read.invalid.message);
-  const { pool, addresses: asked } = read.request;
+  const { pool, addresses: requested } = read.request;
   if (pool !== undefined && pool !== from) return unmet(`The Service requests an address of pool ${pool}`);
-  const isMet = !asked || (asked.length === addresses.length && asked.every((one) => addresses.some((other) => other.equals(one))));
-  return isMet ? undefined : unmet(`The Service requests ${asked.join(", ")}`);
+  const isMet =
+    !requested || (requested.length === addresses.length && requested.every((one) => addresses.some((other) => other.equals(one))));
+  return isMet ? undefined : unmet(`The Service requests ${requested.join(", ")}`);
 }

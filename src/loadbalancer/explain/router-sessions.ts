@@ -25,8 +25,8 @@ export function routerSessions(address: string, node: string, reader: ObjectRead
   ];
   return ends.map(({ component, vrf, spec }) => {
     const links = linksOf(spec.hostsession);
-    const told = reader.get(RouterNodeConfigurationStatus, `${component.namespace}/${node}`)?.status?.sessions ?? [];
-    const session = told.find((one) => one.vrf === vrf && links.some((link) => contains(link, one.neighbor)));
+    const observed = reader.get(RouterNodeConfigurationStatus, `${component.namespace}/${node}`)?.status?.sessions ?? [];
+    const session = observed.find((one) => one.vrf === vrf && links.some((link) => contains(link, one.neighbor)));
     const name = session && (vrf === "default" ? session.neighbor : `${vrf}/${session.neighbor}`);
     return { resource: on(node, component), session: name === undefined ? undefined : { kind: "Session", name, node } };
   });

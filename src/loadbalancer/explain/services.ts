@@ -39,7 +39,7 @@ export function services(metallbNamespace: string): Explainer {
     }
     const announcing = announcersOf(service, reader);
     if (announced?.status === "False") {
-      yield* notAnnounced(service, announced, announcing, { sight: reader, metallbNamespace });
+      yield* notAnnounced(service, announced, announcing, { reader, metallbNamespace });
       return;
     }
     // Before the first reconcile it is healthy, unless no controller runs.
@@ -58,8 +58,8 @@ function announcersOf(service: Service, reader: ObjectReader): Dependency[] {
   return Array.from(nodes, (node): Dependency => ({ component: on(node, objectOf("Service", service.metadata)), as: "alternative" }));
 }
 
-interface Ground {
-  readonly sight: ObjectReader;
+interface ExplainContext {
+  readonly reader: ObjectReader;
   readonly metallbNamespace: string;
 }
 
@@ -67,43 +67,43 @@ function* notAnnounced(
   service: Service,
   announced: Condition,
   announcing: readonly Dependency[],
-  ground: Ground,
+  context: ExplainContext,
 ): Iterable<HealthStatement> {
   const { reason, message, lastTransitionTime: since } = announced;
   const component = objectOf("Service", service.metadata);
-  const word: StatementBody = { health: "Down", reason, message, since };
+  const body: StatementBody = { health: "Down", reason, message, since };
   if (reason === "noIPAllocated") {
-    const { pools, word: lack } = noAddressCause(service, message, ground.metallbNamespace, ground.sight);
+    const { pools, body: lack } = noAddressCause(service, message, context.metallbNamespace, context.reader);
     yield* pools;
     yield statement(
       component,
-      { ...word, ...lack },
+      { ...body, ...lack },
       pools.map(({ component: pool }) => ({ component: pool, as: "alternative" })),
     );
     return;
   }
-  const { said, dependencies, ...blame } = (BLAMES[reason] ?? (hasSpeakers(ground.sight) ? atLarge : withoutSpeakers))(
+  const { statements, dependencies, ...blame } = (BLAMES[reason] ?? (hasSpeakers(context.reader) ? atLarge : withoutSpeakers))(
     service,
-    ground,
+    context,
     message,
   );
-  yield* said ?? [];
-  yield statement(component, { ...word, ...blame }, [...announcing, ...(dependencies ?? [])]);
+  yield* statements ?? [];
+  yield statement(component, { ...body, ...blame }, [...announcing, ...(dependencies ?? [])]);
 }
 
 /** Other components at fault, and the fix if there are none. */
 interface Blame extends Pick<StatementBody, "ownFault" | "fix"> {
-  readonly said?: readonly HealthStatement[];
+  readonly statements?: readonly HealthStatement[];
   readonly dependencies?: readonly Dependency[];
 }
 
-const BLAMES: Readonly<Record<string, (service: Service, ground: Ground, message: string) => Blame>> = {
+const BLAMES: Readonly<Record<string, (service: Service, context: ExplainContext, message: string) => Blame>> = {
   noEndpoints: (service) => ({ ownFault: true, fix: endpointsFix(service) }),
   noLocalEndpoints: (service) => ({ ownFault: true, fix: endpointsFix(service) }),
   ipNotAllowed: foreignAddress,
   noMatchingAdvertisement: uncovered,
-  speakerNotReporting: (_service, { sight }) => ({
-    dependencies: silentNodes(sight).map((node) => ({ component: agentComponent(node), as: "alternative" })),
+  speakerNotReporting: (_service, { reader }) => ({
+    dependencies: silentNodes(reader).map((node) => ({ component: agentComponent(node), as: "alternative" })),
   }),
   sharedIPWithServiceSelector: (service) => ({
     ownFault: true,
@@ -122,55 +122,55 @@ function endpointsFix({ metadata: { name, namespace } }: Service): NonNullable<S
 }
 
 /** Its addresses are in no active pool: their pool is deleted or invalid. */
-function foreignAddress(service: Service, { sight, metallbNamespace: namespace }: Ground): Blame {
+function foreignAddress(service: Service, { reader, metallbNamespace: namespace }: ExplainContext): Blame {
   const name = annotatedPool(service);
   if (name === undefined) return { ownFault: true };
   const component: Component = { kind: "IPAddressPool", namespace, name };
-  if (sight.get(IPAddressPool, `${namespace}/${name}`)) return { dependencies: [{ component }] };
+  if (reader.get(IPAddressPool, `${namespace}/${name}`)) return { dependencies: [{ component }] };
   const message = `IPAddressPool ${name} does not exist, but Services have addresses from it`;
   const fix = { text: "recreate it with the same addresses", change: { component } };
   return {
     dependencies: [{ component }],
-    said: [statement(component, { health: "Down", reason: "NotFound", message, ownFault: true, fix })],
+    statements: [statement(component, { health: "Down", reason: "NotFound", message, ownFault: true, fix })],
   };
 }
 
 /** The advertisements that cover its pool are not active, or none covers it, or none selects this Service. */
-function uncovered(service: Service, ground: Ground, message: string): Blame {
+function uncovered(service: Service, context: ExplainContext, message: string): Blame {
   const name = /covers pool (\S+)$/.exec(message)?.[1];
-  if (name === undefined) return atLarge(service, ground);
-  const ads = adsFor(name, ground);
+  if (name === undefined) return atLarge(service, context);
+  const ads = adsFor(name, context);
   if (ads.length > 0) return { dependencies: ads.map((component) => ({ component, as: "alternative" })) };
-  const component: Component = { kind: "IPAddressPool", namespace: ground.metallbNamespace, name };
-  const said = statement(component, {
+  const component: Component = { kind: "IPAddressPool", namespace: context.metallbNamespace, name };
+  const notAdvertised = statement(component, {
     health: "Down",
     reason: "NotAdvertised",
     message: `No BGPAdvertisement or L2Advertisement covers IPAddressPool ${name}: its addresses are allocated but not announced`,
     ownFault: true,
     fix: {
-      text: `create a BGPAdvertisement or an L2Advertisement with ipAddressPools: [${name}] in namespace ${ground.metallbNamespace}`,
+      text: `create a BGPAdvertisement or an L2Advertisement with ipAddressPools: [${name}] in namespace ${context.metallbNamespace}`,
       change: { component },
     },
   });
-  return { said: [said], dependencies: [{ component }] };
+  return { statements: [notAdvertised], dependencies: [{ component }] };
 }
 
 const NO_SPEAKERS = noAgentRuns("loadbalancer", "load balancer", "Services are not announced");
 
 /** Whether any speaker has reported. Before that the missing agents are the only cause, not each Service. */
-function hasSpeakers(sight: ObjectReader): boolean {
-  return sight.all(ConfigurationState).some((state) => nodeOfReport(state) !== undefined);
+function hasSpeakers(reader: ObjectReader): boolean {
+  return reader.all(ConfigurationState).some((state) => nodeOfReport(state) !== undefined);
 }
 
 function withoutSpeakers(): Blame {
-  return { said: [NO_SPEAKERS], dependencies: [{ component: NO_SPEAKERS.component }] };
+  return { statements: [NO_SPEAKERS], dependencies: [{ component: NO_SPEAKERS.component }] };
 }
 
 /** Any unhealthy configuration of the Service; otherwise its advertisements do not match it. */
-function atLarge(service: Service, ground: Ground): Blame {
+function atLarge(service: Service, context: ExplainContext): Blame {
   const pool = annotatedPool(service);
-  const ads = pool === undefined ? [] : adsFor(pool, ground);
-  const peers = pool === undefined ? [] : peersFor(pool, ground);
+  const ads = pool === undefined ? [] : adsFor(pool, context);
+  const peers = pool === undefined ? [] : peersFor(pool, context);
   const [ad] = ads;
   return {
     dependencies: [...ads, ...peers].map((component) => ({ component, as: "alternative" })),
@@ -187,31 +187,35 @@ interface Selecting {
   readonly ipAddressPoolSelectors?: LabelSelector[];
 }
 
-function covering<T extends { spec: Selecting; metadata: { namespace?: string } }>(ads: readonly T[], pool: string, ground: Ground): T[] {
-  const labels = ground.sight.get(IPAddressPool, `${ground.metallbNamespace}/${pool}`)?.metadata.labels ?? {};
+function covering<T extends { spec: Selecting; metadata: { namespace?: string } }>(
+  ads: readonly T[],
+  pool: string,
+  context: ExplainContext,
+): T[] {
+  const labels = context.reader.get(IPAddressPool, `${context.metallbNamespace}/${pool}`)?.metadata.labels ?? {};
   return ads.filter(({ metadata, spec: { ipAddressPools = [], ipAddressPoolSelectors = [] } }) => {
-    if (metadata.namespace !== ground.metallbNamespace) return false;
+    if (metadata.namespace !== context.metallbNamespace) return false;
     const isForAll = ipAddressPools.length === 0 && ipAddressPoolSelectors.length === 0;
     return isForAll || ipAddressPools.includes(pool) || ipAddressPoolSelectors.some((selector) => selects(selector, labels));
   });
 }
 
-function adsFor(pool: string, ground: Ground): Component[] {
-  const { sight } = ground;
+function adsFor(pool: string, context: ExplainContext): Component[] {
+  const { reader } = context;
   return [
-    ...covering(sight.all(BGPAdvertisement), pool, ground).map(({ metadata }) => objectOf("BGPAdvertisement", metadata)),
-    ...covering(sight.all(L2Advertisement), pool, ground).map(({ metadata }) => objectOf("L2Advertisement", metadata)),
+    ...covering(reader.all(BGPAdvertisement), pool, context).map(({ metadata }) => objectOf("BGPAdvertisement", metadata)),
+    ...covering(reader.all(L2Advertisement), pool, context).map(({ metadata }) => objectOf("L2Advertisement", metadata)),
   ];
 }
 
 /** The peers that Services of the pool would be announced to. */
-function peersFor(pool: string, ground: Ground): Component[] {
-  const ads = covering(ground.sight.all(BGPAdvertisement), pool, ground);
+function peersFor(pool: string, context: ExplainContext): Component[] {
+  const ads = covering(context.reader.all(BGPAdvertisement), pool, context);
   if (ads.length === 0) return [];
   const isNamed = (name: string) => ads.some(({ spec: { peers = [] } }) => peers.length === 0 || peers.includes(name));
-  return ground.sight
+  return context.reader
     .all(BGPPeer)
-    .filter(({ metadata: { name, namespace } }) => namespace === ground.metallbNamespace && isNamed(name))
+    .filter(({ metadata: { name, namespace } }) => namespace === context.metallbNamespace && isNamed(name))
     .map(({ metadata }) => objectOf("BGPPeer", metadata));
 }
 

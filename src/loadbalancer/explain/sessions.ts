@@ -16,27 +16,27 @@ export const sessions = explainer(BGPSessionStatus, function* (report, reader) {
   if (!node || !peer || metadata.deletionTimestamp !== undefined) return;
   const object = objectOf("BGPPeer", { ...metadata, name: peer });
   const session = on(node, object);
-  const word = wordOf(status, node, metadata.creationTimestamp);
+  const body = sessionBody(status, node, metadata.creationTimestamp);
   const reported = conditionOf(conditions, "Reported");
 
   yield* agentHealth(node, conditions);
   if (reported?.reason === "FRRUnavailable") yield* frrDown(node, reported);
   const isLeftOut = reported?.reason === "NotConfigured";
   const ends = farEnds(status, session, reported?.status === "False" || isDown(status), reader);
-  yield* ends.said;
+  yield* ends.statements;
   const others = isDown(status) ? reader.by(byPeer, `${object.namespace ?? ""}/${object.name}`) : [];
   const isDownEverywhere = others.length > 1 && others.every((one) => isDown(one.status ?? {}));
   // One of them reports for all; the dependencies of each count.
   if (isDownEverywhere) yield statement(object, others[0] === report ? noSession(status, others) : HEALTHY, ends.dependencies);
   // Where FRR does not know the peer, or no node has a session with it, it is not about this node.
   const isPeersFault = isDownEverywhere || isLeftOut;
-  yield statement(session, word, [
+  yield statement(session, body, [
     { component: agentComponent(node) },
     { component: frrOn(node) },
     ...ends.dependencies,
     ...(isPeersFault ? [{ component: object }] : []),
   ]);
-  if (word.health === "Healthy") return;
+  if (body.health === "Healthy") return;
   if (!isPeersFault) yield partOf(object, session);
   yield partOf(nodeComponent(node), session);
 });
@@ -49,7 +49,7 @@ function isDown({ bgpStatus = "Unknown", conditions }: Status): boolean {
   return conditionOf(conditions, "Reported")?.status !== "Unknown" && bgpStatus !== "Unknown" && bgpStatus !== "Established";
 }
 
-function wordOf(status: Status, node: string, created: string | undefined): StatementBody {
+function sessionBody(status: Status, node: string, created: string | undefined): StatementBody {
   const { bgpStatus = "Unknown", bfdStatus = "N/A", address = "", conditions } = status;
   const reported = conditionOf(conditions, "Reported");
   if (reported?.status === "False" || reported?.status === "Unknown") {
@@ -117,19 +117,24 @@ function farEnds(
   session: Component,
   down: boolean,
   reader: ObjectReader,
-): { dependencies: Dependency[]; said: HealthStatement[] } {
+): { dependencies: Dependency[]; statements: HealthStatement[] } {
   const { node = "" } = session;
   const ends = routerSessions(address, node, reader);
   if (ends.length > 0) {
-    const told = ends.flatMap((end) => (down && end.session ? [end.session] : []));
+    const downSessions = ends.flatMap((end) => (down && end.session ? [end.session] : []));
     const dependencies = ends.filter((end) => !down || !end.session).map(({ resource }): Dependency => ({ component: resource }));
     return {
       dependencies: [{ component: { kind: "FRR", name: "router", node } }, ...dependencies],
-      said: told.map((component) => ({ component, domain: "router", health: "Healthy", dependencies: [{ component: session }] })),
+      statements: downSessions.map((component) => ({
+        component,
+        domain: "router",
+        health: "Healthy",
+        dependencies: [{ component: session }],
+      })),
     };
   }
   const isLink = address !== "" && addressOf(address) === undefined;
-  return { dependencies: isLink ? [{ component: { kind: "Link", name: address, node } }] : [], said: [] };
+  return { dependencies: isLink ? [{ component: { kind: "Link", name: address, node } }] : [], statements: [] };
 }
 
 export function* frrDown(

@@ -94,37 +94,37 @@ describe("elected, but another answers", () => {
 
 describe("elected, but kept from answering", () => {
   const [alone] = racks;
-  const words = "192.0.2.1 is in use by 02:00:00:00:00:07 on eth0; the node announces it when that stops";
-  const inUse = { node: "n1", reason: "addressInUse", message: words } as const;
+  const message = "192.0.2.1 is in use by 02:00:00:00:00:07 on eth0; the node announces it when that stops";
+  const inUse = { node: "n1", reason: "addressInUse", message } as const;
 
   test("it is not announced, in the words of the node", () => {
     const there = input({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
-    expect(announcedCondition(web, there, undefined, { hindrance: inUse })).toEqual({
+    expect(announcedCondition(web, there, undefined, { blocker: inUse })).toEqual({
       type: "metallb.io/Announced",
       status: "False",
       reason: "addressInUse",
-      message: `L2: n1 does not announce it: ${words}`,
+      message: `L2: n1 does not announce it: ${message}`,
     });
   });
 
   test("it is announced over BGP all the same, and where another node is elected by now", () => {
     const both = input({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] }, [alone as NodeView]);
-    expect(announcedCondition(web, both, undefined, { hindrance: inUse })).toMatchObject({
+    expect(announcedCondition(web, both, undefined, { blocker: inUse })).toMatchObject({
       status: "True",
-      message: `BGP: 1 node announces it; L2: n1 does not announce it: ${words}`,
+      message: `BGP: 1 node announces it; L2: n1 does not announce it: ${message}`,
     });
     const there = input({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
-    expect(announcedCondition(web, there, undefined, { hindrance: { ...inUse, node: "n2" } })).toMatchObject({ status: "True" });
+    expect(announcedCondition(web, there, undefined, { blocker: { ...inUse, node: "n2" } })).toMatchObject({ status: "True" });
   });
 
   test.each([
     ["AddressInUse", "addressInUse"],
     ["Refused", "announceFailed"],
     ["Probing", undefined],
-  ])("%s of a ServiceL2Status is %s", (reason, told) => {
+  ])("%s of a ServiceL2Status is %s", (reason, expected) => {
     const condition = { type: "Announced", status: "False", reason, message: "x", lastTransitionTime: "2026-01-01T00:00:00Z" } as const;
     const status = { metadata: { name: "web", annotations: { [nodeAnnotation]: "n1" } }, status: { conditions: [condition] } };
-    expect(l2BlockerIn(status)?.reason).toBe(told);
+    expect(l2BlockerIn(status)?.reason).toBe(expected);
   });
 });
 

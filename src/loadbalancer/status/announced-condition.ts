@@ -22,7 +22,7 @@ export interface AnnouncementInput extends ElectionInput {
 /** The nodes' own reports about a Service. */
 export interface SpeakerStatuses {
   /** Why the elected node does not announce it. */
-  readonly hindrance?: L2Blocker | undefined;
+  readonly blocker?: L2Blocker | undefined;
   /** The doubtful nodes that announce it over BGP. */
   readonly overBgp?: ReadonlySet<string>;
   /** The node that announces it over L2. */
@@ -35,49 +35,49 @@ type Reason = NotAnnounced | L2Blocker["reason"] | "speakerNotReporting" | "noPe
 export function announcedCondition(
   service: ServiceView,
   input: AnnouncementInput,
-  refusal: string | undefined,
-  said: SpeakerStatuses = {},
+  noAddressReason: string | undefined,
+  statuses: SpeakerStatuses = {},
 ): ConditionReport {
-  if (service.addresses.length === 0) return not("noIPAllocated", refusal ?? "No address to announce");
+  if (service.addresses.length === 0) return not("noIPAllocated", noAddressReason ?? "No address to announce");
   const { config, pools, doubtful } = input;
   const pool = pools.poolOfAll(service.addresses);
-  const overBgp = (pool && adsOf(config.bgpAds, pool.name).length > 0) || (said.overBgp?.size ?? 0) > 0;
-  const overL2 = (pool && adsOf(config.l2Ads, pool.name).length > 0) || isIn(doubtful, said.answering);
+  const overBgp = (pool && adsOf(config.bgpAds, pool.name).length > 0) || (statuses.overBgp?.size ?? 0) > 0;
+  const overL2 = (pool && adsOf(config.l2Ads, pool.name).length > 0) || isIn(doubtful, statuses.answering);
   if (!overBgp && !overL2) {
     return pool
       ? not("noMatchingAdvertisement", `No active BGPAdvertisement or L2Advertisement covers pool ${pool.name}`)
       : not("ipNotAllowed", `No active pool contains ${service.addresses.join(", ")}`);
   }
-  const bgp = overBgp ? countBgp(service, input, said) : undefined;
-  const l2 = overL2 ? answerOf(service, input, said) : undefined;
-  const message = [...(bgp ? [`BGP: ${bgpWords(bgp)}`] : []), ...(l2 ? [`L2: ${l2.words}`] : [])].join("; ");
+  const bgp = overBgp ? countBgp(service, input, statuses) : undefined;
+  const l2 = overL2 ? answerOf(service, input, statuses) : undefined;
+  const message = [...(bgp ? [`BGP: ${bgpText(bgp)}`] : []), ...(l2 ? [`L2: ${l2.text}`] : [])].join("; ");
   if (bgp?.announcing || (l2 && !l2.not)) return { type: announcedType, status: "True", reason: "Announced", message };
-  if (said.hindrance && l2?.not === said.hindrance.reason) return not(l2.not, message);
+  if (statuses.blocker && l2?.not === statuses.blocker.reason) return not(l2.not, message);
   return not(bgp ? commonest(bgp.reasons) : (l2?.not ?? "notOwner"), message);
 }
 
 interface Answer {
   /** Why no node announces it; undefined: one does. */
   readonly not?: Reason;
-  readonly words: string;
+  readonly text: string;
 }
 
-function answerOf(service: ServiceView, input: AnnouncementInput, { answering, hindrance }: SpeakerStatuses): Answer {
+function answerOf(service: ServiceView, input: AnnouncementInput, { answering, blocker }: SpeakerStatuses): Answer {
   const election = input.elections.hold(service, input);
   const order = "order" in election ? election.order : [];
   const [elected] = order;
-  if (elected !== undefined && elected === hindrance?.node) {
-    return { not: hindrance.reason, words: `${elected} does not announce it: ${hindrance.message}` };
+  if (elected !== undefined && elected === blocker?.node) {
+    return { not: blocker.reason, text: `${elected} does not announce it: ${blocker.message}` };
   }
   // Only the candidates know which of them receive each other's heartbeats and have a working link.
   const isBelieved = answering !== undefined && (order.includes(answering) || input.doubtful.has(answering));
   const node = isBelieved ? answering : isIn(input.doubtful, elected) ? undefined : elected;
   if (node !== undefined) {
     const others = order.filter((name) => name !== node).length;
-    return { words: `${node} announces it${others > 0 ? `, ${others} on standby` : ""}` };
+    return { text: `${node} announces it${others > 0 ? `, ${others} on standby` : ""}` };
   }
-  if ("not" in election) return { not: election.not, words: `no node announces it (${election.not})` };
-  return { not: "configurationInvalid", words: `${elected ?? "no node"} is elected but does not announce it (configurationInvalid)` };
+  if ("not" in election) return { not: election.not, text: `no node announces it (${election.not})` };
+  return { not: "configurationInvalid", text: `${elected ?? "no node"} is elected but does not announce it (configurationInvalid)` };
 }
 
 function isIn(nodes: ReadonlySet<string>, node: string | undefined): boolean {
@@ -128,7 +128,7 @@ function parts(group: readonly NodeView[], { local, endpoints }: ServiceView): [
   return halves.flatMap((half): [NodeView, number][] => (half[0] ? [[half[0], half.length]] : []));
 }
 
-function bgpWords({ announcing, reasons }: BgpCount): string {
+function bgpText({ announcing, reasons }: BgpCount): string {
   const others = [...reasons].sort(byCount).map(([reason, nodes]) => `${nodes} not (${reason})`);
   if (announcing === 0 && others.length === 0) return "no nodes";
   return [`${announcing} ${announcing === 1 ? "node announces" : "nodes announce"} it`, ...others].join(", ");

@@ -10,55 +10,55 @@ const is = (status: "True" | "False", reason = status === "True" ? "Announced" :
 };
 
 /** One Service, looked at now and whenever that was asked for, until nothing is left to do. What is done, with the second it is done in. */
-function course(stored?: ConditionReport) {
+function scenario(stored?: ConditionReport) {
   const pace = new AnnouncedDelay();
   const begun = performance.now();
   const done: string[] = [];
-  let held = stored;
-  const look = (condition: ConditionReport, passing = false) => {
-    const turn = pace.look("shop/web", condition, held, passing);
+  let written = stored;
+  const decide = (condition: ConditionReport, passing = false) => {
+    const turn = pace.decide("shop/web", condition, written, passing);
     const at = `${condition.reason} at ${(performance.now() - begun) / 1000}`;
-    if (turn.write) held = condition;
+    if (turn.write) written = condition;
     if (turn.write) done.push(`written ${at}`);
-    if (turn.tell) done.push(`told ${at}`);
+    if (turn.recordEvent) done.push(`told ${at}`);
     return turn.againMs;
   };
-  const settle = (condition: ConditionReport, passing = false) => {
-    for (let again = look(condition, passing); again !== undefined; again = look(condition, passing)) vi.advanceTimersByTime(again);
+  const decideUntilDone = (condition: ConditionReport, passing = false) => {
+    for (let again = decide(condition, passing); again !== undefined; again = decide(condition, passing)) vi.advanceTimersByTime(again);
   };
-  return { look, settle, done };
+  return { decide, decideUntilDone, done };
 }
 
 test("a new Service whose endpoints come after its address is never said to be not announced", () => {
-  const { look, settle, done } = course();
-  expect(look(is("False"))).toBeGreaterThan(0);
+  const { decide, decideUntilDone, done } = scenario();
+  expect(decide(is("False"))).toBeGreaterThan(0);
   vi.advanceTimersByTime(1000);
-  settle(is("True"));
+  decideUntilDone(is("True"));
   expect(done).toEqual(["written Announced at 1", "told Announced at 1"]);
 });
 
 test("one that stays without is said to be after a moment, and warned of when that has stood", () => {
-  const { settle, done } = course();
-  settle(is("False"));
+  const { decideUntilDone, done } = scenario();
+  decideUntilDone(is("False"));
   expect(done).toEqual(["written noEndpoints at 3", "told noEndpoints at 10"]);
 });
 
 test("a Service that is announced again before the warning is due gets no Event", () => {
-  const { look, settle, done } = course(is("True"));
-  settle(is("True"));
+  const { decide, decideUntilDone, done } = scenario(is("True"));
+  decideUntilDone(is("True"));
   vi.advanceTimersByTime(20_000);
-  look(is("False"));
+  decide(is("False"));
   vi.advanceTimersByTime(5000);
-  settle(is("True"));
+  decideUntilDone(is("True"));
   expect(done).toEqual(["written Announced at 0", "written noEndpoints at 20", "written Announced at 30"]);
 });
 
 test("changes are written at most every ten seconds, and Events recorded only when the status changes", () => {
-  const { settle, done } = course();
-  settle(is("True", "Announced", "3 nodes"));
+  const { decideUntilDone, done } = scenario();
+  decideUntilDone(is("True", "Announced", "3 nodes"));
   vi.advanceTimersByTime(1000);
-  settle(is("True", "Announced", "2 nodes"));
-  settle(is("False"));
+  decideUntilDone(is("True", "Announced", "2 nodes"));
+  decideUntilDone(is("False"));
   expect(done).toEqual([
     "written Announced at 0",
     "told Announced at 0",
@@ -69,29 +69,29 @@ test("changes are written at most every ten seconds, and Events recorded only wh
 });
 
 test("one that is given an address after a long wait has as much time to settle as a new one", () => {
-  const { look, settle, done } = course();
-  settle(is("False", "noIPAllocated"));
+  const { decide, decideUntilDone, done } = scenario();
+  decideUntilDone(is("False", "noIPAllocated"));
   vi.advanceTimersByTime(60_000);
-  look(is("False"));
+  decide(is("False"));
   vi.advanceTimersByTime(1000);
-  settle(is("True"));
+  decideUntilDone(is("True"));
   expect(done.filter((one) => one.startsWith("told"))).toEqual(["told Announced at 73"]);
 });
 
 test("one between two addresses keeps its condition for a moment", () => {
-  const { look, settle, done } = course(is("True"));
-  settle(is("True"));
+  const { decide, decideUntilDone, done } = scenario(is("True"));
+  decideUntilDone(is("True"));
   vi.advanceTimersByTime(20_000);
-  look(is("False", "noIPAllocated"), true);
+  decide(is("False", "noIPAllocated"), true);
   vi.advanceTimersByTime(100);
-  settle(is("True"));
+  decideUntilDone(is("True"));
   expect(done).toEqual(["written Announced at 0"]);
-  settle(is("False", "noIPAllocated"), true);
+  decideUntilDone(is("False", "noIPAllocated"), true);
   expect(done.slice(1)).toEqual(["written noIPAllocated at 23.1", "told noIPAllocated at 30.1"]);
 });
 
 test("a new leader does not repeat Events", () => {
-  const { settle, done } = course(is("False"));
-  settle(is("False"));
+  const { decideUntilDone, done } = scenario(is("False"));
+  decideUntilDone(is("False"));
   expect(done).toEqual(["written noEndpoints at 0"]);
 });

@@ -2,70 +2,70 @@ import { isDeepStrictEqual } from "node:util";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 
 /** What to do with a computed condition. */
-interface Turn {
+interface Decision {
   readonly write: boolean;
   /** Whether to record an Event. */
-  readonly tell: boolean;
+  readonly recordEvent: boolean;
   /** When to check again. */
   readonly againMs?: number;
 }
 
-interface Course {
+interface Progress {
   /** The last computed state, as far as it matters here. */
-  standing: string;
+  state: string;
   since: number;
   written: ConditionReport | undefined;
   writtenAt: number;
-  told: ConditionReport["status"] | undefined;
+  reported: ConditionReport["status"] | undefined;
 }
 
 /** Minimum time between condition writes, and the time before NotAnnounced becomes a warning. */
 const PACE_MS = 10_000;
 /** Grace period for a new Service, until its endpoints are known and the speakers have seen it. */
-const SETTLING_MS = 3_000;
+const GRACE_MS = 3_000;
 
 /** Delays condition writes and Events, so that short transitions are not reported. */
 export class AnnouncedDelay {
-  readonly #courses = new Map<string, Course>();
+  readonly #progress = new Map<string, Progress>();
 
   /** `stored` is the condition in the Service. `passing`: nothing blocks it, it is only not processed yet. */
-  look(key: string, condition: ConditionReport, stored: ConditionReport | undefined, passing: boolean): Turn {
+  decide(key: string, condition: ConditionReport, stored: ConditionReport | undefined, passing: boolean): Decision {
     const now = performance.now();
-    const course = this.#course(key, stored, now);
-    const standing = condition.reason === "noIPAllocated" ? condition.reason : condition.status;
-    if (course.standing !== standing) Object.assign(course, { standing, since: now });
-    const isNew = !course.written && !stored;
-    const settledAt = condition.status === "False" && (isNew || passing) ? course.since + SETTLING_MS : now;
+    const progress = this.#progressOf(key, stored, now);
+    const state = condition.reason === "noIPAllocated" ? condition.reason : condition.status;
+    if (progress.state !== state) Object.assign(progress, { state, since: now });
+    const isNew = !progress.written && !stored;
+    const graceEnd = condition.status === "False" && (isNew || passing) ? progress.since + GRACE_MS : now;
 
-    const isSaid = isDeepStrictEqual(course.written, condition);
-    const writeIn = isSaid ? 0 : Math.max(course.writtenAt + PACE_MS, settledAt) - now;
-    if (writeIn > 0) return { write: false, tell: false, againMs: writeIn };
-    if (!isSaid) Object.assign(course, { written: condition, writtenAt: now });
-    return { write: !isSaid, ...this.#telling(course, condition, now) };
+    const isWritten = isDeepStrictEqual(progress.written, condition);
+    const writeIn = isWritten ? 0 : Math.max(progress.writtenAt + PACE_MS, graceEnd) - now;
+    if (writeIn > 0) return { write: false, recordEvent: false, againMs: writeIn };
+    if (!isWritten) Object.assign(progress, { written: condition, writtenAt: now });
+    return { write: !isWritten, ...this.#eventDecision(progress, condition, now) };
   }
 
   forget(key: string): void {
-    this.#courses.delete(key);
+    this.#progress.delete(key);
   }
 
   clear(): void {
-    this.#courses.clear();
+    this.#progress.clear();
   }
 
-  #course(key: string, stored: ConditionReport | undefined, now: number): Course {
-    const known = this.#courses.get(key);
+  #progressOf(key: string, stored: ConditionReport | undefined, now: number): Progress {
+    const known = this.#progress.get(key);
     if (known) return known;
-    const course: Course = { standing: "", since: now, written: undefined, writtenAt: -Infinity, told: stored?.status };
-    this.#courses.set(key, course);
-    return course;
+    const progress: Progress = { state: "", since: now, written: undefined, writtenAt: -Infinity, reported: stored?.status };
+    this.#progress.set(key, progress);
+    return progress;
   }
 
-  #telling(course: Course, { status, reason }: ConditionReport, now: number): Pick<Turn, "tell" | "againMs"> {
+  #eventDecision(progress: Progress, { status, reason }: ConditionReport, now: number): Pick<Decision, "recordEvent" | "againMs"> {
     // The Event for a missing address is recorded when the allocation fails.
-    if (course.told === status || (course.told === undefined && reason === "noIPAllocated")) return { tell: false };
-    const tellIn = status === "True" ? 0 : course.since + PACE_MS - now;
-    if (tellIn > 0) return { tell: false, againMs: tellIn };
-    course.told = status;
-    return { tell: true };
+    if (progress.reported === status || (progress.reported === undefined && reason === "noIPAllocated")) return { recordEvent: false };
+    const recordIn = status === "True" ? 0 : progress.since + PACE_MS - now;
+    if (recordIn > 0) return { recordEvent: false, againMs: recordIn };
+    progress.reported = status;
+    return { recordEvent: true };
   }
 }

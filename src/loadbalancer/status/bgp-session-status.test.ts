@@ -4,19 +4,19 @@ import { sessionStatus, sessionStatusName, type SessionStateOrReason } from "./b
 
 const peer = { name: "peer1", address: parseAddress("192.0.2.1"), vrf: "" };
 const node = { name: "worker0", uid: "u1" };
-const shown = (
+const rendered = (
   { status, create }: ReturnType<typeof sessionStatus>,
-  held?: Parameters<Extract<typeof status, (...args: never) => unknown>>[0],
+  existing?: Parameters<Extract<typeof status, (...args: never) => unknown>>[0],
 ) => ({
-  status: typeof status === "function" ? status(held) : status,
+  status: typeof status === "function" ? status(existing) : status,
   create,
 });
-const statusOf = (spoken: SessionStateOrReason, more = {}) => shown(sessionStatus({ ...peer, ...more }, node, spoken)).status;
+const statusOf = (spoken: SessionStateOrReason, more = {}) => rendered(sessionStatus({ ...peer, ...more }, node, spoken)).status;
 
 test("a BGPSessionStatus has FRR's words, and belongs to the Node", () => {
-  const words = { state: "Established", bfd: "Up", since: "2026-11-15T10:00:00Z", lastResetReason: "Peer closed the session" };
+  const session = { state: "Established", bfd: "Up", since: "2026-11-15T10:00:00Z", lastResetReason: "Peer closed the session" };
   expect(sessionStatusName("worker0", "peer1", () => false)).toBe("worker0-peer1");
-  expect(shown(sessionStatus({ ...peer, bfdProfile: "fast" }, node, words))).toEqual({
+  expect(rendered(sessionStatus({ ...peer, bfdProfile: "fast" }, node, session))).toEqual({
     status: {
       bgpStatus: "Established",
       bfdStatus: "Up",
@@ -55,22 +55,24 @@ test("while FRR does not answer, or does not have it, the state is Unknown and t
   });
 });
 
-const sinceOf = (said: string, held: { bgpStatus: string; since?: string }) =>
-  shown(sessionStatus(peer, node, { state: "Established", bfd: "N/A", since: said }), held).status.since;
+const sinceOf = (since: string, existing: { bgpStatus: string; since?: string }) =>
+  rendered(sessionStatus(peer, node, { state: "Established", bfd: "N/A", since }), existing).status.since;
 
 test("the moment it began stands still over a restart of ours, although FRR tells it in whole seconds", () => {
-  const held = { bgpStatus: "Established", since: "2026-11-15T10:00:00Z" };
-  for (const said of ["2026-11-15T09:59:59Z", "2026-11-15T10:00:00Z", "2026-11-15T10:00:01Z"]) expect(sinceOf(said, held)).toBe(held.since);
-  expect(sinceOf("2026-11-15T10:00:02Z", held)).toBe("2026-11-15T10:00:02Z");
-  expect(sinceOf("2026-11-15T10:00:01Z", { ...held, bgpStatus: "Active" })).toBe("2026-11-15T10:00:01Z");
+  const existing = { bgpStatus: "Established", since: "2026-11-15T10:00:00Z" };
+  for (const since of ["2026-11-15T09:59:59Z", "2026-11-15T10:00:00Z", "2026-11-15T10:00:01Z"])
+    expect(sinceOf(since, existing)).toBe(existing.since);
+  expect(sinceOf("2026-11-15T10:00:02Z", existing)).toBe("2026-11-15T10:00:02Z");
+  expect(sinceOf("2026-11-15T10:00:01Z", { ...existing, bgpStatus: "Active" })).toBe("2026-11-15T10:00:01Z");
   expect(sinceOf("2026-11-15T10:00:01Z", { bgpStatus: "Established" })).toBe("2026-11-15T10:00:01Z");
 });
 
-const word = (held: string, state: string) => shown(sessionStatus(peer, node, { state, bfd: "N/A" }), { bgpStatus: held }).status.bgpStatus;
+const stateAfter = (existing: string, state: string) =>
+  rendered(sessionStatus(peer, node, { state, bfd: "N/A" }), { bgpStatus: existing }).status.bgpStatus;
 
 test("a session that still does not come up keeps its word", () => {
-  expect(word("Active", "Connect")).toBe("Active");
-  expect(word("Established", "Connect")).toBe("Connect");
-  expect(word("Active", "Established")).toBe("Established");
-  expect(word("Active", "Idle (Admin)")).toBe("Idle (Admin)");
+  expect(stateAfter("Active", "Connect")).toBe("Active");
+  expect(stateAfter("Established", "Connect")).toBe("Connect");
+  expect(stateAfter("Active", "Established")).toBe("Established");
+  expect(stateAfter("Active", "Idle (Admin)")).toBe("Idle (Admin)");
 });

@@ -7,7 +7,7 @@ import type { Peer } from "../config/config.ts";
 import { joinedName, labelValue } from "./names.ts";
 
 /** The state of one session as FRR reports it. */
-interface SessionWords {
+interface ReportedSession {
   readonly state: string;
   /** `N/A` without BFD. */
   readonly bfd: string;
@@ -15,9 +15,9 @@ interface SessionWords {
   readonly lastResetReason?: string;
 }
 
-export type SessionStateOrReason = SessionWords | "not-configured" | "not-answering";
+export type SessionStateOrReason = ReportedSession | "not-configured" | "not-answering";
 
-const LONGEST = { word: 64, reason: 256 };
+const LONGEST = { state: 64, reason: 256 };
 
 /** `exists` checks names of other nodes and peers. */
 export function sessionStatusName(node: string, peer: string, exists: (node: string, peer: string) => boolean): string {
@@ -28,22 +28,23 @@ export function sessionStatusName(node: string, peer: string, exists: (node: str
 export function sessionStatus(
   { name, address, interface: device, vrf, bfdProfile }: Pick<Peer, "name" | "address" | "interface" | "vrf" | "bfdProfile">,
   node: { readonly name: string; readonly uid: string | undefined },
-  spoken: SessionStateOrReason,
+  observed: SessionStateOrReason,
 ): DesiredStatus<BGPSessionStatus> {
-  const words: SessionWords = typeof spoken === "object" ? spoken : { state: "Unknown", bfd: bfdProfile === undefined ? "N/A" : "Unknown" };
-  const { lastResetReason, since } = words;
-  const state = truncateLine(words.state, LONGEST.word);
+  const session: ReportedSession =
+    typeof observed === "object" ? observed : { state: "Unknown", bfd: bfdProfile === undefined ? "N/A" : "Unknown" };
+  const { lastResetReason, since } = session;
+  const state = truncateLine(session.state, LONGEST.state);
   return {
-    status: (held) => ({
-      bgpStatus: steady(held?.bgpStatus, state),
-      bfdStatus: truncateLine(words.bfd, LONGEST.word),
+    status: (existing) => ({
+      bgpStatus: steady(existing?.bgpStatus, state),
+      bfdStatus: truncateLine(session.bfd, LONGEST.state),
       node: node.name,
       peer: name,
       address: address?.toString() ?? device ?? "",
       ...(vrf !== "" && { vrf }),
-      ...(since !== undefined && { since: held?.bgpStatus === state ? steadySince(held.since, since) : since }),
+      ...(since !== undefined && { since: existing?.bgpStatus === state ? steadySince(existing.since, since) : since }),
       ...(lastResetReason !== undefined && { lastResetReason: truncateLine(lastResetReason, LONGEST.reason) }),
-      conditions: [reported(spoken)],
+      conditions: [reported(observed)],
     }),
     create: {
       metadata: {
@@ -58,19 +59,19 @@ export function sessionStatus(
 const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"]);
 
 /** A session that does not come up cycles through these. That counts as one state, also across restarts of the agent, so the reported word stays. */
-function steady(held: string | undefined, said: string): string {
-  return held !== undefined && TRYING.has(held) && TRYING.has(said) ? held : said;
+function steady(existing: string | undefined, next: string): string {
+  return existing !== undefined && TRYING.has(existing) && TRYING.has(next) ? existing : next;
 }
 
 /** FRR reports whole seconds, so a new read, such as after a restart of the agent, may be off by one second. */
-function steadySince(held: string | undefined, said: string): string {
-  return held !== undefined && Math.abs(Date.parse(said) - Date.parse(held)) <= 1_000 ? held : said;
+function steadySince(existing: string | undefined, next: string): string {
+  return existing !== undefined && Math.abs(Date.parse(next) - Date.parse(existing)) <= 1_000 ? existing : next;
 }
 
-function reported(spoken: SessionStateOrReason): ConditionReport {
+function reported(observed: SessionStateOrReason): ConditionReport {
   const type = "Reported";
-  if (spoken === "not-answering") return { type, status: "False", reason: "FRRUnavailable", message: "FRR on the node does not answer" };
-  if (spoken === "not-configured") {
+  if (observed === "not-answering") return { type, status: "False", reason: "FRRUnavailable", message: "FRR on the node does not answer" };
+  if (observed === "not-configured") {
     return {
       type,
       status: "False",

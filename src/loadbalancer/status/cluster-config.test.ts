@@ -40,7 +40,7 @@ test("where nobody knows who is alive nobody knows where Services can be announc
   expect([view.load(["n1"]), view.load(["n1"]), view.load([])]).toEqual([true, false, true]);
 });
 
-const said = (node: string, result: "Valid" | "Invalid" | "Unknown"): ConfigurationState => ({
+const stateOf = (node: string, result: "Valid" | "Invalid" | "Unknown"): ConfigurationState => ({
   metadata: { name: `speaker-${node}`, annotations: { "plumbline.dev/node": node } },
   status: { result },
 });
@@ -49,7 +49,7 @@ test("nodes that are alive and whose speaker does not run on what is written, or
   const states: ConfigurationState[] = [];
   const view = new ClusterConfig(sources, { ignoreExclude: false, states: holding(ConfigurationState, states) });
   view.load(["n1", "n2"]);
-  states.push(said("n1", "Invalid"), said("n2", "Valid"), said("dead", "Invalid"), {
+  states.push(stateOf("n1", "Invalid"), stateOf("n2", "Valid"), stateOf("dead", "Invalid"), {
     metadata: { name: "controller" },
     status: { result: "Invalid" },
   });
@@ -57,13 +57,13 @@ test("nodes that are alive and whose speaker does not run on what is written, or
   expect(view.load(["n1", "n2"])).toBe(false);
   const valid = (reason: string): ConfigurationState => {
     const conditions = [{ type: "Valid", status: "True" as const, reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }];
-    return { ...said("n1", "Valid"), status: { result: "Valid", conditions } };
+    return { ...stateOf("n1", "Valid"), status: { result: "Valid", conditions } };
   };
   states[0] = valid("SecretsUnreadable");
   expect([view.load(["n1", "n2"]), view.landscape?.doubtful]).toEqual([false, new Set(["n1"])]);
   states[0] = valid("Starting");
   expect([view.load(["n1", "n2"]), view.landscape?.doubtful]).toEqual([true, new Set()]);
-  states[0] = said("n1", "Invalid");
+  states[0] = stateOf("n1", "Invalid");
   view.load(["n1", "n2"]);
   states[0] = valid("ConfigurationValid");
   expect([view.load(["n1", "n2"]), view.landscape?.doubtful]).toEqual([true, new Set()]);

@@ -46,12 +46,12 @@ async function watched() {
     namespaces: cached(Namespace),
     nodes: cached(Node),
   };
-  const told: string[] = [];
+  const recorded: string[] = [];
   const view = new ClusterConfig(sources, { ignoreExclude: false, states: cached(ConfigurationState) });
   const watching = clusterWatch({
     view,
     agents: { living: () => [], subscribe: () => () => undefined, ready: () => Promise.resolve() },
-    events: { record: ({ metadata }, { reason, message }) => told.push(`${reason} ${metadata.name}: ${message}`) },
+    events: { record: ({ metadata }, { reason, message }) => recorded.push(`${reason} ${metadata.name}: ${message}`) },
     onLoaded: () => undefined,
     onChange: () => undefined,
     log: createLog({ level: "silent" }),
@@ -63,7 +63,7 @@ async function watched() {
     end.abort();
     await running;
   };
-  return { sources, told, stop, view };
+  return { sources, recorded, stop, view };
 }
 
 const metadata = (name: string) => ({
@@ -80,9 +80,9 @@ const pool: IPAddressPool = {
 
 test("a flood of edits is looked at a few times, and the last of them is not missed", async () => {
   const { sources, view, stop } = await watched();
-  const seen: unknown[] = [];
+  const loadedGenerations: unknown[] = [];
   vi.spyOn(view, "load").mockImplementation(() => {
-    seen.push(sources.pools.list()[0]?.metadata.generation);
+    loadedGenerations.push(sources.pools.list()[0]?.metadata.generation);
     vi.advanceTimersByTime(100);
     return false;
   });
@@ -92,32 +92,32 @@ test("a flood of edits is looked at a few times, and the last of them is not mis
   }
   await vi.advanceTimersByTimeAsync(2_000);
   // Two seconds of edits, and each look takes a tenth of one.
-  expect(seen.length).toBeLessThan(9);
-  expect([seen[0], seen.at(-1)]).toEqual([0, 199]);
+  expect(loadedGenerations.length).toBeLessThan(9);
+  expect([loadedGenerations[0], loadedGenerations.at(-1)]).toEqual([0, 199]);
   sources.pools.put({ ...pool, metadata: { ...metadata("main"), generation: 200 } });
   await vi.advanceTimersByTimeAsync(0);
-  expect(seen.at(-1)).toBe(200);
+  expect(loadedGenerations.at(-1)).toBe(200);
   await stop();
 });
 
 test("a pool is not warned of before its advertisement can have been written, and then once", async () => {
-  const { sources, told, stop } = await watched();
+  const { sources, recorded, stop } = await watched();
   sources.pools.put(pool);
   await vi.advanceTimersByTimeAsync(5000);
-  expect(told).toEqual([]);
+  expect(recorded).toEqual([]);
   await vi.advanceTimersByTimeAsync(60_000);
   sources.namespaces.put({ metadata: metadata("shop") });
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(told).toEqual([expect.stringMatching(/^Ineffective main: No BGPAdvertisement or L2Advertisement covers IPAddressPool main/)]);
+  expect(recorded).toEqual([expect.stringMatching(/^Ineffective main: No BGPAdvertisement or L2Advertisement covers IPAddressPool main/)]);
   await stop();
 });
 
 test("a pool whose advertisement comes in time is not warned of", async () => {
-  const { sources, told, stop } = await watched();
+  const { sources, recorded, stop } = await watched();
   sources.pools.put(pool);
   await vi.advanceTimersByTimeAsync(5000);
   sources.l2Advertisements.put({ metadata: metadata("all"), spec: {} });
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(told).toEqual([]);
+  expect(recorded).toEqual([]);
   await stop();
 });

@@ -26,13 +26,13 @@ export interface ClusterWatchOptions {
 
 const KEY = "cluster";
 /** Pools and advertisements are rarely written at the same time: don't warn in between. */
-const STANDING_MS = 10_000;
+const WARN_AFTER_MS = 10_000;
 
 /** Keeps the cluster configuration up to date, and records warnings about objects without effect. */
 export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: ClusterWatchOptions): Runnable {
   const { nodes, ...configuration } = view.sources;
   const pace = new LoadRateLimit();
-  let standing = new Map<string, Standing>();
+  let pending = new Map<string, PendingWarning>();
   return controller("loadbalancer-view", {
     watches: [
       ...Object.values(configuration).map((cache) => configChangesOf<KubeObject>(cache, KEY)),
@@ -45,23 +45,26 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
       if (pace.waitMs > 0) return Promise.resolve({ requeueAfter: pace.waitMs });
       const differs = pace.run(() => view.load(agents.living("loadbalancer")));
       const now = performance.now();
-      standing = new Map(
+      pending = new Map(
         view.loaded?.warnings.map((warning) => {
           const text = textOf(warning);
-          return [text, standing.get(text) ?? { warning, since: now, isTold: false }];
+          return [text, pending.get(text) ?? { warning, since: now, isRecorded: false }];
         }),
       );
-      const untold = [...standing.values()].filter(({ isTold }) => !isTold);
-      const due = untold.filter(({ since }) => since + STANDING_MS <= now);
-      for (const one of due) one.isTold = true;
-      tell(
+      const unrecorded = [...pending.values()].filter(({ isRecorded }) => !isRecorded);
+      const due = unrecorded.filter(({ since }) => since + WARN_AFTER_MS <= now);
+      for (const one of due) one.isRecorded = true;
+      recordWarnings(
         view.sources,
         due.map(({ warning }) => warning),
         events,
       );
       onLoaded();
       if (differs) onChange();
-      const next = untold.reduce((first, { isTold, since }) => (isTold ? first : Math.min(first, since + STANDING_MS)), Infinity);
+      const next = unrecorded.reduce(
+        (first, { isRecorded, since }) => (isRecorded ? first : Math.min(first, since + WARN_AFTER_MS)),
+        Infinity,
+      );
       return Promise.resolve(next === Infinity ? undefined : { requeueAfter: next - now });
     },
   });
@@ -71,13 +74,13 @@ function textOf({ kind, name, field, message }: Warning): string {
   return JSON.stringify([kind, name, field, message]);
 }
 
-interface Standing {
+interface PendingWarning {
   readonly warning: Warning;
   readonly since: number;
-  isTold: boolean;
+  isRecorded: boolean;
 }
 
-function tell(sources: ClusterSources, warnings: readonly Warning[], events: Pick<EventRecorder, "record">): void {
+function recordWarnings(sources: ClusterSources, warnings: readonly Warning[], events: Pick<EventRecorder, "record">): void {
   for (const source of Object.values(sources)) {
     const ofKind = warnings.filter(({ kind }) => kind === source.kind.kind);
     const objects = new Map(ofKind.length === 0 ? [] : (source.list() as KubeObject[]).map((object) => [object.metadata.name, object]));

@@ -8,7 +8,7 @@ import { configurationState, configurationStateName, type MetallbComponent, type
 const speaker: MetallbComponent = { type: "speaker", node: "kind-worker", nodeUid: "u1" };
 const now = new Date("2026-11-15T10:00:00Z");
 
-const refused = (name: string, message: string, more: Partial<ConfigFailure> = {}): ConfigFailure => ({
+const failureOf = (name: string, message: string, more: Partial<ConfigFailure> = {}): ConfigFailure => ({
   kind: "BGPPeer",
   name,
   namespace: "metallb-system",
@@ -21,17 +21,20 @@ const refused = (name: string, message: string, more: Partial<ConfigFailure> = {
   ...more,
 });
 
-const noProfile = refused("peer1", "peer peer1 referencing non existing bfd profile my-bfd-profile");
-const wrongSecret = refused(
+const noProfile = failureOf("peer1", "peer peer1 referencing non existing bfd profile my-bfd-profile");
+const wrongSecret = failureOf(
   "peer-with-secret",
   'parsing peer peer-with-secret secret type mismatch on "metallb-system"/"bgp-password", type "kubernetes.io/basic-auth" is expected \nfailed to parse peer peer-with-secret password secret',
   { reason: "ValidationFailed", field: "spec.passwordSecret", class: "Permanent", rule: "V1" },
 );
 
-function shown(picture: DesiredStatus<ConfigurationState>, held?: NonNullable<ConfigurationState["status"]>): ConfigurationState["status"] {
+function statusAfter(
+  picture: DesiredStatus<ConfigurationState>,
+  existing?: NonNullable<ConfigurationState["status"]>,
+): ConfigurationState["status"] {
   const metadata = { name: "x", namespace: "metallb-system", resourceVersion: "1", ...picture.create?.metadata };
-  const step = plan("metallb-system/x", picture, { metadata, ...(held && { status: held }) }, { kind: ConfigurationState }, now);
-  return step?.do === "patch-status" ? step.next : held;
+  const step = plan("metallb-system/x", picture, { metadata, ...(existing && { status: existing }) }, { kind: ConfigurationState }, now);
+  return step?.do === "patch-status" ? step.next : existing;
 }
 
 const secretUnread = { reason: "SecretUnreadable", message: "The API does not let us read Secret s" };
@@ -60,7 +63,7 @@ test("names, labels and owner are as the spec has them", () => {
 
 test("a configuration without failures is Valid, with an empty error", () => {
   const finding: ConfigurationResult = { failures: [], resources: [{ kind: "BGPPeer", name: "peer1", generation: 2, state: "Applied" }] };
-  expect(shown(configurationState(speaker, finding))).toEqual({
+  expect(statusAfter(configurationState(speaker, finding))).toEqual({
     result: "Valid",
     lastError: "",
     resources: [{ kind: "BGPPeer", name: "peer1", observedGeneration: 2, state: "Applied" }],
@@ -77,7 +80,7 @@ test("a configuration without failures is Valid, with an empty error", () => {
 });
 
 test("all errors stand in lastError, sorted and literally, and each in failedResources", () => {
-  const status = shown(configurationState(speaker, { failures: [noProfile, wrongSecret], resources: [] }));
+  const status = statusAfter(configurationState(speaker, { failures: [noProfile, wrongSecret], resources: [] }));
   expect(status?.result).toBe("Invalid");
   expect(status?.lastError).toBe(`${wrongSecret.message}\n${noProfile.message}`);
   expect(status?.failedResources).toEqual([
@@ -107,23 +110,23 @@ test("all errors stand in lastError, sorted and literally, and each in failedRes
 
 test("the controller's errors have the prefix of the spec's example", () => {
   const message = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
-  const finding = { failures: [refused("client2-pool", message, { kind: "IPAddressPool" })], resources: [] };
-  expect(shown(configurationState({ type: "controller" }, finding))?.lastError).toBe(`failed to parse configuration: ${message}`);
+  const finding = { failures: [failureOf("client2-pool", message, { kind: "IPAddressPool" })], resources: [] };
+  expect(statusAfter(configurationState({ type: "controller" }, finding))?.lastError).toBe(`failed to parse configuration: ${message}`);
 });
 
 test("at start it is Unknown, but what an earlier run found stays until there is something new", () => {
-  const unknown = shown(configurationState(speaker));
+  const unknown = statusAfter(configurationState(speaker));
   expect(unknown).toMatchObject({ result: "Unknown", conditions: [{ type: "Valid", status: "Unknown", reason: "Starting" }] });
-  const earlier = shown(configurationState(speaker, { failures: [noProfile], resources: [] }));
-  expect(shown(configurationState(speaker), earlier)).toBe(earlier);
+  const earlier = statusAfter(configurationState(speaker, { failures: [noProfile], resources: [] }));
+  expect(statusAfter(configurationState(speaker), earlier)).toBe(earlier);
 });
 
 test("what keeps the API or FRR from answering does not change the result, and the condition says why it is old", () => {
   const readProblem = { reason: "ConfigurationOutdated", message: "bgppeers cannot be read since 10:00" };
-  const invalid = shown(configurationState(speaker, { failures: [noProfile], resources: [] }, readProblem));
+  const invalid = statusAfter(configurationState(speaker, { failures: [noProfile], resources: [] }, readProblem));
   expect(invalid).toMatchObject({ result: "Invalid", lastError: noProfile.message });
   expect(invalid?.conditions as Condition[]).toMatchObject([{ type: "Valid", status: "False", reason: "ConfigurationOutdated" }]);
-  const valid = shown(configurationState(speaker, { failures: [], resources: [] }, readProblem));
+  const valid = statusAfter(configurationState(speaker, { failures: [], resources: [] }, readProblem));
   expect(valid).toMatchObject({ result: "Valid", conditions: [{ status: "True", reason: "ConfigurationOutdated" }] });
   expect(valid?.conditions?.[0]?.message).toContain("bgppeers cannot be read since 10:00");
 });
@@ -135,15 +138,15 @@ test("of more than a thousand resources only those that are not applied are list
     generation: 1,
     state: index === 7 ? ("KeptPrevious" as const) : ("Applied" as const),
   }));
-  expect(shown(configurationState(speaker, { failures: [], resources }))?.resources).toEqual([
+  expect(statusAfter(configurationState(speaker, { failures: [], resources }))?.resources).toEqual([
     { kind: "IPAddressPool", name: "p7", observedGeneration: 1, state: "KeptPrevious" },
   ]);
-  expect(shown(configurationState(speaker, { failures: [], resources: resources.slice(1) }))?.resources).toHaveLength(1000);
+  expect(statusAfter(configurationState(speaker, { failures: [], resources: resources.slice(1) }))?.resources).toHaveLength(1000);
 });
 
 test("ten thousand failures still make an object that can be stored, and it says that it is not all", () => {
-  const failures = Array.from({ length: 10_000 }, (_, index) => refused(`peer-${index}`, "x".repeat(5000)));
-  const status = shown(configurationState(speaker, { failures, resources: [] }));
+  const failures = Array.from({ length: 10_000 }, (_, index) => failureOf(`peer-${index}`, "x".repeat(5000)));
+  const status = statusAfter(configurationState(speaker, { failures, resources: [] }));
   expect(JSON.stringify(status).length).toBeLessThan(1_000_000);
   expect(status?.lastError).toHaveLength(65_536);
   expect(status?.conditions?.[0]?.message).toMatch(/^10000 resources are not in effect as written; \d+ failures not listed$/);
@@ -151,26 +154,26 @@ test("ten thousand failures still make an object that can be stored, and it says
 
 test("why nothing newer is known is told, also of what an earlier run found, and changes no result", () => {
   const readProblem = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" };
-  const asked = configurationState(speaker, undefined, readProblem);
+  const desired = configurationState(speaker, undefined, readProblem);
   for (const finding of [
     { failures: [], resources: [] },
     { failures: [noProfile], resources: [] },
   ]) {
-    const before = shown(configurationState(speaker, finding));
-    const after = shown(asked, before);
+    const before = statusAfter(configurationState(speaker, finding));
+    const after = statusAfter(desired, before);
     const [condition] = before?.conditions ?? [];
     const message = `${readProblem.message}; last result: ${condition?.message}`;
     expect(after).toEqual({ ...before, conditions: [{ ...condition, reason: readProblem.reason, message }] });
-    expect(shown(asked, after)).toBe(after);
+    expect(statusAfter(desired, after)).toBe(after);
   }
-  const starting = shown(configurationState(speaker));
-  expect(shown(asked, starting)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", ...readProblem }] });
+  const starting = statusAfter(configurationState(speaker));
+  expect(statusAfter(desired, starting)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", ...readProblem }] });
 });
 
 test("of a peer whose Secret cannot be read holds what was found last, until that is known to be about another generation", () => {
-  const earlier = shown(configurationState(speaker, { failures: [wrongSecret, noProfile], resources: [] }));
+  const earlier = statusAfter(configurationState(speaker, { failures: [wrongSecret, noProfile], resources: [] }));
   const finding = { failures: [], resources: [], unread: [unreadPeer(true)] };
-  const now = shown(configurationState(speaker, finding, secretUnread), earlier);
+  const now = statusAfter(configurationState(speaker, finding, secretUnread), earlier);
   expect(now).toMatchObject({ result: "Invalid", lastError: wrongSecret.message });
   expect(now?.failedResources).toEqual(earlier?.failedResources?.slice(0, 1));
   expect(now?.conditions?.[0]).toMatchObject({
@@ -178,16 +181,16 @@ test("of a peer whose Secret cannot be read holds what was found last, until tha
     reason: "SecretUnreadable",
     message: "The API does not let us read Secret s; otherwise: 1 resource is not in effect as written",
   });
-  expect(shown(configurationState(speaker, finding, secretUnread), now)).toBe(now);
-  expect(shown(configurationState(speaker, { ...finding, unread: [unreadPeer(true, 4)] }, secretUnread), now)?.result).toBe("Valid");
+  expect(statusAfter(configurationState(speaker, finding, secretUnread), now)).toBe(now);
+  expect(statusAfter(configurationState(speaker, { ...finding, unread: [unreadPeer(true, 4)] }, secretUnread), now)?.result).toBe("Valid");
 });
 
 test("a peer that is left out because its Secret cannot be read makes nothing Invalid, nor Valid what was not", () => {
   const finding = { failures: [], resources: [], unread: [unreadPeer(false)] };
   const picture = configurationState(speaker, finding, secretUnread);
-  expect(shown(picture)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", reason: "SecretUnreadable" }] });
-  const valid = shown(configurationState(speaker, { failures: [], resources: [] }));
-  expect(shown(picture, valid)).toMatchObject({ result: "Valid", conditions: [{ status: "True", reason: "SecretUnreadable" }] });
+  expect(statusAfter(picture)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", reason: "SecretUnreadable" }] });
+  const valid = statusAfter(configurationState(speaker, { failures: [], resources: [] }));
+  expect(statusAfter(picture, valid)).toMatchObject({ result: "Valid", conditions: [{ status: "True", reason: "SecretUnreadable" }] });
   const other = configurationState(speaker, { ...finding, failures: [noProfile] }, secretUnread);
-  expect(shown(other, valid)).toMatchObject({ result: "Invalid", lastError: noProfile.message });
+  expect(statusAfter(other, valid)).toMatchObject({ result: "Invalid", lastError: noProfile.message });
 });

@@ -48,7 +48,7 @@ export function configurationState(
   readProblem?: ReadProblem,
 ): DesiredStatus<ConfigurationState> {
   return {
-    status: finding ? statusOf(component, finding, readProblem) : (held) => foundBefore(held, readProblem),
+    status: finding ? statusOf(component, finding, readProblem) : (existing) => foundBefore(existing, readProblem),
     create: { metadata: metadataOf(component) },
   };
 }
@@ -70,13 +70,13 @@ function statusOf(
 ): DesiredStatus<ConfigurationState>["status"] {
   const { failures, unread = [] } = finding;
   if (unread.length === 0) return found(component, finding, readProblem);
-  return (held) => found(component, { ...finding, failures: [...failures, ...stillHeld(held, unread)] }, readProblem, held);
+  return (existing) => found(component, { ...finding, failures: [...failures, ...keptFailures(existing, unread)] }, readProblem, existing);
 }
 
 /** The last failures of resources that cannot be validated now, unless they describe another generation. */
-function stillHeld(held: Status | undefined, unread: Loaded["unread"]): ConfigurationResult["failures"][number][] {
+function keptFailures(existing: Status | undefined, unread: Loaded["unread"]): ConfigurationResult["failures"][number][] {
   const generations = new Map(unread.map(({ kind, name, generation }) => [`${kind}/${name}`, generation]));
-  return (held?.failedResources ?? []).flatMap(({ observedGeneration, namespace = "", field = "", ...failure }) => {
+  return (existing?.failedResources ?? []).flatMap(({ observedGeneration, namespace = "", field = "", ...failure }) => {
     const generation = generations.get(`${failure.kind}/${failure.name}`);
     if (generation === undefined || (observedGeneration ?? generation) !== generation) return [];
     return [{ ...failure, namespace, field, ...(observedGeneration !== undefined && { generation: observedGeneration }) }];
@@ -84,12 +84,12 @@ function stillHeld(held: Status | undefined, unread: Loaded["unread"]): Configur
 }
 
 /** The result of an earlier run, and why there is no newer one. */
-function foundBefore(held: Status | undefined, readProblem?: ReadProblem): StatusReport {
+function foundBefore(existing: Status | undefined, readProblem?: ReadProblem): StatusReport {
   const unknown = notYetKnown(readProblem);
-  if (held?.result === undefined) return unknown;
-  if (!readProblem) return { ...held, conditions: held.conditions ?? [] };
-  const { result, failedResources = [] } = held;
-  return { ...held, conditions: result === "Unknown" ? unknown.conditions : [verdict(failedResources, 0, readProblem)] };
+  if (existing?.result === undefined) return unknown;
+  if (!readProblem) return { ...existing, conditions: existing.conditions ?? [] };
+  const { result, failedResources = [] } = existing;
+  return { ...existing, conditions: result === "Unknown" ? unknown.conditions : [verdict(failedResources, 0, readProblem)] };
 }
 
 function notYetKnown(readProblem?: ReadProblem): StatusReport {
@@ -101,7 +101,7 @@ function found(
   component: MetallbComponent,
   { failures, resources, unread = [] }: ConfigurationResult,
   readProblem?: ReadProblem,
-  held?: Status,
+  existing?: Status,
 ): StatusReport {
   const sorted = failures.toSorted(
     (a, b) => compare(a.kind, b.kind) || compare(a.name, b.name) || compare(a.field, b.field) || compare(a.message, b.message),
@@ -111,7 +111,7 @@ function found(
   const failedResources = truncateList(listFailures(sorted), ROOM.failedResources).slice(0, 4096);
   const listed = listResources(resources);
   // A resource that could not be read is not an error, but while it is left out, it is not in effect.
-  const isInDoubt = failures.length === 0 && held?.result !== "Valid" && unread.some(({ isInForce }) => !isInForce);
+  const isInDoubt = failures.length === 0 && existing?.result !== "Valid" && unread.some(({ isInForce }) => !isInForce);
   const condition = verdict(failures, failures.length - failedResources.length, readProblem, unread.length > 0);
   return {
     result: isInDoubt ? "Unknown" : failures.length === 0 ? "Valid" : "Invalid",
@@ -137,8 +137,8 @@ function listFailures(failures: ConfigurationResult["failures"]): FailedResource
 }
 
 function listResources(resources: ConfigurationResult["resources"]): NonNullable<Status["resources"]> {
-  const shown = resources.length > MANY ? resources.filter(({ state }) => state !== "Applied") : resources;
-  const listed = shown
+  const relevant = resources.length > MANY ? resources.filter(({ state }) => state !== "Applied") : resources;
+  const listed = relevant
     .map(({ kind, name, generation, state }) => ({ kind, name, observedGeneration: generation, state }))
     .sort((a, b) => compare(a.kind, b.kind) || compare(a.name, b.name));
   return truncateList(listed, ROOM.resources, ({ state }) => state !== "Applied").slice(0, 4096);

@@ -37,8 +37,8 @@ class Cluster {
       ) => {
         const { conditions, ...fields } = patch.status;
         this.marks.push(`${name} ${JSON.stringify(fields)} ${conditions.map(({ status, reason }) => `${status} ${reason}`).join()}`);
-        const held = this.statuses[kind];
-        if (held) this.statuses[kind] = { ...held, status: { ...held.status, ...patch.status } };
+        const existing = this.statuses[kind];
+        if (existing) this.statuses[kind] = { ...existing, status: { ...existing.status, ...patch.status } };
         return Promise.resolve();
       },
     });

@@ -39,20 +39,20 @@ export function controllerWatch({ pollMs = 10_000, silenceMs = 30_000, ...option
   return {
     name: "controller-watch",
     async run(signal) {
-      let seen: { renewTime: string | undefined; at: number } | undefined;
+      let lastRenewal: { renewTime: string | undefined; at: number } | undefined;
       while (!signal.aborted) {
         try {
           const found = await withTimeout(REQUEST_MS, signal, (limited) => renewal(client, { name: lease, namespace }, limited));
           // A deleted Lease counts like one that is not renewed.
-          if (found && found.renewTime !== seen?.renewTime) seen = { renewTime: found.renewTime, at: performance.now() };
-          if (seen && performance.now() - seen.at >= silenceMs) {
-            const { renewTime } = seen;
+          if (found && found.renewTime !== lastRenewal?.renewTime) lastRenewal = { renewTime: found.renewTime, at: performance.now() };
+          if (lastRenewal && performance.now() - lastRenewal.at >= silenceMs) {
+            const { renewTime } = lastRenewal;
             await withTimeout(REQUEST_MS, signal, (limited) => markBoth(options, renewTime, limited));
           }
         } catch (error) {
           if (signal.aborted) return;
           // While the server is away no controller can renew.
-          seen = undefined;
+          lastRenewal = undefined;
           log.debug({ error }, "cannot read the leader Lease");
         }
         const waitMs = Math.min(pollMs * (1 + agentsBefore()), LONGEST_POLL_MS);
@@ -77,13 +77,13 @@ async function renewal(
 
 async function markBoth(options: ControllerWatchOptions, since: string | undefined, signal: AbortSignal): Promise<void> {
   const message = `No controller has renewed Lease ${options.lease} since ${since ?? "it was created"}; the rest of this status is the last report`;
-  const words = { reason: "ControllerSilent", message };
+  const cause = { reason: "ControllerSilent", message };
   await mark(options, ConfigurationState, configurationStateName({ type: "controller" }), signal, (state) => {
-    const conditions = unknownConditions(state.status?.conditions, ["Valid"], words, new Date());
+    const conditions = unknownConditions(state.status?.conditions, ["Valid"], cause, new Date());
     return conditions && { result: "Unknown", conditions };
   });
   await mark(options, ConfigurationStatus, configurationStatusName, signal, (whole) => {
-    const conditions = unknownConditions(whole.status?.conditions, ["Valid"], words, new Date());
+    const conditions = unknownConditions(whole.status?.conditions, ["Valid"], cause, new Date());
     return conditions && { validConfig: null, conditions };
   });
 }

@@ -12,10 +12,10 @@ export class LoadRateLimit {
     return Math.max(0, this.#notBefore - performance.now());
   }
 
-  run<T>(look: () => T): T {
+  run<T>(load: () => T): T {
     const since = performance.now();
     try {
-      return look();
+      return load();
     } finally {
       const now = performance.now();
       this.#notBefore = now + Math.min(LONGEST_MS, PAUSES * (now - since));

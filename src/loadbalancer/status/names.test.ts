@@ -53,8 +53,8 @@ test("a name tells its pair among all that exist, also where it has a hash or wa
   const pairs = fc.uniqueArray(fc.tuple(first, first), { selector: ([a, b]) => `${a}/${b}`, minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(pairs, (all) => {
-      const held = new Set(all.map(([a, b]) => `${a}/${b}`));
-      const exists = (a: string, b: string) => held.has(`${a}/${b}`);
+      const pairs = new Set(all.map(([a, b]) => `${a}/${b}`));
+      const exists = (a: string, b: string) => pairs.has(`${a}/${b}`);
       const known = { exists, firsts: () => all.map(([a]) => a), seconds: () => all.map(([, b]) => b) };
       for (const [a, b] of all) expect(new Set(pairsNamed(joinedName(a, b, exists), known).map(String))).toEqual(new Set([`${a},${b}`]));
       expect(pairsNamed("nobody-has-it", known)).toEqual([]);

@@ -11,9 +11,9 @@ const usage = (more: Partial<Usage> = {}): Usage => ({
   services: 4,
   ...more,
 });
-const statusOf = (used: Usage, held?: IPAddressPool["status"], inEffect = true) => {
+const statusOf = (used: Usage, existing?: IPAddressPool["status"], inEffect = true) => {
   const { status } = poolStatus(used, inEffect);
-  return typeof status === "function" ? status(held) : status;
+  return typeof status === "function" ? status(existing) : status;
 };
 const exhausted = (used: Usage, inEffect = true) =>
   statusOf(used, undefined, inEffect).conditions?.map(({ status, reason }) => `${status} ${reason}`);

@@ -6,14 +6,14 @@ import type { Usage } from "../allocator/allocator.ts";
 /** The allocations of a pool. `status.claims` is written by another controller and stays. */
 export function poolStatus(usage: Usage, inEffect: boolean): DesiredStatus<IPAddressPool> {
   const counters = {
-    assignedIPV4: counted(usage.assignedIPv4),
-    assignedIPV6: counted(usage.assignedIPv6),
-    availableIPV4: counted(usage.availableIPv4),
-    availableIPV6: counted(usage.availableIPv6),
+    assignedIPV4: toNumber(usage.assignedIPv4),
+    assignedIPV6: toNumber(usage.assignedIPv6),
+    availableIPV4: toNumber(usage.availableIPv4),
+    availableIPV6: toNumber(usage.availableIPv6),
     services: usage.services,
   };
   const exhausted = inEffect ? exhaustion(usage) : invalid;
-  return { status: (held) => ({ ...held, ...counters, conditions: setCondition(held?.conditions ?? [], exhausted) }) };
+  return { status: (existing) => ({ ...existing, ...counters, conditions: setCondition(existing?.conditions ?? [], exhausted) }) };
 }
 
 const invalid: ConditionReport = {
@@ -26,7 +26,7 @@ const invalid: ConditionReport = {
 /** The largest number that JSON carries without rounding. */
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
-function counted(count: bigint): number {
+function toNumber(count: bigint): number {
   return Number(count > MOST ? MOST : count);
 }
 

@@ -64,10 +64,10 @@ export function ownedSince(states: readonly AddressState[]): Date | "asking" | u
  * segment, the later report wins, and the earlier writer does not overwrite it.
  */
 export function leavesTo(
-  held: ServiceL2Status,
-  { answers, isReported: hasSaid }: { readonly answers: boolean; readonly isReported: boolean },
+  existing: ServiceL2Status,
+  { answers, isReported }: { readonly answers: boolean; readonly isReported: boolean },
 ): boolean {
-  return !answers || (hasSaid && isAnnounced(held));
+  return !answers || (isReported && isAnnounced(existing));
 }
 
 export function isAnnounced({ status }: ServiceL2Status): boolean {
@@ -84,12 +84,12 @@ function worstOf(states: readonly AddressState[]): AddressState["is"] {
 function announced(addresses: readonly Address[], stateOf: (address: Address) => AddressState): ConditionReport {
   const states = addresses.map((address) => ({ address, state: stateOf(address) }));
   const worst = worstOf(states.map(({ state }) => state));
-  const said = states.filter(({ state }) => state.is === worst).map(({ address, state }) => text(address.toString(), state));
+  const texts = states.filter(({ state }) => state.is === worst).map(({ address, state }) => text(address.toString(), state));
   return {
     type: "Announced",
     status: worst === "holding" ? "True" : "False",
     reason: REASONS[worst],
-    message: truncateLine(said.join("; "), LONGEST),
+    message: truncateLine(texts.join("; "), LONGEST),
   };
 }
 
@@ -111,13 +111,13 @@ function text(address: string, state: AddressState): string {
 
 /** Present only during a conflict. */
 function contested(addresses: readonly Address[], stateOf: (address: Address) => AddressState): ConditionReport[] {
-  const said = addresses.flatMap((address) => {
+  const texts = addresses.flatMap((address) => {
     const state = stateOf(address);
     if (state.is !== "holding" || !state.rival) return [];
     return [`${address.toString()} is also in use by ${state.rival.mac} on ${state.rival.interface}`];
   });
-  if (said.length === 0) return [];
-  return [{ type: "Conflict", status: "True", reason: "AddressInUse", message: truncateLine(said.join("; "), LONGEST) }];
+  if (texts.length === 0) return [];
+  return [{ type: "Conflict", status: "True", reason: "AddressInUse", message: truncateLine(texts.join("; "), LONGEST) }];
 }
 
 function hostProtected(protection: FilterStatus): ConditionReport {

@@ -29,13 +29,13 @@ export function speakerStatusesOf(
   const l2 = l2Reports.get(key);
   const blocker = l2 && l2BlockerIn(l2);
   const answering = l2 && isAnnounced(l2) ? ownerOf(l2) : undefined;
-  if (doubtful.size === 0) return { hindrance: blocker, answering };
+  if (doubtful.size === 0) return { blocker, answering };
 
   const { name, namespace = "" } = parseKey(key);
   const exists = (service: string, node: string) => services.get(`${namespace}/${service}`) !== undefined && nodes.get(node) !== undefined;
   const reportOf = (node: string) => bgpReports.get(serviceBgpStatusKey({ name, namespace }, node, exists));
   const overBgp = new Set(doubtful.values().filter((node) => ownerOf(reportOf(node)) === node));
-  return { hindrance: blocker, overBgp, answering };
+  return { blocker, overBgp, answering };
 }
 
 /** Of which Service it is. */
