@@ -103,10 +103,10 @@ export class AnnouncedReports {
     const condition = announcedCondition(view, input, unmetRequest, statuses);
     this.#count(key, condition.status === "False" ? condition.reason : undefined);
     // A node that takes over finds for a moment that the one before it still answers.
-    const { write, recordEvent: tell, againMs } = this.#delay.decide(key, condition, stored, isTransient || statuses.blocker !== undefined);
+    const { write, recordEvent, againMs } = this.#delay.decide(key, condition, stored, isTransient || statuses.blocker !== undefined);
     if (write)
       this.#writer.set(key, { status: (status) => ({ ...status, conditions: setCondition(status?.conditions ?? [], condition) }) });
-    if (tell) this.#report(service, condition);
+    if (recordEvent) this.#report(service, condition);
     return againMs === undefined ? undefined : { requeueAfter: againMs };
   }
 
