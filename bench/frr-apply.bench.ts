@@ -98,7 +98,7 @@ async function oneByOne(instance: FrrInstance, all: readonly Fragment[]): Promis
   const failed: string[] = [];
   const pass = await FrrPass.open(instance, [], signal);
   for (const fragment of all) {
-    if ((await pass.bring(fragment)).refused) failed.push(fragment.owner);
+    if ((await pass.apply(fragment)).rejected) failed.push(fragment.owner);
   }
   const { differed } = await pass.finish();
   if (differed.length > 0) throw new Error(`FRR is not as it should be: ${differed.join(", ")}`);
@@ -143,8 +143,8 @@ async function pass(instance: FrrInstance, from: readonly Fragment[], to: readon
   const staying = new Set(to.map(({ owner }) => owner));
   for (const { owner } of from) if (!staying.has(owner)) await pass.remove(owner);
   for (const fragment of to) {
-    const outcome = await pass.bring(fragment);
-    if (outcome.refused) throw new Error(`${outcome.refused.line}: ${outcome.refused.words}`);
+    const outcome = await pass.apply(fragment);
+    if (outcome.rejected) throw new Error(`${outcome.rejected.line}: ${outcome.rejected.text}`);
     sent += outcome.sent;
   }
   const { differed } = await pass.finish();

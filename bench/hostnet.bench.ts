@@ -39,14 +39,14 @@ export const bench = defineBench({
 });
 
 /** Makes sure that the links were as wanted, and deletes them. */
-async function clear(places: { host: string; router: string }, vnis: number): Promise<void> {
+async function clear(namespaces: { host: string; router: string }, vnis: number): Promise<void> {
   const links = Array.from({ length: vnis }, (_, n) => linksOf(n)).flat();
-  await using pass = await LinkApplier.open(places, AbortSignal.timeout(300_000));
-  const { changed, refused } = await pass.bring(links);
+  await using pass = await LinkApplier.open(namespaces, AbortSignal.timeout(300_000));
+  const { changed, rejected: refused } = await pass.apply(links);
   if (changed > 0 || refused) throw new Error("The links are not as wanted", { cause: refused });
   // All at once: one by one the kernel takes its time.
-  for (const [place, namespace] of Object.entries(places)) {
-    const own = links.filter((link) => link.place === place && (link.type !== "veth" || place === "host"));
+  for (const [netns, namespace] of Object.entries(namespaces)) {
+    const own = links.filter((link) => link.netns === netns && (link.type !== "veth" || netns === "host"));
     const group = own.map(({ name }) => `link set dev ${name} group 7017\n`).join("");
     execFileSync("ip", ["-n", namespace, "-batch", "-"], { input: group });
     execFileSync("ip", ["-n", namespace, "link", "del", "group", "7017"]);

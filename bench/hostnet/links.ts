@@ -12,12 +12,12 @@ export function linksOf(n: number): DesiredLink[] {
   const [bridge, near, far] = [`br-pe-${vni}`, `host-${vni}`, `pe-${vni}`];
   const addresses = (host: number) => [`10.${n >> 8}.${n & 255}.${host}/24`, `fd00:${n.toString(16)}::${host}/64`];
   const mac = `00:f3:00:00:${[(vni + 1) >> 8, (vni + 1) & 255].map((byte) => byte.toString(16).padStart(2, "0")).join(":")}`;
-  const hostLeg = { place: "host", type: "veth", name: near, owner, mtu: 1450, peer: { place: "router", name: far } } as const;
-  const routerLeg = { place: "router", type: "veth", name: far, owner, mtu: 1450, peer: { place: "host", name: near } } as const;
+  const hostLeg = { netns: "host", type: "veth", name: near, owner, mtu: 1450, peer: { netns: "router", name: far } } as const;
+  const routerLeg = { netns: "router", type: "veth", name: far, owner, mtu: 1450, peer: { netns: "host", name: near } } as const;
   return [
-    { place: "router", type: "bridge", name: bridge, owner, addrGenMode: "none", ...(layer2 && { addresses: addresses(1), mac }) },
+    { netns: "router", type: "bridge", name: bridge, owner, addrGenMode: "none", ...(layer2 && { addresses: addresses(1), mac }) },
     {
-      place: "router",
+      netns: "router",
       type: "vxlan",
       name: `vni${vni}`,
       owner,

@@ -8,7 +8,7 @@ const start = performance.now();
 {
   await using pass = await LinkApplier.open({ host, router }, AbortSignal.timeout(300_000));
   for (let n = 0; n < Number(count); n++) {
-    const { refused } = await pass.bring(linksOf(n));
+    const { rejected: refused } = await pass.apply(linksOf(n));
     if (refused) throw refused;
   }
 }

@@ -16,7 +16,7 @@ function stepsOf(link: DesiredLink): string[][] {
   else if (link.type === "vxlan") {
     const { vni, port, local, device } = link;
     steps.push(["link", "add", name, "type", "vxlan", "id", `${vni}`, "dstport", `${port}`, "local", local, "dev", device, "nolearning"]);
-  } else if (link.type === "veth" && link.place === "host") {
+  } else if (link.type === "veth" && link.netns === "host") {
     steps.push(["link", "add", name, "type", "veth", "peer", "name", link.peer.name, "netns", router]);
   }
   steps.push(set("alias", `plumbline:${link.owner}`));
@@ -33,7 +33,7 @@ function stepsOf(link: DesiredLink): string[][] {
 const start = performance.now();
 for (let n = 0; n < Number(count); n++) {
   for (const link of linksOf(n)) {
-    for (const step of stepsOf(link)) await run("ip", ["-n", namespaces[link.place], ...step]);
+    for (const step of stepsOf(link)) await run("ip", ["-n", namespaces[link.netns], ...step]);
   }
 }
 process.send?.({ ms: performance.now() - start } satisfies Built);

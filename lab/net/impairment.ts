@@ -27,10 +27,10 @@ const ROUTER_NAMESPACE = "perouter";
 
 /** Sets this at both ends, in the place of what was set before; nothing to clear them. */
 export async function impairLink({ ends }: TopologyLink, hosts: readonly LabHostAccess[], impairment: LinkImpairment): Promise<void> {
-  const places = await Promise.all(ends.map((end) => placeOf(end, hosts)));
+  const devices = await Promise.all(ends.map((end) => accessTo(end, hosts)));
   // First what a kernel may lack, so that nothing has changed when it does.
-  for (const place of places) await setNetem(place, impairment);
-  for (const { run, device } of places)
+  for (const each of devices) await setNetem(each, impairment);
+  for (const { run, device } of devices)
     succeeded(await run("ip", ["link", "set", "dev", device, "mtu", String(impairment.mtu ?? PLAIN_MTU)]));
 }
 
@@ -118,26 +118,26 @@ function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-interface Place {
+interface DeviceAccess {
   readonly device: string;
   /** A program that knows `-n`, such as ip and tc, in the namespace where the device is. */
-  readonly run: (program: "ip" | "tc", words: readonly string[]) => Promise<ExecOutcome>;
+  readonly run: (program: "ip" | "tc", args: readonly string[]) => Promise<ExecOutcome>;
 }
 
-async function placeOf({ host, device }: LinkEnd, hosts: readonly LabHostAccess[]): Promise<Place> {
+async function accessTo({ host, device }: LinkEnd, hosts: readonly LabHostAccess[]): Promise<DeviceAccess> {
   const isHere = (await runOn(host, hosts, ["ip", "link", "show", "dev", device])).code === 0;
   const flags = isHere ? [] : ["-n", ROUTER_NAMESPACE];
-  return { device, run: (program, words) => runOn(host, hosts, [program, ...flags, ...words]) };
+  return { device, run: (program, args) => runOn(host, hosts, [program, ...flags, ...args]) };
 }
 
-async function setNetem({ device, run }: Place, impairment: LinkImpairment): Promise<void> {
-  const words = netemWords(impairment);
-  if (words.length === 0) {
+async function setNetem({ device, run }: DeviceAccess, impairment: LinkImpairment): Promise<void> {
+  const args = netemArgs(impairment);
+  if (args.length === 0) {
     // It fails where there is none, which is as well.
     await run("tc", ["qdisc", "del", "dev", device, "root"]);
     return;
   }
-  const outcome = await run("tc", ["qdisc", "replace", "dev", device, "root", "netem", ...words]);
+  const outcome = await run("tc", ["qdisc", "replace", "dev", device, "root", "netem", ...args]);
   if (/qdisc kind is unknown|No such file/.test(outcome.stderr)) {
     const remedy = "load it with: modprobe sch_netem, or run the lab on a kernel that has it; --mtu works without";
     throw new LabError("CommandFailed", `The lab's kernel has no netem for --loss, --delay, --jitter and --reorder; ${remedy}`);
@@ -145,7 +145,7 @@ async function setNetem({ device, run }: Place, impairment: LinkImpairment): Pro
   succeeded(outcome);
 }
 
-function netemWords({ lossPercent, delayMs, jitterMs, reorderPercent }: LinkImpairment): string[] {
+function netemArgs({ lossPercent, delayMs, jitterMs, reorderPercent }: LinkImpairment): string[] {
   return [
     ...(delayMs === undefined ? [] : ["delay", `${delayMs}ms`, ...(jitterMs === undefined ? [] : [`${jitterMs}ms`])]),
     ...(reorderPercent === undefined ? [] : ["reorder", `${reorderPercent}%`]),

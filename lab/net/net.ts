@@ -42,9 +42,9 @@ export interface NetOptions {
 }
 
 /** Hosts, links and addresses, and the ToRs' FRR. Nodes have no router yet: that is their agents' work. */
-export async function startNet({ topology: asked, started, keep, routers, speakers, progress, signal }: NetOptions): Promise<Net> {
+export async function startNet({ topology: wanted, started, keep, routers, speakers, progress, signal }: NetOptions): Promise<Net> {
   const { machine, network } = started;
-  const topology = routers ? asked : withoutTenant(asked);
+  const topology = routers ? wanted : withoutTenant(wanted);
   const hosts = new Map<string, LabHost>();
   for (const name of hostNames(topology)) {
     progress.step(`Making ${name}`);

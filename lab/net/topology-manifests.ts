@@ -4,15 +4,15 @@ import { stringify } from "yaml";
 import { podAddress } from "../pods/pod-network.ts";
 import { DEFAULT_TOPOLOGY, ROUTER_ASN, SPEAKER_ASN, type Topology, type Tor } from "./topology.ts";
 
-interface LabForm {
+interface LabOptions {
   readonly kube: boolean;
   readonly routers: boolean;
 }
 
 /** Writes them below a directory, and returns their paths there. */
-export async function writeTopologyManifests(directory: string, topology: Topology, form: LabForm): Promise<string[]> {
+export async function writeTopologyManifests(directory: string, topology: Topology, options: LabOptions): Promise<string[]> {
   await mkdir(directory);
-  const manifests = topologyManifests(topology, form);
+  const manifests = topologyManifests(topology, options);
   for (const [path, objects] of manifests) {
     await mkdir(dirname(join(directory, path)), { recursive: true });
     await writeFile(join(directory, path), objects.map((object) => stringify(object)).join("---\n"));
@@ -21,7 +21,7 @@ export async function writeTopologyManifests(directory: string, topology: Topolo
 }
 
 /** What depends on the topology, by path: those of `lab/manifests` that must be different, and more. Nothing for the default. */
-export function topologyManifests({ nodes, tors }: Topology, { kube, routers }: LabForm): Map<string, object[]> {
+export function topologyManifests({ nodes, tors }: Topology, { kube, routers }: LabOptions): Map<string, object[]> {
   const manifests = new Map<string, object[]>();
   const [, ...moreTors] = tors;
   // Pods have endpoints of their own.

@@ -12,7 +12,7 @@ export type { FragmentOutcome } from "./running-state.ts";
 /** As a function it is only asked when the last pass over this instance has left no memory of it: who asks is the only one to configure it. */
 export type Applied = readonly Fragment[] | (() => readonly Fragment[]);
 
-interface OwnedLine {
+export interface OwnedLine {
   readonly owner: string;
   readonly line: string;
 }
@@ -39,14 +39,14 @@ interface FinishOptions {
  * found when all is read back, or when FRR rejects something for it.
  */
 export class FrrPass {
-  readonly #standing: RunningState;
+  readonly #running: RunningState;
   readonly #memory: PassCache;
   #strangers: readonly ConfigEntry[];
 
-  private constructor(standing: RunningState) {
-    this.#standing = standing;
-    this.#memory = standing.memory;
-    this.#strangers = standing.isIntact ? [] : standing.compare().stray;
+  private constructor(running: RunningState) {
+    this.#running = running;
+    this.#memory = running.memory;
+    this.#strangers = running.isIntact ? [] : running.compare().stray;
   }
 
   /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
@@ -56,51 +56,51 @@ export class FrrPass {
 
   /** The whole configuration as it is wanted now, in the words of this FRR. */
   get configuration(): string {
-    return this.#standing.configuration;
+    return this.#running.configuration;
   }
 
   /** Brings a fragment in, in place of its earlier form. Only the difference is sent; a line that FRR rejects takes back the others. */
-  async bring(fragment: Fragment): Promise<FragmentOutcome> {
+  async apply(fragment: Fragment): Promise<FragmentOutcome> {
     const known = this.#memory.known(fragment);
     const { entries, unsayable } = this.#inLines(known);
     if (unsayable) return unsayable;
-    if (this.#memory.asked.of(fragment.owner) === entries && this.#standing.hasAll(entries)) return NO_CHANGE;
+    if (this.#memory.desired.of(fragment.owner) === entries && this.#running.hasAll(entries)) return NO_CHANGE;
     const outcome = await this.#surely(async () => {
-      if (entries.some((entry) => isDefaultInstance(entry) && this.#standing.have.rivalsOf(entry).length))
+      if (entries.some((entry) => isDefaultInstance(entry) && this.#running.have.rivalsOf(entry).length))
         return { ...NO_CHANGE, rebuild: true };
-      return await this.#standing.exchange(fragment.owner, entries);
+      return await this.#running.exchange(fragment.owner, entries);
     });
-    if (!outcome.refused && !outcome.rebuild) this.#memory.fragments.set(fragment.owner, known);
+    if (!outcome.rejected && !outcome.rebuild) this.#memory.fragments.set(fragment.owner, known);
     return outcome;
   }
 
   async remove(owner: string): Promise<FragmentOutcome> {
     const before = this.#memory.fragments.get(owner);
     if (!before) return NO_CHANGE;
-    if (isRaw(before)) return await putRaw(this.#standing, owner, undefined);
-    const outcome = await this.#surely(() => this.#standing.exchange(owner, []));
-    if (!outcome.refused) this.#memory.fragments.delete(owner);
+    if (isRaw(before)) return await putRaw(this.#running, owner, undefined);
+    const outcome = await this.#surely(() => this.#running.exchange(owner, []));
+    if (!outcome.rejected) this.#memory.fragments.delete(owner);
     return outcome;
   }
 
   /** Brings in text that a person wrote. FRR's own script does it, since only that knows how to say anything there is. */
-  async bringRaw(fragment: Fragment): Promise<FragmentOutcome> {
+  async applyRaw(fragment: Fragment): Promise<FragmentOutcome> {
     const { unsayable } = this.#inLines(fragment);
-    return unsayable ?? (await putRaw(this.#standing, fragment.owner, fragment));
+    return unsayable ?? (await putRaw(this.#running, fragment.owner, fragment));
   }
 
   /** Takes down BGP with all its instances, and sets up these fragments. What else there was is for the caller to bring again. */
   async rebuild(fragments: readonly Fragment[]): Promise<FragmentOutcome> {
     const torn = await this.#surely(() => {
-      const { have } = this.#standing;
-      return this.#standing.send(changes(have, { remove: have.filter(isOfBgp), add: [], wanted: () => false }));
+      const { have } = this.#running;
+      return this.#running.send(changes(have, { remove: have.filter(isOfBgp), add: [], wanted: () => false }));
     });
     const lines = [...torn.lines];
-    if (torn.refused) return { sent: lines.length, lines, refused: torn.refused };
+    if (torn.rejected) return { sent: lines.length, lines, rejected: torn.rejected };
     for (const fragment of fragments) {
-      const outcome = await this.bring(fragment);
+      const outcome = await this.apply(fragment);
       lines.push(...outcome.lines);
-      if (outcome.refused) return { sent: lines.length, lines, refused: outcome.refused };
+      if (outcome.rejected) return { sent: lines.length, lines, rejected: outcome.rejected };
     }
     return { sent: lines.length, lines };
   }
@@ -111,33 +111,33 @@ export class FrrPass {
    * it would remove it.
    */
   async finish({ repair = true, readBack = true, keepForeign = false }: FinishOptions = {}): Promise<ReadBackResult> {
-    const standing = this.#standing;
-    if (!readBack && !standing.isFresh) {
-      standing.close("trusted");
+    const running = this.#running;
+    if (!readBack && !running.isFresh) {
+      running.close("trusted");
       return { foreign: [], differed: [] };
     }
-    if (standing.isToBeRead) await standing.look();
-    const compare = () => (keepForeign ? { stray: [], missing: standing.compare().missing } : standing.compare());
+    if (running.isToBeRead) await running.read();
+    const compare = () => (keepForeign ? { stray: [], missing: running.compare().missing } : running.compare());
     const { stray, missing } = compare();
     if (stray.length > 0 || missing.length > 0) {
-      const wanted = (entry: ConfigEntry) => this.#memory.asked.has(entry);
-      await standing.trySending(changes(standing.have, { remove: stray, add: missing, wanted }));
-      await standing.look();
+      const wanted = (entry: ConfigEntry) => this.#memory.desired.has(entry);
+      await running.trySending(changes(running.have, { remove: stray, add: missing, wanted }));
+      await running.read();
     }
 
-    const restored = this.#owned(missing.filter((entry) => standing.have.has(entry)));
+    const restored = this.#owned(missing.filter((entry) => running.have.has(entry)));
     let left = compare();
     const differed = lineTexts([...left.stray, ...left.missing]);
     const isClean = differed.length === 0;
     if (repair && !keepForeign && this.#memory.isNew(differed)) {
-      const words = await standing.reload();
-      if (words !== undefined) differed.push(words);
-      left = standing.compare();
+      const problem = await running.reload();
+      if (problem !== undefined) differed.push(problem);
+      left = running.compare();
     }
-    const isForeign = (entry: ConfigEntry) => !this.#memory.asked.has(entry) && !standing.have.has(entry);
+    const isForeign = (entry: ConfigEntry) => !this.#memory.desired.has(entry) && !running.have.has(entry);
     const foreign = keepForeign ? [] : lineTexts([...this.#strangers, ...stray].filter(isForeign));
     const lost = isClean || !repair ? [] : this.#owned(left.missing);
-    standing.close(isClean && !keepForeign ? "clean" : "in doubt");
+    running.close(isClean && !keepForeign ? "clean" : "in doubt");
     return { foreign, differed, ...(restored.length > 0 && { restored }), ...(lost.length > 0 && { lost }) };
   }
 
@@ -147,16 +147,16 @@ export class FrrPass {
       return { entries: this.#memory.dialect.entries(fragment) };
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      return { entries: [], unsayable: { ...NO_CHANGE, refused: { line: "", daemon: "vtysh", words: masked(error.message) } } };
+      return { entries: [], unsayable: { ...NO_CHANGE, rejected: { line: "", daemon: "vtysh", text: masked(error.message) } } };
     }
   }
 
   /** A rejection may be due to a change since FRR was read: then everything is read again and retried once. */
   async #surely(attempt: () => Promise<FragmentOutcome>): Promise<FragmentOutcome> {
     const first = await attempt();
-    if (!(first.refused || first.rebuild) || this.#standing.isFresh) return first;
-    await this.#standing.look();
-    this.#strangers = this.#standing.compare().stray;
+    if (!(first.rejected || first.rebuild) || this.#running.isFresh) return first;
+    await this.#running.read();
+    this.#strangers = this.#running.compare().stray;
     const second = await attempt();
     return { ...second, sent: first.sent + second.sent, lines: [...first.lines, ...second.lines] };
   }
@@ -164,21 +164,21 @@ export class FrrPass {
   #owned(entries: readonly ConfigEntry[]): OwnedLine[] {
     const raws = rawsAmong(this.#memory.fragments).map(({ owner }) => owner);
     return entries.flatMap((entry) => {
-      const owners = this.#memory.asked.ownersOf(entry).flatMap((owner) => (owner === RAW ? raws : [owner]));
+      const owners = this.#memory.desired.ownersOf(entry).flatMap((owner) => (owner === RAW ? raws : [owner]));
       return owners.map((owner) => ({ owner, line: describe(entry) }));
     });
   }
 }
 
 function recall(memory: PassCache, applied: Applied): void {
-  const { asked, dialect, fragments, settled } = memory;
+  const { desired, dialect, fragments, appliedRaw } = memory;
   if (typeof applied === "function" && fragments.size > 0) return;
   const list = typeof applied === "function" ? applied() : applied;
   memory.forgetOthers(new Set(list.map(({ owner }) => owner)));
   for (const fragment of list) {
     const known = memory.known(fragment);
     fragments.set(fragment.owner, known);
-    if (!isRaw(fragment)) asked.set(fragment.owner, dialect.entries(known));
+    if (!isRaw(fragment)) desired.set(fragment.owner, dialect.entries(known));
   }
-  asked.set(RAW, settled?.text === rawText(fragments) ? settled.entries : []);
+  desired.set(RAW, appliedRaw?.text === rawText(fragments) ? appliedRaw.entries : []);
 }

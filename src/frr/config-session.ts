@@ -12,7 +12,7 @@ const IDLE_MS = 120_000;
 /** The last one of each router. */
 const latest = new WeakMap<FrrClient, ConfigSession>();
 
-interface Seat {
+interface Connection {
   readonly vty: Vty;
   path: Path;
 }
@@ -21,7 +21,7 @@ interface Seat {
 export class ConfigSession {
   readonly #router: FrrClient;
   readonly #signal: AbortSignal;
-  readonly #seats = new Map<string, Seat>();
+  readonly #connections = new Map<string, Connection>();
   #leaving: NodeJS.Timeout | undefined;
 
   constructor(router: FrrClient, signal: AbortSignal) {
@@ -34,8 +34,8 @@ export class ConfigSession {
 
   /** Gets ready for these daemons, for all of them at once. */
   async open(daemons: readonly string[]): Promise<void> {
-    const absent = new Set(daemons.filter((daemon) => !this.#seats.has(daemon)));
-    await Promise.all(Array.from(absent, (daemon) => this.#sitDown(daemon)));
+    const absent = new Set(daemons.filter((daemon) => !this.#connections.has(daemon)));
+    await Promise.all(Array.from(absent, (daemon) => this.#connect(daemon)));
   }
 
   /** FRR's message when it rejects a line. A daemon that does not run or does not answer is thrown: that is not the fault of a line. */
@@ -45,9 +45,9 @@ export class ConfigSession {
     this.#leaving.refresh();
     const until = performance.now() + VNI_GONE_MS;
     for (;;) {
-      const words = await this.#say(change);
-      if (words === undefined || !change.awaitsVniGone || performance.now() > until) return words;
-      if (!/unconfigure l3vni|already running/i.test(words)) return words;
+      const problem = await this.#sendOnce(change);
+      if (problem === undefined || !change.awaitsVniGone || performance.now() > until) return problem;
+      if (!/unconfigure l3vni|already running/i.test(problem)) return problem;
       await sleep(ASK_AGAIN_MS * (1 + Math.random()), undefined, { signal: this.#signal });
     }
   }
@@ -55,51 +55,51 @@ export class ConfigSession {
   close(): void {
     clearTimeout(this.#leaving);
     this.#leaving = undefined;
-    for (const { vty } of this.#seats.values()) vty.close();
-    this.#seats.clear();
+    for (const { vty } of this.#connections.values()) vty.close();
+    this.#connections.clear();
   }
 
   /** Goes where the change is to be made. FRR's words when it does not let us in. */
   async approach({ daemon, context }: LineChange): Promise<string | undefined> {
-    const seat = this.#seats.get(daemon) ?? (await this.#sitDown(daemon));
-    const words = await this.#run(seat, wayFrom(seat.path, context));
-    if (words === undefined) seat.path = context;
-    return words;
+    const connection = this.#connections.get(daemon) ?? (await this.#connect(daemon));
+    const problem = await this.#run(connection, wayFrom(connection.path, context));
+    if (problem === undefined) connection.path = context;
+    return problem;
   }
 
-  async #say(change: LineChange): Promise<string | undefined> {
+  async #sendOnce(change: LineChange): Promise<string | undefined> {
     const { daemon, context, send, do: what, entry } = change;
     const kept = await this.approach(change);
-    const seat = this.#seats.get(daemon);
-    if (kept !== undefined || !seat) return kept;
-    const words = await this.#run(seat, [send]);
-    if (words === undefined && what === "add" && entry.context) seat.path = [...context, send];
-    return words;
+    const connection = this.#connections.get(daemon);
+    if (kept !== undefined || !connection) return kept;
+    const problem = await this.#run(connection, [send]);
+    if (problem === undefined && what === "add" && entry.context) connection.path = [...context, send];
+    return problem;
   }
 
-  async #run(seat: Seat, lines: readonly string[]): Promise<string | undefined> {
+  async #run(connection: Connection, lines: readonly string[]): Promise<string | undefined> {
     for (const line of lines) {
-      const { status, text } = await seat.vty.run(line, this.#signal);
+      const { status, text } = await connection.vty.run(line, this.#signal);
       if (status === VtyStatus.success) continue;
       // FRR tries a line that is unknown in its context in the outer contexts, and stays there.
-      await this.#outermost(seat);
+      await this.#outermost(connection);
       return errorText(text, status);
     }
     return undefined;
   }
 
-  async #sitDown(daemon: string): Promise<Seat> {
+  async #connect(daemon: string): Promise<Connection> {
     const vty = await this.#router.open(daemon, this.#signal);
-    const seat = { vty, path: [] };
+    const connection = { vty, path: [] };
     await vty.must("configure terminal", this.#signal);
-    this.#seats.set(daemon, seat);
-    return seat;
+    this.#connections.set(daemon, connection);
+    return connection;
   }
 
-  async #outermost(seat: Seat): Promise<void> {
-    await seat.vty.must("end", this.#signal);
-    await seat.vty.must("configure terminal", this.#signal);
-    seat.path = [];
+  async #outermost(connection: Connection): Promise<void> {
+    await connection.vty.must("end", this.#signal);
+    await connection.vty.must("configure terminal", this.#signal);
+    connection.path = [];
   }
 }
 

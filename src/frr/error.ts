@@ -8,7 +8,7 @@ export type VtyErrorCode =
   /** The daemon went away, or the connection was closed. */
   | "Closed"
   /** FRR does not want the line; `text` has its words. */
-  | "Refused"
+  | "Rejected"
   /** The line cannot be sent, or the answer is not what the command promises. */
   | "Malformed";
 

@@ -43,7 +43,7 @@ export class FrrInstance {
   /** What daemons are given when they start. Whoever configures the router writes it. */
   readonly bootFile: string;
   readonly router: FrrClient;
-  readonly jail: FrrExec;
+  readonly exec: FrrExec;
   readonly #options: FrrInstanceOptions;
   readonly #log: Logger;
   readonly #logDirectory: string;
@@ -58,7 +58,7 @@ export class FrrInstance {
     this.stateDirectory = stateDirectory;
     this.bootFile = join(stateDirectory, "frr.conf");
     this.router = new FrrClient({ directory: runDirectory, ...(deadlineMs ? { deadlineMs } : {}) });
-    this.jail = new FrrExec({ directories: [stateDirectory, runDirectory], ...(netns ? { netns } : {}), ...(root ? { root } : {}) });
+    this.exec = new FrrExec({ directories: [stateDirectory, runDirectory], ...(netns ? { netns } : {}), ...(root ? { root } : {}) });
     this.#options = options;
     this.#log = options.log;
     this.#logDirectory = join(stateDirectory, "log");
@@ -116,7 +116,7 @@ export class FrrInstance {
   async version(signal: AbortSignal): Promise<FrrVersion> {
     if (this.#version) return this.#version;
     await this.#prepareDirectories();
-    const { code, output } = await this.jail.run(`${PROGRAMS}/zebra`, ["--version"], signal);
+    const { code, output } = await this.exec.run(`${PROGRAMS}/zebra`, ["--version"], signal);
     const version = parseVersion(output);
     if (code !== 0 || !version)
       throw new FrrError("NotStarted", `zebra --version exited with code ${code}: ${output.trim().slice(0, 500)}`);
@@ -125,11 +125,11 @@ export class FrrInstance {
   }
 
   async #prepareDirectories(): Promise<void> {
-    const zebra = this.jail.path(`${PROGRAMS}/zebra`);
+    const zebra = this.exec.path(`${PROGRAMS}/zebra`);
     await access(zebra).catch((cause: unknown) => {
       throw new FrrError("NotInstalled", `FRR is not installed: ${zebra} does not exist; install the Debian package frr`, cause);
     });
-    const accounts = await this.jail.accounts();
+    const accounts = await this.exec.accounts();
     if (!accounts) throw new FrrError("NotInstalled", "FRR is not installed: there is no user frr; install the Debian package frr");
     try {
       for (const directory of [this.#pathspace, this.runDirectory, this.#logDirectory]) await mkdir(directory, { recursive: true });
@@ -192,7 +192,7 @@ export class FrrInstance {
     for (const stale of ["vty", "pid"]) await rm(this.#file(daemon, stale), { force: true });
     const limited = AbortSignal.any([signal, AbortSignal.timeout(START_MS)]);
     const output = join(this.#logDirectory, `${daemon}.out`);
-    const ended = await this.jail
+    const ended = await this.exec
       .runIntoFile(`${PROGRAMS}/${daemon}`, this.#flags(daemon, version), output, limited)
       .catch((cause: unknown) => {
         signal.throwIfAborted();
@@ -225,7 +225,7 @@ export class FrrInstance {
     const text = await readFile(this.bootFile, "utf8").catch(() => "");
     if (text.trim() === "") return;
     for (const daemon of daemons) {
-      const { code, output } = await this.jail.run("vtysh", ["--vty_socket", this.runDirectory, "-d", daemon, "-f", this.bootFile], signal);
+      const { code, output } = await this.exec.run("vtysh", ["--vty_socket", this.runDirectory, "-d", daemon, "-f", this.bootFile], signal);
       if (code !== 0) this.#log.warn({ daemon, code, output: output.trim().slice(0, 500) }, "FRR rejected part of the boot file");
     }
   }

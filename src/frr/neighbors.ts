@@ -50,21 +50,23 @@ export interface BfdCounters {
 /** The neighbors of every VRF, in FRR's order. */
 export async function bgpNeighbors(router: ShowClient, signal: AbortSignal): Promise<BgpNeighbor[]> {
   const vrfs = await read(router, "bgpd", "show bgp vrf all neighbors json", signal);
-  return members(vrfs).flatMap(([vrf, neighbors]) => members(neighbors).map(([neighbor, said]) => neighborOf(vrf, neighbor, record(said))));
+  return members(vrfs).flatMap(([vrf, neighbors]) =>
+    members(neighbors).map(([neighbor, answer]) => neighborOf(vrf, neighbor, record(answer))),
+  );
 }
 
 export async function bfdCounters(router: ShowClient, signal: AbortSignal): Promise<BfdCounters[]> {
-  return list(await read(router, "bfdd", "show bfd peers counters json", signal)).map((said) => countersOf(record(said)));
+  return list(await read(router, "bfdd", "show bfd peers counters json", signal)).map((answer) => countersOf(record(answer)));
 }
 
-function neighborOf(vrf: string, neighbor: string, said: UnparsedAnswer): BgpNeighbor {
-  const state = text(said["bgpState"]) ?? "Unknown";
-  const port = number(said["portForeign"]);
-  const bfd = text(record(said["peerBfdInfo"])["status"]);
-  const sinceMs = sinceOf(state, said);
-  const lastReset = lastResetOf(state, said);
-  const families = members(said["addressFamilyInfo"]).map(([, family]) => record(family));
-  const counts = record(said["messageStats"]);
+function neighborOf(vrf: string, neighbor: string, answer: UnparsedAnswer): BgpNeighbor {
+  const state = text(answer["bgpState"]) ?? "Unknown";
+  const port = number(answer["portForeign"]);
+  const bfd = text(record(answer["peerBfdInfo"])["status"]);
+  const sinceMs = sinceOf(state, answer);
+  const lastReset = lastResetOf(state, answer);
+  const families = members(answer["addressFamilyInfo"]).map(([, family]) => record(family));
+  const counts = record(answer["messageStats"]);
   return {
     vrf,
     neighbor,
@@ -79,29 +81,29 @@ function neighborOf(vrf: string, neighbor: string, said: UnparsedAnswer): BgpNei
   };
 }
 
-function sinceOf(state: string, said: UnparsedAnswer): number | undefined {
-  if (state === "Established") return number(said["bgpTimerUpMsec"]);
-  return number(said["connectionsEstablished"]) > 0 ? number(said["lastResetTimerMsecs"]) : undefined;
+function sinceOf(state: string, answer: UnparsedAnswer): number | undefined {
+  if (state === "Established") return number(answer["bgpTimerUpMsec"]);
+  return number(answer["connectionsEstablished"]) > 0 ? number(answer["lastResetTimerMsecs"]) : undefined;
 }
 
 /** With what the other side said, or was told, where that is why. What a session waited for until it first came up was no reset. */
-function lastResetOf(state: string, said: UnparsedAnswer): string | undefined {
-  if (state === "Established" && number(said["connectionsDropped"]) === 0) return undefined;
-  const [due, notification] = [text(said["lastResetDueTo"]), text(said["lastNotificationReason"])];
+function lastResetOf(state: string, answer: UnparsedAnswer): string | undefined {
+  if (state === "Established" && number(answer["connectionsDropped"]) === 0) return undefined;
+  const [due, notification] = [text(answer["lastResetDueTo"]), text(answer["lastNotificationReason"])];
   return due !== undefined && notification !== undefined && /notification/i.test(due) ? `${due}: ${notification}` : due;
 }
 
-function countersOf(said: UnparsedAnswer): BfdCounters {
+function countersOf(answer: UnparsedAnswer): BfdCounters {
   return {
-    vrf: text(said["vrf"]) ?? "default",
-    peer: text(said["peer"]) ?? "",
-    controlIn: number(said["control-packet-input"]),
-    controlOut: number(said["control-packet-output"]),
-    echoIn: number(said["echo-packet-input"]),
-    echoOut: number(said["echo-packet-output"]),
-    ups: number(said["session-up"]),
-    downs: number(said["session-down"]),
-    zebraNotifications: number(said["zebra-notifications"]),
+    vrf: text(answer["vrf"]) ?? "default",
+    peer: text(answer["peer"]) ?? "",
+    controlIn: number(answer["control-packet-input"]),
+    controlOut: number(answer["control-packet-output"]),
+    echoIn: number(answer["echo-packet-input"]),
+    echoOut: number(answer["echo-packet-output"]),
+    ups: number(answer["session-up"]),
+    downs: number(answer["session-down"]),
+    zebraNotifications: number(answer["zebra-notifications"]),
   };
 }
 

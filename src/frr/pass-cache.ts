@@ -12,10 +12,10 @@ const memories = new WeakMap<FrrInstance, PassCache>();
 /** What one pass knows at its end, and the next one need not work out again. All of it can be computed again. */
 export class PassCache {
   readonly dialect: VersionFormat;
-  readonly asked = new DesiredLines();
+  readonly desired = new DesiredLines();
   readonly fragments = new Map<string, Fragment>();
   /** What FRR made of free text. */
-  settled: { readonly text: string; readonly entries: readonly ConfigEntry[] } | undefined;
+  appliedRaw: { readonly text: string; readonly entries: readonly ConfigEntry[] } | undefined;
   readonly #version: string;
   #differed = "";
   /** What FRR had when all that was asked for was there, and nothing else. */
@@ -45,9 +45,9 @@ export class PassCache {
   /** Lines that FRR has and no owner wants, and the reverse. Only what is not as it was when all was well has to be looked at. */
   differences(have: ConfigSet): Differences {
     const clean = this.#clean;
-    const isStray = (entry: ConfigEntry) => !this.asked.has(entry) && !isBuiltInLine(entry.path, entry.line);
-    const isMissing = (entry: ConfigEntry) => this.asked.has(entry) && !have.has(entry) && this.dialect.owns(entry);
-    if (!clean) return { stray: have.filter(isStray), missing: this.asked.filter(isMissing) };
+    const isStray = (entry: ConfigEntry) => !this.desired.has(entry) && !isBuiltInLine(entry.path, entry.line);
+    const isMissing = (entry: ConfigEntry) => this.desired.has(entry) && !have.has(entry) && this.dialect.owns(entry);
+    if (!clean) return { stray: have.filter(isStray), missing: this.desired.filter(isMissing) };
 
     const stray = new Set<ConfigEntry>();
     const missing = new Set<ConfigEntry>();
@@ -57,7 +57,7 @@ export class PassCache {
     for (const [top, block] of clean) {
       if (have.blocks.get(top) !== block) for (const entry of block.values()) if (isMissing(entry)) missing.add(entry);
     }
-    for (const entry of this.asked.touched.values()) {
+    for (const entry of this.desired.touched.values()) {
       for (const there of this.everywhere(entry, have)) if (isStray(there)) stray.add(there);
       if (isMissing(entry)) missing.add(entry);
     }
@@ -75,7 +75,7 @@ export class PassCache {
     this.#have = have;
     this.#isTrusted = false;
     this.#identity = identity;
-    this.asked.touched.clear();
+    this.desired.touched.clear();
   }
 
   /** Every desired line must be there by now, although it was not read back. */
@@ -102,7 +102,7 @@ export class PassCache {
   }
 
   /** What FRR had then, if it is still the same daemons. */
-  lastSeen(identity: string): ConfigSet | undefined {
+  lastRead(identity: string): ConfigSet | undefined {
     return this.#identity === identity ? this.#have : undefined;
   }
 
@@ -116,7 +116,7 @@ export class PassCache {
     for (const owner of this.fragments.keys()) {
       if (owners.has(owner)) continue;
       this.fragments.delete(owner);
-      this.asked.set(owner, []);
+      this.desired.set(owner, []);
     }
   }
 }

@@ -24,49 +24,50 @@ export function rawText(fragments: ReadonlyMap<string, Fragment>): string {
 }
 
 /** Puts one owner's text in, or takes it away. What FRR rejects leaves everything as it was. */
-export async function putRaw(standing: RunningState, owner: string, fragment: Fragment | undefined): Promise<FragmentOutcome> {
-  const { fragments } = standing.memory;
+export async function putRaw(running: RunningState, owner: string, fragment: Fragment | undefined): Promise<FragmentOutcome> {
+  const { fragments } = running.memory;
   const put = (fragment: Fragment | undefined) => (fragment ? fragments.set(owner, fragment) : fragments.delete(owner));
   const before = fragments.get(owner);
   put(fragment);
-  const outcome = await settle(standing);
-  if (outcome.refused) put(before);
+  const outcome = await applyRaw(running);
+  if (outcome.rejected) put(before);
   return outcome;
 }
 
-async function settle(standing: RunningState): Promise<FragmentOutcome> {
-  const { memory } = standing;
-  const { asked, fragments, settled } = memory;
+async function applyRaw(running: RunningState): Promise<FragmentOutcome> {
+  const { memory } = running;
+  const { desired, fragments, appliedRaw } = memory;
   const text = rawText(fragments);
-  const entries = settled?.text === text ? settled.entries : memory.dialect.entries({ owner: RAW, lines: merge(rawsAmong(fragments)) });
+  const entries =
+    appliedRaw?.text === text ? appliedRaw.entries : memory.dialect.entries({ owner: RAW, lines: merge(rawsAmong(fragments)) });
   const keys = new Set(entries.map(({ key }) => key));
-  const areThere = entries.every((entry) => standing.have.has(entry));
-  if (areThere && asked.of(RAW).every(({ key }) => keys.has(key)) && (settled || entries.length)) {
-    asked.set(RAW, entries);
-    memory.settled = { text, entries };
+  const areThere = entries.every((entry) => running.have.has(entry));
+  if (areThere && desired.of(RAW).every(({ key }) => keys.has(key)) && (appliedRaw || entries.length)) {
+    desired.set(RAW, entries);
+    memory.appliedRaw = { text, entries };
     return NO_CHANGE;
   }
 
-  const before = standing.have;
-  const rejection = await standing.reload();
-  const raw = asked.of(RAW);
-  asked.set(RAW, []);
-  const lost = asked.find((entry) => before.has(entry) && !standing.have.has(entry));
-  const words = rejection ?? (lost && `it removes configuration that other resources need: ${describe(lost)}`);
-  if (words === undefined) {
-    const entries = standing.compare().stray;
-    asked.set(RAW, entries);
-    memory.settled = { text, entries };
+  const before = running.have;
+  const rejection = await running.reload();
+  const raw = desired.of(RAW);
+  desired.set(RAW, []);
+  const lost = desired.find((entry) => before.has(entry) && !running.have.has(entry));
+  const problem = rejection ?? (lost && `it removes configuration that other resources need: ${describe(lost)}`);
+  if (problem === undefined) {
+    const entries = running.compare().stray;
+    desired.set(RAW, entries);
+    memory.appliedRaw = { text, entries };
     const lines = lineTexts(entries.filter((entry) => !before.has(entry)));
     return { sent: lines.length, lines };
   }
-  asked.set(RAW, raw);
-  const back = await standing.send(
-    changes(standing.have, {
-      remove: standing.have.filter((entry) => !before.has(entry) && !isBuiltInLine(entry.path, entry.line)),
-      add: asked.filter((entry) => before.has(entry)),
+  desired.set(RAW, raw);
+  const back = await running.send(
+    changes(running.have, {
+      remove: running.have.filter((entry) => !before.has(entry) && !isBuiltInLine(entry.path, entry.line)),
+      add: desired.filter((entry) => before.has(entry)),
       wanted: (entry) => before.has(entry),
     }),
   );
-  return { sent: back.sent, lines: back.lines, refused: { line: "", daemon: "vtysh", words } };
+  return { sent: back.sent, lines: back.lines, rejected: { line: "", daemon: "vtysh", text: problem } };
 }

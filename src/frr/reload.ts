@@ -11,7 +11,7 @@ const SCRIPT = "/usr/lib/frr/frr-reload.py";
 /** The lines by which FRR's own script would bring the router to this configuration, each context spelled out. None: it is there. */
 export async function reloadDifference(instance: FrrInstance, text: string, signal: AbortSignal): Promise<string[]> {
   const { code, output } = await script(instance, text, "--test", signal);
-  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --test: ${wordsOf(output)}`);
+  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --test: ${errorsIn(output)}`);
   const [, ...blocks] = output.split(/^Lines To (?:Delete|Add)\n=+\n/m);
   return blocks.flatMap((block) => block.split("\n")).filter((line) => line.trim() !== "");
 }
@@ -19,12 +19,12 @@ export async function reloadDifference(instance: FrrInstance, text: string, sign
 /** Has FRR's own script bring the router to this configuration. What it rejects stays undone, and the rest is done. */
 export async function reload(instance: FrrInstance, text: string, signal: AbortSignal): Promise<void> {
   const { code, output } = await script(instance, text, "--reload", signal);
-  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --reload: ${wordsOf(output)}`);
+  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --reload: ${errorsIn(output)}`);
 }
 
 async function script(instance: FrrInstance, text: string, mode: "--test" | "--reload", signal: AbortSignal): Promise<ExecResult> {
-  await access(instance.jail.path(SCRIPT)).catch((cause: unknown) => {
-    throw new FrrError("NotInstalled", `${instance.jail.path(SCRIPT)} does not exist; install the Debian package frr-pythontools`, cause);
+  await access(instance.exec.path(SCRIPT)).catch((cause: unknown) => {
+    throw new FrrError("NotInstalled", `${instance.exec.path(SCRIPT)} does not exist; install the Debian package frr-pythontools`, cause);
   });
   // In a directory of its own: the script may end by writing what is running over the frr.conf there, which must not be the boot file.
   const directory = await mkdtemp(join(instance.stateDirectory, "reload-"));
@@ -33,7 +33,7 @@ async function script(instance: FrrInstance, text: string, mode: "--test" | "--r
     await writeFile(file, withHostname(text));
     const paths = ["--vty_socket", instance.runDirectory, "--confdir", directory, "--rundir", directory];
     // vtysh says what is wrong on one stream, and where on the other.
-    return await instance.jail.runIntoFile(SCRIPT, [mode, "--stdout", ...paths, file], join(directory, "said"), signal);
+    return await instance.exec.runIntoFile(SCRIPT, [mode, "--stdout", ...paths, file], join(directory, "output"), signal);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -44,13 +44,13 @@ function withHostname(text: string): string {
   return /^hostname /m.test(text) ? text : `hostname ${hostname()}\n${text}`;
 }
 
-/** What went wrong, out of all that the script says: FRR's own words, with the line that they are about, each once. */
-function wordsOf(output: string): string {
-  // The script prints what vtysh said as Python prints bytes.
+/** FRR's own error messages in the output of the script, each once and with its line. */
+function errorsIn(output: string): string {
+  // The script prints the output of vtysh as Python prints bytes.
   const text = stripVTControlCharacters(output).replaceAll(String.raw`\n`, "\n");
-  const words = text.matchAll(/% (?!Can't open configuration file)(.+)(?:\nline \d+: Failure to communicate\S* to \w+, line: +(.+))?/g);
-  const said = new Set(
-    words.map(([, words = "", line]) => (line === undefined ? words : `${line.trim()}: ${words}`).replaceAll(/ {2,}/g, " ").trim()),
+  const found = text.matchAll(/% (?!Can't open configuration file)(.+)(?:\nline \d+: Failure to communicate\S* to \w+, line: +(.+))?/g);
+  const errors = new Set(
+    found.map(([, message = "", line]) => (line === undefined ? message : `${line.trim()}: ${message}`).replaceAll(/ {2,}/g, " ").trim()),
   );
-  return (said.size > 0 ? [...said].join("; ") : text.trim().split("\n").slice(-5).join("; ")).slice(0, 1000);
+  return (errors.size > 0 ? [...errors].join("; ") : text.trim().split("\n").slice(-5).join("; ")).slice(0, 1000);
 }

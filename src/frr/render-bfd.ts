@@ -25,6 +25,6 @@ export function profileLine(name: string, settings: BfdSettings): ConfigLine {
   return { line: `profile ${name}`, inside: lines.map((line) => ({ line })) };
 }
 
-function numbered(words: string, value: number | undefined, hidden: number): string[] {
-  return value === undefined || value === hidden ? [] : [`${words} ${value}`];
+function numbered(name: string, value: number | undefined, hidden: number): string[] {
+  return value === undefined || value === hidden ? [] : [`${name} ${value}`];
 }

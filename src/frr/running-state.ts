@@ -17,7 +17,7 @@ export interface FragmentOutcome {
   /** The same in words, passwords masked. */
   readonly lines: readonly string[];
   /** Nothing of the fragment is there then, and its earlier form holds. */
-  readonly refused?: RejectedLine;
+  readonly rejected?: RejectedLine;
   /** Lines cannot express it: the default instance has another AS. Nothing was sent. */
   readonly rebuild?: true;
 }
@@ -56,11 +56,11 @@ export class RunningState {
     const identities = await Promise.all(memory.dialect.daemons.map((daemon) => router.identity(daemon)));
     const identity = identities.join(" ");
     prepare(memory);
-    const standing = new RunningState(instance, memory, identity, memory.lastSeen(identity), signal);
-    if (standing.#isFresh) await standing.look();
-    else if (memory.isTrusted) standing.#isIntact = true;
-    else standing.compare();
-    return standing;
+    const running = new RunningState(instance, memory, identity, memory.lastRead(identity), signal);
+    if (running.#isFresh) await running.read();
+    else if (memory.isTrusted) running.#isIntact = true;
+    else running.compare();
+    return running;
   }
 
   get have(): ConfigSet {
@@ -88,7 +88,7 @@ export class RunningState {
     return this.memory.dialect.text([...[...itself].map((line) => ({ line })), ...merge([...this.memory.fragments.values()])]);
   }
 
-  async look(): Promise<void> {
+  async read(): Promise<void> {
     this.#have = await this.memory.dialect.read(this.#instance.router, this.#signal);
     this.#isFresh = true;
     this.#isAhead = false;
@@ -107,11 +107,11 @@ export class RunningState {
 
   /** Gives an owner other lines than before. What FRR rejects is taken back, and the owner has what it had. */
   async exchange(owner: string, entries: readonly ConfigEntry[]): Promise<FragmentOutcome> {
-    const { asked } = this.memory;
-    const before = asked.of(owner);
-    const leaving = asked.set(owner, entries).flatMap((entry) => this.memory.everywhere(entry, this.#have));
-    const outcome = await this.send(changes(this.#have, { remove: leaving, add: entries, wanted: (entry) => asked.has(entry) }));
-    if (outcome.refused) asked.set(owner, before);
+    const { desired } = this.memory;
+    const before = desired.of(owner);
+    const leaving = desired.set(owner, entries).flatMap((entry) => this.memory.everywhere(entry, this.#have));
+    const outcome = await this.send(changes(this.#have, { remove: leaving, add: entries, wanted: (entry) => desired.has(entry) }));
+    if (outcome.rejected) desired.set(owner, before);
     return outcome;
   }
 
@@ -119,8 +119,8 @@ export class RunningState {
     if (list.length === 0) return NO_CHANGE;
     const attempt = this.#attempt();
     const rejected = await attempt.send(list);
-    if (rejected) await attempt.takeBack();
-    return { sent: attempt.sent.length, lines: attempt.sent, ...(rejected && { refused: rejected }) };
+    if (rejected) await attempt.rollback();
+    return { sent: attempt.sent.length, lines: attempt.sent, ...(rejected && { rejected }) };
   }
 
   /** Sends what can be sent of it. */
@@ -131,15 +131,15 @@ export class RunningState {
 
   /** Has FRR's own script bring in the whole configuration, and looks at what came of it. Its words when it fails. */
   async reload(): Promise<string | undefined> {
-    let words: string | undefined;
+    let problem: string | undefined;
     try {
       await reload(this.#instance, this.configuration, this.#signal);
     } catch (error) {
       if (!(error instanceof FrrError) || error.code !== "ReloadFailed") throw error;
-      words = masked(error.message);
+      problem = masked(error.message);
     }
-    await this.look();
-    return words;
+    await this.read();
+    return problem;
   }
 
   /** The pass is over. The next one begins where this one ended. */

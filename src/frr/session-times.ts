@@ -18,12 +18,12 @@ export function withSessionTimes<S extends RunningSession>(
   now: Date,
 ): DatedSession<S>[] {
   const known = new Map(before?.map((session) => [keyOf(session), session]));
-  return sessions.map((said) => datedOne(said, known.get(keyOf(said)), now));
+  return sessions.map((reported) => datedOne(reported, known.get(keyOf(reported)), now));
 }
 
-function datedOne<S extends RunningSession>(said: S, known: DatedSession | undefined, now: Date): DatedSession<S> {
-  const { sinceMs, ...rest } = said;
-  const session = { ...rest, state: steady(known?.state, said.state) };
+function datedOne<S extends RunningSession>(reported: S, known: DatedSession | undefined, now: Date): DatedSession<S> {
+  const { sinceMs, ...rest } = reported;
+  const session = { ...rest, state: steady(known?.state, reported.state) };
   const goesOn = known?.state === session.state && !hasRestarted(known, sinceMs, now);
   if (goesOn) return known.since === undefined ? session : { ...session, since: known.since };
   // Where FRR does not say since when, it is since now, if it changed before our eyes.
@@ -45,8 +45,8 @@ function hasRestarted({ state, since }: DatedSession, sinceMs: number | undefine
 const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"]);
 
 /** A session that does not come up cycles through these. They count as one state, with the first name. */
-function steady(known: string | undefined, said: string): string {
-  return known !== undefined && TRYING.has(known) && TRYING.has(said) ? known : said;
+function steady(known: string | undefined, reported: string): string {
+  return known !== undefined && TRYING.has(known) && TRYING.has(reported) ? known : reported;
 }
 
 export function keyOf({ vrf, neighbor }: { readonly vrf: string; readonly neighbor: string }): string {

@@ -20,22 +20,22 @@ export async function read(router: ShowClient, daemon: string, line: string, sig
   }
 }
 
-export function text(said: unknown): string | undefined {
-  return typeof said === "string" ? said : undefined;
+export function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
-export function number(said: unknown): number {
-  return typeof said === "number" && Number.isFinite(said) ? said : 0;
+export function number(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
 }
 
-export function record(said: unknown): UnparsedAnswer {
-  return typeof said === "object" && said !== null && !Array.isArray(said) ? (said as UnparsedAnswer) : {};
+export function record(value: unknown): UnparsedAnswer {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as UnparsedAnswer) : {};
 }
 
-export function members(said: unknown): [string, unknown][] {
-  return Object.entries(record(said)).filter(([, value]) => typeof value === "object");
+export function members(value: unknown): [string, unknown][] {
+  return Object.entries(record(value)).filter(([, member]) => typeof member === "object");
 }
 
-export function list(said: unknown): unknown[] {
-  return Array.isArray(said) ? said : [];
+export function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }

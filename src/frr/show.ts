@@ -66,7 +66,7 @@ export async function vnis(router: FrrClient, signal: AbortSignal): Promise<Vni[
 export async function knownAddresses(router: FrrClient, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const links = await read(router, "zebra", "show interface vrf all brief json", signal);
   return new Map(
-    members(links).map(([link, said]) => [link, new Set(list(record(said)["addresses"]).flatMap((address) => text(address) ?? []))]),
+    members(links).map(([link, answer]) => [link, new Set(list(record(answer)["addresses"]).flatMap((address) => text(address) ?? []))]),
   );
 }
 
@@ -77,9 +77,9 @@ export async function bfdPeers(router: FrrClient, signal: AbortSignal): Promise<
 /** The tag of the route to a prefix that BGP has of its own making, in the VRF of that name or the main one (""); undefined: it has none. */
 export async function originatedTag(router: FrrClient, vrf: string, prefix: string, signal: AbortSignal): Promise<number | undefined> {
   const where = `${vrf === "" ? "" : `vrf ${vrf} `}${prefix.includes(":") ? "ipv6" : "ipv4"} unicast`;
-  const said = await read(router, "bgpd", `show bgp ${where} ${prefix} json`, signal);
+  const answer = await read(router, "bgpd", `show bgp ${where} ${prefix} json`, signal);
   // One that was taken back stays for a moment, marked.
-  const own = list(record(said)["paths"])
+  const own = list(record(answer)["paths"])
     .map(record)
     .find(({ sourced, removed }) => sourced === true && removed !== true);
   return own && number(own["tag"]);
@@ -88,8 +88,8 @@ export async function originatedTag(router: FrrClient, vrf: string, prefix: stri
 function sessionsOf(vrf: string, families: unknown): Session[] {
   const found = new Map<string, Session & { families: SessionFamily[] }>();
   for (const [family, summary] of members(families)) {
-    for (const [neighbor, said] of members(record(summary)["peers"])) {
-      const peer = record(said);
+    for (const [neighbor, answer] of members(record(summary)["peers"])) {
+      const peer = record(answer);
       const counts = { family, received: number(peer["pfxRcd"]), sent: number(peer["pfxSnt"]) };
       const known = found.get(neighbor);
       if (known) known.families.push(counts);
@@ -112,19 +112,19 @@ function sessionOf(vrf: string, neighbor: string, peer: UnparsedAnswer): Session
 }
 
 function vnisOf(all: unknown, l3: unknown): Vni[] {
-  const vrfs = new Map(list(record(l3)["vrfs"]).map((said) => [number(record(said)["vni"]), record(said)]));
+  const vrfs = new Map(list(record(l3)["vrfs"]).map((answer) => [number(record(answer)["vni"]), record(answer)]));
   return members(all)
-    .map(([, said]) => vniOf(record(said), vrfs))
+    .map(([, answer]) => vniOf(record(answer), vrfs))
     .sort((a, b) => a.vni - b.vni);
 }
 
-function vniOf(said: UnparsedAnswer, vrfs: ReadonlyMap<number, UnparsedAnswer>): Vni {
-  const vni = number(said["vni"]);
-  const type = said["type"] === "L3" ? "L3" : "L2";
-  const device = name(said["vxlanIf"]);
+function vniOf(answer: UnparsedAnswer, vrfs: ReadonlyMap<number, UnparsedAnswer>): Vni {
+  const vni = number(answer["vni"]);
+  const type = answer["type"] === "L3" ? "L3" : "L2";
+  const device = knownName(answer["vxlanIf"]);
   const l3 = type === "L3" ? vrfs.get(vni) : undefined;
   // Before the VRF has a device, only its configuration tells which it is.
-  const vrf = name(said["tenantVrf"]) ?? name(l3?.["vrf"]);
+  const vrf = knownName(answer["tenantVrf"]) ?? knownName(l3?.["vrf"]);
   // An L2 VNI has no state of its own: it is up while its device is.
   const up = type === "L3" ? l3?.["state"] === "Up" : device !== undefined;
   return {
@@ -133,9 +133,9 @@ function vniOf(said: UnparsedAnswer, vrfs: ReadonlyMap<number, UnparsedAnswer>):
     ...(vrf ? { vrf } : {}),
     state: up ? "Up" : "Down",
     ...(device ? { device } : {}),
-    macs: number(said["numMacs"]),
-    neighbors: number(said["numArpNd"]),
-    vteps: list(said["remoteVteps"]).flatMap((vtep) => text(vtep) ?? text(record(vtep)["ip"]) ?? []),
+    macs: number(answer["numMacs"]),
+    neighbors: number(answer["numArpNd"]),
+    vteps: list(answer["remoteVteps"]).flatMap((vtep) => text(vtep) ?? text(record(vtep)["ip"]) ?? []),
   };
 }
 
@@ -154,6 +154,6 @@ function bfdPeerOf(peer: UnparsedAnswer): BfdPeer {
 }
 
 /** What FRR says in place of a name that it does not know. */
-function name(said: unknown): string | undefined {
-  return typeof said === "string" && !/^(none|unknown|n\/a|)$/i.test(said) ? said : undefined;
+function knownName(answer: unknown): string | undefined {
+  return typeof answer === "string" && !/^(none|unknown|n\/a|)$/i.test(answer) ? answer : undefined;
 }

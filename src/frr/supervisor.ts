@@ -17,8 +17,8 @@ export interface SupervisedDaemons {
   restart(daemon: Daemon, cause: RestartCause): Promise<void>;
 }
 
-const LOOK_EVERY_MS = 1_000;
-const ASK_EVERY_MS = 10_000;
+const CHECK_EVERY_MS = 1_000;
+const PROBE_EVERY_MS = 10_000;
 /** watchfrr's. A busy bgpd may well be silent for some seconds, and a restart costs every session. */
 const HUNG_AFTER_MS = 90_000;
 const BACKOFF = { minMs: 500, maxMs: 30_000 };
@@ -34,12 +34,12 @@ async function keepOneRunning(daemon: Daemon, supervised: SupervisedDaemons, sig
   let failures = 0;
   let restartedAt = -Infinity;
   let answeredAt = performance.now();
-  let askedAt = performance.now();
+  let probedAt = performance.now();
 
   const problem = async (): Promise<RestartCause | undefined> => {
     if (!supervised.connection(daemon) && !(await supervised.alive(daemon))) return "dead";
-    if (performance.now() - askedAt < ASK_EVERY_MS) return undefined;
-    askedAt = performance.now();
+    if (performance.now() - probedAt < PROBE_EVERY_MS) return undefined;
+    probedAt = performance.now();
     if (await supervised.answers(daemon)) answeredAt = performance.now();
     return performance.now() - answeredAt > HUNG_AFTER_MS ? "hung" : undefined;
   };
@@ -51,13 +51,13 @@ async function keepOneRunning(daemon: Daemon, supervised: SupervisedDaemons, sig
       await supervised.restart(daemon, cause);
       if (performance.now() - restartedAt > STEADY_AFTER_MS) failures = 0;
       failures += 1;
-      restartedAt = answeredAt = askedAt = performance.now();
+      restartedAt = answeredAt = probedAt = performance.now();
       await pause(backoffMs(failures), signal);
     }
     const connection = supervised.connection(daemon);
-    if (connection) await pause(ASK_EVERY_MS * (1 + Math.random() / 5), signal, (wake) => connection.onLoss(wake));
+    if (connection) await pause(PROBE_EVERY_MS * (1 + Math.random() / 5), signal, (wake) => connection.onLoss(wake));
     // Whoever ended it on purpose is given the time to start it.
-    if (!supervised.connection(daemon)) await pause(LOOK_EVERY_MS * (0.9 + Math.random() / 5), signal);
+    if (!supervised.connection(daemon)) await pause(CHECK_EVERY_MS * (0.9 + Math.random() / 5), signal);
   }
 }
 

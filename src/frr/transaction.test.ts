@@ -91,9 +91,9 @@ test("an instance goes after its VNI, and a profile after the instance that used
 test("a rejection stops every daemon, and all that was taken is taken back", async () => {
   frr.refuses = "neighbor 10.0.0.2 bfd";
   const { attempt, list, set } = attempted("hostname a\n", `hostname a\n${RED}`);
-  expect(await attempt.send(list)).toEqual({ line: "router bgp 1 vrf red / neighbor 10.0.0.2 bfd", daemon: "bgpd", words: "no" });
+  expect(await attempt.send(list)).toEqual({ line: "router bgp 1 vrf red / neighbor 10.0.0.2 bfd", daemon: "bgpd", text: "no" });
   expect(frr.taken).not.toContain("neighbor 10.0.0.2 bfd profile fast");
-  await attempt.takeBack();
+  await attempt.rollback();
   expect(set.filter(({ line }) => line !== "hostname a")).toEqual([]);
 });
 

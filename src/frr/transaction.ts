@@ -5,10 +5,15 @@ import { describe, masked, type ConfigEntry } from "./entry.ts";
 import { isOfBgp, isPolicy } from "./grammar.ts";
 
 export interface RejectedLine {
+  /** Empty where FRR rejects free text as a whole; its message then names the line. */
   readonly line: string;
   readonly daemon: string;
-  /** FRR's own. */
-  readonly words: string;
+  /** FRR's own message, passwords masked. */
+  readonly text: string;
+}
+
+export function rejectionText({ line, daemon, text }: RejectedLine): string {
+  return line === "" ? `FRR rejected it: ${masked(text)}` : `${daemon} rejected "${masked(line)}": ${masked(text)}`;
 }
 
 /** Changes that are sent, and what was there before each, so that all of them can be taken back. */
@@ -29,7 +34,7 @@ export class Transaction {
    */
   async send(changes: readonly LineChange[]): Promise<RejectedLine | undefined> {
     await this.#console.open(changes.map(({ daemon }) => daemon));
-    const told: string[] = [];
+    const accepted: string[] = [];
     const rejections: RejectedLine[] = [];
     let isOver = false;
     const take = async (change: LineChange, index: number, first: readonly Promise<void>[], gate?: Promise<void>) => {
@@ -42,9 +47,9 @@ export class Transaction {
           await gate;
           if (isOver) return;
         }
-        const rejected = await this.#tell(change);
+        const rejected = await this.#sendOne(change);
         if (rejected) rejections[index] = rejected;
-        else told[index] = inWords(change);
+        else accepted[index] = describeChange(change);
         isOver ||= rejected !== undefined;
       } catch (error) {
         isOver = true;
@@ -67,17 +72,17 @@ export class Transaction {
     }
     const ends = await Promise.allSettled([barrier, gate, ...lanes.values()]);
     for (const end of ends) if (end.status === "rejected") throw end.reason;
-    this.sent.push(...told.filter(Boolean));
+    this.sent.push(...accepted.filter(Boolean));
     return rejections.find(Boolean);
   }
 
   /** One line, whatever comes of it. */
   async try(change: LineChange): Promise<void> {
-    if (!(await this.#tell(change))) this.sent.push(inWords(change));
+    if (!(await this.#sendOne(change))) this.sent.push(describeChange(change));
   }
 
   /** Back to what was there before the first change. What FRR rejects even then is found when everything is read back. */
-  async takeBack(): Promise<void> {
+  async rollback(): Promise<void> {
     const touched = new Map(this.#before);
     const back = changes(this.#have, {
       remove: [...touched.values()].flatMap(({ entry, there }) => (there ? [] : [entry])),
@@ -87,9 +92,9 @@ export class Transaction {
     for (const change of back) await this.try(change);
   }
 
-  async #tell(change: LineChange): Promise<RejectedLine | undefined> {
-    const words = await this.#console.send(change);
-    if (words !== undefined) return { line: inWords(change), daemon: change.daemon, words: masked(words) };
+  async #sendOne(change: LineChange): Promise<RejectedLine | undefined> {
+    const problem = await this.#console.send(change);
+    if (problem !== undefined) return { line: describeChange(change), daemon: change.daemon, text: masked(problem) };
     for (const entry of change.drops) this.#now(entry, false);
     this.#now(change.entry, change.do === "add");
     return undefined;
@@ -102,6 +107,6 @@ export class Transaction {
   }
 }
 
-function inWords({ context, send }: LineChange): string {
+function describeChange({ context, send }: LineChange): string {
   return describe({ path: context, line: send });
 }

@@ -23,7 +23,7 @@ export class VersionFormat {
   entries(fragment: Fragment): readonly ConfigEntry[] {
     const known = this.#fragments.get(fragment);
     if (known) return known;
-    const entries = entriesOf(fragment.lines, (top) => (this.#isUnsaid(top) ? [] : this.#owners(top)));
+    const entries = entriesOf(fragment.lines, (top) => (this.#isHidden(top) ? [] : this.#owners(top)));
     this.#fragments.set(fragment, entries);
     return entries;
   }
@@ -35,7 +35,7 @@ export class VersionFormat {
 
   /** As `vtysh -c "show running-config"` has it. frr-reload.py compares letter by letter. */
   text(lines: readonly ConfigLine[]): string {
-    return print(this.#said(lines.filter(({ line }) => !this.#isUnsaid(line))));
+    return print(this.#asPrinted(lines.filter(({ line }) => !this.#isHidden(line))));
   }
 
   async read(router: FrrClient, signal: AbortSignal): Promise<ConfigSet> {
@@ -60,17 +60,17 @@ export class VersionFormat {
   }
 
   /** On by default: FRR does not show it. */
-  #isUnsaid(top: string): boolean {
+  #isHidden(top: string): boolean {
     return this.#major >= 10 && /^(ip|ipv6) nht resolve-via-default$/.test(top);
   }
 
-  #said(lines: readonly ConfigLine[]): ConfigLine[] {
+  #asPrinted(lines: readonly ConfigLine[]): ConfigLine[] {
     return lines.map(({ line, inside }) => {
-      const said =
+      const printed =
         this.#major >= 10
           ? line.replace(/^(neighbor \S+ ebgp-multihop) 255$/, "$1")
           : line.replace(/^(set community) 0:0\b/, "$1 internet");
-      return inside ? { line: said, inside: this.#said(inside) } : { line: said };
+      return inside ? { line: printed, inside: this.#asPrinted(inside) } : { line: printed };
     });
   }
 }

@@ -97,7 +97,7 @@ describe("an answer", () => {
     const vty = await open(path);
     await expect(vty.must("router bgp 1", never)).rejects.toMatchObject({
       name: "VtyError",
-      code: "Refused",
+      code: "Rejected",
       daemon: "bgpd",
       line: "router bgp 1",
       status: 13,
@@ -148,7 +148,7 @@ describe("lines", () => {
   test("in configuration mode stop at the first rejected one, and leave the mode", async () => {
     const { path, heard } = await bgpd((line, answer) => answer(line === "bad" ? 2 : 0));
     const vty = await open(path);
-    await expect(vty.configure(["router bgp 1", "bad", "never sent"], never)).rejects.toMatchObject({ code: "Refused", line: "bad" });
+    await expect(vty.configure(["router bgp 1", "bad", "never sent"], never)).rejects.toMatchObject({ code: "Rejected", line: "bad" });
     expect(heard).toEqual(["enable", "configure terminal", "router bgp 1", "bad", "end"]);
     vty.close();
   });

@@ -96,7 +96,7 @@ export class Vty {
   /** Sends a line that FRR has no reason to reject. */
   async must(line: string, signal: AbortSignal, options: { deadlineMs?: number } = {}): Promise<string> {
     const { status, text } = await this.run(line, signal, options);
-    if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, errorText(text, status), { status });
+    if (status !== VtyStatus.success) throw new VtyError("Rejected", this.daemon, line, errorText(text, status), { status });
     return text;
   }
 
@@ -107,7 +107,7 @@ export class Vty {
     try {
       return JSON.parse(text) as T;
     } catch (cause) {
-      if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, errorText(text, status), { status });
+      if (status !== VtyStatus.success) throw new VtyError("Rejected", this.daemon, line, errorText(text, status), { status });
       throw new VtyError("Malformed", this.daemon, line, `the answer is not JSON: ${text.slice(0, 80)}`, { cause });
     }
   }
@@ -228,11 +228,11 @@ export class Vty {
 
 /** FRR's words for a person: `% [BGPD] Unknown command: foo` without sign, name and line ends. */
 export function errorText(text: string, status: number): string {
-  const words = text
+  const lines = text
     .split(/[\r\n]+/)
     .map((line) => line.replace(/^\s*%+\s*(\[[A-Z]+\] )?/, "").trim())
     .filter((line) => line !== "");
-  return words.length ? words.join("; ") : (SILENT_REJECTIONS[status] ?? `rejected with status ${status}`);
+  return lines.length ? lines.join("; ") : (SILENT_REJECTIONS[status] ?? `rejected with status ${status}`);
 }
 
 const SILENT_REJECTIONS: Readonly<Record<number, string>> = {
@@ -254,11 +254,11 @@ function connected(path: string, daemon: string, signal: AbortSignal): Promise<S
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason as Error);
     const socket = connect(path).on("error", () => {});
-    const abort = () => settle(() => (socket.destroy(), reject(signal.reason as Error)));
+    const abort = () => finish(() => (socket.destroy(), reject(signal.reason as Error)));
     const fail = (cause: NodeJS.ErrnoException) =>
-      settle(() => reject(new VtyError("Unreachable", daemon, "", unreachable(path, cause), { cause })));
-    const ready = () => settle(() => resolve(socket));
-    const settle = (how: () => void) => {
+      finish(() => reject(new VtyError("Unreachable", daemon, "", unreachable(path, cause), { cause })));
+    const ready = () => finish(() => resolve(socket));
+    const finish = (how: () => void) => {
       signal.removeEventListener("abort", abort);
       socket.off("error", fail).off("connect", ready);
       how();

@@ -7,7 +7,7 @@ interface Mode {
   readonly inet6_addr_gen_mode: string | undefined;
 }
 
-const LOOK_AGAIN_AFTER_MS = 600_000;
+const CACHE_MS = 600_000;
 
 /**
  * How links make their IPv6 addresses, kept from one pass to the next: nothing but `ip link` tells it, as one word in a second dump as large as that of the addresses. It is forgotten
@@ -19,7 +19,7 @@ export class AddressModes {
   /** For the links of such a dump, if it is known for all of them. */
   async of(namespace: string | undefined, links: unknown): Promise<readonly Mode[] | undefined> {
     const known = this.#known.get(await namespaceIdentity(namespace));
-    if (!known || performance.now() - known.at > LOOK_AGAIN_AFTER_MS) return undefined;
+    if (!known || performance.now() - known.at > CACHE_MS) return undefined;
     const isKnown = (link: Mode) => link.ifindex === undefined || known.links.has(nameOf(link));
     return (links as readonly Mode[]).every(isKnown) ? known.modes : undefined;
   }

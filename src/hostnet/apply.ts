@@ -14,20 +14,20 @@ import { parseLinks, type Link, type LinkAddress, type OvsBridge, type Route, ty
 import { setSysctls, type SysctlOutcome } from "./sysctls.ts";
 import { OVS_MASTER, type NetnsRole, type DesiredLink } from "./desired-link.ts";
 
-const PLACES = ["host", "router"] as const;
+const ROLES = ["host", "router"] as const;
 const MOST_READS = 5;
 /** So many commands are given to `ip` at once; the deadline starts again for the next batch. */
 const CHUNK = 250;
 
 export interface LinkName {
-  readonly place: NetnsRole;
+  readonly netns: NetnsRole;
   readonly name: string;
 }
 
 export interface LinkApplyResult {
   /** Commands that were run. */
   readonly changed: number;
-  readonly refused?: KernelError;
+  readonly rejected?: KernelError;
 }
 
 /**
@@ -45,16 +45,16 @@ export class LinkApplier implements AsyncDisposable {
   readonly #carried = new Map<string, readonly LinkAddress[]>();
   #ovs: readonly OvsBridge[] | undefined;
 
-  private constructor(places: NetworkNamespaces, signal: AbortSignal, modes: AddressModes | undefined) {
-    this.#namespaces = places;
+  private constructor(namespaces: NetworkNamespaces, signal: AbortSignal, modes: AddressModes | undefined) {
+    this.#namespaces = namespaces;
     this.#modes = modes;
     this.#signal = signal;
-    this.#batches = { host: new Batch(places.host, signal), router: new Batch(places.router, signal) };
+    this.#batches = { host: new Batch(namespaces.host, signal), router: new Batch(namespaces.router, signal) };
   }
 
   /** `modes` is what earlier passes know, for a caller that runs several passes. */
-  static async open(places: NetworkNamespaces, signal: AbortSignal, modes?: AddressModes): Promise<LinkApplier> {
-    const pass = new LinkApplier(places, signal, modes);
+  static async open(namespaces: NetworkNamespaces, signal: AbortSignal, modes?: AddressModes): Promise<LinkApplier> {
+    const pass = new LinkApplier(namespaces, signal, modes);
     await pass.#observe();
     return pass;
   }
@@ -73,23 +73,23 @@ export class LinkApplier implements AsyncDisposable {
    * Creates or alters links until they are as wanted; nothing is run when they are. Ends at the first rejection, which is returned; when a link of a wanted name is not ours, nothing
    * has been touched. Throws only when a namespace cannot be entered or `ip` does not answer.
    */
-  async bring(links: readonly DesiredLink[]): Promise<LinkApplyResult> {
+  async apply(links: readonly DesiredLink[]): Promise<LinkApplyResult> {
     try {
       await this.#prepare(links);
     } catch (error) {
-      return { changed: 0, refused: rejection(error) };
+      return { changed: 0, rejected: rejection(error) };
     }
     return this.#carryOut(() => plan(links, this.have));
   }
 
   /** Deletes what we created and moves back what we moved; what is not ours stays as it is. */
   async remove(links: readonly LinkName[]): Promise<LinkApplyResult> {
-    const found = links.flatMap(({ place, name }) => this.#links[place].get(name) ?? []);
-    for (const { place, name } of links) {
-      const link = this.#links[place].get(name);
+    const found = links.flatMap(({ netns, name }) => this.#links[netns].get(name) ?? []);
+    for (const { netns, name } of links) {
+      const link = this.#links[netns].get(name);
       if (link && linkOwnership(link) === "moved") {
-        await this.#readRoutes(place, name);
-        this.#links[place].set(name, { ...link, addresses: together(this.#carried.get(name), link.addresses, ({ text }) => text) });
+        await this.#readRoutes(netns, name);
+        this.#links[netns].set(name, { ...link, addresses: together(this.#carried.get(name), link.addresses, ({ text }) => text) });
       }
     }
     // A bridge of Open vSwitch whose daemon is gone has no link, nor has one of its ports; without a database there is nothing of ours in it.
@@ -120,11 +120,11 @@ export class LinkApplier implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(PLACES.map((place) => this.#batches[place][Symbol.asyncDispose]()));
+    await Promise.all(ROLES.map((netns) => this.#batches[netns][Symbol.asyncDispose]()));
   }
 
   async #observe(): Promise<void> {
-    await Promise.all(PLACES.map(async (place) => (this.#links[place] = await this.#readLinks(place))));
+    await Promise.all(ROLES.map(async (netns) => (this.#links[netns] = await this.#readLinks(netns))));
   }
 
   async #readLinks(role: NetnsRole): Promise<Map<string, Link>> {
@@ -133,7 +133,7 @@ export class LinkApplier implements AsyncDisposable {
       const { links, failed } = await this.#dump(role, batch);
       await batch[Symbol.asyncDispose]();
       if (failed)
-        throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#namespaces[role] ?? "" });
+        throw new KernelError("Rejected", failed.text, { command: batch.typed(["addr"]), namespace: this.#namespaces[role] ?? "" });
       // On a busy node something is always coming or going; then a later pass sees it.
       if (!batch.interrupted || attempt === MOST_READS) return links;
     }
@@ -151,11 +151,11 @@ export class LinkApplier implements AsyncDisposable {
   }
 
   async #prepare(links: readonly DesiredLink[]): Promise<void> {
-    for (const { type, place, name, master } of links) {
-      const link = this.#links[place].get(name);
-      const there = this.#links[otherNamespace(place)].get(name);
+    for (const { type, netns, name, master } of links) {
+      const link = this.#links[netns].get(name);
+      const there = this.#links[otherNamespace(netns)].get(name);
       if (type === "nic" && !link && there) {
-        await this.#readRoutes(otherNamespace(place), name);
+        await this.#readRoutes(otherNamespace(netns), name);
         this.#carried.set(name, there.addresses);
       }
       const ovs = type === "ovs-bridge" || master?.startsWith(OVS_MASTER) || link?.master === OVS_DATAPATH;
@@ -172,7 +172,7 @@ export class LinkApplier implements AsyncDisposable {
     const routes = [...routesThrough(device, v4, 4), ...routesThrough(device, v6, 6)];
     this.#routes.set(
       device,
-      together(this.#routes.get(device), routes, ({ words }) => words.join(" ")),
+      together(this.#routes.get(device), routes, ({ args }) => args.join(" ")),
     );
   }
 
@@ -181,7 +181,7 @@ export class LinkApplier implements AsyncDisposable {
     let changed = 0;
     for (let round = 0; round < 2; round++) {
       const planned = next();
-      if (planned.refused) return { changed, refused: planned.refused };
+      if (planned.rejected) return { changed, rejected: planned.rejected };
       if (planned.commands.length === 0) return { changed };
       try {
         await this.#run(planned);
@@ -189,39 +189,39 @@ export class LinkApplier implements AsyncDisposable {
         const rejected = rejection(error);
         await this.#observe();
         if (this.#ovs) this.#ovs = await readOvs(this.#signal).catch(() => undefined);
-        return { changed, refused: rejected };
+        return { changed, rejected };
       }
       changed += planned.commands.length;
     }
     const [left] = next().commands;
     if (!left) return { changed };
-    const { place, link, words } = left;
-    const command = this.#batches[place].typed(words);
-    const about = { command, namespace: this.#namespaces[place] ?? "", link };
+    const { netns, link, args } = left;
+    const command = this.#batches[netns].typed(args);
+    const about = { command, namespace: this.#namespaces[netns] ?? "", link };
     return {
       changed,
-      refused: new KernelError("Refused", `the kernel accepted the command, but the change did not last: ${command}`, about),
+      rejected: new KernelError("Rejected", `the kernel accepted the command, but the change did not last: ${command}`, about),
     };
   }
 
   async #run({ commands, touches }: LinkPlan): Promise<void> {
     this.#modes?.forget();
     const order = segments(commands);
-    for (const place of PLACES) this.#foresee(place, touches[place]);
-    const unread = new Map(PLACES.map((place) => [place, [...touches[place]].flatMap(([name, link]) => (link ? [name] : []))]));
+    for (const netns of ROLES) this.#foresee(netns, touches[netns]);
+    const unread = new Map(ROLES.map((netns) => [netns, [...touches[netns]].flatMap(([name, link]) => (link ? [name] : []))]));
     for (const [at, segment] of order.entries()) {
-      const [{ program, place, forgets } = { program: "ip", place: "host", forgets: true } as const] = segment;
+      const [{ program, netns, forgets } = { program: "ip", netns: "host", forgets: true } as const] = segment;
       if (program === "ovs-vsctl") {
-        for (const { words, link } of segment) await ovsVsctl(words, { signal: this.#signal, link });
+        for (const { args, link } of segment) await ovsVsctl(args, { signal: this.#signal, link });
         this.#ovs = await readOvs(this.#signal);
       } else {
-        const last = !forgets && !order.slice(at + 1).some((later) => later[0]?.place === place);
-        await this.#runIp(segment, last ? (unread.get(place) ?? []) : []);
-        if (last) unread.delete(place);
+        const last = !forgets && !order.slice(at + 1).some((later) => later[0]?.netns === netns);
+        await this.#runIp(segment, last ? (unread.get(netns) ?? []) : []);
+        if (last) unread.delete(netns);
       }
       if (forgets) for (const batch of Object.values(this.#batches)) batch.retire();
     }
-    await Promise.all([...unread].map(([place, names]) => this.#lookAt(place, names)));
+    await Promise.all([...unread].map(([netns, names]) => this.#refresh(netns, names)));
   }
 
   #foresee(role: NetnsRole, touches: ReadonlyMap<string, Link | undefined>): void {
@@ -233,21 +233,21 @@ export class LinkApplier implements AsyncDisposable {
 
   /** Then looks at links; with many others around, looking at all of them would take longer than the commands. */
   async #runIp(segment: readonly Command[], names: readonly string[]): Promise<void> {
-    const place = segment[0]?.place ?? "host";
-    const { replies, failed } = await this.#batches[place].run(
-      segment.map(({ words }) => words),
+    const netns = segment[0]?.netns ?? "host";
+    const { replies, failed } = await this.#batches[netns].run(
+      segment.map(({ args }) => args),
       names.map(showLink),
     );
     const command = failed && segment[failed.line];
     if (command) {
-      const about = { command: this.#batches[place].typed(command.words), namespace: this.#namespaces[place] ?? "", link: command.link };
-      throw new KernelError("Refused", failed.words, about);
+      const about = { command: this.#batches[netns].typed(command.args), namespace: this.#namespaces[netns] ?? "", link: command.link };
+      throw new KernelError("Rejected", failed.text, about);
     }
     if (failed) return this.#observe();
-    this.#take(place, replies);
+    this.#take(netns, replies);
   }
 
-  async #lookAt(role: NetnsRole, names: readonly string[]): Promise<void> {
+  async #refresh(role: NetnsRole, names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
     const { replies, failed } = await this.#batches[role].run([], names.map(showLink));
     if (failed) await this.#observe();
@@ -278,8 +278,8 @@ function segments(commands: readonly Command[]): Command[][] {
   const order: Command[][] = [];
   let stretch: Command[] = [];
   const flush = () => {
-    for (const place of PLACES) {
-      const own = stretch.filter((command) => command.place === place);
+    for (const netns of ROLES) {
+      const own = stretch.filter((command) => command.netns === netns);
       for (let at = 0; at < own.length; at += CHUNK) order.push(own.slice(at, at + CHUNK));
     }
     stretch = [];
@@ -288,7 +288,7 @@ function segments(commands: readonly Command[]): Command[][] {
     const [first] = stretch;
     if (
       first &&
-      (first.program !== command.program || first.forgets !== command.forgets || (first.forgets && first.place !== command.place))
+      (first.program !== command.program || first.forgets !== command.forgets || (first.forgets && first.netns !== command.netns))
     )
       flush();
     stretch.push(command);
@@ -299,6 +299,6 @@ function segments(commands: readonly Command[]): Command[][] {
 
 /** A rejection belongs to a resource; any other error is thrown. */
 function rejection(error: unknown): KernelError {
-  if (error instanceof KernelError && error.code === "Refused") return error;
+  if (error instanceof KernelError && error.code === "Rejected") return error;
   throw error;
 }

@@ -11,15 +11,15 @@ const NO_ENTRY = /^(?:Cannot open network namespace|setting the network namespac
 
 export type IpArgs = readonly string[];
 
-/** `failed` is the number of the first line that was refused; those after it were not tried. */
+/** `failed` is the number of the first line that was rejected; those after it were not tried. */
 export interface BatchResult {
   readonly replies: readonly unknown[];
-  readonly failed?: { readonly line: number; readonly words: string };
+  readonly failed?: { readonly line: number; readonly text: string };
 }
 
 /**
  * One `ip -batch -` in one namespace, kept open: a command costs a tenth of a millisecond where a process of its own costs several. It is meant for one pass
- * only, since it remembers which index a name had. Without `-force` it ends at the first refusal, so nothing is done on top of a step that failed; the
+ * only, since it remembers which index a name had. Without `-force` it ends at the first rejection, so nothing is done on top of a step that failed; the
  * next lines then go to a new one. After a `link show` it no longer shows addresses of single devices.
  */
 export class Batch implements AsyncDisposable {
@@ -36,18 +36,18 @@ export class Batch implements AsyncDisposable {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Runs lines in order, up to the first that is refused. `replies` are those of the `reads`, which come after the `writes`. */
+  /** Runs lines in order, up to the first that is rejected. `replies` are those of the `reads`, which come after the `writes`. */
   async run(writes: readonly IpArgs[], reads: readonly IpArgs[]): Promise<BatchResult> {
     this.#signal.throwIfAborted();
-    const asked = reads.length === 0 ? [DONE] : reads;
-    const text = [...writes, ...asked].map(line).join("");
+    const expected = reads.length === 0 ? [DONE] : reads;
+    const text = [...writes, ...expected].map(line).join("");
     const child = (this.#process ??= this.#start());
     const before = this.#lines;
-    this.#lines += writes.length + asked.length;
+    this.#lines += writes.length + expected.length;
 
     const { promise, resolve, reject } = Promise.withResolvers<BatchResult>();
     const chunks: string[] = [];
-    let missing = asked.length;
+    let missing = expected.length;
     let problem = "";
 
     const onData = (chunk: string) => {
@@ -62,13 +62,16 @@ export class Batch implements AsyncDisposable {
     const onClose = () => {
       this.#process = undefined;
       if (missing <= 0) return;
-      const args = problem.replace(FAILED, "").trim();
+      const text = problem.replace(FAILED, "").trim();
       const number = FAILED.exec(problem)?.[1];
-      if (NO_ENTRY.test(args)) reject(this.#error("Unreachable", args));
-      else if (args === "") reject(this.#error("Unreachable", "ip exited without output"));
-      // What is wrong with the words of a line ends `ip` without its number.
+      if (NO_ENTRY.test(text)) reject(this.#error("Unreachable", text));
+      else if (text === "") reject(this.#error("Unreachable", "ip exited without output"));
+      // `ip` ends at a malformed line without printing its number.
       else
-        resolve({ replies: [], failed: { line: number === undefined ? blame(args, writes) : Number(number) - before - 1, words: args } });
+        resolve({
+          replies: [],
+          failed: { line: number === undefined ? rejectedLine(text, writes) : Number(number) - before - 1, text: text },
+        });
     };
     const onAbort = () => reject(this.#signal.reason as Error);
     const late = setTimeout(() => reject(this.#error("Timeout", `ip did not answer within ${this.#deadlineMs} ms`)), this.#deadlineMs);
@@ -127,27 +130,27 @@ export class Batch implements AsyncDisposable {
     this.#lines = 0;
     const child = spawn("ip", [...this.#entry, "-d", "-j", "-batch", "-"]);
     child.stdout.setEncoding("utf8");
-    child.stderr.setEncoding("utf8").on("data", (args: string) => (this.#interrupted ||= args.includes(INTERRUPTED)));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#interrupted ||= text.includes(INTERRUPTED)));
     // Writing to one that has ended is no news: its end says why.
     child.stdin.on("error", () => {});
     child.on("error", () => {});
     return child;
   }
 
-  #error(code: "Unreachable" | "Timeout", args: string, options?: ErrorOptions): KernelError {
-    return new KernelError(code, args, { command: this.typed(["-d", "-j", "-batch", "-"]), namespace: this.#namespace ?? "" }, options);
+  #error(code: "Unreachable" | "Timeout", text: string, options?: ErrorOptions): KernelError {
+    return new KernelError(code, text, { command: this.typed(["-d", "-j", "-batch", "-"]), namespace: this.#namespace ?? "" }, options);
   }
 }
 
-function blame(args: string, writes: readonly IpArgs[]): number {
-  const argument = /argument "([^"]+)" is wrong/.exec(args)?.[1];
+function rejectedLine(text: string, writes: readonly IpArgs[]): number {
+  const argument = /argument "([^"]+)" is wrong/.exec(text)?.[1];
   return Math.max(
     0,
     writes.findIndex((write) => argument !== undefined && write.includes(argument)),
   );
 }
 
-/** As `ip -batch` takes lines apart: at blanks, quotes keep words together, and a # starts a comment even between them. */
+/** As `ip -batch` takes lines apart: at blanks, quotes keep an argument together, and a # starts a comment even between them. */
 export function line(args: IpArgs): string {
-  return `${args.map((word) => (/^[\w.:/@,+=%-]+$/.test(word) ? word : `"${word.replaceAll(/["#\\\p{Cc}]/gu, "?")}"`)).join(" ")}\n`;
+  return `${args.map((arg) => (/^[\w.:/@,+=%-]+$/.test(arg) ? arg : `"${arg.replaceAll(/["#\\\p{Cc}]/gu, "?")}"`)).join(" ")}\n`;
 }

@@ -14,7 +14,7 @@ export interface ChangeOptions {
 }
 
 /**
- * Runs every line in one `ip`, also those after one that is refused, and gives the kernel's words for the refused ones by their place. So many lines at most
+ * Runs every line in one `ip`, also those after one that is rejected, and returns the kernel's messages for the rejected ones by their position. So many lines at most
  * that the pipe takes them at once (a thousand addresses do): what was decided in this tick is then on its way, whatever happens to this process.
  */
 export async function changeAll(lines: readonly IpArgs[], options: ChangeOptions): Promise<ReadonlyMap<number, string>> {
@@ -28,7 +28,7 @@ export async function changeAll(lines: readonly IpArgs[], options: ChangeOptions
   const child = spawn("ip", args, { stdio: ["pipe", "ignore", "pipe"] });
   let problem = "";
   child.stdin.on("error", () => {});
-  child.stderr.setEncoding("utf8").on("data", (words: string) => (problem += words));
+  child.stderr.setEncoding("utf8").on("data", (output: string) => (problem += output));
   child.once("error", (cause) => reject(new KernelError("Unreachable", `cannot run ip: ${cause.message}`, about, { cause })));
   child.once("close", () => resolve(problem));
   child.stdin.end(lines.map(line).join(""));
@@ -37,9 +37,9 @@ export async function changeAll(lines: readonly IpArgs[], options: ChangeOptions
   const late = setTimeout(() => reject(new KernelError("Timeout", `ip did not answer within ${deadlineMs} ms`, about)), deadlineMs);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const words = await promise;
-    if (NO_ENTRY.test(words)) throw new KernelError("Unreachable", words.trim(), about);
-    return rejections(words, about);
+    const output = await promise;
+    if (NO_ENTRY.test(output)) throw new KernelError("Unreachable", output.trim(), about);
+    return rejections(output, about);
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -51,17 +51,17 @@ export async function changeAll(lines: readonly IpArgs[], options: ChangeOptions
 
 function rejections(problem: string, about: { command: string; namespace: string }): ReadonlyMap<number, string> {
   const rejected = new Map<number, string>();
-  let words: string[] = [];
-  for (const said of problem.split("\n").filter((text) => text !== "")) {
-    const number = FAILED.exec(said)?.[1];
+  let output: string[] = [];
+  for (const text of problem.split("\n").filter((text) => text !== "")) {
+    const number = FAILED.exec(text)?.[1];
     if (number === undefined) {
-      words.push(said);
+      output.push(text);
     } else {
-      rejected.set(Number(number) - 1, words.join("; "));
-      words = [];
+      rejected.set(Number(number) - 1, output.join("; "));
+      output = [];
     }
   }
-  // What is wrong with the words of a line ends `ip` without its number, and the lines after it have not been tried.
-  if (words.some((said) => said.startsWith("Error:"))) throw new KernelError("Refused", words.join("; "), about);
+  // `ip` ends at a malformed line without printing its number, and does not try the lines after it.
+  if (output.some((text) => text.startsWith("Error:"))) throw new KernelError("Rejected", output.join("; "), about);
   return rejected;
 }

@@ -2,7 +2,7 @@
 export type NetnsRole = "host" | "router";
 
 interface Common {
-  readonly place: NetnsRole;
+  readonly netns: NetnsRole;
   readonly name: string;
   /** Goes into the link's alias, `plumbline:<owner>`: the resource as `L2VNI/red`, or `VRF/red` for what several resources share. */
   readonly owner: string;
@@ -25,7 +25,7 @@ export type DesiredLink = Common &
     /** Learning is off and neighbor suppression on. */
     | { readonly type: "vxlan"; readonly vni: number; readonly port: number; readonly local: string; readonly device: string }
     /** One leg; the other is wanted too, as a link of its own, and names this one as its peer. */
-    | { readonly type: "veth"; readonly peer: { readonly place: NetnsRole; readonly name: string } }
+    | { readonly type: "veth"; readonly peer: { readonly netns: NetnsRole; readonly name: string } }
     /** A physical interface, brought into `place` with its addresses and routes. */
     | { readonly type: "nic" }
     | { readonly type: "ovs-bridge" }

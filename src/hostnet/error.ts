@@ -1,8 +1,8 @@
-/** Refused: the kernel (or Open vSwitch) rejected it. Unreachable: the namespace cannot be entered, or `ip` cannot be run. Timeout: it did not answer, and was killed. */
-export type KernelErrorCode = "Refused" | "Unreachable" | "Timeout";
+/** Rejected: the kernel (or Open vSwitch) rejected it. Unreachable: the namespace cannot be entered, or `ip` cannot be run. Timeout: it did not answer, and was killed. */
+export type KernelErrorCode = "Rejected" | "Unreachable" | "Timeout";
 
 interface About {
-  /** As one would type it: `ip -n perouter link set dev red up`. Empty where the refusal is ours. */
+  /** As one would type it: `ip -n perouter link set dev red up`. Empty where the plan rejects it. */
   readonly command: string;
   /** The namespace's name, or the empty string for our own. */
   readonly namespace: string;
@@ -10,19 +10,19 @@ interface About {
   readonly link?: string | undefined;
 }
 
-/** `words` are the kernel's own; the message has the link before them: `br-pe-100: RTNETLINK answers: File exists`. */
+/** `text` is the kernel's own message; `message` has the link before it: `br-pe-100: RTNETLINK answers: File exists`. */
 export class KernelError extends Error {
   override readonly name = "KernelError";
   readonly code: KernelErrorCode;
-  readonly words: string;
+  readonly text: string;
   readonly command: string;
   readonly namespace: string;
   readonly link: string | undefined;
 
-  constructor(code: KernelErrorCode, args: string, { command, namespace, link }: About, options?: ErrorOptions) {
-    super(link === undefined ? args : `${link}: ${args}`, options);
+  constructor(code: KernelErrorCode, text: string, { command, namespace, link }: About, options?: ErrorOptions) {
+    super(link === undefined ? text : `${link}: ${text}`, options);
     this.code = code;
-    this.words = args;
+    this.text = text;
     this.command = command;
     this.namespace = namespace;
     this.link = link;

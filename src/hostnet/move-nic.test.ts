@@ -4,7 +4,7 @@ import { routesThrough } from "./routes.ts";
 import { link, linkAddress, snapshot, typedCommands } from "./testing/fixtures.ts";
 import type { DesiredLink } from "./desired-link.ts";
 
-const want: DesiredLink = { place: "router", name: "eth1", type: "nic", owner: "Underlay/u" };
+const want: DesiredLink = { netns: "router", name: "eth1", type: "nic", owner: "Underlay/u" };
 const eth1 = link("eth1", "", {
   alias: "uplink to rack 7",
   group: "default",
@@ -16,7 +16,7 @@ const eth1 = link("eth1", "", {
     "fe80::1/64",
   ],
 });
-const routes = { eth1: [{ family: 4 as const, words: ["0.0.0.0/0", "via", "192.0.2.1", "dev", "eth1"] }] };
+const routes = { eth1: [{ family: 4 as const, args: ["0.0.0.0/0", "via", "192.0.2.1", "dev", "eth1"] }] };
 
 describe("an interface of the node", () => {
   test("moves with its addresses and routes, and keeps its alias in ours", () => {
@@ -46,7 +46,7 @@ describe("an interface of the node", () => {
 
   test("that came back by itself when its namespace was deleted is not moved away, and has its own alias again", () => {
     const back = link("eth1", "", { alias: "plumbline:Underlay/u moved was uplink to rack 7" });
-    expect(typedCommands(planRemoval([{ ...want, place: "host" }], snapshot({ host: [back] })))).toEqual([
+    expect(typedCommands(planRemoval([{ ...want, netns: "host" }], snapshot({ host: [back] })))).toEqual([
       "host: ip link set dev eth1 alias uplink to rack 7",
     ]);
   });
@@ -68,11 +68,11 @@ describe("an interface of the node", () => {
   });
 
   test("must be somewhere", () => {
-    expect(plan([want], snapshot({})).refused).toMatchObject({ code: "Refused", message: "eth1: Interface eth1 not present on node" });
+    expect(plan([want], snapshot({})).rejected).toMatchObject({ code: "Rejected", message: "eth1: Interface eth1 not present on node" });
   });
 
   test("is not one that we have created", () => {
-    expect(plan([want], snapshot({ host: [link("eth1", "bridge")] })).refused?.words).toContain("this link was created by plumbline");
+    expect(plan([want], snapshot({ host: [link("eth1", "bridge")] })).rejected?.text).toContain("this link was created by plumbline");
   });
 });
 
@@ -118,7 +118,7 @@ describe("routes through an interface", () => {
         ],
       },
     ];
-    expect(routesThrough("eth1", printed, 4).map(({ words }) => words.join(" "))).toEqual([
+    expect(routesThrough("eth1", printed, 4).map(({ args }) => args.join(" "))).toEqual([
       "10.7.0.0/16 dev eth1 proto boot scope link",
       "0.0.0.0/0 via 192.0.2.1 dev eth1 proto static src 192.0.2.5 metric 100 mtu 1400",
       "10.11.0.0/16 via 198.51.100.1 dev eth1 onlink proto dhcp",
@@ -142,7 +142,7 @@ describe("routes through an interface", () => {
         pref: "high",
       },
     ];
-    expect(routesThrough("eth1", printed, 6).map(({ words }) => words.join(" "))).toEqual([
+    expect(routesThrough("eth1", printed, 6).map(({ args }) => args.join(" "))).toEqual([
       "::/0 via fe80::2 dev eth1 proto static metric 1024 pref high",
     ]);
   });

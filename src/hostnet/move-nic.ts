@@ -7,14 +7,14 @@ import type { NetnsRole, DesiredLink } from "./desired-link.ts";
 
 /** Brings a physical interface into its place, with its addresses and routes; it is altered no further than is asked. */
 export function moveNicIn(want: DesiredLink, draft: PlannedState): void {
-  const { place, name } = want;
-  const here = draft.get(place, name);
-  const there = draft.get(otherNamespace(place), name);
+  const { netns, name } = want;
+  const here = draft.get(netns, name);
+  const there = draft.get(otherNamespace(netns), name);
   if (here) return alter(here, want, draft);
-  if (!there) return draft.refuse(place, name, `Interface ${name} not present on node`);
+  if (!there) return draft.reject(netns, name, `Interface ${name} not present on node`);
   if (linkOwnership(there) === "created")
-    return draft.refuse(otherNamespace(place), name, "this link was created by plumbline and is not an interface of the node");
-  move(otherNamespace(place), there, movedAlias(want.owner, there), draft);
+    return draft.reject(otherNamespace(netns), name, "this link was created by plumbline and is not an interface of the node");
+  move(otherNamespace(netns), there, movedAlias(want.owner, there), draft);
   alter({ ...there, alias: movedAlias(want.owner, there), up: true }, want, draft);
 }
 
@@ -27,7 +27,7 @@ export function moveNicBack(role: NetnsRole, link: Link, draft: PlannedState): v
 }
 
 function alter(link: Link, want: DesiredLink, draft: PlannedState): void {
-  const { place, name } = want;
+  const { netns, name } = want;
   const args: string[] = [];
   const alias = movedAlias(want.owner, link);
   // One that was here without us is not ours to move, ever.
@@ -36,18 +36,18 @@ function alter(link: Link, want: DesiredLink, draft: PlannedState): void {
   if (want.mac !== undefined && link.mac !== want.mac.toLowerCase()) args.push("address", want.mac);
   if (want.master !== undefined && link.master !== want.master) args.push("master", want.master);
   if (!link.up) args.push("up");
-  if (args.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...args);
+  if (args.length > 0) draft.ip(netns, name, "link", "set", "dev", name, ...args);
   const { add } = planAddresses(link, want);
-  for (const text of add) draft.ip(place, name, "addr", "replace", text, "dev", name);
+  for (const text of add) draft.ip(netns, name, "addr", "replace", text, "dev", name);
   const more = add.map((text) => ({ text, scope: "global", dynamic: false, secondary: false, dadFailed: false }));
-  draft.put(place, { ...link, addresses: [...link.addresses, ...more] });
+  draft.put(netns, { ...link, addresses: [...link.addresses, ...more] });
 }
 
 function move(from: NetnsRole, link: Link, alias: string, draft: PlannedState): void {
   const { name } = link;
   const to = otherNamespace(from);
   const args = ["link", "set", "dev", name, "alias", alias, "netns", draft.have.namespaces[to]];
-  draft.commands.push({ program: "ip", place: from, link: name, words: args, forgets: true });
+  draft.commands.push({ program: "ip", netns: from, link: name, args: args, forgets: true });
   draft.ip(to, name, "link", "set", "dev", name, "up");
   for (const address of link.addresses) {
     if (isLinkLocal(address)) continue;
@@ -60,7 +60,7 @@ function move(from: NetnsRole, link: Link, alias: string, draft: PlannedState): 
     const family = address.text.includes(":") ? ["nodad"] : scope === "global" ? [] : ["scope", scope];
     draft.ip(to, name, "addr", "replace", ...addressArgs(address), "dev", name, ...family, ...lifetime);
   }
-  for (const route of draft.have.routes.get(name) ?? []) draft.ip(to, name, "route", "replace", ...route.words);
+  for (const route of draft.have.routes.get(name) ?? []) draft.ip(to, name, "route", "replace", ...route.args);
   draft.forget(from, name);
   draft.put(to, { ...link, alias, up: true });
 }

@@ -33,7 +33,7 @@ export async function raiseLoopback(name: string, signal: AbortSignal): Promise<
 
 async function ensure(name: string, signal: AbortSignal): Promise<void> {
   const loopback = await ip(name, ["-j", "link", "show", "dev", "lo"], { signal }).catch(async (error: unknown) => {
-    if (!(error instanceof KernelError) || error.code !== "Unreachable" || !error.words.includes("No such file")) throw error;
+    if (!(error instanceof KernelError) || error.code !== "Unreachable" || !error.text.includes("No such file")) throw error;
     await create(name, signal);
     return "[]";
   });
@@ -47,8 +47,8 @@ async function create(name: string, signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (!(error instanceof KernelError)) throw error;
     // Somebody else was faster.
-    if (error.words.includes("File exists")) return;
-    throw new KernelError("Unreachable", `Cannot create network namespace ${name}: ${error.words}`, error, { cause: error });
+    if (error.text.includes("File exists")) return;
+    throw new KernelError("Unreachable", `Cannot create network namespace ${name}: ${error.text}`, error, { cause: error });
   }
 }
 

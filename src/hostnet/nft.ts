@@ -18,14 +18,14 @@ export async function nft(text: string, { signal, namespace }: NftOptions): Prom
   const about = { command: [program, ...args].join(" "), namespace: namespace ?? "" };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const child = spawn(program, args, { stdio: ["pipe", "ignore", "pipe"] });
-  let words = "";
+  let output = "";
   child.stdin.on("error", () => {});
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
   child.once("error", (cause) => reject(new KernelError("Unreachable", `cannot run ${program}: ${cause.message}`, about, { cause })));
   child.once("close", (code) => {
     if (code === 0) resolve();
-    else if (/failed to execute nft/.test(words)) reject(new KernelError("Unreachable", words.trim(), about));
-    else reject(new KernelError("Refused", firstProblem(words), about));
+    else if (/failed to execute nft/.test(output)) reject(new KernelError("Unreachable", output.trim(), about));
+    else reject(new KernelError("Rejected", firstProblem(output), about));
   });
   child.stdin.end(text);
   const onAbort = () => reject(signal.reason as Error);
@@ -43,6 +43,6 @@ export async function nft(text: string, { signal, namespace }: NftOptions): Prom
 }
 
 /** Without the place in the text, and without the text itself that it quotes. */
-function firstProblem(words: string): string {
-  return /Error: (.+)/.exec(words)?.[1] ?? words.trim().slice(0, 500);
+function firstProblem(output: string): string {
+  return /Error: (.+)/.exec(output)?.[1] ?? output.trim().slice(0, 500);
 }

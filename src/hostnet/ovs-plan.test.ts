@@ -4,8 +4,8 @@ import { link, snapshot, typedCommands } from "./testing/fixtures.ts";
 import { OVS_MASTER, type DesiredLink } from "./desired-link.ts";
 
 const owner = "L2VNI/red";
-const bridge: DesiredLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
-const unattached: DesiredLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
+const bridge: DesiredLink = { netns: "host", name: "br-hs-100", type: "ovs-bridge", owner };
+const unattached: DesiredLink = { netns: "host", name: "host-100", type: "veth", owner, peer: { netns: "router", name: "pe-100" } };
 const leg: DesiredLink = { ...unattached, master: `${OVS_MASTER}br-hs-100` };
 const farLeg = link("pe-100", "veth", { index: 9, peer: { index: 7 } });
 const liveLeg = link("host-100", "veth", { index: 7, peer: { index: 9 }, master: "ovs-system" });
@@ -54,7 +54,7 @@ describe("a bridge of Open vSwitch", () => {
 
   test("does not go on listing a leg that was deleted with the other one", () => {
     const have = snapshot({ host: [liveBridge, liveLeg], router: [farLeg], ovs: [{ ...ours, owner: undefined }] });
-    expect(typedCommands(planRemoval([{ place: "router", name: "pe-100" }, leg], have))).toEqual([
+    expect(typedCommands(planRemoval([{ netns: "router", name: "pe-100" }, leg], have))).toEqual([
       "host: ovs-vsctl --if-exists del-port host-100",
       "router: ip link del dev pe-100",
     ]);
@@ -74,11 +74,13 @@ describe("a bridge of Open vSwitch", () => {
   });
 
   test("that Open vSwitch could not create is rejected", () => {
-    expect(plan([bridge], snapshot({ ovs: [ours] })).refused?.words).toContain("has not created this bridge");
+    expect(plan([bridge], snapshot({ ovs: [ours] })).rejected?.text).toContain("has not created this bridge");
   });
 
   test("does not replace a link of the same name", () => {
     const have = snapshot({ host: [link("br-hs-100", "bridge", { alias: "", group: "default" })], ovs: [] });
-    expect(plan([bridge], have).refused?.message).toBe("br-hs-100: a link with this name already exists and is not an Open vSwitch bridge");
+    expect(plan([bridge], have).rejected?.message).toBe(
+      "br-hs-100: a link with this name already exists and is not an Open vSwitch bridge",
+    );
   });
 });

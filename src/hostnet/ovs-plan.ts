@@ -7,21 +7,21 @@ export const OVS_DATAPATH = "ovs-system";
 /** Under this key of external_ids a bridge of ours has its owner. */
 export const OVS_KEY = "plumbline";
 
-export function ensureOvsBridge({ place, name, owner }: DesiredLink, draft: PlannedState): void {
-  if (place !== "host") return draft.refuse(place, name, "Open vSwitch runs in the host's namespace only");
+export function ensureOvsBridge({ netns, name, owner }: DesiredLink, draft: PlannedState): void {
+  if (netns !== "host") return draft.reject(netns, name, "Open vSwitch runs in the host's namespace only");
   const bridge = draft.have.ovs?.find((candidate) => candidate.name === name);
-  const link = draft.get(place, name);
+  const link = draft.get(netns, name);
   if (bridge) {
-    if (!link) return draft.refuse(place, name, "Open vSwitch has not created this bridge; see the log of ovs-vswitchd");
+    if (!link) return draft.reject(netns, name, "Open vSwitch has not created this bridge; see the log of ovs-vswitchd");
     if (bridge.owner !== undefined && bridge.owner !== owner) draft.ovs(name, "br-set-external-id", name, OVS_KEY, owner);
     // A bridge that is not ours may be down for a reason.
-    if (bridge.owner !== undefined && !link.up) draft.ip(place, name, "link", "set", "dev", name, "up");
+    if (bridge.owner !== undefined && !link.up) draft.ip(netns, name, "link", "set", "dev", name, "up");
     return;
   }
-  if (link) return draft.refuse(place, name, "a link with this name already exists and is not an Open vSwitch bridge");
+  if (link) return draft.reject(netns, name, "a link with this name already exists and is not an Open vSwitch bridge");
   draft.ovs(name, "add-br", name, "--", "br-set-external-id", name, OVS_KEY, owner);
-  draft.ip(place, name, "link", "set", "dev", name, "up");
-  draft.put(place, {
+  draft.ip(netns, name, "link", "set", "dev", name, "up");
+  draft.put(netns, {
     name,
     type: "openvswitch",
     index: draft.freshIndex(),
@@ -37,7 +37,7 @@ export function ensureOvsBridge({ place, name, owner }: DesiredLink, draft: Plan
 export function removeOvsBridge(name: string, draft: PlannedState): void {
   const bridge = draft.have.ovs?.find((candidate) => candidate.name === name);
   if (bridge?.owner === undefined) return;
-  draft.commands.push({ program: "ovs-vsctl", place: "host", link: name, words: ["--if-exists", "del-br", name], forgets: true });
+  draft.commands.push({ program: "ovs-vsctl", netns: "host", link: name, args: ["--if-exists", "del-br", name], forgets: true });
   draft.forget("host", name);
 }
 
@@ -46,11 +46,11 @@ export function ovsBridgeOf(link: Link, { ovs }: Snapshot): OvsBridge | undefine
 }
 
 /** True when the link changes hands. */
-export function attachToOvs(link: Link, { place, name }: DesiredLink, bridge: string, draft: PlannedState): boolean {
+export function attachToOvs(link: Link, { netns, name }: DesiredLink, bridge: string, draft: PlannedState): boolean {
   const now = ovsBridgeOf(link, draft.have);
   if (now?.name === bridge) return false;
   if (now) detachFromOvs(link, draft);
-  else if (link.master !== undefined) draft.ip(place, name, "link", "set", "dev", name, "nomaster");
+  else if (link.master !== undefined) draft.ip(netns, name, "link", "set", "dev", name, "nomaster");
   draft.ovs(name, "--may-exist", "add-port", bridge, name);
   return true;
 }

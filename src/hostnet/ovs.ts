@@ -21,10 +21,10 @@ export async function readOvs(signal: AbortSignal): Promise<OvsBridge[]> {
   const bridges = rows(await ovsVsctl(["--format=json", "--columns=name,ports,external_ids", "list", "Bridge"], { signal }));
   const ports = rows(await ovsVsctl(["--format=json", "--columns=_uuid,name", "list", "Port"], { signal }));
   const names = new Map(ports.map(([uuid, name]) => [uuids(uuid)[0], String(name)]));
-  return bridges.map(([name, held, ids]) => ({
+  return bridges.map(([name, attached, ids]) => ({
     name: String(name),
     owner: (ids as [string, [string, string][]])[1].find(([key]) => key === OVS_KEY)?.[1],
-    ports: uuids(held).flatMap((uuid) => names.get(uuid) ?? []),
+    ports: uuids(attached).flatMap((uuid) => names.get(uuid) ?? []),
   }));
 }
 
@@ -33,20 +33,20 @@ export async function ovsVsctl(args: readonly string[], { signal, link }: { sign
   const limits = { signal, ...(link !== undefined && { link }), deadlineMs: 2 * WAIT_SECONDS * 1000 };
   try {
     const { stdout, stderr } = await run("ovs-vsctl", [`--timeout=${WAIT_SECONDS}`, ...args], limits);
-    const [, words] = /^ovs-vsctl: (Error detected while .*)$/m.exec(stderr) ?? [];
-    if (words === undefined) return stdout;
-    throw new KernelError("Refused", words, { command: ["ovs-vsctl", ...args].join(" "), namespace: "", link });
+    const [, text] = /^ovs-vsctl: (Error detected while .*)$/m.exec(stderr) ?? [];
+    if (text === undefined) return stdout;
+    throw new KernelError("Rejected", text, { command: ["ovs-vsctl", ...args].join(" "), namespace: "", link });
   } catch (error) {
     if (!(error instanceof KernelError)) throw error;
-    throw new KernelError("Refused", inPlainWords(error), error, { cause: error });
+    throw new KernelError("Rejected", describeError(error), error, { cause: error });
   }
 }
 
-function inPlainWords({ code, words }: KernelError): string {
-  if (words.includes("Alarm clock"))
+function describeError({ code, text }: KernelError): string {
+  if (text.includes("Alarm clock"))
     return `Open vSwitch is not running on this node: ovs-vswitchd did not apply the change within ${WAIT_SECONDS} s`;
-  const absent = code === "Unreachable" || words.includes("database connection failed");
-  return absent ? `Open vSwitch is not running on this node: ${words}` : words;
+  const absent = code === "Unreachable" || text.includes("database connection failed");
+  return absent ? `Open vSwitch is not running on this node: ${text}` : text;
 }
 
 /** Rows as `ovs-vsctl --format=json` prints them. */
@@ -56,6 +56,6 @@ function rows(text: string): unknown[][] {
 
 /** `["uuid", u]` for one, `["set", [["uuid", u], ...]]` for any other number. */
 function uuids(value: unknown): string[] {
-  const [kind, held] = value as ["uuid", string] | ["set", ["uuid", string][]];
-  return kind === "uuid" ? [held] : held.map(([, uuid]) => uuid);
+  const [kind, uuid] = value as ["uuid", string] | ["set", ["uuid", string][]];
+  return kind === "uuid" ? [uuid] : uuid.map(([, each]) => each);
 }

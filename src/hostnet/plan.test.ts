@@ -7,10 +7,10 @@ import type { DesiredLink } from "./desired-link.ts";
 const owner = "L2VNI/red";
 const nothing = snapshot({});
 
-const bridge: DesiredLink = { place: "router", name: "br-pe-100", type: "bridge", owner };
-const vrf: DesiredLink = { place: "router", name: "red", type: "vrf", owner: "VRF/red" };
+const bridge: DesiredLink = { netns: "router", name: "br-pe-100", type: "bridge", owner };
+const vrf: DesiredLink = { netns: "router", name: "red", type: "vrf", owner: "VRF/red" };
 const vxlan: DesiredLink = {
-  place: "router",
+  netns: "router",
   name: "vni100",
   type: "vxlan",
   owner,
@@ -21,8 +21,8 @@ const vxlan: DesiredLink = {
   master: "br-pe-100",
   addrGenMode: "none",
 };
-const hostLeg: DesiredLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
-const routerLeg: DesiredLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
+const hostLeg: DesiredLink = { netns: "host", name: "host-100", type: "veth", owner, peer: { netns: "router", name: "pe-100" } };
+const routerLeg: DesiredLink = { netns: "router", name: "pe-100", type: "veth", owner, peer: { netns: "host", name: "host-100" } };
 
 const lound = link("lound", "dummy");
 const liveBridge = link("br-pe-100", "bridge", { index: 5 });
@@ -34,7 +34,7 @@ const liveVxlan = { ...looseVxlan, master: "br-pe-100", bridgePort: { learning: 
 
 const run = (want: readonly DesiredLink[], have: Snapshot) => {
   const planned = plan(want, have);
-  expect(planned.refused).toBeUndefined();
+  expect(planned.rejected).toBeUndefined();
   return typedCommands(planned);
 };
 
@@ -43,7 +43,7 @@ describe("from nothing", () => {
     ["a bridge", bridge, ["link add name br-pe-100 group 7017 type bridge", "link set dev br-pe-100 alias plumbline:L2VNI/red up"]],
     [
       "a dummy with addresses",
-      { place: "router", name: "lound", type: "dummy", owner: "Underlay/u", addresses: ["10.255.0.1/32", "fd00::1/128"] },
+      { netns: "router", name: "lound", type: "dummy", owner: "Underlay/u", addresses: ["10.255.0.1/32", "fd00::1/128"] },
       [
         "link add name lound group 7017 type dummy",
         "link set dev lound alias plumbline:Underlay/u up",
@@ -110,7 +110,7 @@ describe("from nothing", () => {
   });
 
   test("what others stand on comes first, whatever the order it is wanted in", () => {
-    const dummy: DesiredLink = { place: "router", name: "lound", type: "dummy", owner };
+    const dummy: DesiredLink = { netns: "router", name: "lound", type: "dummy", owner };
     const added = run([vxlan, { ...bridge, master: "red" }, vrf, dummy], nothing).flatMap(
       (command) => /link add name (\S+)/.exec(command)?.[1] ?? [],
     );
@@ -302,7 +302,7 @@ describe("what is there already", () => {
   });
 
   test("a VXLAN that goes with its device is created, not altered", () => {
-    const dummy: DesiredLink = { place: "router", name: "lound", type: "dummy", owner };
+    const dummy: DesiredLink = { netns: "router", name: "lound", type: "dummy", owner };
     const commands = run([dummy, vxlan], snapshot({ router: [link("lound", "bridge"), liveBridge, liveVxlan] }));
     expect(commands.filter((command) => / (?:add|del) /.test(command))).toEqual([
       "router: ip link del dev lound",
@@ -347,20 +347,20 @@ describe("what is not ours", () => {
       "pe-100: a link with this name already exists and was not created by plumbline",
     ],
   ])("%s is not touched, nor is anything else", ([, want, have, message]) => {
-    const { commands, refused } = plan(want, have);
+    const { commands, rejected } = plan(want, have);
     expect(commands).toEqual([]);
-    expect(refused).toMatchObject({ name: "KernelError", code: "Refused", message });
+    expect(rejected).toMatchObject({ name: "KernelError", code: "Rejected", message });
   });
 
   test("can be a master, and must be there", () => {
     const want: DesiredLink = { ...hostLeg, master: "br0" };
     const foreign = link("br0", "bridge", { alias: "", group: "default" });
     expect(run([want], snapshot({ host: [foreign] })).at(-1)).toContain("master br0");
-    expect(plan([want], nothing).refused?.message).toBe("host-100: Interface br0 not present on node");
+    expect(plan([want], nothing).rejected?.message).toBe("host-100: Interface br0 not present on node");
   });
 });
 
-const at = (place: "host" | "router", ...names: string[]) => names.map((name) => ({ place, name }));
+const at = (netns: "host" | "router", ...names: string[]) => names.map((name) => ({ netns, name }));
 
 describe("removal", () => {
   test("deletes what is ours once, and leaves what is not", () => {

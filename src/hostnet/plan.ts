@@ -17,43 +17,43 @@ export function plan(want: readonly DesiredLink[], have: Snapshot): LinkPlan {
   for (const link of inOrder(want)) {
     if (link.type === "nic") moveNicIn(link, draft);
     else if (link.type === "ovs-bridge") ensureOvsBridge(link, draft);
-    else bringCreated(link, draft);
+    else ensureCreated(link, draft);
   }
   return draft.plan();
 }
 
 /** What must be run so that links are gone, or, moved ones, back where they came from. What is not ours stays. */
-export function planRemoval(links: readonly { readonly place: NetnsRole; readonly name: string }[], have: Snapshot): LinkPlan {
+export function planRemoval(links: readonly { readonly netns: NetnsRole; readonly name: string }[], have: Snapshot): LinkPlan {
   const draft = new PlannedState(have);
   // Before any is deleted: a leg goes with the other one of its pair, and Open vSwitch would keep listing it.
-  for (const { place, name } of links) {
-    const link = draft.get(place, name);
+  for (const { netns, name } of links) {
+    const link = draft.get(netns, name);
     if (link && linkOwnership(link) === "created") detachFromOvs(link, draft);
   }
-  for (const { place, name } of links) {
-    const link = draft.get(place, name);
-    if (place === "host" && have.ovs?.some((bridge) => bridge.name === name)) removeOvsBridge(name, draft);
+  for (const { netns, name } of links) {
+    const link = draft.get(netns, name);
+    if (netns === "host" && have.ovs?.some((bridge) => bridge.name === name)) removeOvsBridge(name, draft);
     else if (link === undefined) continue;
-    else if (linkOwnership(link) === "moved") moveNicBack(place, link, draft);
-    else if (linkOwnership(link) === "created") draft.delete(place, link);
+    else if (linkOwnership(link) === "moved") moveNicBack(netns, link, draft);
+    else if (linkOwnership(link) === "created") draft.delete(netns, link);
   }
   return draft.plan();
 }
 
 const key = (role: NetnsRole, name: string) => `${role}/${name}`;
 
-/** Masters, and what VXLANs stand on, before those who need them. */
+/** Masters and the devices of VXLANs before the links that depend on them. */
 function inOrder(want: readonly DesiredLink[]): DesiredLink[] {
-  const byName = new Map(want.map((link) => [key(link.place, link.name), link]));
+  const byName = new Map(want.map((link) => [key(link.netns, link.name), link]));
   const ordered = new Set<DesiredLink>();
   const visiting = new Set<DesiredLink>();
   const visit = (link: DesiredLink) => {
     if (ordered.has(link) || visiting.has(link)) return;
     visiting.add(link);
-    const needs = [link.master?.replace(OVS_MASTER, ""), link.type === "vxlan" ? link.device : undefined];
-    for (const name of needs) {
-      const needed = name === undefined ? undefined : byName.get(key(link.place, name));
-      if (needed) visit(needed);
+    const names = [link.master?.replace(OVS_MASTER, ""), link.type === "vxlan" ? link.device : undefined];
+    for (const name of names) {
+      const dependency = name === undefined ? undefined : byName.get(key(link.netns, name));
+      if (dependency) visit(dependency);
     }
     ordered.add(link);
   };
@@ -61,15 +61,15 @@ function inOrder(want: readonly DesiredLink[]): DesiredLink[] {
   return [...ordered];
 }
 
-function bringCreated(want: Created, draft: PlannedState): void {
-  const found = draft.get(want.place, want.name);
+function ensureCreated(want: Created, draft: PlannedState): void {
+  const found = draft.get(want.netns, want.name);
   if (found && linkOwnership(found) !== "created") {
     const whose = found.alias === "" ? "" : ` (its alias is ${JSON.stringify(found.alias)})`;
-    return draft.refuse(want.place, want.name, `a link with this name already exists and was not created by plumbline${whose}`);
+    return draft.reject(want.netns, want.name, `a link with this name already exists and was not created by plumbline${whose}`);
   }
   for (const name of [kernelMaster(want), want.type === "vxlan" ? want.device : undefined]) {
-    if (name !== undefined && !draft.get(want.place, name))
-      return draft.refuse(want.place, want.name, `Interface ${name} not present on node`);
+    if (name !== undefined && !draft.get(want.netns, name))
+      return draft.reject(want.netns, want.name, `Interface ${name} not present on node`);
   }
   const link = found ?? create(want, draft);
   if (link) alter(link, want, draft);
@@ -77,15 +77,15 @@ function bringCreated(want: Created, draft: PlannedState): void {
 
 function deleteUnfit(want: DesiredLink, draft: PlannedState): void {
   if (want.type === "nic" || want.type === "ovs-bridge") return;
-  const found = draft.get(want.place, want.name);
-  if (found && linkOwnership(found) === "created" && !fits(found, want, draft)) draft.delete(want.place, found);
+  const found = draft.get(want.netns, want.name);
+  if (found && linkOwnership(found) === "created" && !fits(found, want, draft)) draft.delete(want.netns, found);
 }
 
 /** Whether it can be changed as wanted without being recreated. */
 function fits(link: Link, want: Created, draft: PlannedState): boolean {
   if (link.type !== want.type) return false;
   if (want.type === "veth") {
-    const peer = draft.get(want.peer.place, want.peer.name);
+    const peer = draft.get(want.peer.netns, want.peer.name);
     return peer !== undefined && paired(link, peer);
   }
   if (want.type !== "vxlan") return true;
@@ -103,76 +103,76 @@ function fits(link: Link, want: Created, draft: PlannedState): boolean {
 
 function create(want: Created, draft: PlannedState): Link | undefined {
   if (want.type === "veth") return createPair(want, draft);
-  const { place, name } = want;
+  const { netns, name } = want;
   const master = kernelMaster(want);
-  const args = ["link", "add", "name", name, ...birthWords(want), ...(master === undefined ? [] : ["master", master]), "type", want.type];
-  const fresh: Link = { ...newborn(want, draft), ...(master !== undefined && { master }) };
+  const args = ["link", "add", "name", name, ...createArgs(want), ...(master === undefined ? [] : ["master", master]), "type", want.type];
+  const fresh: Link = { ...newLink(want, draft), ...(master !== undefined && { master }) };
   if (want.type === "vrf") {
-    const table = draft.freeTable(place);
-    draft.ip(place, name, ...args, "table", String(table));
-    draft.put(place, { ...fresh, table });
+    const table = draft.freeTable(netns);
+    draft.ip(netns, name, ...args, "table", String(table));
+    draft.put(netns, { ...fresh, table });
   } else if (want.type === "vxlan") {
     const { vni, port, local, device } = want;
-    draft.ip(place, name, ...args, "id", String(vni), "dstport", String(port), "local", local, "dev", device, "nolearning");
-    draft.put(place, fresh);
+    draft.ip(netns, name, ...args, "id", String(vni), "dstport", String(port), "local", local, "dev", device, "nolearning");
+    draft.put(netns, fresh);
   } else {
-    draft.ip(place, name, ...args);
-    draft.put(place, fresh);
+    draft.ip(netns, name, ...args);
+    draft.put(netns, fresh);
   }
-  return draft.get(place, name);
+  return draft.get(netns, name);
 }
 
 type Leg = Extract<Created, { type: "veth" }>;
 
 /** Both legs at once. A pair across namespaces is always created by the host's, so that nothing there waits for the router's. */
 function createPair(want: Leg, draft: PlannedState): Link | undefined {
-  const other = draft.get(want.peer.place, want.peer.name);
+  const other = draft.get(want.peer.netns, want.peer.name);
   if (other && linkOwnership(other) !== "created") {
-    draft.refuse(want.peer.place, want.peer.name, "a link with this name already exists and was not created by plumbline");
+    draft.reject(want.peer.netns, want.peer.name, "a link with this name already exists and was not created by plumbline");
     return undefined;
   }
-  if (other) draft.delete(want.peer.place, other);
+  if (other) draft.delete(want.peer.netns, other);
   const bare = { ...want.peer, type: want.type };
-  const [near, far] = want.place === "host" || want.peer.place === "router" ? [want, bare] : [bare, want];
-  const together = near.place === far.place;
-  const netns = together ? [] : ["netns", draft.have.namespaces[far.place]];
+  const [near, far] = want.netns === "host" || want.peer.netns === "router" ? [want, bare] : [bare, want];
+  const together = near.netns === far.netns;
+  const netns = together ? [] : ["netns", draft.have.namespaces[far.netns]];
   draft.ip(
-    near.place,
+    near.netns,
     near.name,
     "link",
     "add",
     "name",
     near.name,
-    ...birthWords(near),
+    ...createArgs(near),
     "type",
     "veth",
     "peer",
     "name",
     far.name,
     ...netns,
-    ...birthWords(far),
+    ...createArgs(far),
   );
-  const [nearLink, farLink] = [newborn(near, draft), newborn(far, draft)];
-  draft.put(near.place, { ...nearLink, peer: together ? { name: far.name } : { index: farLink.index } });
-  draft.put(far.place, { ...farLink, peer: together ? { name: near.name } : { index: nearLink.index } });
-  return draft.get(want.place, want.name);
+  const [nearLink, farLink] = [newLink(near, draft), newLink(far, draft)];
+  draft.put(near.netns, { ...nearLink, peer: together ? { name: far.name } : { index: farLink.index } });
+  draft.put(far.netns, { ...farLink, peer: together ? { name: near.name } : { index: nearLink.index } });
+  return draft.get(want.netns, want.name);
 }
 
-type Birth = Pick<DesiredLink, "place" | "name" | "type" | "mac" | "mtu">;
+type NewLinkSpec = Pick<DesiredLink, "netns" | "name" | "type" | "mac" | "mtu">;
 
-function birthWords({ mac, mtu }: Birth): string[] {
+function createArgs({ mac, mtu }: NewLinkSpec): string[] {
   return ["group", GROUP, ...(mac === undefined ? [] : ["address", mac]), ...(mtu === undefined ? [] : ["mtu", String(mtu)])];
 }
 
 /** As the kernel creates it; what it chooses itself is not known yet. */
-function newborn({ place, name, type, mac = "", mtu = 0 }: Birth, draft: PlannedState): Link {
+function newLink({ netns, name, type, mac = "", mtu = 0 }: NewLinkSpec, draft: PlannedState): Link {
   const link = { name, type, index: draft.freshIndex(), alias: "", group: GROUP, mtu, mac: mac.toLowerCase(), up: false, addresses: [] };
-  return draft.hasIpv6(place) ? { ...link, addrGenMode: "" } : link;
+  return draft.hasIpv6(netns) ? { ...link, addrGenMode: "" } : link;
 }
 
 function alter(link: Link, want: Created, draft: PlannedState): void {
-  const { place, name } = want;
-  const set = (...args: string[]) => draft.ip(place, name, "link", "set", "dev", name, ...args);
+  const { netns, name } = want;
+  const set = (...args: string[]) => draft.ip(netns, name, "link", "set", "dev", name, ...args);
   const addresses = planAddresses(link, want);
   removeAddresses(addresses.remove, want, draft);
 
@@ -197,16 +197,16 @@ function alter(link: Link, want: Created, draft: PlannedState): void {
   if (!link.up && settings.length > 0) set("up");
 
   for (const text of [...addresses.add, ...(enslaved ? addresses.restore : [])]) {
-    draft.ip(place, name, "addr", "replace", text, "dev", name, ...(text.includes(":") ? ["nodad"] : []));
+    draft.ip(netns, name, "addr", "replace", text, "dev", name, ...(text.includes(":") ? ["nodad"] : []));
   }
-  draft.put(place, { ...link, addresses: addresses.after });
+  draft.put(netns, { ...link, addresses: addresses.after });
 }
 
-function removeAddresses(addresses: AddressPlan["remove"], { place, name }: Created, draft: PlannedState): void {
-  for (const args of addresses) draft.ip(place, name, "addr", "del", ...args, "dev", name);
+function removeAddresses(addresses: AddressPlan["remove"], { netns, name }: Created, draft: PlannedState): void {
+  for (const args of addresses) draft.ip(netns, name, "addr", "del", ...args, "dev", name);
 }
 
-/** Adds what changes the master to the words of a `link set`, or says it to Open vSwitch. True when the link changes hands. */
+/** Adds what changes the master to the arguments of a `link set`, or tells Open vSwitch. True when the link changes hands. */
 function enslave(link: Link, want: Created, args: string[], draft: PlannedState): boolean {
   if (want.master?.startsWith(OVS_MASTER)) return attachToOvs(link, want, want.master.slice(OVS_MASTER.length), draft);
   if (ovsBridgeOf(link, draft.have) !== undefined) {

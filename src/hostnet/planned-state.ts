@@ -8,14 +8,14 @@ export interface LinkPlan {
   /** The links that it touches, as far as they can be foreseen; undefined for those that will be gone. */
   readonly touches: Readonly<Record<NetnsRole, ReadonlyMap<string, Link | undefined>>>;
   /** Why none of it may be done. There are no commands then. */
-  readonly refused?: KernelError;
+  readonly rejected?: KernelError;
 }
 
 /** What there would be after the commands so far. */
 export class PlannedState {
   readonly have: Snapshot;
   readonly commands: Command[] = [];
-  refused: KernelError | undefined;
+  rejected: KernelError | undefined;
   readonly #changed: Readonly<Record<NetnsRole, Map<string, Link | undefined>>> = { host: new Map(), router: new Map() };
 
   #lastIndex = 0;
@@ -25,16 +25,16 @@ export class PlannedState {
   }
 
   ip(role: NetnsRole, link: string, ...args: string[]): void {
-    this.commands.push({ program: "ip", place: role, link, words: args });
+    this.commands.push({ program: "ip", netns: role, link, args: args });
   }
 
   ovs(link: string, ...args: string[]): void {
-    this.commands.push({ program: "ovs-vsctl", place: "host", link, words: args });
+    this.commands.push({ program: "ovs-vsctl", netns: "host", link, args: args });
   }
 
   /** Only the first rejection counts. The plan is not run then. */
-  refuse(role: NetnsRole, link: string, args: string): void {
-    this.refused ??= new KernelError("Refused", args, { command: "", namespace: this.have.namespaces[role], link });
+  reject(role: NetnsRole, link: string, text: string): void {
+    this.rejected ??= new KernelError("Rejected", text, { command: "", namespace: this.have.namespaces[role], link });
   }
 
   get(role: NetnsRole, name: string): Link | undefined {
@@ -48,7 +48,7 @@ export class PlannedState {
 
   /** Deletes it, and knows what goes with it: the other leg, the VXLANs on it, its ports' membership. */
   delete(role: NetnsRole, link: Link): void {
-    this.commands.push({ program: "ip", place: role, link: link.name, words: ["link", "del", "dev", link.name], forgets: true });
+    this.commands.push({ program: "ip", netns: role, link: link.name, args: ["link", "del", "dev", link.name], forgets: true });
     this.forget(role, link.name);
     const { peer } = link;
     if (peer !== undefined) {
@@ -64,7 +64,7 @@ export class PlannedState {
 
   plan(): LinkPlan {
     const nothing = { host: new Map(), router: new Map() };
-    if (this.refused) return { commands: [], touches: nothing, refused: this.refused };
+    if (this.rejected) return { commands: [], touches: nothing, rejected: this.rejected };
     return { commands: this.commands, touches: { host: this.#touches("host"), router: this.#touches("router") } };
   }
 
@@ -91,8 +91,8 @@ export class PlannedState {
   }
 
   #touches(role: NetnsRole): Map<string, Link | undefined> {
-    const told = this.commands.filter((command) => command.place === role).map(({ link }) => [link, this.get(role, link)] as const);
-    return new Map([...told, ...this.#changed[role]]);
+    const changed = this.commands.filter((command) => command.netns === role).map(({ link }) => [link, this.get(role, link)] as const);
+    return new Map([...changed, ...this.#changed[role]]);
   }
 
   #all(role: NetnsRole): Link[] {

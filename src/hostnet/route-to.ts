@@ -24,7 +24,7 @@ export async function routeTo(address: string, namespace: string | undefined, si
       ...(route.gateway !== undefined && { gateway: route.gateway }),
     };
   } catch (error) {
-    if (error instanceof KernelError && error.code === "Refused") return undefined;
+    if (error instanceof KernelError && error.code === "Rejected") return undefined;
     throw error;
   }
 }

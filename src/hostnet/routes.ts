@@ -48,7 +48,7 @@ export function routesThrough(device: string, printed: unknown, family: 4 | 6): 
   );
   const near = routes.filter((route) => hops(route).every((hop) => hop.gateway === undefined && hop.via === undefined));
   const far = routes.filter((route) => !near.includes(route));
-  return [...near, ...far].map((route) => ({ family, words: routeWords(route, family) }));
+  return [...near, ...far].map((route) => ({ family, args: routeArgs(route, family) }));
 }
 
 function keptByOthers({ protocol = "boot" }: PrintedRoute): boolean {
@@ -59,11 +59,11 @@ function hops(route: PrintedRoute & PrintedHop): readonly PrintedHop[] {
   return route.nexthops ?? [route];
 }
 
-function routeWords(route: PrintedRoute & PrintedHop, family: 4 | 6): string[] {
+function routeArgs(route: PrintedRoute & PrintedHop, family: 4 | 6): string[] {
   const { type, dst, protocol, scope, prefsrc, metric, pref, metrics = [], nexthops } = route;
   const args = type === undefined || type === "unicast" ? [] : [type];
   args.push(dst === "default" ? (family === 4 ? "0.0.0.0/0" : "::/0") : dst);
-  if (!nexthops) args.push(...hopWords(route));
+  if (!nexthops) args.push(...nextHopArgs(route));
   if (protocol !== undefined) args.push("proto", protocol);
   if (family === 4 && scope !== undefined && scope !== "global") args.push("scope", scope);
   if (prefsrc !== undefined) args.push("src", prefsrc);
@@ -72,11 +72,11 @@ function routeWords(route: PrintedRoute & PrintedHop, family: 4 | 6): string[] {
   for (const [name, value] of metrics.flatMap((some) => Object.entries(some))) {
     if (METRICS.has(name)) args.push(name, String(value));
   }
-  for (const hop of nexthops ?? []) args.push("nexthop", ...hopWords(hop), "weight", String(hop.weight ?? 1));
+  for (const hop of nexthops ?? []) args.push("nexthop", ...nextHopArgs(hop), "weight", String(hop.weight ?? 1));
   return args;
 }
 
-function hopWords({ dev, gateway, via, flags = [] }: PrintedHop): string[] {
+function nextHopArgs({ dev, gateway, via, flags = [] }: PrintedHop): string[] {
   const args: string[] = [];
   if (gateway !== undefined) args.push("via", gateway);
   if (via !== undefined) args.push("via", via.family, via.host);

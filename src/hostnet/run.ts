@@ -17,7 +17,7 @@ export interface Output {
   readonly stderr: string;
 }
 
-/** Runs a program by itself, for what happens once in a while. When it fails that is a KernelError with its words. */
+/** Runs a program by itself, for what happens once in a while. When it fails that is a KernelError with its output. */
 export async function run(program: string, args: readonly string[], options: RunOptions): Promise<Output> {
   const { signal, namespace = "", link, deadlineMs = DEADLINE_MS } = options;
   signal.throwIfAborted();
@@ -27,11 +27,11 @@ export async function run(program: string, args: readonly string[], options: Run
     execFile(program, args, limits, (cause, stdout, stderr) => {
       if (!cause) return resolve({ stdout, stderr });
       if (signal.aborted) return reject(signal.reason as Error);
-      const words = stderr.trim();
+      const text = stderr.trim();
       if (cause.killed) return reject(new KernelError("Timeout", `${program} did not answer within ${deadlineMs} ms`, about, { cause }));
       if (typeof cause.code === "string")
         return reject(new KernelError("Unreachable", `cannot run ${program}: ${cause.message}`, about, { cause }));
-      reject(new KernelError(NO_ENTRY.test(words) ? "Unreachable" : "Refused", words || cause.message, about, { cause }));
+      reject(new KernelError(NO_ENTRY.test(text) ? "Unreachable" : "Rejected", text || cause.message, about, { cause }));
     });
   });
 }

@@ -57,7 +57,7 @@ export interface OvsBridge {
 /** One line of the main table, in the words of `ip route`. */
 export interface Route {
   readonly family: 4 | 6;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
 }
 
 export type Links = ReadonlyMap<string, Link>;

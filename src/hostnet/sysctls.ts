@@ -19,8 +19,8 @@ while [ $# -gt 0 ]; do
 done`;
 
 /** Nobody changes them by the way, as links are changed; and a look at them is a process. */
-const LOOK_AGAIN_AFTER_MS = 600_000;
-const settled = new Map<string, { readonly namespace: string; readonly at: number; readonly missing: readonly string[] }>();
+const CACHE_MS = 600_000;
+const applied = new Map<string, { readonly namespace: string; readonly at: number; readonly missing: readonly string[] }>();
 
 /** Settings of a namespace by their path, `net/ipv4/conf/all/forwarding`. Once they are as wanted they are looked at again after ten minutes. */
 export async function setSysctls(
@@ -31,8 +31,8 @@ export async function setSysctls(
   const settings = Object.entries(wanted).flat();
   const key = [namespace, ...settings].join(" ");
   const identity = await namespaceIdentity(namespace);
-  const known = settled.get(key);
-  if (known?.namespace === identity && performance.now() - known.at < LOOK_AGAIN_AFTER_MS) return { changed: [], missing: known.missing };
+  const known = applied.get(key);
+  if (known?.namespace === identity && performance.now() - known.at < CACHE_MS) return { changed: [], missing: known.missing };
 
   const shell = ["sh", "-c", SCRIPT, "sysctls", ...settings];
   const [program = "", ...args] = namespace === undefined ? shell : ["nsenter", `--net=${join("/run/netns", namespace)}`, "--", ...shell];
@@ -40,6 +40,6 @@ export async function setSysctls(
   const lines = stdout.split("\n");
   const keys = (what: string) => lines.filter((line) => line.startsWith(what)).map((line) => line.slice(what.length + 1));
   const outcome = { changed: keys("changed"), missing: keys("missing") };
-  settled.set(key, { namespace: identity, at: performance.now(), missing: outcome.missing });
+  applied.set(key, { namespace: identity, at: performance.now(), missing: outcome.missing });
   return outcome;
 }

@@ -13,7 +13,7 @@ function isRefreshing(chunk: string): boolean {
   return chunk.endsWith("\n") && chunk.split("\n").every((text) => RENEWED.test(text));
 }
 
-const LOOK_AGAIN_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 /** Rings when a link or an address changes in either namespace, and when a change may have been missed. Runs until aborted. */
 export async function watchLinks(
@@ -41,12 +41,12 @@ async function monitor(namespace: string | undefined, ring: () => void, signal: 
   // It writes only when something happens, so it would not notice by itself that we are gone.
   const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", "ip", ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const { promise: ended, resolve } = Promise.withResolvers<string>();
-  let words = "";
+  let output = "";
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
     if (!isRefreshing(chunk)) ring();
   });
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words += chunk));
-  child.once("error", (error) => resolve(error.message)).once("close", () => resolve(words.trim()));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+  child.once("error", (error) => resolve(error.message)).once("close", () => resolve(output.trim()));
   const kill = () => child.kill("SIGKILL");
   signal.addEventListener("abort", kill, { once: true });
   // The reconcile that this triggers finds earlier changes.
@@ -54,7 +54,7 @@ async function monitor(namespace: string | undefined, ring: () => void, signal: 
     if (child.pid === undefined || !isListening(child.pid)) return;
     clearInterval(starting);
     ring();
-  }, LOOK_AGAIN_MS);
+  }, CHECK_EVERY_MS);
   const last = await ended;
   clearInterval(starting);
   signal.removeEventListener("abort", kill);

@@ -4,7 +4,7 @@ import { IpError, parsePart, quote } from "./error.ts";
 
 export function parseIPv4(text: string): bigint {
   if (text === "") throw new IpError("Empty", text, "the address is missing");
-  refuseStray(/[^0-9.]/u, text);
+  assertOnly(/[^0-9.]/u, text);
   const octets = text.split(".");
   if (octets.length !== 4) throw new IpError("WrongCount", text, `an IPv4 address has 4 octets, not ${octets.length}`);
   return BigInt(octets.reduce((value, octet, index) => value * 256 + parseOctet(octet, index + 1, text), 0));
@@ -20,7 +20,7 @@ function parseOctet(octet: string, position: number, text: string): number {
 export function parseIPv6(text: string): bigint {
   const zone = text.indexOf("%");
   if (zone >= 0) throw new IpError("ZoneNotAllowed", text, `a zone is not allowed here, remove ${quote(text.slice(zone))}`);
-  refuseStray(/[^0-9a-fA-F:.]/u, text);
+  assertOnly(/[^0-9a-fA-F:.]/u, text);
 
   const [head = "", tail, ...more] = hexOnly(text).split("::");
   if (more.length > 0) throw new IpError("CompressedTwice", text, '"::" occurs more than once');
@@ -52,14 +52,14 @@ function parseGroups(half: string, text: string): string[] {
   });
 }
 
-function refuseStray(stray: RegExp, text: string): void {
+function assertOnly(stray: RegExp, text: string): void {
   const found = stray.exec(text);
   if (!found) return;
   const [character] = found;
   const code = character.codePointAt(0) ?? 0;
   // Digits of other scripts and invisible characters look right in any message, so their number is shown.
-  const shown = code > 0x7e ? `${quote(character)} (U+${code.toString(16).toUpperCase().padStart(4, "0")})` : quote(character);
-  throw new IpError("UnexpectedCharacter", text, `unexpected ${shown} at position ${found.index + 1}`);
+  const quoted = code > 0x7e ? `${quote(character)} (U+${code.toString(16).toUpperCase().padStart(4, "0")})` : quote(character);
+  throw new IpError("UnexpectedCharacter", text, `unexpected ${quoted} at position ${found.index + 1}`);
 }
 
 export function printIPv4(value: bigint): string {

@@ -147,12 +147,14 @@ function refusable(machine: Machine, planned: RouterPlan, owner: string): string
   if (!step) return [];
   const others = [...planned.steps, ...(planned.underlay ? [planned.underlay] : [])].filter((one) => one !== step);
   const known = new Set(
-    [...desiredLinePaths([...machine.ground.fragments.values(), ...others.map(({ form }) => form.fragment)])].map((path) => last(path)),
+    [...desiredLinePaths([...machine.ground.fragments.values(), ...others.map(({ rendered }) => rendered.fragment)])].map((path) =>
+      last(path),
+    ),
   );
-  const taken = new Set(others.flatMap(({ form }) => form.links.map(({ place, name }) => `${place}/${name}`)));
-  const links = step.form.links.map(({ place, name }) => `${place}/${name}`);
+  const taken = new Set(others.flatMap(({ rendered }) => rendered.links.map(({ netns, name }) => `${netns}/${name}`)));
+  const links = step.rendered.links.map(({ netns, name }) => `${netns}/${name}`);
   const fresh = links.filter((key) => !taken.has(key) && !machine.ground.has(...(key.split("/") as ["host" | "router", string])));
-  return [...fresh, ...[...desiredLinePaths([step.form.fragment])].map(last).filter((line) => !known.has(line))];
+  return [...fresh, ...[...desiredLinePaths([step.rendered.fragment])].map(last).filter((line) => !known.has(line))];
 }
 
 /** Who of the others may be, and in which form. */
@@ -179,7 +181,7 @@ test("a failed edit changes nothing and is reported; once it is fixed everything
       const choices = refusable(machine, machine.plan(next), owner);
       const picked = refusal === null ? undefined : choices[refusal % choices.length];
       if (picked !== undefined) {
-        machine.ground.refused.add(picked);
+        machine.ground.rejects.add(picked);
         rejected += 1;
       }
       const { failing, done, stopped } = await machine.pass(next);
@@ -196,7 +198,7 @@ test("a failed edit changes nothing and is reported; once it is fixed everything
       // Where others would have gained or lost by it, it is itself at least what it was.
       expect(hasFailed ? machine.lastGood.get(owner)?.generation : 1).toBe(1);
 
-      machine.ground.refused.clear();
+      machine.ground.rejects.clear();
       await machine.pass(objects);
       expect((await machine.pass(objects)).done.changes).toEqual([]);
     }),
@@ -274,14 +276,16 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
         const before = machine.picture;
         const { lastGood, ground } = machine;
         const remembered = [...lastGood];
-        const wanted = remembered.flatMap(([owner, { form }]) => form.links.map((link) => ({ owner, key: `${link.place}/${link.name}` })));
+        const wanted = remembered.flatMap(([owner, { rendered }]) =>
+          rendered.links.map((link) => ({ owner, key: `${link.netns}/${link.name}` })),
+        );
 
         damage(machine, harm);
         // Whose it was is not remembered.
         ground.links.router.set("br-lost", { name: "br-lost", alias: "plumbline:L2VNI/lost", type: "bridge", as: "" });
         const rejected = rejection === null ? undefined : wanted[rejection % wanted.length]?.key;
         const isMissing = rejected !== undefined && !ground.has(...(rejected.split("/") as ["host" | "router", string]));
-        if (isMissing) ground.refused.add(rejected);
+        if (isMissing) ground.rejects.add(rejected);
         rejections += Number(isMissing);
         ground.log.length = 0;
 
@@ -302,7 +306,7 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
         expect(new Set(failing.keys())).toEqual(new Set(["Underlay/fabric", ...incomplete]));
         expect(isMissing ? before : machine.picture).toEqual(before);
 
-        ground.refused.clear();
+        ground.rejects.clear();
         await machine.pass(next);
         expect(machine.picture).toEqual(before);
         await machine.pass(objects);

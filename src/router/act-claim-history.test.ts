@@ -34,7 +34,7 @@ const rejection = fc.oneof(
 );
 const moment = fc.record({
   changes: fc.array(change, { maxLength: 3 }),
-  refused: fc.array(rejection, { maxLength: 3 }),
+  rejected: fc.array(rejection, { maxLength: 3 }),
   minutes: fc.constantFrom(1, 11, 500),
   restarts: fc.boolean(),
   /** The kernel rejects one of those that swap. */
@@ -123,21 +123,21 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
       for (const [nth, vrf] of ["red", "blue"].entries()) {
         site.change({ kind: "L3VNI", name: NAMES[nth] ?? "a", vni: nth + 5, vrf, session: false }, now);
       }
-      const quiet = { changes: [], refused: [], minutes: 1, restarts: false, refusesSwap: false };
-      for (const { changes, refused, minutes, restarts, refusesSwap } of [quiet, ...moments]) {
+      const quiet = { changes: [], rejected: [], minutes: 1, restarts: false, refusesSwap: false };
+      for (const { changes, rejected, minutes, restarts, refusesSwap } of [quiet, ...moments]) {
         now = new Date(now.getTime() + minutes * 60_000);
         for (const change of changes) site.change(change, now);
-        backends.refused.clear();
-        for (const what of refused) backends.refused.add(what);
+        backends.rejects.clear();
+        for (const what of rejected) backends.rejects.add(what);
         for (const change of refusesSwap ? changes : []) {
           const owner = `${change.kind}/${change.name}`;
-          if ("swapsWith" in change) backends.refused.add(`router/vni${site.get(owner)?.object.spec.vni} ${owner}`);
+          if ("swapsWith" in change) backends.rejects.add(`router/vni${site.get(owner)?.object.spec.vni} ${owner}`);
         }
         if (restarts) rejections = new Map(JSON.parse(JSON.stringify([...rejections])) as [string, never][]);
         const before = new Map(lastGood);
 
         const { done, planned, ...after } = await carryOut(rejections, {
-          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, refusals: rejections })),
+          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, rejections: rejections })),
           act: (planned) => act(planned, lastGood, backends),
           live: lastGood,
           now,
@@ -175,11 +175,11 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
         expect(silent.map(([kind, { metadata }]) => `${kind}/${metadata.name}`)).toEqual([]);
       }
 
-      backends.refused.clear();
+      backends.rejects.clear();
       now = new Date(now.getTime() + 24 * 3_600_000);
       const settle = async () => {
         const { done, refusals: after } = await carryOut(rejections, {
-          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, refusals: rejections })),
+          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, rejections: rejections })),
           act: (planned) => act(planned, lastGood, backends),
           live: lastGood,
           now,

@@ -81,7 +81,7 @@ describe("on a rebooted machine", () => {
 
   test("an interface that is gone costs neither the other one nor the VNIs, and is reported", async () => {
     const rebooted = machine();
-    rebooted.refused.add("router/eth1");
+    rebooted.rejects.add("router/eth1");
     const { live, said } = await pass(bad, rebooted);
     expect(said).toEqual([
       missing,
@@ -95,7 +95,7 @@ describe("on a rebooted machine", () => {
 
   test("does not report the same failure of the Underlay twice", async () => {
     const rebooted = machine();
-    rebooted.refused.add("router/eth1");
+    rebooted.rejects.add("router/eth1");
     const { said, live } = await pass(good, rebooted, { interfaces: { host: [{ name: "eth2", addresses: [] }], router: [] } });
     expect(said).toEqual(["Underlay/fabric ValidationFailed: Interface eth1 not present on node"]);
     expect(live.has("Underlay/fabric")).toBe(false);
@@ -112,11 +112,11 @@ describe("on a rebooted machine", () => {
 
   test("applies no VNI without the Underlay's lines, and reports none as live", async () => {
     const rebooted = machine();
-    rebooted.refused.add("router bgp 64514");
+    rebooted.rejects.add("router bgp 64514");
     const { live } = await pass(bad, rebooted);
     expect([...live]).toEqual([]);
     expect(rebooted.has("router", "vni100")).toBe(false);
-    rebooted.refused.clear();
+    rebooted.rejects.clear();
     expect((await pass(bad, rebooted)).live.size).toBe(7);
     expect(picture(rebooted)).toEqual(picture(before));
   });
@@ -142,7 +142,7 @@ test("what a person takes away while the Underlay is invalid is put back and rep
 
 test("a resource that cannot be restored is reported and not live", async () => {
   before.links.router.delete("vni100");
-  before.refused.add("router/vni100");
+  before.rejects.add("router/vni100");
   const { live, said } = await pass(bad, before);
   expect(live.has("L2VNI/red")).toBe(false);
   expect(said[1]).toMatch(/^L2VNI\/red ApplicationFailed: Cannot restore the last good version: vni100: /);
@@ -150,7 +150,7 @@ test("a resource that cannot be restored is reported and not live", async () => 
 
 test("an Underlay that the kernel rejects leaves the rest of the last good router repaired", async () => {
   before.links.router.delete("vni100");
-  before.refused.add("router/lound");
+  before.rejects.add("router/lound");
   const edited = { ...good, underlays: [underlay("fabric", { nics, evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 })] };
   const { stopped } = await pass(edited, before);
   expect(stopped?.message).toContain("lound");

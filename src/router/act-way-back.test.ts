@@ -37,7 +37,7 @@ const interfaces: ObservedNode["interfaces"] = {
 
 async function pass(objects: Partial<RouterObjects>, more: Partial<ObservedNode> = {}): Promise<RouterApplyResult & { said: string[] }> {
   const { planned, done, ...after } = await carryOut(rejections, {
-    plan: (rejections) => plan(observed(objects, { lastGood, interfaces, now, ...more, refusals: rejections })),
+    plan: (rejections) => plan(observed(objects, { lastGood, interfaces, now, ...more, rejections: rejections })),
     act: (planned) => act(planned, lastGood, backends),
     live: lastGood,
     now,
@@ -78,7 +78,7 @@ describe("an Underlay that fails after FRR was rebuilt for it", () => {
 
   test("reports it when FRR rejects the rollback", async () => {
     await pass({ underlays: [underlay()], ...vnis });
-    backends.refused.add("router bgp 64999").add("vni 200");
+    backends.rejects.add("router bgp 64999").add("vni 200");
     const { stopped } = await pass({ underlays: [underlay("fabric", { asn: 64999 }, { generation: 2 })], ...vnis });
     expect(stopped?.message).toBe(
       'bgpd rejected "router bgp 64999": % Unknown command; rollback failed: bgpd rejected "vni 200": % Unknown command',
@@ -88,7 +88,7 @@ describe("an Underlay that fails after FRR was rebuilt for it", () => {
   test("brings the default instance back before those that need it, whatever the order in which they are remembered", async () => {
     await pass({ underlays: [underlay()], ...vnis });
     lastGood = new Map([...lastGood].sort(([a], [b]) => (a < b ? -1 : 1)));
-    backends.refused.add("router bgp 64999");
+    backends.rejects.add("router bgp 64999");
     await pass({ underlays: [underlay("fabric", { asn: 64999 }, { generation: 2 })], ...vnis });
     expect([...backends.fragments.keys()].slice(0, 2)).toEqual(["Router/base", "Underlay/fabric"]);
   });
@@ -97,7 +97,7 @@ describe("an Underlay that fails after FRR was rebuilt for it", () => {
 test("a recreated Underlay that is rejected leaves the old one live", async () => {
   await pass({ underlays: [underlay()], ...vnis });
   const before = running();
-  backends.refused.add("neighbor 192.168.11.9 remote-as 64512");
+  backends.rejects.add("neighbor 192.168.11.9 remote-as 64512");
   const anew = renamed(underlay("fabric", { neighbors: [{ asn: 64512, address: "192.168.11.9" }] }), "anew");
   const { stopped } = await pass({ underlays: [anew], ...vnis });
   expect(stopped?.message).toContain("192.168.11.9");
@@ -109,7 +109,7 @@ test("an Underlay whose links cannot be put back has FRR put back all the same",
   await pass({ underlays: [underlay()], ...vnis });
   const before = running();
   backends.links.router.delete("lound");
-  backends.refused.add("router/lound");
+  backends.rejects.add("router/lound");
   const { stopped } = await pass({ underlays: [underlay("fabric", { evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 })], ...vnis });
   expect(stopped?.message).toContain("rollback failed");
   expect(running()).toEqual(before);
@@ -126,7 +126,7 @@ test("an L3VNI whose new VRF has only a rejected L2VNI stays in its VRF", async 
   const blue = l2vni("blue", { vni: 101, vrf: "blue" });
   await pass({ underlays: [underlay()], l2vnis: vnis.l2vnis, l3vnis: [l3vni("x", { vni: 200, vrf: "red" })] });
   const before = backends.fragments.get("L3VNI/x");
-  backends.refused.add("router/vni101");
+  backends.rejects.add("router/vni101");
   const edited = l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 });
   const { said, live } = await pass({ underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis: [edited] });
   expect(said).toContain("L3VNI/x DependencyFailed: No healthy L2VNI exists for VRF 'blue'");
@@ -137,13 +137,13 @@ test("an L3VNI whose new VRF has only a rejected L2VNI stays in its VRF", async 
 test("the next owner waits until the value is released", async () => {
   const blue = l2vni("blue", { vni: 101, vrf: "blue" });
   await pass({ underlays: [underlay()], l2vnis: vnis.l2vnis, l3vnis: [l3vni("x", { vni: 200, vrf: "red" })] });
-  backends.refused.add("router/vni101");
+  backends.rejects.add("router/vni101");
   const l3vnis = [l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 }), l3vni("y", { vni: 201, vrf: "red" }, { hour: 1 })];
   const objects = { underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis };
   const { live, said } = await pass(objects);
   expect([...live.keys()].sort()).toEqual(["L2VNI/red", "L3VNI/x", "Underlay/fabric"]);
   expect(said).toContain("L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x, which failed to release it");
-  backends.refused.clear();
+  backends.rejects.clear();
   const then = { "Underlay/fabric": 1, "L2VNI/red": 1, "L2VNI/blue": 1, "L3VNI/x": 2, "L3VNI/y": 1 };
   expect(Object.fromEntries((await pass(objects)).live)).toEqual(then);
 });
@@ -175,7 +175,7 @@ describe("a cycle with a rejected member", () => {
   test("leaves two L3VNIs that swap their VRFs unchanged, and reports why", async () => {
     await pass(first);
     const before = picture();
-    backends.refused.add("vrf red\nvni 201");
+    backends.rejects.add("vrf red\nvni 201");
     const { live, said } = await pass(swapped());
     expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 1, "L3VNI/y": 1 });
     expect(picture()).toEqual(before);
@@ -188,13 +188,13 @@ describe("a cycle with a rejected member", () => {
 
   test("is not tried again before its time, so that both are left in peace, and then all at once", async () => {
     await pass(first);
-    backends.refused.add("vrf red\nvni 201");
+    backends.rejects.add("vrf red\nvni 201");
     await pass(swapped());
     backends.log.length = 0;
     later(9);
     await pass(swapped());
     expect(backends.log).toEqual([]);
-    backends.refused.clear();
+    backends.rejects.clear();
     later(1);
     const { live, said } = await pass(swapped());
     expect(said).toEqual([]);
@@ -203,9 +203,9 @@ describe("a cycle with a rejected member", () => {
 
   test("is retried at once when the value that the rejected one asks for becomes free", async () => {
     await pass(first);
-    backends.refused.add("vrf red\nvni 201");
+    backends.rejects.add("vrf red\nvni 201");
     await pass(swapped());
-    backends.refused.clear();
+    backends.rejects.clear();
     const { live } = await pass({ ...first, l3vnis: swapped().l3vnis.slice(1) });
     expect(live.get("L3VNI/y")).toBe(2);
   });
@@ -218,7 +218,7 @@ describe("a cycle with a rejected member", () => {
     );
     await pass(ring(old));
     const before = picture();
-    backends.refused.add(`router/vni${{ a: 200, b: 300, c: 100 }[name]} L2VNI/${name}`);
+    backends.rejects.add(`router/vni${{ a: 200, b: 300, c: 100 }[name]} L2VNI/${name}`);
     const { live, said } = await pass(ring(next));
     expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/a": 1, "L2VNI/b": 1, "L2VNI/c": 1 });
     expect(picture()).toEqual(before);
@@ -228,7 +228,7 @@ describe("a cycle with a rejected member", () => {
       "L2VNI/b ValidationFailed: VNI 300 conflicts with L2VNI c",
       "L2VNI/c ValidationFailed: VNI 100 conflicts with L2VNI a",
     ]);
-    backends.refused.clear();
+    backends.rejects.clear();
     later(10);
     expect(Object.fromEntries((await pass(ring(next))).live)).toMatchObject({ "L2VNI/a": 2, "L2VNI/b": 2, "L2VNI/c": 2 });
   });
@@ -244,7 +244,7 @@ describe("an older resource that is rejected does not take the value of a younge
 
   beforeEach(async () => {
     await pass(objects);
-    backends.refused.add("router/older");
+    backends.rejects.add("router/older");
     backends.log.length = 0;
   });
 
@@ -260,7 +260,7 @@ describe("an older resource that is rejected does not take the value of a younge
 
   test("and has it when the cause is gone", async () => {
     await pass(objects, withBridge);
-    backends.refused.clear();
+    backends.rejects.clear();
     later(1);
     const { live, said } = await pass(objects, withBridge);
     expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/older"]);
@@ -273,21 +273,21 @@ describe("an older resource that is rejected does not take the value of a younge
     rejections = new Map(JSON.parse(JSON.stringify([...rejections])) as [string, never][]);
     await pass(objects, withBridge);
     expect(backends.log).toEqual([]);
-    backends.refused.clear();
+    backends.rejects.clear();
     const edited = l2vni("older", { vni: 100, ...named }, { generation: 2 });
     expect([...(await pass({ ...objects, l2vnis: [edited, younger] }, withBridge)).live.keys()]).toContain("L2VNI/older");
   });
 
   test("and has it at once when the younger one leaves it", async () => {
     await pass(objects, withBridge);
-    backends.refused.clear();
+    backends.rejects.clear();
     const left = l2vni("younger", { vni: 102 }, { hour: 1, generation: 2 });
     const { live } = await pass({ ...objects, l2vnis: [older, left] }, withBridge);
     expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/younger": 2, "L2VNI/older": 1 });
   });
 
   test("and if FRR rejects it after the younger one had to leave, the younger one is fully restored", async () => {
-    backends.refused.clear();
+    backends.rejects.clear();
     const session = { hostsession: hostSession() };
     const tenants = {
       underlays: [underlay()],
@@ -295,7 +295,7 @@ describe("an older resource that is rejected does not take the value of a younge
     };
     await pass(tenants);
     const before = picture();
-    backends.refused.add("vrf old\nvni 200");
+    backends.rejects.add("vrf old\nvni 200");
     const both = { ...tenants, l3vnis: [l3vni("old", { vni: 200, vrf: "old", ...session }), ...tenants.l3vnis] };
     const { live, said } = await pass(both);
     expect([...live.keys()]).toContain("L3VNI/young");

@@ -16,10 +16,10 @@ beforeEach(() => {
   lastGood = new Map();
 });
 
-const link = (place: "host" | "router", name: string, owner: string, more: Partial<DesiredLink> = {}) =>
-  ({ place, name, owner, type: "bridge", ...more }) as DesiredLink;
+const link = (netns: "host" | "router", name: string, owner: string, more: Partial<DesiredLink> = {}) =>
+  ({ netns, name, owner, type: "bridge", ...more }) as DesiredLink;
 
-const step = (kind: RouterKind, name: string, form: ResourceStep["form"], more: Partial<ResourceStep> = {}): ResourceStep => ({
+const step = (kind: RouterKind, name: string, rendered: ResourceStep["rendered"], more: Partial<ResourceStep> = {}): ResourceStep => ({
   owner: `${kind}/${name}`,
   kind,
   name,
@@ -28,7 +28,7 @@ const step = (kind: RouterKind, name: string, form: ResourceStep["form"], more: 
   generation: 1,
   spec: {},
   state: "current",
-  form,
+  rendered,
   ...more,
 });
 
@@ -116,7 +116,7 @@ describe("from an empty node", () => {
 
 describe("a step that is rejected", () => {
   test("by the kernel is rolled back alone, with the kernel's message, and the next is applied", async () => {
-    backends.refused.add("router/vni100");
+    backends.rejects.add("router/vni100");
     const { failures, live } = await pass(underlay(), l2vni("red", 100), l2vni("blue", 101));
     expect(said(failures)).toEqual(["L2VNI/red ApplicationFailed: vni100: RTNETLINK answers: Operation not supported"]);
     expect([...live.keys()]).toEqual(["Underlay/u", "L2VNI/blue"]);
@@ -126,7 +126,7 @@ describe("a step that is rejected", () => {
   });
 
   test("by FRR leaves no link behind, and names line and daemon", async () => {
-    backends.refused.add("vni 200");
+    backends.rejects.add("vni 200");
     const { failures } = await pass(underlay(), l2vni("red", 100), l3vni("red", 200));
     expect(said(failures)).toEqual(['L3VNI/red ApplicationFailed: bgpd rejected "vni 200": % Unknown command']);
     expect(backends.links.router.has("vni200")).toBe(false);
@@ -135,14 +135,14 @@ describe("a step that is rejected", () => {
 
   test("keeps a VRF that a sibling uses", async () => {
     await pass(underlay(), l2vni("a", 100, "red"));
-    backends.refused.add("router/vni101");
+    backends.rejects.add("router/vni101");
     await pass(underlay(), l2vni("a", 100, "red"), l2vni("b", 101, "red"));
     expect(backends.has("router", "red", "vni100")).toBe(true);
   });
 
   test("keeps its last good version, links and lines, and reports the live generation", async () => {
     await pass(underlay(), l2vni("red", 100));
-    backends.refused.add("network 10.111.0.0/24");
+    backends.rejects.add("network 10.111.0.0/24");
     const { live, failures } = await pass(underlay(), l2vni("red", 111, "red", { generation: 2 }));
     expect(failures).toHaveLength(1);
     expect(live.get("L2VNI/red")).toBe(1);
@@ -154,18 +154,18 @@ describe("a step that is rejected", () => {
   test("that was live and cannot be restored is not live, and is retried", async () => {
     await pass(underlay(), l2vni("red", 100));
     backends.links.router.delete("vni100");
-    backends.refused.add("router/vni100");
+    backends.rejects.add("router/vni100");
     const { live, failures } = await pass(underlay(), l2vni("red", 100));
     expect(failures).toHaveLength(1);
     expect(live.has("L2VNI/red")).toBe(false);
     expect(lastGood.has("L2VNI/red")).toBe(true);
-    backends.refused.clear();
+    backends.rejects.clear();
     expect((await pass(underlay(), l2vni("red", 100))).live.get("L2VNI/red")).toBe(1);
   });
 
   test("of a recreated object leaves nothing of the old one", async () => {
     await pass(underlay(), l2vni("red", 100));
-    backends.refused.add("network 10.111.0.0/24");
+    backends.rejects.add("network 10.111.0.0/24");
     const { live } = await pass(underlay(), l2vni("red", 111, "red", { uid: "another" }));
     expect(live.has("L2VNI/red")).toBe(false);
     expect(backends.has("router", "vni100")).toBe(false);
@@ -173,9 +173,9 @@ describe("a step that is rejected", () => {
   });
 
   test("never shows a password", async () => {
-    backends.refused.add("neighbor 192.0.2.1 password s3cret");
-    const form = { fragment: { owner: "Underlay/u", lines: [{ line: "neighbor 192.0.2.1 password s3cret" }] }, links: [] };
-    const { failures } = await pass(step("Underlay", "u", form));
+    backends.rejects.add("neighbor 192.0.2.1 password s3cret");
+    const rendered = { fragment: { owner: "Underlay/u", lines: [{ line: "neighbor 192.0.2.1 password s3cret" }] }, links: [] };
+    const { failures } = await pass(step("Underlay", "u", rendered));
     expect(failures[0]?.message).toBe('bgpd rejected "neighbor 192.0.2.1 password ***": % Unknown command');
   });
 });
@@ -200,7 +200,7 @@ describe("the Underlay", () => {
 
   test("that is rejected keeps its old version, and VNIs wait", async () => {
     await pass(underlay(), l2vni("red", 100), l2vni("old", 102));
-    backends.refused.add("router/eth2");
+    backends.rejects.add("router/eth2");
     backends.log.length = 0;
     const { stopped, live } = await pass(underlay(64514, "eth2", "u", { generation: 2 }), l2vni("red", 100), l2vni("new", 101));
     expect(stopped?.message).toBe("eth2: RTNETLINK answers: Operation not supported");
@@ -237,7 +237,7 @@ describe("the Underlay", () => {
 
   test("with another AS number that FRR rejects is restored", async () => {
     await pass(underlay(), l2vni("red", 100));
-    backends.refused.add("router bgp 64999");
+    backends.rejects.add("router bgp 64999");
     const { stopped } = await pass(underlay(64999, "eth1", "u", { generation: 2 }), l2vni("red", 100));
     expect(stopped?.message).toContain("router bgp 64999");
     expect([...backends.fragments.keys()]).toEqual(["Router/base", "Underlay/u", "L2VNI/red"]);
@@ -332,43 +332,45 @@ test("whatever is rejected, all other resources are applied exactly", async () =
   );
   const wish = fc.record({
     vnis,
-    refused: fc.subarray(["router/vni1", "router/vni2", "network 10.3.0.0/24", "network 10.4.0.0/24", "host/host-5"]),
+    rejected: fc.subarray(["router/vni1", "router/vni2", "network 10.3.0.0/24", "network 10.4.0.0/24", "host/host-5"]),
   });
 
   await fc.assert(
     fc.asyncProperty(fc.array(wish, { minLength: 1, maxLength: 6 }), async (wishes) => {
       backends = new MemoryBackends();
       lastGood = new Map();
-      for (const [nth, { vnis, refused }] of wishes.entries()) {
-        backends.refused.clear();
-        for (const what of refused) backends.refused.add(what);
+      for (const [nth, { vnis, rejected }] of wishes.entries()) {
+        backends.rejects.clear();
+        for (const what of rejected) backends.rejects.add(what);
         // One VNI belongs to one resource: that much the plan has settled.
         const held = new Set<number>();
         const steps = vnis
           .filter(({ vni }) => !held.has(vni) && held.add(vni))
           .map(({ name, vni, vrf }) => l2vni(name, vni, vrf, { generation: nth }))
-          .filter(({ owner, form }) => {
-            const others = [...lastGood].filter(([other]) => other !== owner).flatMap(([, good]) => good.form.links);
-            return !form.links.some((link) => link.owner === owner && others.some(({ name }) => name === link.name));
+          .filter(({ owner, rendered }) => {
+            const others = [...lastGood].filter(([other]) => other !== owner).flatMap(([, good]) => good.rendered.links);
+            return !rendered.links.some((link) => link.owner === owner && others.some(({ name }) => name === link.name));
           });
         const { failures } = await pass(underlay(), ...steps);
 
         const failed = new Set(failures.map(({ kind, name }) => `${kind}/${name}`));
-        for (const { owner, form } of steps) {
+        for (const { owner, rendered } of steps) {
           if (failed.has(owner)) continue;
-          expect(lastGood.get(owner)?.form).toEqual(form);
+          expect(lastGood.get(owner)?.rendered).toEqual(rendered);
         }
         // What is there is what is live, no more and no less.
-        const wanted = new Set([...lastGood.values()].flatMap(({ form }) => form.links.map(({ place, name }) => `${place}/${name}`)));
-        const there = (["host", "router"] as const).flatMap((place) => [...backends.links[place].keys()].map((name) => `${place}/${name}`));
+        const wanted = new Set(
+          [...lastGood.values()].flatMap(({ rendered }) => rendered.links.map(({ netns, name }) => `${netns}/${name}`)),
+        );
+        const there = (["host", "router"] as const).flatMap((netns) => [...backends.links[netns].keys()].map((name) => `${netns}/${name}`));
         expect(new Set(there)).toEqual(wanted);
-        const configured = [["Router/base", { form: { fragment: backends.base } }] as const, ...lastGood].map(
-          ([owner, { form }]) => [owner, form.fragment] as const,
+        const configured = [["Router/base", { rendered: { fragment: backends.base } }] as const, ...lastGood].map(
+          ([owner, { rendered }]) => [owner, rendered.fragment] as const,
         );
         expect(Object.fromEntries(backends.fragments)).toEqual(Object.fromEntries(configured));
 
         // And once nothing is rejected any more, the second pass from here costs nothing.
-        backends.refused.clear();
+        backends.rejects.clear();
         await pass(underlay(), ...steps);
         backends.log.length = 0;
         await pass(underlay(), ...steps);

@@ -5,9 +5,10 @@ import type { Failure } from "../resilience/failure.ts";
 import type { LastGoodResource } from "./render/rendered.ts";
 import { applicationFailed, removalFailed, cannotRestore, linesLost } from "./act-failures.ts";
 import { FORWARDING } from "./forwarding.ts";
-import { type FrrBackend, type RouterBackends, type LinkBackend, type LostLine, BackendError, type RejectedFrrLine } from "./backends.ts";
+import { type FrrBackend, type RouterBackends, type LinkBackend, type LostLine, BackendError } from "./backends.ts";
 import { LinkOwners, keyOfLink } from "./link-owners.ts";
 import { desiredLinePaths, onlyDesired } from "../frr/fragment-lines.ts";
+import type { RejectedLine } from "../frr/transaction.ts";
 import type { RouterPlan } from "./plan.ts";
 import type { StepResult, RouterKind, ResourceStep } from "./step.ts";
 import { applyOrder, waiting } from "./apply-order.ts";
@@ -25,7 +26,7 @@ export interface RouterApplyResult {
   /** What the kernel or FRR rejected, and resources whose dependency is missing. */
   readonly failures: readonly Failure[];
   /** Rejected resources, by owner. */
-  readonly refused: ReadonlyMap<string, RejectedForm>;
+  readonly rejected: ReadonlyMap<string, RejectedStep>;
   /** The generation that is live, by owner. */
   readonly live: ReadonlyMap<string, number>;
   /** The node's Underlay failed: everything else waits, and what was live last is kept up. */
@@ -36,7 +37,7 @@ export interface RouterApplyResult {
   readonly foreign: readonly string[];
 }
 
-interface RejectedForm {
+interface RejectedStep {
   /** It was to be live together with others, and all of them are as before. */
   readonly together: boolean;
   /** The kernel rejected a link of its own: it can be retried without affecting others. */
@@ -75,9 +76,9 @@ class Pass {
   readonly #backends: RouterBackends;
   readonly #kernel: LinkBackend;
   readonly #daemons: FrrBackend;
-  readonly #holdings: LinkOwners;
+  readonly #linkOwners: LinkOwners;
   readonly #failures: Failure[] = [];
-  readonly #rejected = new Map<string, RejectedForm>();
+  readonly #rejected = new Map<string, RejectedStep>();
   readonly #broken = new Set<string>();
   readonly #changes: ResourceChange[];
   /** The links that the plan asks for. */
@@ -94,9 +95,9 @@ class Pass {
     this.#backends = backends;
     this.#kernel = backends.kernel;
     this.#daemons = backends.daemons;
-    this.#holdings = new LinkOwners(lastGood);
+    this.#linkOwners = new LinkOwners(lastGood);
     const steps = plan.underlay ? [plan.underlay, ...plan.steps] : plan.steps;
-    this.#planned = new Set(steps.flatMap(({ form }) => form.links.map(keyOfLink)));
+    this.#planned = new Set(steps.flatMap(({ rendered }) => rendered.links.map(keyOfLink)));
   }
 
   async run(): Promise<RouterApplyResult> {
@@ -149,11 +150,11 @@ class Pass {
 
   /** Returns whether FRR has its lines. */
   async #keep(owner: string): Promise<boolean> {
-    const { form } = this.#lastGood.get(owner) as LastGoodResource;
+    const { rendered } = this.#lastGood.get(owner) as LastGoodResource;
     const kind = owner.slice(0, owner.indexOf("/")) as RouterKind;
     const cost = { links: 0, lines: 0 };
-    const linkProblem = await rejectionOf(() => this.#keepLinks(kind, form.links, cost));
-    const lineProblem = await rejectionOf(() => this.#lines({ owner, kind, form }, cost));
+    const linkProblem = await rejectionOf(() => this.#keepLinks(kind, rendered.links, cost));
+    const lineProblem = await rejectionOf(() => this.#lines({ owner, kind, rendered }, cost));
     this.#note(owner, cost, !this.#rebuilt);
     const problem = linkProblem ?? lineProblem;
     if (problem) {
@@ -166,14 +167,14 @@ class Pass {
   async #keepLinks(kind: RouterKind, links: readonly DesiredLink[], cost: Cost): Promise<void> {
     const absent = this.#absent(links);
     if (kind === "Underlay") await this.#forward(cost);
-    const { changed, refused } = await this.#kernel.bring(links);
+    const { changed, rejected } = await this.#kernel.apply(links);
     cost.links += changed;
-    if (refused) for (const link of links) cost.links += (await this.#kernel.bring([link])).changed;
-    const brought = absent.filter(({ place, name }) => this.#kernel.have[place].has(name));
+    if (rejected) for (const link of links) cost.links += (await this.#kernel.apply([link])).changed;
+    const brought = absent.filter(({ netns, name }) => this.#kernel.have[netns].has(name));
     const cutOff = await rejectionOf(() => this.#assertNotCutOff(brought));
     if (cutOff) await this.#kernel.remove(brought.filter(({ type }) => type === "nic"));
     if (cutOff) throw cutOff;
-    if (refused) throw BackendError.of(refused);
+    if (rejected) throw BackendError.of(rejected);
   }
 
   /** Whether it is known already that the resource cannot be what it was: its spec is still the same. */
@@ -191,23 +192,23 @@ class Pass {
   /** What every router has. Without it there is no router, and that is not the fault of a resource. */
   async #applyBase(): Promise<void> {
     const { base } = this.#backends;
-    const { sent, refused } = await this.#daemons.bring(base);
+    const { sent, rejected } = await this.#daemons.apply(base);
     this.#note(base.owner, { links: 0, lines: sent }, this.#lastGood.size > 0);
-    if (refused) throw BackendError.ofLine(refused);
+    if (rejected) throw BackendError.ofLine(rejected);
   }
 
   #done({ stopped, foreign = [] }: { stopped?: Failure; foreign?: readonly string[] }): RouterApplyResult {
     const live = new Map<string, number>();
     for (const [owner, { generation }] of this.#lastGood) if (!this.#broken.has(owner)) live.set(owner, generation);
-    return { failures: this.#failures, refused: this.#rejected, live, changes: this.#changes, foreign, ...(stopped && { stopped }) };
+    return { failures: this.#failures, rejected: this.#rejected, live, changes: this.#changes, foreign, ...(stopped && { stopped }) };
   }
 
   async #take(step: ResourceStep): Promise<StepResult> {
-    const { owner, uid, generation, spec, form } = step;
+    const { owner, uid, generation, spec, rendered } = step;
     const held = this.#lastGood.get(owner);
     // Everything depends on the Underlay: a recreated one also keeps the old one live until it is applied.
     const before = held?.uid === uid || step.kind === "Underlay" ? held : undefined;
-    const unchanged = before !== undefined && isDeepStrictEqual(before.form, form);
+    const unchanged = before !== undefined && isDeepStrictEqual(before.rendered, rendered);
     const cost = { links: 0, lines: 0 };
 
     try {
@@ -224,8 +225,8 @@ class Pass {
       this.#note(owner, cost, unchanged && !this.#rebuilt);
     }
 
-    this.#lastGood.set(owner, { uid, generation, spec, form });
-    await this.#release(step, this.#holdings.hold(owner, form.links));
+    this.#lastGood.set(owner, { uid, generation, spec, rendered });
+    await this.#release(step, this.#linkOwners.setLinks(owner, rendered.links));
     return "asked";
   }
 
@@ -234,20 +235,20 @@ class Pass {
     const awaited = left.filter((link) => this.#planned.has(keyOfLink(link)));
     this.#left.push(...awaited);
     const dropped = await this.#kernel.remove(left.filter((link) => !awaited.includes(link)).toReversed());
-    if (dropped.refused) this.#failures.push(applicationFailed(step, BackendError.of(dropped.refused)));
+    if (dropped.rejected) this.#failures.push(applicationFailed(step, BackendError.of(dropped.rejected)));
     this.#note(step.owner, { links: dropped.changed, lines: 0 }, false);
   }
 
   /** All as they ask, or all as before: each waits for what another has, so that one that is rejected would cost others what works. */
   async #takeTogether(steps: readonly ResourceStep[]): Promise<StepResult> {
     const asking = steps.filter(({ leaves }) => !leaves);
-    const isNew = asking.flatMap(({ form }) => this.#absent(form.links).filter((link) => !this.#holdings.isHeld(link)));
-    const before = new Map(steps.flatMap((step) => this.#liveFormOf(step)));
+    const isNew = asking.flatMap(({ rendered }) => this.#absent(rendered.links).filter((link) => !this.#linkOwners.isOwned(link)));
+    const before = new Map(steps.flatMap((step) => this.#liveBefore(step)));
 
     // New links come first: the kernel may reject them before any other resource is affected.
     for (const step of asking) {
-      const own = this.#absent(step.form.links).filter((link) => isNew.includes(link));
-      const rejection = await this.#attempt(step, async (cost) => refuse(await this.#kernel.bring(own), cost));
+      const own = this.#absent(step.rendered.links).filter((link) => isNew.includes(link));
+      const rejection = await this.#attempt(step, async (cost) => throwIfRejected(await this.#kernel.apply(own), cost));
       if (rejection) return await this.#putBack(steps, before, isNew, { step, refusal: rejection, harmless: true });
     }
     await this.#shrink(steps.flatMap(({ owner, leaves }) => (leaves ? [owner] : [])));
@@ -255,21 +256,21 @@ class Pass {
     for (const step of asking) {
       const rejection = await this.#attempt(step, (cost) => this.#apply(step, undefined, cost));
       if (rejection) return await this.#putBack(steps, before, isNew, { step, refusal: rejection, harmless: false });
-      const { owner, uid, generation, spec, form } = step;
-      this.#lastGood.set(owner, { uid, generation, spec, form });
-      left.set(step, this.#holdings.hold(owner, form.links));
+      const { owner, uid, generation, spec, rendered } = step;
+      this.#lastGood.set(owner, { uid, generation, spec, rendered });
+      left.set(step, this.#linkOwners.setLinks(owner, rendered.links));
     }
     for (const { owner, leaves } of steps) if (leaves) await this.#retire(owner);
     for (const [step, links] of left) {
       await this.#release(
         step,
-        links.filter((link) => !this.#holdings.isHeld(link)),
+        links.filter((link) => !this.#linkOwners.isOwned(link)),
       );
     }
     return "asked";
   }
 
-  #liveFormOf({ owner, uid, leaves }: ResourceStep): [string, LastGoodResource][] {
+  #liveBefore({ owner, uid, leaves }: ResourceStep): [string, LastGoodResource][] {
     const held = this.#lastGood.get(owner);
     return held && (leaves || held.uid === uid) ? [[owner, held]] : [];
   }
@@ -291,24 +292,24 @@ class Pass {
   ): Promise<StepResult> {
     for (const [owner, good] of before) {
       this.#lastGood.set(owner, good);
-      this.#holdings.hold(owner, good.form.links);
+      this.#linkOwners.setLinks(owner, good.rendered.links);
     }
     for (const { owner } of steps) if (!before.has(owner) && this.#lastGood.has(owner)) await this.#retire(owner);
     let problem: BackendError | undefined;
     // Twice: what comes back first may lose to what has not left yet.
     for (const round of ["first", "last"]) {
       for (const one of steps) {
-        const form = before.get(one.owner)?.form;
-        if (!form) continue;
+        const rendered = before.get(one.owner)?.rendered;
+        if (!rendered) continue;
         const rejected = await this.#attempt(one, async (cost) => {
-          refuse(await this.#kernel.bring(form.links), cost);
-          await this.#lines({ owner: one.owner, kind: one.kind, form }, cost);
+          throwIfRejected(await this.#kernel.apply(rendered.links), cost);
+          await this.#lines({ owner: one.owner, kind: one.kind, rendered }, cost);
         });
         if (rejected && round === "last") this.#broken.add(one.owner);
         if (round === "last") problem ??= rejected;
       }
     }
-    const added = isNew.filter((link) => this.#kernel.have[link.place].has(link.name) && !this.#holdings.isHeld(link));
+    const added = isNew.filter((link) => this.#kernel.have[link.netns].has(link.name) && !this.#linkOwners.isOwned(link));
     const { changed } = await this.#kernel.remove(added.toReversed());
     this.#note(step.owner, { links: changed, lines: 0 }, false);
 
@@ -321,10 +322,10 @@ class Pass {
 
   /** Links, then lines. The Underlay's are all there before the first VXLAN device of a VNI: without an EVPN instance bgpd would fall over it. */
   async #apply(step: ResourceStep, before: LastGoodResource | undefined, cost: Cost): Promise<void> {
-    const absent = this.#absent(step.form.links);
+    const absent = this.#absent(step.rendered.links);
     try {
       if (step.kind === "Underlay") await this.#forward(cost);
-      refuse(await this.#kernel.bring(step.form.links), cost);
+      throwIfRejected(await this.#kernel.apply(step.rendered.links), cost);
       await this.#assertNotCutOff(absent);
       await this.#lines(step, cost);
     } catch (error) {
@@ -350,33 +351,33 @@ class Pass {
   async #lines(step: Configured, cost: Cost): Promise<void> {
     const outcome = await this.#applyLines(step);
     cost.lines += outcome.sent;
-    if (outcome.refused) throw BackendError.ofLine(outcome.refused);
+    if (outcome.rejected) throw BackendError.ofLine(outcome.rejected);
     if (outcome.rebuild) await this.#rebuild(step, cost);
   }
 
-  #applyLines({ kind, form: { fragment } }: Configured) {
-    return kind === "RawFRRConfig" ? this.#daemons.bringRaw(fragment) : this.#daemons.bring(fragment);
+  #applyLines({ kind, rendered: { fragment } }: Configured) {
+    return kind === "RawFRRConfig" ? this.#daemons.applyRaw(fragment) : this.#daemons.apply(fragment);
   }
 
   /** A change that lines cannot express: FRR is emptied and set up with the new Underlay; the steps that follow bring back the rest. */
   async #rebuild(step: Configured, cost: Cost): Promise<void> {
     this.#backends.onRebuild(new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`)));
     this.#rebuilt = true;
-    const outcome = await this.#daemons.rebuild([this.#backends.base, step.form.fragment]);
+    const outcome = await this.#daemons.rebuild([this.#backends.base, step.rendered.fragment]);
     cost.lines += outcome.sent;
-    if (!outcome.refused) return;
-    const rejection = BackendError.ofLine(outcome.refused);
+    if (!outcome.rejected) return;
+    const rejection = BackendError.ofLine(outcome.rejected);
     const rejected = await this.#setUpAsBefore(step.owner);
     throw rejected ? rejection.also(BackendError.ofLine(rejected)) : rejection;
   }
 
   /** FRR with all that is live, as far as it takes that back. */
-  async #setUpAsBefore(rejected: string): Promise<RejectedFrrLine | undefined> {
-    let { refused: first } = await this.#daemons.rebuild([this.#backends.base]);
+  async #setUpAsBefore(rejected: string): Promise<RejectedLine | undefined> {
+    let { rejected: first } = await this.#daemons.rebuild([this.#backends.base]);
     for (const owner of this.#retiring(() => true).toReversed()) {
-      const { fragment } = (this.#lastGood.get(owner) as LastGoodResource).form;
-      const outcome = await (owner.startsWith("RawFRRConfig/") ? this.#daemons.bringRaw(fragment) : this.#daemons.bring(fragment));
-      first ??= outcome.refused;
+      const { fragment } = (this.#lastGood.get(owner) as LastGoodResource).rendered;
+      const outcome = await (owner.startsWith("RawFRRConfig/") ? this.#daemons.applyRaw(fragment) : this.#daemons.apply(fragment));
+      first ??= outcome.rejected;
     }
     if (!this.#lastGood.has(rejected)) await this.#daemons.remove(rejected);
     return first;
@@ -384,7 +385,7 @@ class Pass {
 
   /** Those that are not there yet. */
   #absent(links: readonly DesiredLink[]): DesiredLink[] {
-    return links.filter(({ place, name }) => !this.#kernel.have[place].has(name));
+    return links.filter(({ netns, name }) => !this.#kernel.have[netns].has(name));
   }
 
   /** Links as they were before the step. Returns why it failed, and whether the kernel rejected the way back too. */
@@ -393,10 +394,10 @@ class Pass {
     before: LastGoodResource | undefined,
     rejection: BackendError,
   ): Promise<BackendError> {
-    const added = absent.filter((link) => this.#kernel.have[link.place].has(link.name) && !this.#holdings.isHeld(link));
+    const added = absent.filter((link) => this.#kernel.have[link.netns].has(link.name) && !this.#linkOwners.isOwned(link));
     const removed = await this.#kernel.remove(added.toReversed());
-    const brought = before ? await this.#kernel.bring(before.form.links) : { changed: 0 };
-    const rejected = removed.refused ?? brought.refused;
+    const brought = before ? await this.#kernel.apply(before.rendered.links) : { changed: 0 };
+    const rejected = removed.rejected ?? brought.rejected;
     return rejected ? rejection.also(BackendError.of(rejected)) : rejection;
   }
 
@@ -411,13 +412,13 @@ class Pass {
 
   async #shrink(leaving: readonly string[]): Promise<void> {
     if (leaving.length === 0) return;
-    const lines = desiredLinePaths(this.#plan.steps.map(({ form }) => form.fragment));
+    const lines = desiredLinePaths(this.#plan.steps.map(({ rendered }) => rendered.fragment));
     for (const owner of leaving) {
-      const { form } = this.#lastGood.get(owner) as LastGoodResource;
-      const shrunk = { owner, lines: onlyDesired(form.fragment.lines, lines) };
-      const outcome = await (shrunk.lines.length > 0 ? this.#daemons.bring(shrunk) : this.#daemons.remove(owner));
-      const free = this.#holdings.onlyOf(owner).filter((link) => !this.#planned.has(keyOfLink(link)));
-      const { changed } = outcome.refused ? { changed: 0 } : await this.#kernel.remove(free.toReversed());
+      const { rendered } = this.#lastGood.get(owner) as LastGoodResource;
+      const shrunk = { owner, lines: onlyDesired(rendered.fragment.lines, lines) };
+      const outcome = await (shrunk.lines.length > 0 ? this.#daemons.apply(shrunk) : this.#daemons.remove(owner));
+      const free = this.#linkOwners.onlyOf(owner).filter((link) => !this.#planned.has(keyOfLink(link)));
+      const { changed } = outcome.rejected ? { changed: 0 } : await this.#kernel.remove(free.toReversed());
       this.#note(owner, { links: changed, lines: outcome.sent }, false);
     }
   }
@@ -428,17 +429,17 @@ class Pass {
 
   async #retire(owner: string): Promise<void> {
     const outcome = await this.#daemons.remove(owner);
-    if (outcome.refused) return void this.#failures.push(removalFailed(owner, BackendError.ofLine(outcome.refused)));
-    const links = this.#holdings.onlyOf(owner);
-    const { changed, refused } = await this.#kernel.remove(links.toReversed());
+    if (outcome.rejected) return void this.#failures.push(removalFailed(owner, BackendError.ofLine(outcome.rejected)));
+    const links = this.#linkOwners.onlyOf(owner);
+    const { changed, rejected } = await this.#kernel.remove(links.toReversed());
     this.#note(owner, { links: changed, lines: outcome.sent }, false);
-    if (refused) return void this.#failures.push(removalFailed(owner, BackendError.of(refused)));
+    if (rejected) return void this.#failures.push(removalFailed(owner, BackendError.of(rejected)));
     this.#lastGood.delete(owner);
-    this.#holdings.release(owner);
+    this.#linkOwners.release(owner);
   }
 
   async #dropLeft(): Promise<void> {
-    const left = this.#left.filter((link) => !this.#holdings.isHeld(link));
+    const left = this.#left.filter((link) => !this.#linkOwners.isOwned(link));
     const { changed } = await this.#kernel.remove(left.toReversed());
     this.#note("", { links: changed, lines: 0 }, false);
   }
@@ -450,14 +451,14 @@ class Pass {
   async #sweep(): Promise<void> {
     const failing = new Set(this.#plan.failures.concat(this.#failures).map(({ kind, name }) => createdAlias(`${kind}/${name}`)));
     const spared = ({ alias }: { alias: string }) => failing.has(alias.split(" ", 1)[0] ?? "");
-    for (const place of ["host", "router"] as const) {
-      const unheld = [...this.#kernel.have[place].values()].filter(
-        (link) => linkOwnership(link) !== "foreign" && !this.#holdings.isHeld({ place, name: link.name }),
+    for (const netns of ["host", "router"] as const) {
+      const unheld = [...this.#kernel.have[netns].values()].filter(
+        (link) => linkOwnership(link) !== "foreign" && !this.#linkOwners.isOwned({ netns, name: link.name }),
       );
       const vrfs = unheld.some(spared);
       const left = unheld.filter((link) => !spared(link) && !(vrfs && link.alias.startsWith(createdAlias("VRF/"))));
       if (left.length === 0) continue;
-      const { changed } = await this.#kernel.remove(left.map(({ name }) => ({ place, name })));
+      const { changed } = await this.#kernel.remove(left.map(({ name }) => ({ netns, name })));
       this.#note("", { links: changed, lines: 0 }, true);
     }
   }
@@ -477,17 +478,17 @@ function retiringRank(owner: string): number {
   return RETIRING.indexOf(owner.slice(0, owner.indexOf("/")));
 }
 
-type Named = Pick<DesiredLink, "place" | "name">;
-type Configured = Pick<ResourceStep, "owner" | "kind" | "form">;
+type Named = Pick<DesiredLink, "netns" | "name">;
+type Configured = Pick<ResourceStep, "owner" | "kind" | "rendered">;
 
 interface Cost {
   links: number;
   lines: number;
 }
 
-function refuse({ changed, refused }: { changed: number; refused?: Error }, cost: Cost): void {
+function throwIfRejected({ changed, rejected }: { changed: number; rejected?: Error }, cost: Cost): void {
   cost.links += changed;
-  if (refused) throw BackendError.of(refused);
+  if (rejected) throw BackendError.of(rejected);
 }
 
 async function rejectionOf(work: () => Promise<void>): Promise<BackendError | undefined> {

@@ -53,7 +53,7 @@ export interface RouterOptions {
 const PASS_MS = 180_000;
 const API_MS = 60_000;
 const RESYNC_MS = 60_000;
-const LOOK_AGAIN_MS = 5_000;
+const RECHECK_MS = 5_000;
 /** How long a pass waits for Secrets that are named for the first time. */
 const SECRETS_MS = 2_000;
 const RETRY = { minMs: 500, maxMs: 60_000 };
@@ -94,7 +94,7 @@ export function addRouterAgent(options: RouterOptions): void {
     stamp: setLastUpdateTime,
     damps: onlyObserved,
   });
-  const links = new LinkWatch(options.router.places, () => channel.ring(node), log);
+  const links = new LinkWatch(options.router.namespaces, () => channel.ring(node), log);
   const agent = new RouterAgent({ ...options, statuses, writer, links });
   const sessions = new RouterSessionPoller({
     ask: (question, signal) => options.ask(question, signal),
@@ -140,7 +140,7 @@ export function addRouterAgent(options: RouterOptions): void {
   manager.add(secrets);
   manager.add(sessions);
   manager.add(links);
-  manager.add(neighborController(options.router.places.router, log));
+  manager.add(neighborController(options.router.namespaces.router, log));
   manager.add(writer, { phase: "writers" });
 }
 
@@ -177,7 +177,7 @@ class RouterAgent {
       this.#last = { view, outcome };
       this.publish();
     };
-    const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.lookAgain() };
+    const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.reopen() };
     const result = await router.pass(view, hooks, signal);
     if (result.done && result.done.changes.length > 0) this.sessions.stir();
     show(result.outcome);
@@ -273,7 +273,7 @@ class RouterAgent {
     this.#failures = retried ? this.#failures + 1 : 0;
     if (retried) return { requeueAfter: backoffMs(this.#failures, error === undefined ? RETRY : UNAVAILABLE) };
     // New links: by then FRR knows their addresses, or has missed them.
-    if (done?.changes.some(({ links }) => links > 0)) return { requeueAfter: LOOK_AGAIN_MS };
+    if (done?.changes.some(({ links }) => links > 0)) return { requeueAfter: RECHECK_MS };
   }
 }
 

@@ -27,10 +27,10 @@ function walk(
 const owners = ({ steps }: { steps: readonly ResourceStep[] }) => steps.map(({ owner }) => owner);
 const messages = ({ failures }: { failures: readonly Failure[] }) =>
   failures.map(({ kind, name, reason, message }) => `${kind}/${name} ${reason} ${message}`);
-const frr = (step: ResourceStep | undefined) => print(step?.form.fragment.lines ?? []);
+const frr = (step: ResourceStep | undefined) => print(step?.rendered.fragment.lines ?? []);
 
 function lastGood(steps: readonly ResourceStep[]): Map<string, LastGoodResource> {
-  return new Map(steps.map(({ owner, uid, generation, spec, form }) => [owner, { uid, generation, spec, form }]));
+  return new Map(steps.map(({ owner, uid, generation, spec, rendered }) => [owner, { uid, generation, spec, rendered }]));
 }
 
 const drawing = {

@@ -42,8 +42,8 @@ class Traversal {
     this.#l2vnis = [...l2vnis.filter((step) => leavers.has(step)), ...l2vnis.filter((step) => !leavers.has(step))];
     this.#l3vnis = new Map(this.#of("L3VNI").map((step) => [step.vrf, step]));
     const present = [...this.#of("L2VNI"), ...this.#ousted.filter(({ kind }) => kind === "L2VNI")];
-    const places = present.flatMap((step) => [...new Set([step.vrf, step.previous?.vrf])].map((vrf) => ({ vrf, step })));
-    const inVrf = Map.groupBy(places, ({ vrf }) => vrf);
+    const namespaces = present.flatMap((step) => [...new Set([step.vrf, step.previous?.vrf])].map((vrf) => ({ vrf, step })));
+    const inVrf = Map.groupBy(namespaces, ({ vrf }) => vrf);
     this.#inVrf = new Map([...inVrf].map(([vrf, found]) => [vrf, found.map(({ step }) => step)]));
   }
 
@@ -180,15 +180,15 @@ class Traversal {
   }
 
   #announcing(step: ResourceStep): ResourceStep {
-    const { form } = step;
-    return { ...step, form: { ...form, fragment: withSubnets(form.fragment, this.#subnets(step)) } };
+    const { rendered } = step;
+    return { ...step, rendered: { ...rendered, fragment: withSubnets(rendered.fragment, this.#subnets(step)) } };
   }
 }
 
 function previousOf({ previous, otherwise: _, leaves: __, ...step }: ResourceStep): ResourceStep {
   if (!previous) return step;
-  const { generation, spec, form } = previous.lastGood;
-  return { ...step, ...previous, generation, spec, form, state: "kept", previous };
+  const { generation, spec, rendered } = previous.lastGood;
+  return { ...step, ...previous, generation, spec, rendered, state: "kept", previous };
 }
 
 /** For a step that asks for values that others release: those others. For an ousted step: those that ask for its values. */

@@ -1,55 +1,31 @@
-import { masked } from "../frr/entry.ts";
+import type { FragmentOutcome, OwnedLine, ReadBackResult } from "../frr/apply.ts";
 import type { Fragment } from "../frr/fragment.ts";
+import { type RejectedLine, rejectionText } from "../frr/transaction.ts";
 import type { NetnsRole, DesiredLink } from "../hostnet/desired-link.ts";
 
-type Named = Pick<DesiredLink, "place" | "name">;
-type LinkOutcome = Promise<{ readonly changed: number; readonly refused?: Error }>;
+export type LinkName = Pick<DesiredLink, "netns" | "name">;
+export type LostLine = OwnedLine;
+type LinkOutcome = Promise<{ readonly changed: number; readonly rejected?: Error }>;
+type LineOutcome = Promise<Omit<FragmentOutcome, "lines">>;
 
 /** The kernel's side of a pass; hostnet/ has the real one. */
 export interface LinkBackend {
   readonly have: Readonly<
     Record<NetnsRole, ReadonlyMap<string, { readonly name: string; readonly alias: string; readonly group?: string }>>
   >;
-  bring(links: readonly DesiredLink[]): LinkOutcome;
-  remove(links: readonly Named[]): LinkOutcome;
+  apply(links: readonly DesiredLink[]): LinkOutcome;
+  remove(links: readonly LinkName[]): LinkOutcome;
   sysctls(wanted: Readonly<Record<string, string>>, role: NetnsRole): Promise<{ readonly changed: readonly string[] }>;
-}
-
-export interface RejectedFrrLine {
-  readonly line: string;
-  readonly daemon: string;
-  readonly words: string;
-}
-
-interface LineOutcome {
-  readonly sent: number;
-  readonly refused?: RejectedFrrLine;
-  /** Lines cannot express the change; nothing was sent. */
-  readonly rebuild?: boolean;
-}
-
-export interface LostLine {
-  readonly owner: string;
-  readonly line: string;
-}
-
-interface Finished {
-  readonly foreign: readonly string[];
-  readonly differed: readonly string[];
-  /** Lines that were removed from outside and are restored. */
-  readonly restored?: readonly LostLine[];
-  /** Lines that FRR accepted but does not have. */
-  readonly lost?: readonly LostLine[];
 }
 
 /** FRR's side of a pass; frr/ has the real one. */
 export interface FrrBackend {
-  bring(fragment: Fragment): Promise<LineOutcome>;
-  bringRaw(fragment: Fragment): Promise<LineOutcome>;
-  remove(owner: string): Promise<LineOutcome>;
-  rebuild(fragments: readonly Fragment[]): Promise<LineOutcome>;
+  apply(fragment: Fragment): LineOutcome;
+  applyRaw(fragment: Fragment): LineOutcome;
+  remove(owner: string): LineOutcome;
+  rebuild(fragments: readonly Fragment[]): LineOutcome;
   /** `keepForeign`: lines without an owner stay. */
-  finish(options: { repair?: boolean; keepForeign?: boolean }): Promise<Finished>;
+  finish(options: { repair?: boolean; keepForeign?: boolean }): Promise<ReadBackResult>;
 }
 
 /** What a pass acts on. */
@@ -66,7 +42,7 @@ export interface RouterBackends {
 
 /** The kernel or FRR rejects a resource. Never leaves the pass: it becomes the failure of that resource. */
 export class BackendError extends Error {
-  override readonly name = "Refusal";
+  override readonly name = "BackendError";
   readonly source: "kernel" | "FRR";
 
   constructor(message: string, { cause, source = "kernel" }: { cause?: unknown; source?: BackendError["source"] } = {}) {
@@ -76,18 +52,16 @@ export class BackendError extends Error {
 
   static of(error: Error & { readonly code?: string }): BackendError {
     // The namespace is gone, or nothing answers: not the fault of a resource.
-    if (error.code !== undefined && error.code !== "Refused") throw error;
+    if (error.code !== undefined && error.code !== "Rejected") throw error;
     return new BackendError(error.message, { cause: error });
+  }
+
+  static ofLine(line: RejectedLine): BackendError {
+    return new BackendError(rejectionText(line), { source: "FRR" });
   }
 
   /** The same, if the rollback failed too. */
   also(undoing: BackendError): BackendError {
     return new BackendError(`${this.message}; rollback failed: ${undoing.message}`, { cause: this.cause, source: this.source });
-  }
-
-  static ofLine({ line, daemon, words }: RejectedFrrLine): BackendError {
-    // FRR rejects raw configuration as a whole; its message names the line.
-    const message = line === "" ? `FRR rejected it: ${masked(words)}` : `${daemon} rejected "${masked(line)}": ${masked(words)}`;
-    return new BackendError(message, { source: "FRR" });
   }
 }

@@ -18,9 +18,9 @@ const red: ResourceStep = {
   generation: 1,
   spec: {},
   state: "current",
-  form: {
+  rendered: {
     fragment: { owner: "L2VNI/red", lines: [{ line: "vrf red", inside: [{ line: "vni 100" }] }] },
-    links: [{ type: "bridge", place: "router", name: "br-pe-100", owner: "L2VNI/red" }],
+    links: [{ type: "bridge", netns: "router", name: "br-pe-100", owner: "L2VNI/red" }],
   },
 };
 

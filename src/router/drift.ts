@@ -32,23 +32,22 @@ export function differences(
 ): PlanDifference[] {
   const isStopped = planned.stopped !== undefined;
   if (isStopped && lastGood.size === 0) return [];
-  const forms = isStopped ? [...lastGood.values()].map(({ form }) => form) : [...formsOf(planned).values()];
-  const wanted = unique(forms.flatMap((form) => form.links));
+  const forms = isStopped ? [...lastGood.values()].map(({ rendered }) => rendered) : [...renderedSteps(planned).values()];
+  const wanted = unique(forms.flatMap((rendered) => rendered.links));
   const names = new Set(wanted.map(keyOfLink));
-  const held = [...lastGood.values()].flatMap(({ form }) => form.links.map(({ place, name }) => ({ place, name })));
+  const held = [...lastGood.values()].flatMap(({ rendered }) => rendered.links.map(({ netns, name }) => ({ netns, name })));
   const unwanted = (isStopped ? [] : [...held, ...marked(links)]).filter(
-    (link) => !names.has(keyOfLink(link)) && links[link.place].has(link.name),
+    (link) => !names.has(keyOfLink(link)) && links[link.netns].has(link.name),
   );
 
   const commands = [...planLinks(wanted, links).commands, ...planRemoval(unique(unwanted), links).commands];
   const wantedLines = merge([base, ...forms.map(({ fragment }) => fragment)]);
   const lines = diff(running, wantedLines).filter(({ do: verb }) => !isStopped || verb !== "remove");
   return [
-    ...commands.map(({ program, place, words, link }): PlanDifference => {
-      const verb =
-        words.includes("add") && words[0] === "link" ? "add" : words.includes("del") && words[0] === "link" ? "remove" : "change";
-      const where = program === "ip" ? [program, ...(place === "router" ? ["-n", links.namespaces.router] : [])] : [program];
-      return { what: "link", name: link, do: verb, send: [...where, ...words].join(" ") };
+    ...commands.map(({ program, netns, args, link }): PlanDifference => {
+      const verb = args.includes("add") && args[0] === "link" ? "add" : args.includes("del") && args[0] === "link" ? "remove" : "change";
+      const where = program === "ip" ? [program, ...(netns === "router" ? ["-n", links.namespaces.router] : [])] : [program];
+      return { what: "link", name: link, do: verb, send: [...where, ...args].join(" ") };
     }),
     ...lines.map((change): PlanDifference => {
       const { context: path, line, send } = change;
@@ -58,21 +57,21 @@ export function differences(
 }
 
 /** Every step as it ends when none is rejected. */
-function formsOf(planned: RouterPlan): Map<string, Rendered> {
+function renderedSteps(planned: RouterPlan): Map<string, Rendered> {
   const forms = new Map<string, Rendered>();
   const walk = applyOrder(planned);
   for (let next = walk.next(); !next.done; next = walk.next("asked")) {
-    for (const { owner, form, leaves } of next.value) if (!leaves) forms.set(owner, form);
+    for (const { owner, rendered, leaves } of next.value) if (!leaves) forms.set(owner, rendered);
   }
   return forms;
 }
 
-function marked(links: Snapshot): { place: NetnsRole; name: string }[] {
-  return (["host", "router"] as const).flatMap((place) =>
-    [...links[place].values()].filter((link) => linkOwnership(link) !== "foreign").map(({ name }) => ({ place, name })),
+function marked(links: Snapshot): { netns: NetnsRole; name: string }[] {
+  return (["host", "router"] as const).flatMap((netns) =>
+    [...links[netns].values()].filter((link) => linkOwnership(link) !== "foreign").map(({ name }) => ({ netns, name })),
   );
 }
 
-function unique<T extends Pick<DesiredLink, "place" | "name">>(links: readonly T[]): T[] {
+function unique<T extends Pick<DesiredLink, "netns" | "name">>(links: readonly T[]): T[] {
   return [...new Map(links.map((link) => [keyOfLink(link), link])).values()];
 }

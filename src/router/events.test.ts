@@ -59,7 +59,7 @@ test("a failed resource that is deleted gets no Event", () => {
 test("repaired drift gets an Event, a requested change does not", () => {
   const done: RouterApplyResult = {
     failures: [],
-    refused: new Map(),
+    rejected: new Map(),
     live: new Map(),
     changes: [
       { owner: "L2VNI/red", links: 2, lines: 1, drift: true },
@@ -78,7 +78,7 @@ test("repaired drift gets an Event, a requested change does not", () => {
 test("after an FRR restart, a repaired link gets an Event and restored lines do not", () => {
   const done: RouterApplyResult = {
     failures: [],
-    refused: new Map(),
+    rejected: new Map(),
     live: new Map(),
     changes: [
       { owner: "L2VNI/red", links: 1, lines: 4, drift: true },

@@ -164,9 +164,9 @@ function isUnfit({ message, field }: Failure): boolean {
 /** What is said of these objects, and all that would reach FRR and the kernel, or a user, without being meant. */
 function judged(objects: Objects): { failures: readonly Failure[]; unmeant: unknown[] } {
   const { underlay: root, steps, failures } = plan(observed(objects));
-  const forms = [...(root ? [root] : []), ...steps].map(({ form }) => form);
-  const lines = forms.flatMap(({ fragment }) => strangeLines(fragment.lines));
-  const links = forms.flatMap((form) => form.links.filter(isStrange));
+  const rendered = [...(root ? [root] : []), ...steps].map(({ rendered }) => rendered);
+  const lines = rendered.flatMap(({ fragment }) => strangeLines(fragment.lines));
+  const links = rendered.flatMap((rendered) => rendered.links.filter(isStrange));
   return { failures, unmeant: [...lines, ...links, ...failures.filter(isUnfit)] };
 }
 
@@ -205,7 +205,7 @@ test("no field can inject anything into FRR or the kernel", { timeout }, () => {
 
 test("numbers of every size are accepted or rejected with their field", { timeout }, () => {
   const numbers = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, 1, -1, 2 ** 24, 2 ** 32, 2 ** 53, NaN, Infinity));
-  const places = fc.constantFrom(
+  const namespaces = fc.constantFrom(
     put("Underlay", "spec.asn", (asn) => inUnderlay({ asn })),
     put("Underlay", "spec.neighbors[0].asn", (asn) => inNeighbor({ asn })),
     put("Underlay", "spec.neighbors[0].port", (port) => inNeighbor({ port })),
@@ -217,7 +217,7 @@ test("numbers of every size are accepted or rejected with their field", { timeou
     put("L3VNI", "spec.hostsession", (hostasn) => inL3({ hostsession: { ...hostSession(), hostasn } })),
   );
   fc.assert(
-    fc.property(places, numbers, ({ kind, field, objects }, value) => {
+    fc.property(namespaces, numbers, ({ kind, field, objects }, value) => {
       const { failures, unmeant } = judged(objects(value));
       const own = failures.filter((failure) => failure.kind === kind);
       expect(unmeant).toEqual([]);
@@ -232,7 +232,7 @@ test("a password is one word in one line, and no message repeats it", { timeout 
     fc.property(any, fc.boolean(), (password, inSecret) => {
       const objects = inNeighbor(inSecret ? { passwordSecret: "tor" } : { password });
       const { underlay: root, failures } = plan(observed(objects, { passwords: new Map([["tor", { password }]]) }));
-      expect(strangeLines(root?.form.fragment.lines ?? [])).toEqual([]);
+      expect(strangeLines(root?.rendered.fragment.lines ?? [])).toEqual([]);
       const repeated = failures.filter(({ message }) => password.length > 12 && message.includes(password));
       expect([...repeated, ...failures.filter(isUnfit)]).toEqual([]);
     }),
@@ -246,9 +246,9 @@ test("a raw configuration has no character but text and line ends", { timeout },
       const lines = (given: readonly ConfigLine[]): string[] => given.flatMap(({ line, inside = [] }) => [line, ...lines(inside)]);
       const { steps, failures } = plan(observed({ rawConfigs: [rawConfig("x", text)] }));
       expect(failures.filter(isUnfit)).toEqual([]);
-      expect(steps.flatMap(({ form }) => lines(form.fragment.lines)).filter((line) => /[^\P{Cc}\t]|[\u2028\u2029]/u.test(line))).toEqual(
-        [],
-      );
+      expect(
+        steps.flatMap(({ rendered }) => lines(rendered.fragment.lines)).filter((line) => /[^\P{Cc}\t]|[\u2028\u2029]/u.test(line)),
+      ).toEqual([]);
       expect(steps.length + failures.length).toBeGreaterThan(0);
     }),
     { ...RUNS, numRuns: RUNS.numRuns / 10 },

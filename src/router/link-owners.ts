@@ -1,44 +1,44 @@
 import type { DesiredLink } from "../hostnet/desired-link.ts";
 import type { LastGoodResource } from "./render/rendered.ts";
 
-type Named = Pick<DesiredLink, "place" | "name">;
+type Named = Pick<DesiredLink, "netns" | "name">;
 
 /** Which live resources ask for which links. Several may ask for one, as all of a VRF ask for its device. */
 export class LinkOwners {
-  readonly #holders = new Map<string, Set<string>>();
+  readonly #owners = new Map<string, Set<string>>();
   readonly #links = new Map<string, readonly Named[]>();
 
   constructor(live: ReadonlyMap<string, LastGoodResource>) {
-    for (const [owner, { form }] of live) this.hold(owner, form.links);
+    for (const [owner, { rendered }] of live) this.setLinks(owner, rendered.links);
   }
 
-  isHeld(link: Named): boolean {
-    return (this.#holders.get(keyOfLink(link))?.size ?? 0) > 0;
+  isOwned(link: Named): boolean {
+    return (this.#owners.get(keyOfLink(link))?.size ?? 0) > 0;
   }
 
   /** Sets the links of the owner. Returns links that no owner wants now. */
-  hold(owner: string, links: readonly Named[]): Named[] {
+  setLinks(owner: string, links: readonly Named[]): Named[] {
     const before = this.#links.get(owner) ?? [];
     this.release(owner);
     this.#links.set(owner, links);
     for (const link of links) {
-      const holders = this.#holders.get(keyOfLink(link)) ?? new Set();
-      this.#holders.set(keyOfLink(link), holders.add(owner));
+      const holders = this.#owners.get(keyOfLink(link)) ?? new Set();
+      this.#owners.set(keyOfLink(link), holders.add(owner));
     }
-    return before.filter((link) => !this.isHeld(link));
+    return before.filter((link) => !this.isOwned(link));
   }
 
   /** What only this owner asks for. */
   onlyOf(owner: string): Named[] {
-    return (this.#links.get(owner) ?? []).filter((link) => this.#holders.get(keyOfLink(link))?.size === 1);
+    return (this.#links.get(owner) ?? []).filter((link) => this.#owners.get(keyOfLink(link))?.size === 1);
   }
 
   release(owner: string): void {
-    for (const link of this.#links.get(owner) ?? []) this.#holders.get(keyOfLink(link))?.delete(owner);
+    for (const link of this.#links.get(owner) ?? []) this.#owners.get(keyOfLink(link))?.delete(owner);
     this.#links.delete(owner);
   }
 }
 
-export function keyOfLink({ place, name }: Named): string {
-  return `${place}/${name}`;
+export function keyOfLink({ netns, name }: Named): string {
+  return `${netns}/${name}`;
 }

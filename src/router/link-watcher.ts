@@ -29,7 +29,7 @@ export class LinkWatch implements Runnable {
   }
 
   /** The watch looks at a namespace, whatever becomes of its name, and keeps it alive. */
-  lookAgain(): void {
+  reopen(): void {
     this.#watching.abort();
   }
 }

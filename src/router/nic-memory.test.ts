@@ -5,16 +5,16 @@ import { plan } from "./plan.ts";
 import { observed, underlay } from "./testing/fixtures.ts";
 
 const none = { host: new Map(), router: new Map() };
-const on = (place: "host" | "router", ...addresses: (string | ReturnType<typeof linkAddress>)[]) => ({
+const on = (netns: "host" | "router", ...addresses: (string | ReturnType<typeof linkAddress>)[]) => ({
   ...none,
-  [place]: new Map([["eth1", link("eth1", "", { alias: "", group: "default", addresses })]]),
+  [netns]: new Map([["eth1", link("eth1", "", { alias: "", group: "default", addresses })]]),
 });
 const objects = { underlays: [underlay()] };
 const specs = objects.underlays.map(({ spec }) => spec);
 
 test("the addresses of an Underlay's interface are remembered, wherever it is", () => {
-  for (const place of ["host", "router"] as const) {
-    expect(recordNicAddresses(specs, on(place, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
+  for (const netns of ["host", "router"] as const) {
+    expect(recordNicAddresses(specs, on(netns, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
       new Map([["eth1", ["192.168.11.4/24", "2001:db8::4/64"]]]),
     );
   }
@@ -35,18 +35,18 @@ test("they hold while the interface has none, or is not there, and no longer tha
 
 test("the Underlay asks for them on its interface", () => {
   const nics = new Map([["eth1", ["192.168.11.4/24"]]]);
-  const [nic] = plan(observed(objects, { nics })).underlay?.form.links ?? [];
-  expect(nic).toEqual({ type: "nic", place: "router", name: "eth1", owner: "Underlay/fabric", addresses: ["192.168.11.4/24"] });
+  const [nic] = plan(observed(objects, { nics })).underlay?.rendered.links ?? [];
+  expect(nic).toEqual({ type: "nic", netns: "router", name: "eth1", owner: "Underlay/fabric", addresses: ["192.168.11.4/24"] });
 });
 
 test("an interface that lost its addresses is looked at as if it had them, so that the VTEP on it holds", () => {
   const node = { metadata: { name: "n1" }, spec: {} };
-  const state = { lastGood: new Map(), seen: new Map(), nics: new Map([["eth1", ["192.168.11.4/24"]]]) };
+  const state = { lastGood: new Map(), selections: new Map(), nics: new Map([["eth1", ["192.168.11.4/24"]]]) };
   const rest = { node, index: 0, secret: () => undefined, towardsApi: new Set<string>(), ovs: false, state, now: new Date() };
-  const seen = observe({
+  const observed = observe({
     ...rest,
     objects: { ...objects, l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] },
     links: on("router", "fe80::1/64"),
   });
-  expect(seen.interfaces.router).toEqual([{ name: "eth1", addresses: ["fe80::1/64", "192.168.11.4/24"] }]);
+  expect(observed.interfaces.router).toEqual([{ name: "eth1", addresses: ["fe80::1/64", "192.168.11.4/24"] }]);
 });

@@ -42,7 +42,7 @@ export interface RouterInputs {
 }
 
 export interface NodeRouterOptions {
-  readonly places: NetworkNamespaces;
+  readonly namespaces: NetworkNamespaces;
   readonly stateDirectory: string;
   /** What FRR reads when it starts. */
   readonly bootFile: string;
@@ -83,7 +83,7 @@ const LIFE_LINE_MS = 600_000;
 
 /** The router of one node: the kernel's links in two namespaces, FRR in one of them, and what is remembered of both. */
 export class NodeRouter {
-  readonly places: NetworkNamespaces;
+  readonly namespaces: NetworkNamespaces;
   readonly #options: NodeRouterOptions;
   readonly #file: RouterStateFile;
   #state: RouterState | undefined;
@@ -101,7 +101,7 @@ export class NodeRouter {
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
 
   constructor(options: NodeRouterOptions) {
-    this.places = options.places;
+    this.namespaces = options.namespaces;
     this.#options = options;
     this.#file = new RouterStateFile(options.stateDirectory);
   }
@@ -126,12 +126,12 @@ export class NodeRouter {
     await this.#restoring?.catch(() => {});
     try {
       const state = await this.#load();
-      await ensureNamespace(this.places.router, signal);
+      await ensureNamespace(this.namespaces.router, signal);
       await this.#compareNamespace(hooks);
-      await using kernel = await LinkApplier.open(this.places, signal, this.#modes);
-      if (!kernel.have.router.get("lo")?.up) await raiseLoopback(this.places.router, signal);
+      await using kernel = await LinkApplier.open(this.namespaces, signal, this.#modes);
+      if (!kernel.have.router.get("lo")?.up) await raiseLoopback(this.namespaces.router, signal);
       state.index = await view.index(state.index);
-      state.seen = updateSelection(view.objects, state.seen, view.node, new Date());
+      state.selections = updateSelection(view.objects, state.selections, view.node, new Date());
       state.nics = recordNicAddresses(
         [...view.objects.underlays.map(({ spec }) => spec), ...liveUnderlays(state)],
         kernel.have,
@@ -140,15 +140,15 @@ export class NodeRouter {
       // Saved before anything is moved: an agent that is killed half-way would lose what only the kernel knew.
       await this.#file.save(state);
       const observed = await this.#observe(view, state, kernel, signal);
-      const { planned, done, refusals } = await carryOut(state.refusals ?? new Map(), {
-        plan: (rejections) => (this.#planned = plan({ ...observed, refusals: rejections })),
+      const { planned, done, refusals } = await carryOut(state.rejections ?? new Map(), {
+        plan: (rejections) => (this.#planned = plan({ ...observed, rejections: rejections })),
         act: (planned) => this.#carryOut(planned, state, kernel, hooks, signal),
         live: state.lastGood,
         now: observed.now,
       });
       this.#unreported = [];
-      const isChanged = !isDeepStrictEqual(refusals, state.refusals ?? new Map());
-      state.refusals = refusals;
+      const isChanged = !isDeepStrictEqual(refusals, state.rejections ?? new Map());
+      state.rejections = refusals;
       if (isChanged) await this.#file.save(state);
       const damage = this.#damage;
       this.#damage = undefined;
@@ -175,8 +175,8 @@ export class NodeRouter {
   async #setUpLastGood(signal: AbortSignal): Promise<void> {
     const state = await this.#load();
     if (state.lastGood.size === 0) return;
-    await ensureNamespace(this.places.router, signal);
-    await using kernel = await LinkApplier.open(this.places, signal);
+    await ensureNamespace(this.namespaces.router, signal);
+    await using kernel = await LinkApplier.open(this.namespaces, signal);
     // It was asked when the interface was moved for the first time; now it is away anyway.
     const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => {} };
     const { changes, failures } = await this.#carryOut(undefined, state, kernel, hooks, signal);
@@ -193,7 +193,7 @@ export class NodeRouter {
     signal: AbortSignal,
   ): Promise<RouterApplyResult> {
     const base = baseFragment();
-    const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
+    const applied = [...state.lastGood.values()].map(({ rendered }) => rendered.fragment);
     const daemons = await this.#options.frr.open([base, ...applied], signal);
     await this.#writeConfiguration("frr.candidate.conf", [base, ...(planned && !planned.stopped ? fragmentsOf(planned) : applied)]);
     const rebuilding = (owners: ReadonlySet<string>) => {
@@ -210,14 +210,14 @@ export class NodeRouter {
     } finally {
       // Also after a pass that broke off: what it did is live.
       await this.#file.save(state);
-      const live = [...state.lastGood.values()].map(({ form }) => form.fragment);
+      const live = [...state.lastGood.values()].map(({ rendered }) => rendered.fragment);
       // What FRR has may be more than is remembered.
       if (!planned?.stopped || live.length > 0) await this.#writeConfiguration(this.#options.bootFile, [base, ...live]);
     }
   }
 
   async #compareNamespace(hooks: PassHooks): Promise<void> {
-    const identity = await namespaceIdentity(this.places.router);
+    const identity = await namespaceIdentity(this.namespaces.router);
     if (this.#namespace !== undefined && this.#namespace !== identity) hooks.onNewNamespace();
     this.#namespace = identity;
   }
@@ -226,13 +226,13 @@ export class NodeRouter {
     const { frr, log } = this.#options;
     const { router, host } = kernel.have;
     const missed = [
-      { place: "router", addresses: this.#missed.router.due(router.values(), await frr.addresses(signal)) },
+      { netns: "router", addresses: this.#missed.router.due(router.values(), await frr.addresses(signal)) },
       // Only on links of ours: announcing an address again may change how a person set it.
-      { place: "host", addresses: this.#missed.host.due([...host.values()].filter(isCreated), await this.#hostAddresses(signal)) },
+      { netns: "host", addresses: this.#missed.host.due([...host.values()].filter(isCreated), await this.#hostAddresses(signal)) },
     ] as const;
-    for (const { place, addresses } of missed) {
-      const announced = addresses.length === 0 ? [] : await kernel.announce(place, addresses);
-      if (announced.length > 0) log.warn({ place, announced }, "re-announced addresses that FRR missed");
+    for (const { netns, addresses } of missed) {
+      const announced = addresses.length === 0 ? [] : await kernel.announce(netns, addresses);
+      if (announced.length > 0) log.warn({ netns, announced }, "re-announced addresses that FRR missed");
     }
   }
 
@@ -248,10 +248,10 @@ export class NodeRouter {
   /** What the next pass would do. Nothing is touched, on the disk either. */
   async differences(view: RouterInputs, signal: AbortSignal): Promise<{ planned: RouterPlan; differences: PlanDifference[] }> {
     const { state } = await new RouterStateFile(this.#options.stateDirectory).load({ setAside: false });
-    await using kernel = await LinkApplier.open(this.places, signal);
+    await using kernel = await LinkApplier.open(this.namespaces, signal);
     const index = await view.index(state.index);
-    const seen = updateSelection(view.objects, state.seen, view.node, new Date());
-    const planned = plan(await this.#observe(view, { ...state, index, seen }, kernel, signal));
+    const seen = updateSelection(view.objects, state.selections, view.node, new Date());
+    const planned = plan(await this.#observe(view, { ...state, index, selections: seen }, kernel, signal));
     const running = await this.#options.frr.running(signal);
     const found = differences(planned, baseFragment(), { links: kernel.have, running, lastGood: state.lastGood });
     return { planned, differences: found };
@@ -279,7 +279,7 @@ export class NodeRouter {
     const host = new URL(apiServer).hostname.replace(/^\[(.*)\]$/, "$1");
     // Without a name service the node has other worries; a Node address guards the interface as well.
     const addresses = await lookup(host, { all: true }).catch(() => []);
-    const routes = await Promise.all(addresses.map(({ address }) => routeTo(address, this.places.host, signal)));
+    const routes = await Promise.all(addresses.map(({ address }) => routeTo(address, this.namespaces.host, signal)));
     return new Set(routes.flatMap((route) => route?.device ?? []));
   }
 
@@ -302,7 +302,7 @@ function liveUnderlays({ lastGood }: RouterState): Underlay["spec"][] {
 }
 
 function fragmentsOf({ underlay, steps }: RouterPlan): Fragment[] {
-  return [...(underlay ? [underlay] : []), ...steps].map(({ form }) => form.fragment);
+  return [...(underlay ? [underlay] : []), ...steps].map(({ rendered }) => rendered.fragment);
 }
 
 /** One entry per owner, so that passes which fail for hours do not collect more and more. */

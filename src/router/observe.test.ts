@@ -55,7 +55,7 @@ const facts: ObserveInput = {
   links: { host: new Map(), router: new Map() },
   towardsApi: new Set(),
   ovs: false,
-  state: { lastGood: new Map(), seen: new Map() },
+  state: { lastGood: new Map(), selections: new Map() },
   now,
 };
 
@@ -88,7 +88,7 @@ test("returns objects that newly select the node with their time", () => {
   const { newlySelectedAt } = observe({
     ...facts,
     objects: { ...none, l2vnis: [l2vni("red"), l2vni("blue")] },
-    state: { lastGood: new Map(), seen },
+    state: { lastGood: new Map(), selections: seen },
   });
   expect([...newlySelectedAt]).toEqual([["L2VNI/red", now]]);
 });

@@ -35,8 +35,8 @@ export function observe({ node, index, objects, secret, links, towardsApi, ovs, 
     guarded: protectedInterfaces(links.host, { nodeAddresses, towardsApi }),
     ovs,
     lastGood: state.lastGood,
-    ...(state.refusals && { refusals: state.refusals }),
-    newlySelectedAt: newlySelected(objects, state.seen),
+    ...(state.rejections && { rejections: state.rejections }),
+    newlySelectedAt: newlySelected(objects, state.selections),
     now,
   };
 }

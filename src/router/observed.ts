@@ -28,7 +28,7 @@ export interface ObservedNode {
   /** By owner, `L2VNI/red`. */
   readonly lastGood: ReadonlyMap<string, LastGoodResource>;
   /** What has been rejected as it is written now, by owner. */
-  readonly refusals?: RejectedResources;
+  readonly rejections?: RejectedResources;
   /** When an object that existed before began to select this node, where the agent saw it happen; by owner. */
   readonly newlySelectedAt: ReadonlyMap<string, Date>;
   readonly now: Date;

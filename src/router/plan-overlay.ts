@@ -33,10 +33,10 @@ interface Planned {
 /** What the node is asked to be on top of its Underlay: who may have what it asks for, and in which form. */
 export function planOverlay(asked: readonly Overlay[], root: Root, observed: ObservedNode): Planned {
   const overlay = new OverlayPlan(root, observed);
-  const heldBack = new Map<Overlay, Failure>(overlay.heldBack(asked));
+  const heldBack = new Map<Overlay, Failure>(overlay.postponed(asked));
   const without = new Map(heldBack);
   for (;;) {
-    const settled = overlay.settle(asked, without);
+    const settled = overlay.resolve(asked, without);
     const stranded = overlay.stranded(settled.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
     const found = [...stranded, ...overlay.yielding(asked, settled.effective)].filter(([candidate]) => !without.has(candidate));
     const { effective } = settled;
@@ -47,10 +47,10 @@ export function planOverlay(asked: readonly Overlay[], root: Root, observed: Obs
     if (found.length === 0 && free.length === 0) {
       const missing = effective.flatMap(({ contender }) => overlay.missing(contender));
       const users = new Map([...without].map(([candidate, failure]) => [failure, overlay.userOf(candidate, failure, effective)]));
-      const isToldAlready = (failure: Failure) => settled.failures.some((other) => other !== failure && isOfSame(other, failure));
+      const isReportedAlready = (failure: Failure) => settled.failures.some((other) => other !== failure && isOfSame(other, failure));
       const failures = settled.failures.map((failure) => {
         const user = users.get(failure) ?? "";
-        return user === "" || isToldAlready(failure) ? failure : alsoSaying(failure, user);
+        return user === "" || isReportedAlready(failure) ? failure : alsoSaying(failure, user);
       });
       const live = new Set(effective.map(({ contender }) => contender));
       const ousted = asked.filter((candidate) => !live.has(candidate)).flatMap((candidate) => overlay.ousted(candidate));
@@ -71,7 +71,7 @@ class OverlayPlan {
     this.#observed = observed;
   }
 
-  settle(asked: readonly Overlay[], without: ReadonlyMap<Overlay, Failure>) {
+  resolve(asked: readonly Overlay[], without: ReadonlyMap<Overlay, Failure>) {
     return resolveConflicts<Spec, Overlay>(asked, {
       check: (spec, candidate) => {
         const failure = without.get(candidate);
@@ -88,7 +88,7 @@ class OverlayPlan {
     const vrfs = new Set(
       effective.filter(({ contender }) => contender.kind === "L2VNI").map(({ contender, spec }) => vrf(contender, spec)),
     );
-    const stands = (candidate: Overlay, spec: Spec) => !needsL2VNI(candidate, spec) || vrfs.has(vrf(candidate, spec));
+    const stands = (candidate: Overlay, spec: Spec) => !requiresL2VNI(candidate, spec) || vrfs.has(vrf(candidate, spec));
     return effective
       .filter(({ form, spec, contender }) => form === "current" && !stands(contender, spec))
       .map(({ contender }) => contender)
@@ -96,7 +96,7 @@ class OverlayPlan {
   }
 
   /** Those that were rejected as they are, where another has what they ask for: it is not put at risk before their time has come. */
-  heldBack(asked: readonly Overlay[]): [Overlay, Failure][] {
+  postponed(asked: readonly Overlay[]): [Overlay, Failure][] {
     return asked.flatMap((candidate): [Overlay, Failure][] => {
       const rejected = this.#rejectionOf(candidate);
       if (!rejected || isDue(rejected, this.#observed.now) || !this.#isUsed(candidate, asked)) return [];
@@ -133,9 +133,9 @@ class OverlayPlan {
   ousted(candidate: Overlay): ResourceStep[] {
     const { owner, kind, name, namespace, uid, lastGood } = candidate;
     if (!lastGood || !this.#fabric || this.missing(candidate).length > 0) return [];
-    const { generation, spec, form } = lastGood;
+    const { generation, spec, rendered: form } = lastGood;
     const previous = { ...this.#presence(spec, candidate), lastGood };
-    return [{ owner, kind, name, namespace, uid, generation, spec, state: "kept", form, leaves: true, previous }];
+    return [{ owner, kind, name, namespace, uid, generation, spec, state: "kept", rendered: form, leaves: true, previous }];
   }
 
   /** Whether another is live with what it asks for. */
@@ -148,7 +148,7 @@ class OverlayPlan {
   }
 
   #rejectionOf({ owner, uid, generation }: Overlay) {
-    const rejected = this.#observed.refusals?.get(owner);
+    const rejected = this.#observed.rejections?.get(owner);
     return rejected?.uid === uid && rejected.generation === generation ? rejected : undefined;
   }
 
@@ -180,9 +180,9 @@ class OverlayPlan {
         generation: kept?.generation ?? generation,
         spec,
         state: form,
-        form: stands ? this.#form(spec, contender) : kept.form,
+        rendered: stands ? this.#render(spec, contender) : kept.rendered,
         ...this.#presence(spec, contender),
-        ...(needsL2VNI(contender, spec) && { otherwise: noL2VNI(contender, spec) }),
+        ...(requiresL2VNI(contender, spec) && { otherwise: noL2VNI(contender, spec) }),
         ...(lastGood && { previous: { ...this.#presence(lastGood.spec, contender), lastGood } }),
       },
     ];
@@ -209,7 +209,7 @@ class OverlayPlan {
     return passthroughClaims(spec as L3Passthrough["spec"]);
   }
 
-  #form(spec: Spec, { kind, owner, name }: Overlay): Rendered {
+  #render(spec: Spec, { kind, owner, name }: Overlay): Rendered {
     const fabric = this.#fabric as UnderlayFacts;
     if (kind === "L3Passthrough") return renderPassthrough(owner, spec as L3Passthrough["spec"], fabric);
     const vtep = fabric.vtep as NonNullable<UnderlayFacts["vtep"]>;
@@ -230,7 +230,7 @@ function vrf({ kind, name }: Overlay, spec: Spec): string {
   return kind === "L2VNI" ? vrfOf(name, spec as L2VNI["spec"]) : ((spec as L3VNI["spec"]).vrf ?? "");
 }
 
-function needsL2VNI({ kind }: Overlay, spec: Spec): boolean {
+function requiresL2VNI({ kind }: Overlay, spec: Spec): boolean {
   return kind === "L3VNI" && !(spec as L3VNI["spec"]).hostsession;
 }
 

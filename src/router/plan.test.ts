@@ -12,7 +12,10 @@ const steps = ({ steps }: RouterPlan) => steps.map(({ owner, state }) => (state 
 function goodOf(objects: Partial<RouterObjects>): Map<string, LastGoodResource> {
   const { underlay, steps } = plan(observed(objects));
   return new Map(
-    [...(underlay ? [underlay] : []), ...steps].map(({ owner, uid, generation, spec, form }) => [owner, { uid, generation, spec, form }]),
+    [...(underlay ? [underlay] : []), ...steps].map(({ owner, uid, generation, spec, rendered }) => [
+      owner,
+      { uid, generation, spec, rendered },
+    ]),
   );
 }
 
@@ -31,11 +34,11 @@ test("an Underlay is a step with the interface, the VTEP and FRR's default insta
   const { underlay: step, failures: none, selected } = plan(observed(base, { index: 3 }));
   expect(none).toEqual([]);
   expect(selected).toEqual([{ kind: "Underlay", name: "fabric", generation: 1 }]);
-  expect(step?.form.links).toEqual([
-    { type: "nic", place: "router", name: "eth1", owner: "Underlay/fabric" },
-    { type: "dummy", place: "router", name: "lound", owner: "Underlay/fabric", addresses: ["100.65.0.3/32"] },
+  expect(step?.rendered.links).toEqual([
+    { type: "nic", netns: "router", name: "eth1", owner: "Underlay/fabric" },
+    { type: "dummy", netns: "router", name: "lound", owner: "Underlay/fabric", addresses: ["100.65.0.3/32"] },
   ]);
-  expect(step?.form.fragment.lines[0]?.line).toBe("router bgp 64514");
+  expect(step?.rendered.fragment.lines[0]?.line).toBe("router bgp 64514");
 });
 
 test("the partial failure of the specification, word for word", () => {
@@ -202,7 +205,7 @@ test("an old L2VNI edited onto the VNI of a newer one keeps its own VNI, and the
   expect(failures(planned)).toEqual(["L2VNI/old ValidationFailed spec.vni: VNI 2 conflicts with L2VNI new"]);
   expect(steps(planned)).toEqual(["L2VNI/old kept", "L2VNI/new"]);
   expect(planned.steps[0]).toMatchObject({ generation: 1, spec: { vni: 1 } });
-  expect(linkNames(planned.steps[0]?.form ?? { links: [], fragment: { owner: "", lines: [] } })).toContain("router vni1 in br-pe-1");
+  expect(linkNames(planned.steps[0]?.rendered ?? { links: [], fragment: { owner: "", lines: [] } })).toContain("router vni1 in br-pe-1");
 });
 
 test("what is kept carries what depends on it, with its kept spec", () => {
@@ -220,7 +223,7 @@ test("a kept form moves along with the Underlay", () => {
   const moved = underlay("fabric", { evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 });
   const planned = replan(before, { underlays: [moved], l2vnis: [l2vni("a", { vni: 0 }, { generation: 2 })] });
   expect(planned.steps[0]).toMatchObject({ state: "kept" });
-  expect(planned.steps[0]?.form.links.find(({ type }) => type === "vxlan")).toMatchObject({ local: "100.66.0.0" });
+  expect(planned.steps[0]?.rendered.links.find(({ type }) => type === "vxlan")).toMatchObject({ local: "100.66.0.0" });
 });
 
 test("a kept form whose own bridge is gone stays exactly as it was", () => {
@@ -228,7 +231,7 @@ test("a kept form whose own bridge is gone stays exactly as it was", () => {
   const interfaces = { host: [{ name: "eth1", addresses: [] }], router: [] };
   const planned = replan(objects, objects, { interfaces });
   expect(failures(planned)).toEqual(["L2VNI/a ValidationFailed spec.hostmaster.linuxBridge.name: Interface br0 not present on node"]);
-  expect(planned.steps[0]).toMatchObject({ state: "kept", form: goodOf(objects).get("L2VNI/a")?.form });
+  expect(planned.steps[0]).toMatchObject({ state: "kept", rendered: goodOf(objects).get("L2VNI/a")?.rendered });
 });
 
 test("an L3VNI edited into a VRF without an L2VNI stays in the one it is in", () => {
@@ -248,10 +251,10 @@ test("a recreated object has no last good version", () => {
 
 test("a raw configuration is its own fragment, without an Underlay too, and keeps its last good text", () => {
   const before = { rawConfigs: [rawConfig("x", "log syslog")] };
-  expect(plan(observed(before)).steps[0]?.form.fragment).toEqual({ owner: "RawFRRConfig/x", lines: [{ line: "log syslog" }] });
+  expect(plan(observed(before)).steps[0]?.rendered.fragment).toEqual({ owner: "RawFRRConfig/x", lines: [{ line: "log syslog" }] });
   const planned = replan(before, { rawConfigs: [rawConfig("x", "log\u0000", 0, { generation: 2 })] });
   expect(failures(planned)).toEqual(["RawFRRConfig/x ValidationFailed spec.rawConfig: rawConfig has a control character in line 1"]);
-  expect(planned.steps[0]).toMatchObject({ state: "kept", generation: 1, form: { fragment: { lines: [{ line: "log syslog" }] } } });
+  expect(planned.steps[0]).toMatchObject({ state: "kept", generation: 1, rendered: { fragment: { lines: [{ line: "log syslog" }] } } });
 });
 
 test("what the Underlay takes for itself is not to be had", () => {

@@ -100,7 +100,7 @@ function planUnderlay(underlays: readonly RouterCandidate<Underlay["spec"]>[], o
     generation,
     spec,
     state: "current",
-    form: renderUnderlay(owner, spec, fabric, observed),
+    rendered: renderUnderlay(owner, spec, fabric, observed),
     ...(lastGood && { previous: { lastGood } }),
   };
   return { failures: found, step, fabric };
@@ -118,9 +118,11 @@ function planRaw(raw: readonly RouterCandidate<{ rawConfig: string; priority: nu
       const previous = lastGood && { previous: { lastGood } };
       const common = { owner, kind, name, namespace, uid, ...previous };
       if (found.length === 0) {
-        return [{ ...common, generation, spec, state: "current", form: { fragment: rawFragment(owner, spec), links: [] } }];
+        return [{ ...common, generation, spec, state: "current", rendered: { fragment: rawFragment(owner, spec), links: [] } }];
       }
-      return lastGood ? [{ ...common, generation: lastGood.generation, spec: lastGood.spec, state: "kept", form: lastGood.form }] : [];
+      return lastGood
+        ? [{ ...common, generation: lastGood.generation, spec: lastGood.spec, state: "kept", rendered: lastGood.rendered }]
+        : [];
     });
   return { steps, failures: all };
 }

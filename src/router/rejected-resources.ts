@@ -31,7 +31,7 @@ export function isDue({ at, times }: Rejected, now: Date): boolean {
 function rejectionsAfter(
   before: RejectedResources,
   { steps, selected }: RouterPlan,
-  { failures, refused }: RouterApplyResult,
+  { failures, rejected }: RouterApplyResult,
   live: ReadonlyMap<string, LastGoodResource>,
   now: Date,
 ): RejectedResources {
@@ -39,7 +39,7 @@ function rejectionsAfter(
   const there = new Set(selected.map(({ kind, name }) => `${kind}/${name}`));
   const found = new Map([...before].filter(([owner]) => there.has(owner) && !tried.has(owner)));
   for (const { owner, kind, name, uid, generation, state } of steps) {
-    const how = refused.get(owner);
+    const how = rejected.get(owner);
     const failure = failures.find((one) => one.reason === "ApplicationFailed" && one.kind === kind && one.name === name);
     if (state !== "current" || !how || !failure || (live.has(owner) && !how.together)) continue;
     const known = before.get(owner);
@@ -70,7 +70,7 @@ export async function carryOut(
   const done = await act(planned);
   if (done.stopped) return { planned, done, refusals: rejections };
   const known = rejectionsAfter(rejections, planned, done, live, now);
-  if (![...done.refused.values()].some(({ together }) => together)) return { planned, done, refusals: known };
+  if (![...done.rejected.values()].some(({ together }) => together)) return { planned, done, refusals: known };
 
   const again = plan(known);
   const second = await act(again);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { DesiredLink } from "../hostnet/desired-link.ts";
 import type { LastGoodResource } from "./render/rendered.ts";
 import { StateFile, StateError } from "../resilience/state-file.ts";
 import { type RouterState, RouterStateFile } from "./state.ts";
@@ -13,17 +14,19 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+const veth: DesiredLink = { type: "veth", netns: "host", name: "host-100", owner: "L2VNI/red", peer: { netns: "router", name: "pe-100" } };
+
 const lastGood = (owner: string, generation = 1): LastGoodResource => ({
   uid: `uid-of-${owner}`,
   generation,
   spec: { vni: 100 },
-  form: { fragment: { owner, lines: [{ line: "vrf red", inside: [{ line: "vni 100" }] }] }, links: [] },
+  rendered: { fragment: { owner, lines: [{ line: "vrf red", inside: [{ line: "vni 100" }] }] }, links: [veth] },
 });
 
 const red: RouterState = {
   lastGood: new Map([["L3VNI/red", lastGood("L3VNI/red")]]),
-  seen: new Map([["uid-1", { selects: true, since: "2026-11-16T01:00:00Z" }]]),
-  refusals: new Map([
+  selections: new Map([["uid-1", { selects: true, since: "2026-11-16T01:00:00Z" }]]),
+  rejections: new Map([
     [
       "L2VNI/blue",
       {
@@ -39,7 +42,7 @@ const red: RouterState = {
 };
 
 test("a node without a state file begins with nothing", async () => {
-  expect(await new RouterStateFile(join(directory, "none")).load()).toEqual({ state: { lastGood: new Map(), seen: new Map() } });
+  expect(await new RouterStateFile(join(directory, "none")).load()).toEqual({ state: { lastGood: new Map(), selections: new Map() } });
 });
 
 test("what one agent saved, the next one loads", async () => {
@@ -57,7 +60,7 @@ test("the same state again is not written", async () => {
   const file = new RouterStateFile(directory);
   await file.save(red);
   const { ino } = statSync(file.path);
-  await file.save({ ...red, lastGood: new Map(red.lastGood), seen: new Map(red.seen) });
+  await file.save({ ...red, lastGood: new Map(red.lastGood), selections: new Map(red.selections) });
   expect(statSync(file.path).ino).toBe(ino);
 });
 
@@ -106,20 +109,46 @@ test("last good forms survive a damaged file: the previous one is used", async (
   expect(damage?.recovered).toBe(true);
 });
 
+/** As the first version wrote it. */
+const STORED = [
+  [
+    "L3VNI/red",
+    {
+      uid: "uid-of-L3VNI/red",
+      generation: 1,
+      spec: { vni: 100 },
+      form: {
+        fragment: { owner: "L3VNI/red", lines: [{ line: "vrf red", inside: [{ line: "vni 100" }] }] },
+        links: [{ type: "veth", place: "host", name: "host-100", owner: "L2VNI/red", peer: { place: "router", name: "pe-100" } }],
+      },
+    },
+  ],
+];
+
 const same = (content: unknown) => content as object;
 
 test("last good forms survive a downgrade and the upgrade after it", async () => {
   const newer = new StateFile<object>(directory, "router", { versions: [same, same], keepsPrevious: true });
-  await newer.save({ lastGood: [...red.lastGood], fabrics: ["one"] });
+  await newer.save({ lastGood: STORED, fabrics: ["one"] });
   const written = readFileSync(newer.path, "utf8");
 
   const older = new RouterStateFile(directory);
   const { state, damage } = await older.load();
-  expect(state).toEqual({ lastGood: red.lastGood, seen: new Map() });
+  expect(state).toEqual({ lastGood: red.lastGood, selections: new Map() });
   expect(damage?.recovered).toBe(true);
   await older.save(state);
   expect(readFileSync(`${older.path}.version-2`, "utf8")).toBe(written);
-  expect((await newer.load()).content).toEqual({ lastGood: [...red.lastGood], seen: [] });
+  expect((await newer.load()).content).toEqual({ lastGood: STORED, seen: [] });
+});
+
+test("reads and writes the field names of the first version", async () => {
+  const first = new StateFile<object>(directory, "router", { versions: [same], keepsPrevious: true });
+  const content = { lastGood: STORED, seen: [...red.selections], refusals: [...(red.rejections ?? [])], index: 3 };
+  await first.save(content);
+  const file = new RouterStateFile(directory);
+  expect(await file.load()).toEqual({ state: red });
+  await file.save(red);
+  expect((await first.load()).content).toEqual(content);
 });
 
 test("a directory that cannot be written is named with the reason, and the old file holds", async () => {
@@ -127,7 +156,7 @@ test("a directory that cannot be written is named with the reason, and the old f
   await file.save(red);
   // For root too: the name of the new file is taken by a directory.
   mkdirSync(join(directory, "router.json.new", "in-the-way"), { recursive: true });
-  const error = await file.save({ lastGood: new Map(), seen: new Map() }).catch((thrown: unknown) => thrown);
+  const error = await file.save({ lastGood: new Map(), selections: new Map() }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(StateError);
   expect((error as StateError).code).toBe("Unwritable");
   expect((error as StateError).message).toContain(`${file.path} cannot be written: EISDIR`);

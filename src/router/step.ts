@@ -17,7 +17,7 @@ export interface ResourceStep extends Presence {
   readonly spec: unknown;
   /** kept: the object as it is written now has failed validation, and this is its last good form. */
   readonly state: "current" | "kept";
-  readonly form: Rendered;
+  readonly rendered: Rendered;
   /** Present on a step that requires a live L2VNI in its VRF. */
   readonly otherwise?: Failure;
   /** It is live, and goes when those that are to have what it has are live. */

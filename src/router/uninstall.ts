@@ -10,7 +10,7 @@ import type { NetnsRole } from "../hostnet/desired-link.ts";
 import { RouterStateFile } from "./state.ts";
 
 interface Cleaning {
-  readonly places: NetworkNamespaces;
+  readonly namespaces: NetworkNamespaces;
   readonly stateDirectory: string;
   readonly frrRunDirectory: string;
   readonly stopFrr: () => Promise<void>;
@@ -21,23 +21,26 @@ const FILES =
   /^(router\.json(\.previous)?(\.new|\.damaged|\.version-\d+)?|frr\.conf(\.new)?|frr\.candidate\.conf(\.new)?|log|reload-.*|signing-key\.pem(\.new)?)$/;
 
 /** Everything that Plumbline's router has on this machine, in the order of removal. */
-export async function removals({ places, stateDirectory, frrRunDirectory, stopFrr }: Cleaning, signal: AbortSignal): Promise<Removal[]> {
+export async function removals(
+  { namespaces, stateDirectory, frrRunDirectory, stopFrr }: Cleaning,
+  signal: AbortSignal,
+): Promise<Removal[]> {
   const found: Removal[] = [];
   const running = (await readdir(frrRunDirectory).catch(() => [])).some((name) => name.endsWith(".pid"));
   if (running) found.push({ says: [`Stop the daemons of FRR in ${frrRunDirectory}`], run: () => stopFrr() });
 
-  const ours = await linksOf(places, stateDirectory, signal);
+  const ours = await linksOf(namespaces, stateDirectory, signal);
   if (ours && ours.links.length > 0) {
     const { links } = ours;
-    const says = links.map(({ place, name, moved }) =>
-      moved ? `Move interface ${name} back to the host` : `Delete link ${name} ${where(place, places)}`,
+    const says = links.map(({ netns, name, moved }) =>
+      moved ? `Move interface ${name} back to the host` : `Delete link ${name} ${where(netns, namespaces)}`,
     );
-    found.push({ says, run: (signal) => removeLinks(places, links, signal) });
+    found.push({ says, run: (signal) => removeLinks(namespaces, links, signal) });
   }
   if (ours && ours.foreign.length === 0) {
     found.push({
-      says: [`Delete network namespace ${places.router}`],
-      run: (signal) => ip(undefined, ["netns", "del", places.router], { signal }),
+      says: [`Delete network namespace ${namespaces.router}`],
+      run: (signal) => ip(undefined, ["netns", "del", namespaces.router], { signal }),
     });
   }
   const files = (await readdir(stateDirectory).catch(() => [])).filter((name) => FILES.test(name)).sort();
@@ -50,7 +53,7 @@ export async function removals({ places, stateDirectory, frrRunDirectory, stopFr
 }
 
 interface OurLink {
-  place: NetnsRole;
+  netns: NetnsRole;
   name: string;
   moved: boolean;
 }
@@ -65,14 +68,14 @@ async function linksOf(
   try {
     await using kernel = await LinkApplier.open(namespaces, signal);
     const { have } = kernel;
-    const links = (["router", "host"] as const).flatMap((place) =>
-      [...have[place].values()]
+    const links = (["router", "host"] as const).flatMap((netns) =>
+      [...have[netns].values()]
         .filter((link) => linkOwnership(link) !== "foreign")
-        .map((link): OurLink => ({ place, name: link.name, moved: linkOwnership(link) === "moved" })),
+        .map((link): OurLink => ({ netns, name: link.name, moved: linkOwnership(link) === "moved" })),
     );
     // Bridges of Open vSwitch bear no mark that the kernel shows.
-    const known = [...state.lastGood.values()].flatMap(({ form }) => form.links).filter(({ type }) => type === "ovs-bridge");
-    const bridges = known.map(({ place, name }): OurLink => ({ place, name, moved: false }));
+    const known = [...state.lastGood.values()].flatMap(({ rendered }) => rendered.links).filter(({ type }) => type === "ovs-bridge");
+    const bridges = known.map(({ netns, name }): OurLink => ({ netns, name, moved: false }));
     const foreign = [...have.router.values()].filter((link) => link.name !== "lo" && linkOwnership(link) === "foreign");
     return { links: [...links, ...bridges].sort(lastMadeFirst), foreign: foreign.map(({ name }) => name) };
   } catch (error) {
@@ -93,6 +96,6 @@ function where(role: NetnsRole, { host, router }: NetworkNamespaces): string {
 
 async function removeLinks(namespaces: NetworkNamespaces, links: readonly OurLink[], signal: AbortSignal): Promise<void> {
   await using kernel = await LinkApplier.open(namespaces, signal);
-  const { refused } = await kernel.remove(links);
-  if (refused) throw refused;
+  const { rejected } = await kernel.remove(links);
+  if (rejected) throw rejected;
 }

@@ -15,12 +15,14 @@ const planned = plan(
 );
 const steps = planned.underlay ? [planned.underlay, ...planned.steps] : planned.steps;
 const live = liveVnis(
-  new Map(steps.map(({ owner, uid, generation, spec, form }): [string, LastGoodResource] => [owner, { uid, generation, spec, form }])),
+  new Map(
+    steps.map(({ owner, uid, generation, spec, rendered }): [string, LastGoodResource] => [owner, { uid, generation, spec, rendered }]),
+  ),
 );
 
 /** What a kernel has in which everything is as planned, with these links otherwise. */
 function kernel(otherwise: Record<string, Partial<Link> | "missing"> = {}): Links {
-  const wanted = steps.flatMap(({ form }) => form.links).filter(({ place }) => place === "router");
+  const wanted = steps.flatMap(({ rendered }) => rendered.links).filter(({ netns }) => netns === "router");
   const links = wanted.flatMap((link): [string, Link][] => {
     const { name, type, master } = link;
     const change = otherwise[name];

@@ -15,12 +15,12 @@ export interface LiveVni {
 }
 
 export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveVni[] {
-  return [...lastGood].flatMap(([owner, { spec, form }]): LiveVni[] => {
+  return [...lastGood].flatMap(([owner, { spec, rendered }]): LiveVni[] => {
     const type = owner.startsWith("L2VNI/") ? "L2" : owner.startsWith("L3VNI/") ? "L3" : undefined;
     if (!type) return [];
     const { vni } = spec as (L2VNI | L3VNI)["spec"];
     // The BGP session reports the state of a host session's leg; the VNI carries the traffic of its VRF without it.
-    const links = form.links.filter((link) => link.place === "router" && !(type === "L3" && link.type === "veth"));
+    const links = rendered.links.filter((link) => link.netns === "router" && !(type === "L3" && link.type === "veth"));
     return [{ vni, type, vrf: links.find((link) => link.type === "vrf")?.name ?? "default", links }];
   });
 }

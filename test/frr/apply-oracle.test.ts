@@ -20,11 +20,11 @@ async function transition(pass: FrrPass, from: readonly Fragment[], to: readonly
   const outcomes: FragmentOutcome[] = [];
   const leaving = from.filter(({ owner }) => !to.some((fragment) => fragment.owner === owner)).toReversed();
   for (const fragment of to.filter(isUnderlay)) {
-    const outcome = await pass.bring(fragment);
+    const outcome = await pass.apply(fragment);
     outcomes.push(outcome.rebuild ? await pass.rebuild([fragment]) : outcome);
   }
   for (const { owner } of leaving.filter((fragment) => !isUnderlay(fragment))) outcomes.push(await pass.remove(owner));
-  for (const fragment of to.filter((fragment) => !isUnderlay(fragment))) outcomes.push(await pass.bring(fragment));
+  for (const fragment of to.filter((fragment) => !isUnderlay(fragment))) outcomes.push(await pass.apply(fragment));
   for (const { owner } of leaving.filter(isUnderlay)) outcomes.push(await pass.remove(owner));
   return outcomes;
 }
@@ -76,11 +76,11 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     for (const [index, to] of states.entries()) {
       const pass = await FrrPass.open(frr.instance, from, signal);
       const outcomes = await transition(pass, from, to);
-      expect(outcomes.flatMap(({ refused }) => refused ?? [])).toEqual([]);
+      expect(outcomes.flatMap(({ rejected }) => rejected ?? [])).toEqual([]);
       expect(await pass.finish({ repair: false })).toEqual(asIs);
 
       const again = await FrrPass.open(frr.instance, to, signal);
-      for (const fragment of to) expect(await again.bring(fragment)).toEqual({ sent: 0, lines: [] });
+      for (const fragment of to) expect(await again.apply(fragment)).toEqual({ sent: 0, lines: [] });
       expect(await again.finish({ repair: false })).toEqual(asIs);
       const judged = index % ASKED_EVERY === 0 || index === states.length - 1;
       expect(judged ? meant(await reloadDifference(frr.instance, again.configuration, signal)) : []).toEqual([]);
@@ -97,8 +97,8 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
       await before.finish({ repair: false });
 
       const pass = await FrrPass.open(frr.instance, to, signal);
-      const { refused, rebuild } = await pass.bring(fragment);
-      expect(refused ?? rebuild).toBeTruthy();
+      const { rejected, rebuild } = await pass.apply(fragment);
+      expect(rejected ?? rebuild).toBeTruthy();
       expect(await pass.finish({ repair: false })).toEqual(asIs);
       from = to;
     }

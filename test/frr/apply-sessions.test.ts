@@ -74,10 +74,10 @@ describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
   test("lives through any change that is not about it", async () => {
     const steady = speaker(64514, "10.0.0.1", FAR, 64599);
     const other = await FrrPass.open(far.instance, [], signal);
-    await other.bring(speaker(64599, "10.0.0.99", NEAR, 64514));
+    await other.apply(speaker(64599, "10.0.0.99", NEAR, 64514));
     await other.finish();
     const first = await FrrPass.open(near.instance, [], signal);
-    await first.bring(steady);
+    await first.apply(steady);
     await first.finish();
     await expect.poll(async () => (await session(near, FAR)).state, { timeout: 60_000 }).toBe("Established");
     const [here, there] = [await session(near, FAR), await session(far, NEAR)];
@@ -85,9 +85,9 @@ describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
     let from: Fragment[] = [];
     for (const to of fc.sample(unrelated, { seed: 7, numRuns: 25 * (1 + SOAK_MINUTES) })) {
       const pass = await FrrPass.open(near.instance, [steady, ...from], signal);
-      expect(await pass.bring(steady)).toEqual({ sent: 0, lines: [] });
+      expect(await pass.apply(steady)).toEqual({ sent: 0, lines: [] });
       for (const { owner } of from.filter(({ owner }) => !to.some((next) => next.owner === owner)).toReversed()) await pass.remove(owner);
-      for (const fragment of to) expect((await pass.bring(fragment)).refused).toBeUndefined();
+      for (const fragment of to) expect((await pass.apply(fragment)).rejected).toBeUndefined();
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       from = to;
     }
@@ -102,7 +102,7 @@ describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
     // The same counters tell of a change that is about it.
     const pass = await FrrPass.open(near.instance, [steady, ...from], signal);
     const moved = parse(`router bgp 64514\n neighbor ${FAR} ebgp-multihop 255\nexit\n`);
-    await pass.bring({ owner: steady.owner, lines: merge([steady, { owner: steady.owner, lines: moved }]) });
+    await pass.apply({ owner: steady.owner, lines: merge([steady, { owner: steady.owner, lines: moved }]) });
     await pass.finish({ repair: false });
     await expect.poll(async () => (await session(near, FAR)).established, { timeout: 60_000 }).toBe(here.established + 1);
   });

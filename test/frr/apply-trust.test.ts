@@ -21,8 +21,8 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
   afterAll(() => frr.stop());
   beforeEach(async () => {
     const pass = await FrrPass.open(frr.instance, [], signal);
-    await pass.bring(instance);
-    await pass.bring(network(1));
+    await pass.apply(instance);
+    await pass.apply(network(1));
     await pass.finish();
   });
 
@@ -37,7 +37,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
   test("sends its lines to FRR, and the next pass continues from there", async () => {
     for (const number of [2, 3]) {
       const pass = await asLeft();
-      expect(await pass.bring(network(number))).toMatchObject({ sent: 1 });
+      expect(await pass.apply(network(number))).toMatchObject({ sent: 1 });
       expect(await pass.finish({ readBack: false })).toEqual(asIs);
     }
     const removing = await asLeft();
@@ -46,14 +46,14 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
     expect(await running()).toMatch(/network 10\.0\.0\.1\/32\n {2}network 10\.0\.0\.3\/32\n/);
 
     const reading = await asLeft();
-    expect(await reading.bring(network(3))).toEqual({ sent: 0, lines: [] });
+    expect(await reading.apply(network(3))).toEqual({ sent: 0, lines: [] });
     expect(await reading.finish({ repair: false })).toEqual(asIs);
   });
 
   test("does not hide for long what a person did meanwhile", async () => {
     await type("no network 10.0.0.1/32", "network 10.9.9.9/32");
     const trusting = await asLeft();
-    await trusting.bring(network(2));
+    await trusting.apply(network(2));
     expect(await trusting.finish({ readBack: false })).toEqual(asIs);
 
     const reading = await asLeft();
@@ -65,7 +65,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
 
   test("reads the running configuration after an unfinished pass, and removes lines without an owner", async () => {
     const broken = await asLeft();
-    await broken.bring(network(5));
+    await broken.apply(network(5));
     // It never finished: what it left is not known.
     let asked = 0;
     const applied = () => {

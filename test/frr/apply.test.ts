@@ -73,21 +73,21 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
   /** The router as these fragments ask, and nothing else. */
   async function configured(...fragments: Fragment[]): Promise<void> {
     const pass = await open();
-    for (const one of fragments) expect(await pass.bring(one)).not.toHaveProperty("refused");
+    for (const one of fragments) expect(await pass.apply(one)).not.toHaveProperty("refused");
     expect((await pass.finish()).differed).toEqual([]);
   }
 
   test("a rejection has the line, the daemon and FRR's message, and the other fragments stay applied", async () => {
     const pass = await open();
-    await pass.bring(underlay());
-    await pass.bring(l3vni("red", 100));
-    const outcome = await pass.bring(l3vni("blue", 200, { more: " neighbor 10.1.1.2 timers 3 9\n" }));
-    await pass.bring(l3vni("green", 300));
+    await pass.apply(underlay());
+    await pass.apply(l3vni("red", 100));
+    const outcome = await pass.apply(l3vni("blue", 200, { more: " neighbor 10.1.1.2 timers 3 9\n" }));
+    await pass.apply(l3vni("green", 300));
 
-    expect(outcome.refused).toEqual({
+    expect(outcome.rejected).toEqual({
       line: "router bgp 64514 vrf blue / neighbor 10.1.1.2 timers 3 9",
       daemon: "bgpd",
-      words: "Specify remote-as or peer-group commands first",
+      text: "Specify remote-as or peer-group commands first",
     });
     expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
     const running = await bgpd();
@@ -103,19 +103,19 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
 
     const pass = await open(underlay(), red);
     const edited = " neighbor 10.1.1.2 remote-as 64516\n neighbor 10.1.1.2 timers 10 30\n neighbor 10.9.9.9 port 1\n";
-    const outcome = await pass.bring(l3vni("red", 101, { more: edited }));
-    expect(outcome.refused?.line).toBe("router bgp 64514 vrf red / neighbor 10.9.9.9 port 1");
+    const outcome = await pass.apply(l3vni("red", 101, { more: edited }));
+    expect(outcome.rejected?.line).toBe("router bgp 64514 vrf red / neighbor 10.9.9.9 port 1");
     expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
     expect(await bgpd()).toBe(before);
   });
 
   test("no message contains a password", async () => {
     const pass = await open();
-    const { refused, lines } = await pass.bring(
+    const { rejected, lines } = await pass.apply(
       underlay(64514, " neighbor 192.168.11.2 password s3cret\n neighbor 192.168.11.2 password two words\n"),
     );
-    expect(refused?.line).toBe("router bgp 64514 / neighbor 192.168.11.2 password ***");
-    expect(JSON.stringify([refused, lines])).not.toMatch(/s3cret|two/);
+    expect(rejected?.line).toBe("router bgp 64514 / neighbor 192.168.11.2 password ***");
+    expect(JSON.stringify([rejected, lines])).not.toMatch(/s3cret|two/);
     await pass.finish();
   });
 
@@ -143,7 +143,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     await configured(underlay(), l3vni("red", 100));
     const pass = await open(underlay(), l3vni("red", 100));
     const connecting = vi.spyOn(frr.instance.router, "open");
-    for (const one of [underlay(), l3vni("red", 100)]) expect(await pass.bring(one)).toEqual({ sent: 0, lines: [] });
+    for (const one of [underlay(), l3vni("red", 100)]) expect(await pass.apply(one)).toEqual({ sent: 0, lines: [] });
     expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
     expect(connecting).not.toHaveBeenCalled();
     connecting.mockRestore();
@@ -153,7 +153,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     await configured(underlay(), l3vni("red", 100));
     await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9");
     const pass = await open(underlay(), l3vni("red", 100));
-    for (const one of [underlay(), l3vni("red", 100)]) expect(await pass.bring(one)).toEqual({ sent: 0, lines: [] });
+    for (const one of [underlay(), l3vni("red", 100)]) expect(await pass.apply(one)).toEqual({ sent: 0, lines: [] });
     expect(await pass.finish()).toEqual({
       foreign: [],
       restored: [{ owner: "Underlay/u", line: "router bgp 64514 / neighbor 192.168.11.2 timers 3 9" }],
@@ -166,10 +166,10 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     test("is not sent, but requires a rebuild", async () => {
       await configured(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
       const pass = await open(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
-      expect(await pass.bring(underlay(64520))).toEqual({ sent: 0, lines: [], rebuild: true });
+      expect(await pass.apply(underlay(64520))).toEqual({ sent: 0, lines: [], rebuild: true });
 
       const rebuilt = await pass.rebuild([underlay(64520)]);
-      expect(rebuilt.refused).toBeUndefined();
+      expect(rebuilt.rejected).toBeUndefined();
       expect(rebuilt.lines.filter((line) => /^(no )?router bgp [^/]*$|vni/.test(line))).toEqual([
         "vrf red / no vni 100",
         "vrf blue / no vni 200",
@@ -180,7 +180,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
         "router bgp 64520 / address-family l2vpn evpn / advertise-all-vni",
       ]);
       for (const one of [l3vni("red", 100, { asn: 64520 }), l3vni("blue", 200, { asn: 64600 })])
-        expect(await pass.bring(one)).not.toHaveProperty("refused");
+        expect(await pass.apply(one)).not.toHaveProperty("refused");
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
     });
 
@@ -188,10 +188,10 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await configured(underlay(), l3vni("red", 100));
       const before = await bgpd();
       const pass = await open(underlay(), l3vni("red", 100));
-      expect((await pass.rebuild([underlay(64520, " neighbor 10.9.9.9 port 1\n")])).refused?.words).toBe(
+      expect((await pass.rebuild([underlay(64520, " neighbor 10.9.9.9 port 1\n")])).rejected?.text).toBe(
         "Specify remote-as or peer-group commands first",
       );
-      expect((await pass.rebuild([underlay(), l3vni("red", 100)])).refused).toBeUndefined();
+      expect((await pass.rebuild([underlay(), l3vni("red", 100)])).rejected).toBeUndefined();
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toBe(before);
     });
@@ -208,7 +208,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
         "ip prefix-list mine seq 5 permit any",
       );
       const pass = await open(underlay());
-      expect(await pass.bring(underlay())).toEqual({ sent: 0, lines: [] });
+      expect(await pass.apply(underlay())).toEqual({ sent: 0, lines: [] });
       expect(await pass.finish({ repair: false })).toEqual({
         foreign: expect.arrayContaining([
           "ip prefix-list mine seq 5 permit any",
@@ -225,7 +225,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await configured(underlay());
       await typed("router bgp 64514", "bgp router-id 10.6.6.6");
       const pass = await open(underlay());
-      expect(await pass.bring(underlay())).toEqual({ sent: 0, lines: [] });
+      expect(await pass.apply(underlay())).toEqual({ sent: 0, lines: [] });
       expect(await pass.finish({ repair: false })).toEqual({
         foreign: ["router bgp 64514 / bgp router-id 10.6.6.6"],
         restored: [{ owner: "Underlay/u", line: "router bgp 64514 / bgp router-id 10.0.0.1" }],
@@ -235,7 +235,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
 
     test("during the pass is found when all is read back", async () => {
       const pass = await open();
-      await pass.bring(underlay());
+      await pass.apply(underlay());
       await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9", "neighbor 10.7.7.7 remote-as 64700");
       expect(await pass.finish()).toEqual({
         foreign: ["router bgp 64514 / neighbor 10.7.7.7 remote-as 64700"],
@@ -249,7 +249,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await typed("router bgp 64514", "no neighbor 192.168.11.2 remote-as 64512");
       const pass = await open(underlay());
       const edited = parse(print(underlay().lines).replace("timers 3 9", "timers 10 30"));
-      expect((await pass.bring({ owner: "Underlay/u", lines: edited })).refused).toBeUndefined();
+      expect((await pass.apply({ owner: "Underlay/u", lines: edited })).rejected).toBeUndefined();
       expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toContain("neighbor 192.168.11.2 timers 10 30\n");
     });
@@ -258,9 +258,9 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await configured(underlay());
       await typed("no router bgp 64514", "router bgp 64999");
       const pass = await open(underlay());
-      expect(await pass.bring(underlay())).toEqual({ sent: 0, lines: [] });
-      expect((await pass.bring(underlay(64514, " neighbor 192.168.11.2 timers connect 5\n"))).rebuild).toBe(true);
-      expect((await pass.rebuild([underlay()])).refused).toBeUndefined();
+      expect(await pass.apply(underlay())).toEqual({ sent: 0, lines: [] });
+      expect((await pass.apply(underlay(64514, " neighbor 192.168.11.2 timers connect 5\n"))).rebuild).toBe(true);
+      expect((await pass.rebuild([underlay()])).rejected).toBeUndefined();
       expect(await pass.finish()).toMatchObject({ foreign: ["router bgp 64999"], differed: [] });
     });
   });
@@ -284,27 +284,27 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     await configured(underlay());
     const instance = new FrrInstance(frr.options);
     const first = await FrrPass.open(instance, [underlay()], signal);
-    await first.bring(underlay());
+    await first.apply(underlay());
     await first.finish();
     await instance.stop();
     await instance.start(signal);
     const pass = await FrrPass.open(instance, [underlay()], signal);
-    expect((await pass.bring(underlay())).sent).toBeGreaterThan(5);
+    expect((await pass.apply(underlay())).sent).toBeGreaterThan(5);
     expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
     instance.router.close();
   });
 
   test("a line that FRR accepts but does not keep is reported with its owner, also when frr-reload.py cannot repair it", async () => {
     const pass = await open();
-    await pass.bring(underlay());
-    await pass.bring(fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
+    await pass.apply(underlay());
+    await pass.apply(fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
     const hidden = "router bgp 64514 / neighbor 192.168.11.2 port 179";
     const lost = [{ owner: "L3Passthrough/p", line: hidden }];
     expect(await pass.finish()).toEqual({ foreign: [], differed: [hidden], lost });
 
-    const script = vi.spyOn(frr.instance.jail, "run");
+    const script = vi.spyOn(frr.instance.exec, "run");
     const again = await open(underlay(), fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
-    expect(await again.bring(underlay())).toEqual({ sent: 0, lines: [] });
+    expect(await again.apply(underlay())).toEqual({ sent: 0, lines: [] });
     expect(await again.finish()).toEqual({ foreign: [], differed: [hidden], lost });
     expect(script).not.toHaveBeenCalled();
     script.mockRestore();
@@ -320,13 +320,13 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     test("is applied with frr-reload.py and recognized in the form that FRR prints", async () => {
       await configured(underlay());
       const pass = await open(underlay());
-      expect((await pass.bringRaw(extra)).sent).toBeGreaterThan(3);
+      expect((await pass.applyRaw(extra)).sent).toBeGreaterThan(3);
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toContain("ip prefix-list mine seq 5 permit 10.0.0.0/8\n");
 
       const next = await open(underlay(), extra);
-      expect(await next.bring(underlay())).toEqual({ sent: 0, lines: [] });
-      expect(await next.bringRaw(extra)).toEqual({ sent: 0, lines: [] });
+      expect(await next.apply(underlay())).toEqual({ sent: 0, lines: [] });
+      expect(await next.applyRaw(extra)).toEqual({ sent: 0, lines: [] });
       expect(await next.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
 
       const last = await open(underlay(), extra);
@@ -340,19 +340,19 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       const more = raw("more", "ip prefix-list other permit 192.0.2.0/24\n");
       await configured(underlay());
       const pass = await open(underlay());
-      await pass.bringRaw(extra);
-      await pass.bringRaw(more);
+      await pass.applyRaw(extra);
+      await pass.applyRaw(more);
       await pass.finish({ repair: false });
 
       // Another instance of the same daemons: it has seen none of this.
       const anew = new FrrInstance(frr.options);
       const next = await FrrPass.open(anew, [underlay(), extra, more], signal);
-      await next.bringRaw(extra);
-      await next.bringRaw(more);
+      await next.applyRaw(extra);
+      await next.applyRaw(more);
       expect(await next.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       const last = await FrrPass.open(anew, [underlay(), extra, more], signal);
       await last.remove(extra.owner);
-      expect(await last.bringRaw(more)).toEqual({ sent: 0, lines: [] });
+      expect(await last.applyRaw(more)).toEqual({ sent: 0, lines: [] });
       expect(await last.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toContain("ip prefix-list other seq 5 permit 192.0.2.0/24\n");
       expect(await bgpd()).not.toContain("10.5.5.5");
@@ -363,12 +363,12 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await configured(underlay(), l3vni("red", 100));
       const before = await bgpd();
       const pass = await open(underlay(), l3vni("red", 100));
-      const outcome = await pass.bringRaw(
+      const outcome = await pass.applyRaw(
         raw("bad", "router bgp 64514\n neighbor 10.5.5.5 remote-as 64700\n neighbor 10.5.5.5 password s3cret\n frobnicate\nexit\n"),
       );
-      expect(outcome.refused?.words).toContain("frobnicate");
-      expect(outcome.refused?.words).not.toContain("s3cret");
-      expect(await pass.bring(l3vni("red", 100))).toEqual({ sent: 0, lines: [] });
+      expect(outcome.rejected?.text).toContain("frobnicate");
+      expect(outcome.rejected?.text).not.toContain("s3cret");
+      expect(await pass.apply(l3vni("red", 100))).toEqual({ sent: 0, lines: [] });
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toBe(before);
     });
@@ -377,8 +377,8 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await configured(underlay());
       const before = await bgpd();
       const pass = await open(underlay());
-      const outcome = await pass.bringRaw(raw("bad", "router bgp 64514\n bgp router-id 10.6.6.6\nexit\n"));
-      expect(outcome.refused?.words).toBe("it removes configuration that other resources need: router bgp 64514 / bgp router-id 10.0.0.1");
+      const outcome = await pass.applyRaw(raw("bad", "router bgp 64514\n bgp router-id 10.6.6.6\nexit\n"));
+      expect(outcome.rejected?.text).toBe("it removes configuration that other resources need: router bgp 64514 / bgp router-id 10.0.0.1");
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toBe(before);
     });
@@ -386,7 +386,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     test("with a control character is rejected before anything is sent to FRR", async () => {
       const pass = await open();
       const smuggled: Fragment = { owner: "RawFRRConfig/bad", lines: [{ line: "hostname a\rrouter bgp 666" }] };
-      expect((await pass.bringRaw(smuggled)).refused?.words).toContain("control characters");
+      expect((await pass.applyRaw(smuggled)).rejected?.text).toContain("control characters");
       await pass.finish();
     });
   });
@@ -394,7 +394,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
   test("a fragment with a newline in a line is rejected and not sent", async () => {
     const pass = await open();
     const smuggled: Fragment = { owner: "L3VNI/evil", lines: [{ line: "hostname fine" }, { line: "hostname a\nrouter bgp 666" }] };
-    expect((await pass.bring(smuggled)).refused?.words).toContain("control characters");
+    expect((await pass.apply(smuggled)).rejected?.text).toContain("control characters");
     expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
     expect(await bgpd()).not.toMatch(/fine|666/);
   });

@@ -143,12 +143,12 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
   });
 
   test("a VNI that FRR calls up is down while its device is down or out of its bridge", async () => {
-    const common = { place: "router", owner: "L2VNI/red" } as const;
+    const common = { netns: "router", owner: "L2VNI/red" } as const;
     const links = [
       { ...common, type: "bridge", name: "br100" },
       { ...common, type: "vxlan", name: "vni100", master: "br100", vni: 100, port: 4789, local: "198.51.100.1", device: "lo" },
     ] as const;
-    const router = { places: { router: one.netns }, vnis: [{ vni: 100, type: "L2" as const, vrf: "default", links }] };
+    const router = { namespaces: { router: one.netns }, vnis: [{ vni: 100, type: "L2" as const, vrf: "default", links }] };
     const observed = async () => {
       const { vnis: seen = [] } = await readRouterState(one.instance, router, { vnis: true }, signal);
       return seen.flatMap(({ vni, state, message }) => (vni === 100 ? `${state} ${message ?? ""}`.trim() : []));

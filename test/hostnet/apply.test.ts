@@ -13,21 +13,21 @@ import { createNamespaces, ip, ipJson, type TestNamespaces } from "../support/na
 
 const signal = AbortSignal.timeout(600_000);
 let namespaces: TestNamespaces;
-let places: NetworkNamespaces;
+let node: NetworkNamespaces;
 let host: string;
 let router: string;
 
 beforeEach(() => {
   namespaces = createNamespaces(2);
   [host = "", router = ""] = namespaces.names;
-  places = { host, router };
+  node = { host, router };
 });
 
 afterEach(() => namespaces.remove());
 
 const owner = "L2VNI/red";
 const bridge = (name: string, fields: Partial<DesiredLink> = {}) =>
-  ({ place: "router", name, type: "bridge", owner, ...fields }) as DesiredLink;
+  ({ netns: "router", name, type: "bridge", owner, ...fields }) as DesiredLink;
 const names = (namespace: string) => (ipJson(namespace, "link") as { ifname: string }[]).map(({ ifname }) => ifname);
 
 const routes = (namespace: string, ...args: string[]) => execFileSync("ip", ["-n", namespace, ...args], { encoding: "utf8" }).split("\n");
@@ -41,13 +41,13 @@ const state = (namespace: string) => {
 
 describe("a rejection", () => {
   test("has the kernel's message and the link, and ends the step", async () => {
-    await using pass = await LinkApplier.open(places, signal);
-    const { refused } = await pass.bring([bridge("b1"), bridge("b2", { mtu: 999_999 }), bridge("b3")]);
-    expect(refused).toBeInstanceOf(KernelError);
-    expect(refused).toMatchObject({
-      code: "Refused",
+    await using pass = await LinkApplier.open(node, signal);
+    const { rejected } = await pass.apply([bridge("b1"), bridge("b2", { mtu: 999_999 }), bridge("b3")]);
+    expect(rejected).toBeInstanceOf(KernelError);
+    expect(rejected).toMatchObject({
+      code: "Rejected",
       message: "b2: Error: mtu greater than device maximum.",
-      words: "Error: mtu greater than device maximum.",
+      text: "Error: mtu greater than device maximum.",
       link: "b2",
       namespace: router,
       command: `ip -n ${router} link add name b2 group 7017 mtu 999999 type bridge`,
@@ -57,10 +57,10 @@ describe("a rejection", () => {
   });
 
   test("leaves the pass fit for the next step", async () => {
-    await using pass = await LinkApplier.open(places, signal);
-    await pass.bring([bridge("b1", { mtu: 999_999 })]);
-    expect(await pass.bring([bridge("b1")])).toEqual({ changed: 2 });
-    expect(await pass.remove([{ place: "router", name: "b1" }])).toEqual({ changed: 1 });
+    await using pass = await LinkApplier.open(node, signal);
+    await pass.apply([bridge("b1", { mtu: 999_999 })]);
+    expect(await pass.apply([bridge("b1")])).toEqual({ changed: 2 });
+    expect(await pass.remove([{ netns: "router", name: "b1" }])).toEqual({ changed: 1 });
     expect(names(router)).toEqual(["lo"]);
   });
 
@@ -68,31 +68,31 @@ describe("a rejection", () => {
     ip(router, "link add pe-100 type bridge", "addr add 192.0.2.1/24 dev pe-100");
     const before = ipJson(router, "addr show dev pe-100");
     const legs: DesiredLink[] = [
-      { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } },
-      { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } },
+      { netns: "host", name: "host-100", type: "veth", owner, peer: { netns: "router", name: "pe-100" } },
+      { netns: "router", name: "pe-100", type: "veth", owner, peer: { netns: "host", name: "host-100" } },
     ];
-    await using pass = await LinkApplier.open(places, signal);
-    const { changed, refused } = await pass.bring([bridge("b1"), ...legs]);
+    await using pass = await LinkApplier.open(node, signal);
+    const { changed, rejected } = await pass.apply([bridge("b1"), ...legs]);
     expect(changed).toBe(0);
-    expect(refused?.message).toBe("pe-100: a link with this name already exists and was not created by plumbline");
+    expect(rejected?.message).toBe("pe-100: a link with this name already exists and was not created by plumbline");
     expect(await pass.remove(legs)).toEqual({ changed: 0 });
     expect(names(host)).toEqual(["lo"]);
     expect(ipJson(router, "addr show dev pe-100")).toEqual(before);
   });
 
   test("comes too late for a link that vanished meanwhile, and the pass knows then", async () => {
-    await using pass = await LinkApplier.open(places, signal);
-    await pass.bring([bridge("b1")]);
+    await using pass = await LinkApplier.open(node, signal);
+    await pass.apply([bridge("b1")]);
     ip(router, "link del dev b1");
-    const { refused } = await pass.bring([bridge("b1", { mtu: 1400 })]);
-    expect(refused?.message).toMatch(/^b1: /);
+    const { rejected } = await pass.apply([bridge("b1", { mtu: 1400 })]);
+    expect(rejected?.message).toMatch(/^b1: /);
     expect(pass.have.router.has("b1")).toBe(false);
-    expect(await pass.bring([bridge("b1", { mtu: 1400 })])).toEqual({ changed: 2 });
+    expect(await pass.apply([bridge("b1", { mtu: 1400 })])).toEqual({ changed: 2 });
   });
 });
 
 describe("an interface of the node", () => {
-  const nic: DesiredLink = { place: "router", name: "eth7", type: "nic", owner: "Underlay/u" };
+  const nic: DesiredLink = { netns: "router", name: "eth7", type: "nic", owner: "Underlay/u" };
   beforeEach(() => {
     ip(
       host,
@@ -115,17 +115,17 @@ describe("an interface of the node", () => {
   test("moves with its addresses and routes, and back, as it was", async () => {
     const before = state(host);
     {
-      await using pass = await LinkApplier.open(places, signal);
-      expect(await pass.bring([nic])).not.toHaveProperty("refused");
-      expect(await pass.bring([nic])).toEqual({ changed: 0 });
+      await using pass = await LinkApplier.open(node, signal);
+      expect(await pass.apply([nic])).not.toHaveProperty("refused");
+      expect(await pass.apply([nic])).toEqual({ changed: 0 });
       expect(pass.have.router.get("eth7")).toMatchObject({ alias: "plumbline:Underlay/u moved was uplink of rack 7", mtu: 1600, up: true });
     }
     expect(names(host)).toEqual(["lo", "wire"]);
     expect(state(router)).toEqual(before);
     ip(router, "route add 10.99.0.0/16 via 192.0.2.9 proto bgp");
     {
-      await using pass = await LinkApplier.open(places, signal);
-      expect(await pass.bring([nic])).toEqual({ changed: 0 });
+      await using pass = await LinkApplier.open(node, signal);
+      expect(await pass.apply([nic])).toEqual({ changed: 0 });
       expect(await pass.remove([nic])).not.toHaveProperty("refused");
       expect(pass.have.router.has("eth7")).toBe(false);
       expect(pass.have.host.get("eth7")).toMatchObject({ alias: "uplink of rack 7", mtu: 1600, up: true });
@@ -135,10 +135,10 @@ describe("an interface of the node", () => {
 
   test("moves there and back within one pass, as when a step is undone", async () => {
     const before = state(host);
-    await using pass = await LinkApplier.open(places, signal);
-    await pass.bring([nic]);
+    await using pass = await LinkApplier.open(node, signal);
+    await pass.apply([nic]);
     await pass.remove([nic]);
-    await pass.bring([nic]);
+    await pass.apply([nic]);
     expect(state(router)).toEqual(before);
     expect(await pass.remove([nic])).not.toHaveProperty("refused");
     expect(state(host)).toEqual(before);
@@ -152,38 +152,38 @@ describe("an interface of the node", () => {
       "route add 10.11.0.0/16 via 192.0.2.1",
     );
     const before = state(host);
-    await using pass = await LinkApplier.open(places, signal);
-    const { refused } = await pass.bring([nic]);
-    expect(refused).toMatchObject({ link: "eth7", words: expect.stringContaining("nvalid") as string });
+    await using pass = await LinkApplier.open(node, signal);
+    const { rejected } = await pass.apply([nic]);
+    expect(rejected).toMatchObject({ link: "eth7", text: expect.stringContaining("nvalid") as string });
     expect(await pass.remove([nic])).not.toHaveProperty("refused");
     expect(state(host)).toEqual(before);
   });
 
   test("that was already in the router's namespace is set up and stays", async () => {
     ip(host, `link set eth7 netns ${router}`);
-    await using pass = await LinkApplier.open(places, signal);
-    expect(await pass.bring([nic])).toEqual({ changed: 1 });
+    await using pass = await LinkApplier.open(node, signal);
+    expect(await pass.apply([nic])).toEqual({ changed: 1 });
     expect(await pass.remove([nic])).toEqual({ changed: 0 });
     expect(names(router)).toEqual(["lo", "eth7"]);
   });
 
   test("that does not exist is rejected", async () => {
-    await using pass = await LinkApplier.open(places, signal);
-    const { refused } = await pass.bring([{ ...nic, name: "eth8" }]);
-    expect(refused?.words).toBe("Interface eth8 not present on node");
+    await using pass = await LinkApplier.open(node, signal);
+    const { rejected } = await pass.apply([{ ...nic, name: "eth8" }]);
+    expect(rejected?.text).toBe("Interface eth8 not present on node");
   });
 });
 
 describe("our own namespace", () => {
   test("is the host's where none is named", async () => {
     const own: DesiredLink[] = [
-      { place: "host", name: `plt${router.slice(3, 9)}`, type: "veth", owner, peer: { place: "router", name: "pe-1" } },
-      { place: "router", name: "pe-1", type: "veth", owner, peer: { place: "host", name: `plt${router.slice(3, 9)}` } },
+      { netns: "host", name: `plt${router.slice(3, 9)}`, type: "veth", owner, peer: { netns: "router", name: "pe-1" } },
+      { netns: "router", name: "pe-1", type: "veth", owner, peer: { netns: "host", name: `plt${router.slice(3, 9)}` } },
     ];
     await using pass = await LinkApplier.open({ router }, signal);
     try {
-      expect(await pass.bring(own.toReversed())).not.toHaveProperty("refused");
-      expect(await pass.bring(own)).toEqual({ changed: 0 });
+      expect(await pass.apply(own.toReversed())).not.toHaveProperty("refused");
+      expect(await pass.apply(own)).toEqual({ changed: 0 });
     } finally {
       expect(await pass.remove(own)).toEqual({ changed: 1 });
     }
@@ -241,7 +241,7 @@ describe("a namespace", () => {
     try {
       await expect(ensureNamespace(name, signal)).rejects.toMatchObject({
         code: "Unreachable",
-        words: expect.stringContaining("Invalid argument") as string,
+        text: expect.stringContaining("Invalid argument") as string,
       });
     } finally {
       execFileSync("rm", [`/run/netns/${name}`]);
@@ -249,7 +249,7 @@ describe("a namespace", () => {
   });
 
   test("has its settings written only where they differ, and those that the kernel lacks are named", async () => {
-    await using pass = await LinkApplier.open(places, signal);
+    await using pass = await LinkApplier.open(node, signal);
     const wanted = { "net/ipv4/conf/all/forwarding": "1", "net/ipv4/conf/all/arp_accept": "1", "net/ipv4/conf/all/nosuch": "1" };
     expect(await pass.sysctls(wanted, "router")).toEqual({
       changed: ["net/ipv4/conf/all/forwarding", "net/ipv4/conf/all/arp_accept"],
@@ -259,14 +259,14 @@ describe("a namespace", () => {
     expect(execFileSync("ip", ["netns", "exec", router, "cat", "/proc/sys/net/ipv4/conf/all/forwarding"], { encoding: "utf8" })).toBe(
       "1\n",
     );
-    await expect(pass.sysctls({ "net/ipv4/conf/all/forwarding": "many" }, "router")).rejects.toMatchObject({ code: "Refused" });
+    await expect(pass.sysctls({ "net/ipv4/conf/all/forwarding": "many" }, "router")).rejects.toMatchObject({ code: "Rejected" });
   });
 });
 
 test("how links make their addresses is read again once there is a new link, or we have changed anything", async () => {
   const modes = new AddressModes();
   const modeOf = async (link: string) => {
-    await using pass = await LinkApplier.open(places, signal, modes);
+    await using pass = await LinkApplier.open(node, signal, modes);
     return pass.have.router.get(link)?.addrGenMode;
   };
   ip(router, "link add br-a type bridge");
@@ -278,9 +278,9 @@ test("how links make their addresses is read again once there is a new link, or 
 
   ip(router, "link set br-a addrgenmode eui64");
   {
-    await using pass = await LinkApplier.open(places, signal, modes);
+    await using pass = await LinkApplier.open(node, signal, modes);
     expect(pass.have.router.get("br-a")?.addrGenMode).toBe("none");
-    await pass.bring([{ type: "bridge", place: "router", name: "br-c", owner: "L2VNI/c" }]);
+    await pass.apply([{ type: "bridge", netns: "router", name: "br-c", owner: "L2VNI/c" }]);
   }
   expect(await modeOf("br-a")).toBe("eui64");
 });
@@ -293,8 +293,8 @@ test("finds the interface of the route to an address", async () => {
 });
 
 test("announces addresses to listeners again without changing them", async () => {
-  await using pass = await LinkApplier.open(places, signal);
-  await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "2001:db8::1/64"] })]);
+  await using pass = await LinkApplier.open(node, signal);
+  await pass.apply([bridge("b1", { addresses: ["192.0.2.1/24", "2001:db8::1/64"] })]);
   const addresses = () => (ipJson(router, "addr show dev b1") as { addr_info: unknown }[])[0]?.addr_info;
   const before = addresses();
 
@@ -315,8 +315,8 @@ test("announces addresses to listeners again without changing them", async () =>
 });
 
 test("does not add an address that was removed since the links were read", async () => {
-  await using pass = await LinkApplier.open(places, signal);
-  await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "192.0.2.2/24"] })]);
+  await using pass = await LinkApplier.open(node, signal);
+  await pass.apply([bridge("b1", { addresses: ["192.0.2.1/24", "192.0.2.2/24"] })]);
   ip(router, "addr del 192.0.2.2/24 dev b1");
   await pass.announce("router", [
     { link: "b1", address: "192.0.2.1/24" },

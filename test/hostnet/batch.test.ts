@@ -38,7 +38,7 @@ describe("a batch", () => {
       [args("link add name c1 type bridge"), args("link add name lo type bridge"), args("link add name c2 type bridge")],
       [],
     );
-    expect(failed).toEqual({ line: 1, words: "RTNETLINK answers: File exists" });
+    expect(failed).toEqual({ line: 1, text: "RTNETLINK answers: File exists" });
     expect(names()).toContain("c1");
     expect(names()).not.toContain("c2");
     expect(await batch.run([args("link add name c3 type bridge")], [])).toEqual({ replies: [] });
@@ -48,7 +48,7 @@ describe("a batch", () => {
   test("reports the line that ip cannot parse", async () => {
     await using batch = new Batch(namespace, never);
     const { failed } = await batch.run([args("link add name d1 type bridge"), args("link set dev d1 master nosuch")], []);
-    expect(failed).toEqual({ line: 1, words: 'Error: argument "nosuch" is wrong: Device does not exist' });
+    expect(failed).toEqual({ line: 1, text: 'Error: argument "nosuch" is wrong: Device does not exist' });
   });
 
   test("keeps arguments with blanks, quotes and signs intact, on one line", async () => {
@@ -81,7 +81,7 @@ describe("a batch", () => {
     await using batch = new Batch(`${namespace}x`, never);
     await expect(batch.run([], [args("addr")])).rejects.toMatchObject({
       code: "Unreachable",
-      words: `Cannot open network namespace "${namespace}x": No such file or directory`,
+      text: `Cannot open network namespace "${namespace}x": No such file or directory`,
     });
   });
 

@@ -47,7 +47,7 @@ test("a thousand lines are one process, and no lines are none", async () => {
 test("a line that ip cannot parse is an error, since the lines after it were not tried", async () => {
   await expect(changeAll([args("addr add 192.0.2.300/32 dev b0")], { signal: never, namespace })).rejects.toMatchObject({
     name: "KernelError",
-    code: "Refused",
+    code: "Rejected",
   });
 });
 
@@ -63,10 +63,10 @@ test("distinguishes a missing namespace, a timeout and an abort", async () => {
 test("nftables applies a ruleset as a whole or not at all, and reports the error", async () => {
   await nft("table inet one { chain c { }; }", { signal: never, namespace });
   await expect(nft("table inet two { }\nadd rule inet three c drop\n", { signal: never, namespace })).rejects.toMatchObject({
-    code: "Refused",
-    words: expect.stringContaining("No such file or directory") as string,
+    code: "Rejected",
+    text: expect.stringContaining("No such file or directory") as string,
   });
   await nft("delete table inet one", { signal: never, namespace });
-  await expect(nft("delete table inet two", { signal: never, namespace })).rejects.toMatchObject({ code: "Refused" });
+  await expect(nft("delete table inet two", { signal: never, namespace })).rejects.toMatchObject({ code: "Rejected" });
   await expect(nft("", { signal: never, namespace: "plt-not-there" })).rejects.toThrow("plt-not-there");
 });

@@ -11,12 +11,12 @@ import { createNamespaces, ipJson, type TestNamespaces } from "../support/namesp
 
 const signal = AbortSignal.timeout(600_000);
 const owner = "L2VNI/red";
-const near: DesiredLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
-const far: DesiredLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
+const near: DesiredLink = { netns: "host", name: "host-100", type: "veth", owner, peer: { netns: "router", name: "pe-100" } };
+const far: DesiredLink = { netns: "router", name: "pe-100", type: "veth", owner, peer: { netns: "host", name: "host-100" } };
 const attached: DesiredLink = { ...near, master: `${OVS_MASTER}br-ovs` };
 
 let namespaces: TestNamespaces;
-let places: { host: string; router: string };
+let node: { host: string; router: string };
 let directory: string;
 let children: Child[];
 let before: string | undefined;
@@ -27,7 +27,7 @@ const ports = () => vsctl("list-ports", "br-ovs");
 beforeAll(() => {
   namespaces = createNamespaces(2);
   const [host = "", router = ""] = namespaces.names;
-  places = { host, router };
+  node = { host, router };
   directory = mkdtempSync(join(tmpdir(), "plumbline-ovs-"));
   children = [];
   before = process.env["OVS_RUNDIR"];
@@ -50,56 +50,56 @@ async function startOvs(): Promise<void> {
   children.push(new Child("ovsdb-server", "ovsdb-server", [database, `--remote=punix:${directory}/db.sock`], options));
   while (!(await ovsAnswers(signal)));
   vsctl("--no-wait", "init");
-  children.push(new Child("ovs-vswitchd", "ip", ["netns", "exec", places.host, "ovs-vswitchd", `unix:${directory}/db.sock`], options));
+  children.push(new Child("ovs-vswitchd", "ip", ["netns", "exec", node.host, "ovs-vswitchd", `unix:${directory}/db.sock`], options));
   vsctl("add-br", "br-ovs", "--", "set", "bridge", "br-ovs", "datapath_type=netdev");
 }
 
 test("without Open vSwitch a leg that needs it is rejected by name, and everything else is applied", async () => {
   expect(await ovsAnswers(signal)).toBe(false);
-  await using pass = await LinkApplier.open(places, signal);
-  const { changed, refused } = await pass.bring([attached, far]);
+  await using pass = await LinkApplier.open(node, signal);
+  const { changed, rejected } = await pass.apply([attached, far]);
   expect(changed).toBe(0);
-  expect(refused).toMatchObject({
-    code: "Refused",
-    words: expect.stringMatching(/^Open vSwitch is not running on this node: .*database connection failed/) as string,
+  expect(rejected).toMatchObject({
+    code: "Rejected",
+    text: expect.stringMatching(/^Open vSwitch is not running on this node: .*database connection failed/) as string,
   });
-  expect(await pass.bring([near, far])).not.toHaveProperty("refused");
-  expect(await pass.remove([near, far, { place: "host", name: "br-ovs" }])).toEqual({ changed: 1 });
+  expect(await pass.apply([near, far])).not.toHaveProperty("refused");
+  expect(await pass.remove([near, far, { netns: "host", name: "br-ovs" }])).toEqual({ changed: 1 });
 });
 
 test("a leg becomes a port of a bridge, is put back, and leaves the bridge as it was", async () => {
   await startOvs();
   {
-    await using pass = await LinkApplier.open(places, signal);
-    expect(await pass.bring([attached, far])).not.toHaveProperty("refused");
+    await using pass = await LinkApplier.open(node, signal);
+    expect(await pass.apply([attached, far])).not.toHaveProperty("refused");
     expect(ports()).toBe("host-100");
-    expect(await pass.bring([attached, far])).toEqual({ changed: 0 });
+    expect(await pass.apply([attached, far])).toEqual({ changed: 0 });
   }
   vsctl("del-port", "host-100");
   {
-    await using pass = await LinkApplier.open(places, signal);
-    expect(await pass.bring([attached, far])).toEqual({ changed: 1 });
+    await using pass = await LinkApplier.open(node, signal);
+    expect(await pass.apply([attached, far])).toEqual({ changed: 1 });
     expect(ports()).toBe("host-100");
     // The kernel does not show a port of userspace as one, so somebody who asks for no bridge at all is not looked up there.
-    expect(await pass.remove([near, { place: "host", name: "br-ovs" }])).toEqual({ changed: 2 });
+    expect(await pass.remove([near, { netns: "host", name: "br-ovs" }])).toEqual({ changed: 2 });
   }
   expect(ports()).toBe("");
-  expect((ipJson(places.host, "link") as { ifname: string }[]).map(({ ifname }) => ifname)).toContain("br-ovs");
+  expect((ipJson(node.host, "link") as { ifname: string }[]).map(({ ifname }) => ifname)).toContain("br-ovs");
 });
 
 test("deletes our own bridge and no other", async () => {
   vsctl("add-br", "br-hs-100", "--", "set", "bridge", "br-hs-100", "datapath_type=netdev", "external_ids:plumbline=L2VNI/old");
-  const own: DesiredLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
-  await using pass = await LinkApplier.open(places, signal);
-  expect(await pass.bring([own])).toEqual({ changed: 2 });
+  const own: DesiredLink = { netns: "host", name: "br-hs-100", type: "ovs-bridge", owner };
+  await using pass = await LinkApplier.open(node, signal);
+  expect(await pass.apply([own])).toEqual({ changed: 2 });
   expect(vsctl("br-get-external-id", "br-hs-100", "plumbline")).toBe(owner);
-  expect(await pass.bring([own, { ...own, name: "br-ovs" }])).toEqual({ changed: 0 });
+  expect(await pass.apply([own, { ...own, name: "br-ovs" }])).toEqual({ changed: 0 });
   expect(await pass.remove([own, { ...own, name: "br-ovs" }])).toEqual({ changed: 1 });
   expect(vsctl("list-br")).toBe("br-ovs");
 });
 
 test("a rejection has the message of Open vSwitch", async () => {
-  await using pass = await LinkApplier.open(places, signal);
-  const { refused } = await pass.bring([{ ...near, master: `${OVS_MASTER}br-nosuch` }, far]);
-  expect(refused?.message).toBe("host-100: ovs-vsctl: no bridge named br-nosuch");
+  await using pass = await LinkApplier.open(node, signal);
+  const { rejected } = await pass.apply([{ ...near, master: `${OVS_MASTER}br-nosuch` }, far]);
+  expect(rejected?.message).toBe("host-100: ovs-vsctl: no bridge named br-nosuch");
 });

@@ -8,7 +8,7 @@ const BRIDGES = ["br-0", "br-1", "br-2"];
 const VRFS = ["red", "blue"];
 const DUMMIES = ["lound", "br-1"];
 
-const place = fc.constantFrom(...PLACES);
+const netns = fc.constantFrom(...PLACES);
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
 
 const common = fc.record({
@@ -20,17 +20,17 @@ const common = fc.record({
 });
 
 const vrf = fc.record({
-  place,
+  netns,
   name: fc.constantFrom(...VRFS),
   type: fc.constant("vrf" as const),
   common: fc.record({ owner: fc.constantFrom(...OWNERS) }),
 });
 const inVrf = optional(fc.constantFrom(...VRFS));
-const dummy = fc.record({ place, name: fc.constantFrom(...DUMMIES), type: fc.constant("dummy" as const), common, master: inVrf });
-const bridge = fc.record({ place, name: fc.constantFrom(...BRIDGES), type: fc.constant("bridge" as const), common, master: inVrf });
+const dummy = fc.record({ netns, name: fc.constantFrom(...DUMMIES), type: fc.constant("dummy" as const), common, master: inVrf });
+const bridge = fc.record({ netns, name: fc.constantFrom(...BRIDGES), type: fc.constant("bridge" as const), common, master: inVrf });
 /** Their names are those of bridges too: sometimes a link must become one of another type. */
 const vxlan = fc.record({
-  place,
+  netns,
   name: fc.constantFrom("vni0", "vni1", "br-2"),
   type: fc.constant("vxlan" as const),
   common,
@@ -41,7 +41,7 @@ const vxlan = fc.record({
   device: fc.constantFrom("lo", ...DUMMIES),
 });
 const leg = fc.record({
-  place,
+  netns,
   name: fc.constantFrom("leg-a", "leg-b", "leg-c"),
   common,
   master: optional(fc.constantFrom(...BRIDGES, ...VRFS)),
@@ -66,30 +66,30 @@ function possible({ vrfs, dummies, bridges, vxlans, cables }: Wishes): DesiredLi
   const links = new Map<string, DesiredLink>();
   const typeOf = (at: NetnsRole, name = "") => links.get(`${at}/${name}`)?.type;
   const add = (
-    link: { place: NetnsRole; name: string; common: object; master?: string | undefined },
+    link: { netns: NetnsRole; name: string; common: object; master?: string | undefined },
     also: object,
     ...masters: string[]
   ) => {
     const { common: fields, master, ...own } = link;
-    const allowed = masters.includes(typeOf(link.place, master) ?? "") ? master : undefined;
+    const allowed = masters.includes(typeOf(link.netns, master) ?? "") ? master : undefined;
     const whole = Object.entries({ ...own, ...fields, master: allowed, ...also }).filter(([, value]) => value !== undefined);
-    links.set(`${link.place}/${link.name}`, Object.fromEntries(whole) as unknown as DesiredLink);
+    links.set(`${link.netns}/${link.name}`, Object.fromEntries(whole) as unknown as DesiredLink);
   };
-  const isFree = ({ place: at, name }: { place: NetnsRole; name: string }) => typeOf(at, name) === undefined;
+  const isFree = ({ netns: at, name }: { netns: NetnsRole; name: string }) => typeOf(at, name) === undefined;
 
   for (const link of vrfs) if (isFree(link)) add(link, {});
   for (const link of dummies) if (isFree(link)) add(link, {}, "vrf");
   for (const link of bridges) if (isFree(link)) add(link, {}, "vrf");
   for (const link of vxlans) {
-    const clashes = [...links.values()].some((other) => other.type === "vxlan" && other.place === link.place && other.vni === link.vni);
-    const device = typeOf(link.place, link.device) === "dummy" ? link.device : "lo";
+    const clashes = [...links.values()].some((other) => other.type === "vxlan" && other.netns === link.netns && other.vni === link.vni);
+    const device = typeOf(link.netns, link.device) === "dummy" ? link.device : "lo";
     if (isFree(link) && !clashes) add(link, { device }, "bridge");
   }
   for (const [near, far] of cables) {
-    const same = near.place === far.place && near.name === far.name;
+    const same = near.netns === far.netns && near.name === far.name;
     if (same || !isFree(near) || !isFree(far)) continue;
-    add(near, { type: "veth", peer: { place: far.place, name: far.name } }, "bridge", "vrf");
-    add(far, { type: "veth", peer: { place: near.place, name: near.name } }, "bridge", "vrf");
+    add(near, { type: "veth", peer: { netns: far.netns, name: far.name } }, "bridge", "vrf");
+    add(far, { type: "veth", peer: { netns: near.netns, name: near.name } }, "bridge", "vrf");
   }
   return [...links.values()];
 }

@@ -35,40 +35,40 @@ interface Course {
  * From one state to the next, with a person's meddling in between: what the kernel has then is what was wanted, nothing is left to do, and what is not ours
  * is as before.
  */
-export async function checkTransitions(places: Namespaces, states: fc.Arbitrary<DesiredLink[]>, course: Course): Promise<void> {
+export async function checkTransitions(namespaces: Namespaces, states: fc.Arbitrary<DesiredLink[]>, course: Course): Promise<void> {
   const signal = new AbortController().signal;
-  addForeign(places);
-  const untouched = foreign(look(places));
+  addForeign(namespaces);
+  const untouched = foreign(look(namespaces));
   let last: DesiredLink[] = [];
   const property = fc.asyncProperty(states, meddlings, async (want, meddling) => {
     for (const { at, how } of meddling) {
       const link = last[at % Math.max(1, last.length)];
       // Not everything can be done to every link, nor to one that the last meddling deleted.
-      if (link) tryIp(places[link.place], how.replace("NAME", link.name));
+      if (link) tryIp(namespaces[link.netns], how.replace("NAME", link.name));
     }
     {
-      await using pass = await LinkApplier.open(places, signal);
+      await using pass = await LinkApplier.open(namespaces, signal);
       const kept = new Set(named(want));
-      const removed = await pass.remove(last.filter(({ place, name }) => !kept.has(`${place}/${name}`)));
-      equal(removed.refused, undefined);
-      const outcome = await pass.bring(want);
+      const removed = await pass.remove(last.filter(({ netns, name }) => !kept.has(`${netns}/${name}`)));
+      equal(removed.rejected, undefined);
+      const outcome = await pass.apply(want);
       last = want;
-      equal(outcome.refused, undefined);
-      deepEqual(await pass.bring(want), { changed: 0 });
+      equal(outcome.rejected, undefined);
+      deepEqual(await pass.apply(want), { changed: 0 });
     }
-    const kernel = look(places);
+    const kernel = look(namespaces);
     for (const link of want) deepEqual(found(link, kernel), wanted(link));
     deepEqual(ours(kernel).toSorted(), named(want));
-    await using again = await LinkApplier.open(places, signal);
-    deepEqual(await again.bring(want), { changed: 0 });
+    await using again = await LinkApplier.open(namespaces, signal);
+    deepEqual(await again.apply(want), { changed: 0 });
   });
   await fc.assert(property, { ...course, endOnFailure: true });
   {
-    await using pass = await LinkApplier.open(places, signal);
+    await using pass = await LinkApplier.open(namespaces, signal);
     await pass.remove(last);
   }
-  deepEqual(ours(look(places)), []);
-  deepEqual(foreign(look(places)), untouched);
+  deepEqual(ours(look(namespaces)), []);
+  deepEqual(foreign(look(namespaces)), untouched);
 }
 
 function addForeign({ host, router }: Namespaces): void {
@@ -91,8 +91,8 @@ function addForeign({ host, router }: Namespaces): void {
 type Kernel = Readonly<Record<NetnsRole, readonly Shown[]>>;
 
 /** Everything, by one look at each namespace. */
-function look(places: Namespaces): Kernel {
-  const [host = [], router = []] = [places.host, places.router].map((name) => {
+function look(namespaces: Namespaces): Kernel {
+  const [host = [], router = []] = [namespaces.host, namespaces.router].map((name) => {
     const modes = new Map((ipJson(name, "link") as Shown[]).map((link) => [link.ifname, link.inet6_addr_gen_mode]));
     const links = ipJson(name, "addr") as Shown[];
     for (const link of links) link.inet6_addr_gen_mode = modes.get(link.ifname) ?? "";
@@ -114,14 +114,14 @@ function foreign({ host, router }: Kernel): unknown {
 
 /** What the kernel has, in the words of what was wanted. */
 function found(want: DesiredLink, kernel: Kernel): unknown {
-  const link = kernel[want.place].find(({ ifname }) => ifname === want.name);
+  const link = kernel[want.netns].find(({ ifname }) => ifname === want.name);
   if (!link) return undefined;
   const { info_kind: type, info_data = {}, info_slave_data: port } = link.linkinfo ?? {};
   const addresses = link.addr_info.filter(
     ({ scope, local }) => want.addrGenMode === "none" || scope !== "link" || !local.startsWith("fe80"),
   );
   return {
-    place: want.place,
+    netns: want.netns,
     name: link.ifname,
     type,
     owner: link.ifalias?.replace(/^plumbline:/, ""),
@@ -139,16 +139,16 @@ function found(want: DesiredLink, kernel: Kernel): unknown {
     }),
     ...(type === "vxlan" && { learns: info_data["learning"] }),
     ...(type === "vxlan" && link.master !== undefined && { suppresses: port?.["neigh_suppress"], portLearns: port?.["learning"] }),
-    ...(type === "vrf" && { tableIsItsOwn: hasOwnTable(link, kernel[want.place]) }),
-    ...(type === "veth" && { peer: peerOf(want.place, link, kernel) }),
+    ...(type === "vrf" && { tableIsItsOwn: hasOwnTable(link, kernel[want.netns]) }),
+    ...(type === "veth" && { peer: peerOf(want.netns, link, kernel) }),
   };
 }
 
-function peerOf(role: NetnsRole, { link, link_index, ifindex }: Shown, kernel: Kernel): { place: NetnsRole; name: string } {
-  if (link !== undefined) return { place: role, name: link };
+function peerOf(role: NetnsRole, { link, link_index, ifindex }: Shown, kernel: Kernel): { netns: NetnsRole; name: string } {
+  if (link !== undefined) return { netns: role, name: link };
   const other = role === "host" ? "router" : "host";
   const peer = kernel[other].find((candidate) => candidate.ifindex === link_index && candidate.link_index === ifindex);
-  return { place: other, name: peer?.ifname ?? "?" };
+  return { netns: other, name: peer?.ifname ?? "?" };
 }
 
 function hasOwnTable(vrf: Shown, links: readonly Shown[]): boolean {
@@ -173,10 +173,10 @@ function wanted(want: DesiredLink): unknown {
 
 function ours(kernel: Kernel): string[] {
   const links = [...kernel.host.map((link) => ["host", link] as const), ...kernel.router.map((link) => ["router", link] as const)];
-  return links.filter(([, link]) => !isForeign(link)).map(([place, { ifname }]) => `${place}/${ifname}`);
+  return links.filter(([, link]) => !isForeign(link)).map(([netns, { ifname }]) => `${netns}/${ifname}`);
 }
 
-const named = (links: readonly DesiredLink[]) => links.map(({ place, name }) => `${place}/${name}`).toSorted();
+const named = (links: readonly DesiredLink[]) => links.map(({ netns, name }) => `${netns}/${name}`).toSorted();
 
 function tryIp(namespace: string, command: string): void {
   try {

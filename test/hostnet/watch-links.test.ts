@@ -52,7 +52,7 @@ test("the bell rings for links and addresses of either namespace", async () => {
 test("a watch that was killed is started again, and rings for what it may have missed", async () => {
   process.kill(monitorOf(router), "SIGKILL");
   await rung();
-  expect(restarts).toMatchObject([{ code: "Unreachable", namespace: router, words: "ip monitor ended" }]);
+  expect(restarts).toMatchObject([{ code: "Unreachable", namespace: router, text: "ip monitor ended" }]);
   rings = 0;
   ip(router, "link add b0 type bridge");
   await rung();
@@ -89,7 +89,7 @@ test("retries a namespace that cannot be entered, and reports the reason", async
     { host, router: `${router}x` },
     () => {},
     ended.signal,
-    ({ words }) => reasons.push(words),
+    ({ text }) => reasons.push(text),
   );
   await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(1), { timeout: 60_000 });
   ended.abort();

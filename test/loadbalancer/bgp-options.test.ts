@@ -140,7 +140,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     const said = neighbors.map((line) => `neighbor ${line}`);
     const text = ["router bgp 64599", "no bgp ebgp-requires-policy", ...said, ...quick, ...both, "exit", ""].join("\n");
     const pass = await FrrPass.open(far.instance, [], signal);
-    const { refused } = await pass.bring({ owner: "Underlay/far", lines: parse(text) });
+    const { rejected: refused } = await pass.apply({ owner: "Underlay/far", lines: parse(text) });
     if (refused) throw new Error(`the far side does not take ${text}`);
     await pass.finish();
   };

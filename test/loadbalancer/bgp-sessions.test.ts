@@ -70,7 +70,7 @@ describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
     await run("ip", "-n", far.netns, "address", "add", `${FAR}/30`, "dev", "wire");
     for (const { netns } of [near, far]) await run("ip", "-n", netns, "link", "set", "wire", "up");
     const other = await FrrPass.open(far.instance, [], signal);
-    await other.bring({
+    await other.apply({
       owner: "Underlay/far",
       lines: parse(`router bgp 64599
  no bgp ebgp-requires-policy
@@ -148,7 +148,7 @@ exit
 
   test("another AS ends it, and all is announced again from the new one", async () => {
     const other = await FrrPass.open(far.instance, [], signal);
-    await other.bring({
+    await other.apply({
       owner: "Underlay/far",
       lines: parse(`router bgp 64599\n no bgp ebgp-requires-policy\n neighbor ${NEAR} remote-as 64600\n neighbor ${NEAR} passive\nexit\n`),
     });

@@ -28,7 +28,7 @@ beforeEach(async () => {
   ip("-n", host, "link", "add", "eth1", "type", "veth", "peer", "name", "tor");
   const ground = new MemoryBackends();
   router = new NodeRouter({
-    places: { host, router: netns },
+    namespaces: { host, router: netns },
     stateDirectory: directory,
     bootFile: join(directory, "frr.conf"),
     apiServer: "unix:/nobody",
@@ -59,11 +59,11 @@ function ip(...args: string[]): string {
 }
 
 function addresses(): string {
-  return ip("-n", router.places.router, "addr", "show", "dev", "pt-ns");
+  return ip("-n", router.namespaces.router, "addr", "show", "dev", "pt-ns");
 }
 
 function flush(): void {
-  ip("-n", router.places.router, "addr", "flush", "dev", "pt-ns");
+  ip("-n", router.namespaces.router, "addr", "flush", "dev", "pt-ns");
 }
 
 const metadata = (name: string) => ({ name, namespace: "openperouter-system", uid: name, generation: 1 });
@@ -95,17 +95,17 @@ function pass(): Promise<PassResult> {
 
 /** The addresses that the kernel tells the host's namespace of while a pass runs, by link. */
 async function announcedInHost(): Promise<string[]> {
-  const monitor = spawn("ip", ["-n", router.places.host ?? "", "-o", "monitor", "address"], { stdio: ["ignore", "pipe", "inherit"] });
+  const monitor = spawn("ip", ["-n", router.namespaces.host ?? "", "-o", "monitor", "address"], { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
   monitor.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
   // It listens once it tells of a first address.
   const listening = () => {
-    ip("-n", router.places.host ?? "", "addr", "replace", "203.0.113.1/32", "dev", "lo");
+    ip("-n", router.namespaces.host ?? "", "addr", "replace", "203.0.113.1/32", "dev", "lo");
     return text.includes("203.0.113.1");
   };
   await vi.waitUntil(listening, { timeout: 60_000 });
   await pass();
-  ip("-n", router.places.host ?? "", "addr", "replace", "203.0.113.2/32", "dev", "lo");
+  ip("-n", router.namespaces.host ?? "", "addr", "replace", "203.0.113.2/32", "dev", "lo");
   await vi.waitUntil(() => text.includes("203.0.113.2"), { timeout: 60_000 });
   monitor.kill();
   return [...text.matchAll(/: (\S+) +inet (\S+)/g)]
@@ -114,9 +114,9 @@ async function announcedInHost(): Promise<string[]> {
 }
 
 test("an address of a HostSession that the load balancer's FRR missed is announced again, and nothing else", async () => {
-  ip("-n", router.places.host ?? "", "link", "add", "person", "type", "bridge");
-  ip("-n", router.places.host ?? "", "addr", "add", "198.51.100.1/24", "dev", "person");
-  ip("-n", router.places.host ?? "", "link", "set", "person", "up");
+  ip("-n", router.namespaces.host ?? "", "link", "add", "person", "type", "bridge");
+  ip("-n", router.namespaces.host ?? "", "addr", "add", "198.51.100.1/24", "dev", "person");
+  ip("-n", router.namespaces.host ?? "", "link", "set", "person", "up");
   expect(await announcedInHost()).toEqual([]);
   hostKnows = new Map([
     ["pt-host", new Set()],

@@ -80,7 +80,7 @@ async function startAgent(): Promise<void> {
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: node, log });
   const router = {
-    places: { router: "plt-rbac-none" },
+    namespaces: { router: "plt-rbac-none" },
     async pass(view: Parameters<NodeRouter["pass"]>[0]) {
       await view.index(undefined);
       passwords = Object.fromEntries(

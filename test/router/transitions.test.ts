@@ -97,7 +97,7 @@ function observedOf(
 }
 
 /** The L3VNI that is not to arrive in its new VRF. */
-const refuses = ({ owner, lines }: Fragment) => owner === "L3VNI/y" && lines.some(({ line }) => line === "vrf red");
+const rejects = ({ owner, lines }: Fragment) => owner === "L3VNI/y" && lines.some(({ line }) => line === "vrf red");
 
 describe.each(FRR_RELEASES)("FRR %s", (version) => {
   let frr: FrrInNamespace;
@@ -108,25 +108,27 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
 
   const base = baseFragment();
   const applied = new Map<string, ResourceStep>();
-  const live = (): Fragment[] => [base, ...[...applied.values()].map(({ form }) => form.fragment)];
+  const live = (): Fragment[] => [base, ...[...applied.values()].map(({ rendered }) => rendered.fragment)];
 
   /** Brings the router to a plan without rejections. */
   async function apply(router: Router, generation: number): Promise<{ sent: number; wrong: unknown[] }> {
-    const lastGood = new Map([...applied].map(([owner, { uid, spec, form, generation }]) => [owner, { uid, spec, form, generation }]));
+    const lastGood = new Map(
+      [...applied].map(([owner, { uid, spec, rendered, generation }]) => [owner, { uid, spec, rendered, generation }]),
+    );
     const planned = plan(observedOf(router, generation, lastGood));
     const pass = await FrrPass.open(frr.instance, live(), signal);
     const wrong: unknown[] = planned.stopped ? [planned.stopped] : [];
     let sent = 0;
-    const bring = async (fragment: Fragment) => {
-      const outcome = await pass.bring(fragment);
+    const apply = async (fragment: Fragment) => {
+      const outcome = await pass.apply(fragment);
       const done = outcome.rebuild ? await pass.rebuild([base, fragment]) : outcome;
       sent += done.sent;
-      if (done.refused) wrong.push({ fragment, ...done.refused });
+      if (done.rejected) wrong.push({ fragment, ...done.rejected });
     };
     const walk = applyOrder(planned);
     const wanted = new Set([planned.underlay, ...planned.steps].map((step) => step?.owner));
     let next = walk.next();
-    await bring(base);
+    await apply(base);
     while (!next.done) {
       for (const step of next.value) {
         if (step.leaves) {
@@ -134,7 +136,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
           applied.delete(step.owner);
           continue;
         }
-        await bring(step.form.fragment);
+        await apply(step.rendered.fragment);
         if (step.kind === "Underlay") {
           for (const owner of [...applied.keys()].filter((one) => !wanted.has(one))) {
             sent += (await pass.remove(owner)).sent;
@@ -159,27 +161,27 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     const { kernel } = new MemoryBackends();
     const lastGood = new Map<string, LastGoodResource>();
     const carryOut = async (objects: Partial<RouterObjects>) => {
-      const pass = await FrrPass.open(frr.instance, [base, ...[...lastGood.values()].map(({ form }) => form.fragment)], signal);
+      const pass = await FrrPass.open(frr.instance, [base, ...[...lastGood.values()].map(({ rendered }) => rendered.fragment)], signal);
       const daemons: FrrBackend = {
-        bring: (fragment) =>
-          pass.bring(refuses(fragment) ? { ...fragment, lines: [...fragment.lines, { line: "this is not for FRR" }] } : fragment),
-        bringRaw: (fragment) => pass.bringRaw(fragment),
+        apply: (fragment) =>
+          pass.apply(rejects(fragment) ? { ...fragment, lines: [...fragment.lines, { line: "this is not for FRR" }] } : fragment),
+        applyRaw: (fragment) => pass.applyRaw(fragment),
         remove: (owner) => pass.remove(owner),
         rebuild: (fragments) => pass.rebuild(fragments),
         finish: (options) => pass.finish(options),
       };
-      const ground = { kernel, daemons, base, apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined };
-      return await act(plan(observed(objects, { lastGood })), lastGood, ground);
+      const backends = { kernel, daemons, base, apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined };
+      return await act(plan(observed(objects, { lastGood })), lastGood, backends);
     };
     const fabric = { underlays: [underlay()], l2vnis: [l2vni("red", { vni: 100 }), l2vni("blue", { vni: 101 })] };
-    const asked = (x: string, y: string, generation: number) => ({
+    const desired = (x: string, y: string, generation: number) => ({
       ...fabric,
       l3vnis: [l3vni("x", { vni: 200, vrf: x }, { generation }), l3vni("y", { vni: 201, vrf: y }, { generation, hour: 1 })],
     });
 
-    expect((await carryOut(asked("red", "blue", 1))).failures).toEqual([]);
+    expect((await carryOut(desired("red", "blue", 1))).failures).toEqual([]);
     const before = await configuration();
-    const { failures, live } = await carryOut(asked("blue", "red", 2));
+    const { failures, live } = await carryOut(desired("blue", "red", 2));
     expect(failures.map(({ name, reason }) => `${name} ${reason}`)).toEqual(["y ApplicationFailed", "x ValidationFailed"]);
     expect([live.get("L3VNI/x"), live.get("L3VNI/y")]).toEqual([1, 1]);
     expect(await configuration()).toEqual(before);

@@ -33,6 +33,9 @@ async function run({ yes = false, ...place }: CleanOptions): Promise<void> {
   const { signal } = new AbortController();
   const frr = frrOf(place, createLog({ level: "warn", pretty: true }));
   const { stateDirectory, frrRunDirectory } = place;
-  const found = await removals({ places: networkNamespaces(place), stateDirectory, frrRunDirectory, stopFrr: () => frr.stop() }, signal);
+  const found = await removals(
+    { namespaces: networkNamespaces(place), stateDirectory, frrRunDirectory, stopFrr: () => frr.stop() },
+    signal,
+  );
   await clean(found, { what: "router", yes, signal });
 }

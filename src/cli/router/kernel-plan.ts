@@ -6,7 +6,7 @@ import type { ObservedInterface } from "../../router/observed.ts";
 
 /** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
 export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly ObservedInterface[], routerNetns: string): string[] {
-  const { commands, refused } = plan(links, {
+  const { commands, rejected: refused } = plan(links, {
     host: linksOf(interfaces),
     router: linksOf([]),
     // The machine's own namespace is that of its first process.
@@ -20,8 +20,8 @@ export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly O
   );
   return [
     ...settings,
-    ...commands.map(({ program, place, words }) => {
-      const prefix = program === "ip" && place === "router" ? ["ip", "-n", routerNetns] : [program];
+    ...commands.map(({ program, netns, args: words }) => {
+      const prefix = program === "ip" && netns === "router" ? ["ip", "-n", routerNetns] : [program];
       return [...prefix, ...words.map(quoted)].join(" ");
     }),
   ];

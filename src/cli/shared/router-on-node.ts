@@ -26,16 +26,16 @@ interface RouterOnMachineOptions {
   frrUp?: () => Promise<void>;
 }
 
-export function routerOnMachine(place: RouterHostOptions, { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
+export function routerOnMachine(netns: RouterHostOptions, { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
   return new NodeRouter({
-    places: networkNamespaces(place),
-    stateDirectory: place.stateDirectory,
+    namespaces: networkNamespaces(netns),
+    stateDirectory: netns.stateDirectory,
     bootFile: frr.bootFile,
     apiServer,
     frr: {
       async open(applied, signal) {
         await frrUp?.();
-        await assertInNamespace(place, frrUp !== undefined);
+        await assertInNamespace(netns, frrUp !== undefined);
         return FrrPass.open(frr, applied, signal);
       },
       running: (signal) => runningLines(frr, signal),
@@ -74,11 +74,11 @@ export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }:
 /** How the sessions of the router are, and its VNIs where they are asked for. */
 export async function readRouterState(
   { router }: FrrInstance,
-  { places, vnis: live }: Pick<NodeRouter, "places" | "vnis">,
+  { namespaces, vnis: live }: Pick<NodeRouter, "namespaces" | "vnis">,
   question: PollScope,
   signal: AbortSignal,
 ): Promise<FrrAnswer> {
-  const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && askForVnis(router, places, live, signal)]);
+  const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && askForVnis(router, namespaces, live, signal)]);
   const daemons = daemonsOf(await router.version(signal));
   const identities = await Promise.all(daemons.map((daemon) => router.identity(daemon)));
   return {
@@ -92,13 +92,13 @@ export async function readRouterState(
 
 async function askForVnis(
   router: FrrClient,
-  places: NetworkNamespaces,
+  namespaces: NetworkNamespaces,
   live: readonly LiveVni[],
   signal: AbortSignal,
 ): Promise<VniReport[]> {
   const [said, links] = await Promise.all([
     vnis(router, signal),
-    live.length > 0 ? readLinks(places.router, signal).catch(() => undefined) : undefined,
+    live.length > 0 ? readLinks(namespaces.router, signal).catch(() => undefined) : undefined,
   ]);
   signal.throwIfAborted();
   return vniReports(live, said, links);

@@ -31,8 +31,8 @@ class FakeFrr {
     this.opened = list.map(({ owner }) => owner).sort();
     const has = this.has;
     return Promise.resolve({
-      bring: (fragment) => Promise.resolve(this.#applyFragment(fragment)),
-      bringRaw: (fragment) => Promise.resolve(this.#applyFragment(fragment)),
+      apply: (fragment) => Promise.resolve(this.#applyFragment(fragment)),
+      applyRaw: (fragment) => Promise.resolve(this.#applyFragment(fragment)),
       remove: (owner) => {
         if (has.delete(owner)) this.sent.push(`- ${owner}`);
         return Promise.resolve({ sent: 1, lines: [] });
@@ -41,7 +41,7 @@ class FakeFrr {
         this.sent.push("rebuild");
         this.#asn = undefined;
         const outcomes = fragments.map((fragment) => this.#applyFragment(fragment));
-        return Promise.resolve(outcomes.find(({ refused }) => refused) ?? { sent: 1, lines: [] });
+        return Promise.resolve(outcomes.find(({ rejected }) => rejected) ?? { sent: 1, lines: [] });
       },
       finish: ({ readBack = true } = {}) => {
         this.isRead = readBack;
@@ -66,7 +66,7 @@ class FakeFrr {
 
   #applyFragment(fragment: Fragment): FragmentOutcome {
     const message = this.rejects(fragment);
-    if (message !== undefined) return { ...NOTHING, refused: { line: "a line", daemon: "bgpd", words: message } };
+    if (message !== undefined) return { ...NOTHING, rejected: { line: "a line", daemon: "bgpd", text: message } };
     const instance = fragment.lines.find(({ line }) => /^router bgp \S+$/.test(line))?.line;
     if (instance !== undefined && this.#asn !== undefined && this.#asn !== instance) return { ...NOTHING, rebuild: true };
     this.#asn = instance ?? this.#asn;

@@ -22,7 +22,7 @@ export interface ClaimsView {
 export function releasableClaims({ claimants, nodes, reports, now }: ClaimsView): ClaimOwner[] {
   const leaving = claimants.filter((claimant) => hasLeft(claimant) && isUsable(claimant));
   if (leaving.length === 0) return [];
-  const standings = standingsOf(leaving, reports);
+  const standings = reportedUses(leaving, reports);
   const decisions = new Decisions(claimants, now);
   const unknown = new Set(reports.filter(isUnknown).map(({ metadata }) => metadata.name));
   const released = (claimant: ClaimOwner, node: ClaimsView["nodes"][number], live: ReadonlySet<string>) =>
@@ -33,16 +33,16 @@ export function releasableClaims({ claimants, nodes, reports, now }: ClaimsView)
   });
 }
 
-interface Standing {
+interface ReportedUse {
   /** A node runs on what it asked for before, or may yet come back to it. */
   holds: boolean;
   /** The nodes that run it as it is now. */
   readonly live: Set<string>;
 }
 
-function standingsOf(leaving: readonly ClaimOwner[], reports: ClaimsView["reports"]): Map<string, Standing> {
+function reportedUses(leaving: readonly ClaimOwner[], reports: ClaimsView["reports"]): Map<string, ReportedUse> {
   const generations = new Map(leaving.map((claimant) => [ownerOf(claimant), claimant.object.metadata.generation ?? 0]));
-  const standings = new Map(leaving.map((claimant): [string, Standing] => [ownerOf(claimant), { holds: false, live: new Set() }]));
+  const standings = new Map(leaving.map((claimant): [string, ReportedUse] => [ownerOf(claimant), { holds: false, live: new Set() }]));
   for (const { metadata, status } of reports) {
     for (const { kind, name, generation, state } of status?.resources ?? []) {
       const standing = standings.get(`${kind}/${name}`);

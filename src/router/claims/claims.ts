@@ -130,7 +130,7 @@ function exportClaim({ text }: RouteTarget, field: string): Claim {
 
 /** Without configured import targets FRR compares only the local part with the VNI, for an L2VNI and an L3VNI alike. */
 function automaticImport(vni: number): Claim {
-  return { key: `import/${vni}`, field: "spec.vni", words: importWords("*", vni), follows: vniClaim(vni).key };
+  return { key: `import/${vni}`, field: "spec.vni", words: importText("*", vni), follows: vniClaim(vni).key };
 }
 
 /** Several VRFs may export targets with the same local part, as long as no VNI of that number imports them. */
@@ -138,10 +138,10 @@ function importedElsewhere(target: RouteTarget): Claim {
   const { text, number } = target;
   const [left = ""] = text.split(":");
   const { key: follows } = exportClaim(target, "");
-  return { key: `import/${number}`, field: "spec.exportRTs", words: importWords(left, number), follows, shared: true };
+  return { key: `import/${number}`, field: "spec.exportRTs", words: importText(left, number), follows, shared: true };
 }
 
-function importWords(left: string, vni: number): string {
+function importText(left: string, vni: number): string {
   return `Route target ${left}:${vni}, which VNI ${vni} imports from any AS,`;
 }
 
@@ -149,27 +149,27 @@ function isVni(number: number): boolean {
   return number >= 1 && number <= 16_777_215;
 }
 
-interface Asked {
+interface ClaimedPrefix {
   readonly prefix: Prefix;
   readonly field: string;
 }
 
-function subnetClaim(vrf: string, { prefix, field }: Asked): Claim {
+function subnetClaim(vrf: string, { prefix, field }: ClaimedPrefix): Claim {
   return { key: `subnet/${vrf}`, range: prefix, field, words: `Subnet ${prefix.toString()} of VRF ${vrf}` };
 }
 
 /** The host's end of every session is in one routing table, whatever VRF the router's end is in. */
-function sessionClaim({ prefix, field }: Asked): Claim {
+function sessionClaim({ prefix, field }: ClaimedPrefix): Claim {
   return { key: "session", range: prefix, field, words: `Session prefix ${prefix.toString()}` };
 }
 
-function localPrefixes({ localcidr: { ipv4, ipv6 } }: HostSession): Asked[] {
+function localPrefixes({ localcidr: { ipv4, ipv6 } }: HostSession): ClaimedPrefix[] {
   const field = "spec.hostsession.localcidr";
   return [...prefixes(ipv4, `${field}.ipv4`), ...prefixes(ipv6, `${field}.ipv6`)];
 }
 
 /** Invalid text claims nothing; validation reports it. */
-function prefixes(text: string | undefined, field: string): Asked[] {
+function prefixes(text: string | undefined, field: string): ClaimedPrefix[] {
   try {
     return text ? [{ prefix: parseMaskedPrefix(text), field }] : [];
   } catch (error) {

@@ -16,10 +16,10 @@ export function underlayLinks(
   return [
     ...nics.map((name): DesiredLink => {
       const addresses = known.get(name);
-      return { type: "nic", place: "router", name, owner, ...(addresses && { addresses }) };
+      return { type: "nic", netns: "router", name, owner, ...(addresses && { addresses }) };
     }),
     ...(vtep?.ours
-      ? [{ type: "dummy", place: "router", name: vtep.device, owner, addresses: [`${vtep.address.toString()}/32`] } as const]
+      ? [{ type: "dummy", netns: "router", name: vtep.device, owner, addresses: [`${vtep.address.toString()}/32`] } as const]
       : []),
   ];
 }
@@ -28,7 +28,7 @@ export function l3vniLinks(owner: string, spec: L3VNI["spec"], vtep: Vtep, ends:
   const { vrf, vni } = spec;
   return [
     vrfLink(vrf),
-    { type: "bridge", place: "router", name: `br-pe-${vni}`, owner, master: vrf, addrGenMode: "none" },
+    { type: "bridge", netns: "router", name: `br-pe-${vni}`, owner, master: vrf, addrGenMode: "none" },
     vxlanLink(owner, spec, vtep),
     ...(ends.size === 0 ? [] : veth(owner, `host-${vni}`, `pe-${vni}`, sessionLegs(ends, vrf))),
   ];
@@ -45,7 +45,7 @@ export function l2vniLinks(owner: string, spec: L2VNI["spec"], vrf: string, vtep
     vrfLink(vrf),
     {
       type: "bridge",
-      place: "router",
+      netns: "router",
       name: bridge,
       owner,
       master: vrf,
@@ -64,13 +64,13 @@ export function passthroughLinks(owner: string, ends: SessionPairs): DesiredLink
 
 /** One device for all resources of the VRF. */
 function vrfLink(vrf: string): DesiredLink {
-  return { type: "vrf", place: "router", name: vrf, owner: `VRF/${vrf}` };
+  return { type: "vrf", netns: "router", name: vrf, owner: `VRF/${vrf}` };
 }
 
 function vxlanLink(owner: string, { vni, vxlanport }: { vni: number; vxlanport: number }, { address, device }: Vtep): DesiredLink {
   return {
     type: "vxlan",
-    place: "router",
+    netns: "router",
     name: `vni${vni}`,
     owner,
     master: `br-pe-${vni}`,
@@ -95,8 +95,8 @@ interface Leg {
 
 function veth(owner: string, host: string, router: string, legs: { host: Leg; router: Leg }): DesiredLink[] {
   return [
-    { type: "veth", place: "host", name: host, owner, peer: { place: "router", name: router }, ...legs.host },
-    { type: "veth", place: "router", name: router, owner, peer: { place: "host", name: host }, ...legs.router },
+    { type: "veth", netns: "host", name: host, owner, peer: { netns: "router", name: router }, ...legs.host },
+    { type: "veth", netns: "router", name: router, owner, peer: { netns: "host", name: host }, ...legs.router },
   ];
 }
 
@@ -116,7 +116,7 @@ function hostMaster(owner: string, { hostmaster, vni }: L2VNI["spec"]): { links:
   if (type === "ovs-bridge") {
     // Several may name one bridge; its mark must not go from hand to hand.
     const marked = ovsBridge?.name ? `OVSBridge/${name}` : owner;
-    return { links: [{ type: "ovs-bridge", place: "host", name, owner: marked }], master: OVS_MASTER + name };
+    return { links: [{ type: "ovs-bridge", netns: "host", name, owner: marked }], master: OVS_MASTER + name };
   }
-  return { links: linuxBridge?.autoCreate ? [{ type: "bridge", place: "host", name, owner }] : [], master: name };
+  return { links: linuxBridge?.autoCreate ? [{ type: "bridge", netns: "host", name, owner }] : [], master: name };
 }

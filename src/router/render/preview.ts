@@ -18,15 +18,17 @@ export interface Preview {
 
 export function previewNode(observed: ObservedNode): Preview {
   const planned = plan(observed);
-  const forms = new Map<string, ResourceStep>();
+  const rendered = new Map<string, ResourceStep>();
   const walk = applyOrder(planned);
   let next = walk.next();
   while (!next.done) {
-    for (const step of next.value) if (!step.leaves) forms.set(step.owner, step);
+    for (const step of next.value) if (!step.leaves) rendered.set(step.owner, step);
     next = walk.next("asked");
   }
-  const fragments: Fragment[] = [baseFragment(), ...[...forms.values()].map(({ form }) => form.fragment)];
-  const links = new Map([...forms.values()].flatMap(({ form }) => form.links).map((link) => [`${link.place}/${link.name}`, link]));
+  const fragments: Fragment[] = [baseFragment(), ...[...rendered.values()].map(({ rendered }) => rendered.fragment)];
+  const links = new Map(
+    [...rendered.values()].flatMap(({ rendered }) => rendered.links).map((link) => [`${link.netns}/${link.name}`, link]),
+  );
   return {
     frr: print(merge(fragments)),
     links: [...links.values()],

@@ -12,5 +12,5 @@ export interface LastGoodResource {
   readonly uid: string;
   readonly generation: number;
   readonly spec: unknown;
-  readonly form: Rendered;
+  readonly rendered: Rendered;
 }

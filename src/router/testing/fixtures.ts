@@ -86,5 +86,5 @@ export function observed(objects: Partial<RouterObjects>, rest: Partial<Omit<Obs
 
 /** Text as `print` of frr/ writes it is easier to read in a test than a tree; so are links by name. */
 export function linkNames({ links }: Rendered): string[] {
-  return links.map(({ place, name, master }) => `${place} ${name}${master === undefined ? "" : ` in ${master}`}`);
+  return links.map(({ netns, name, master }) => `${netns} ${name}${master === undefined ? "" : ` in ${master}`}`);
 }

@@ -3,7 +3,7 @@ import type { NetnsRole, DesiredLink } from "../../hostnet/desired-link.ts";
 import type { FrrBackend, RouterBackends, LinkBackend, LostLine } from "../backends.ts";
 import { desiredLinePaths } from "../../frr/fragment-lines.ts";
 
-interface HeldLink {
+interface MemoryLink {
   name: string;
   alias: string;
   group?: string;
@@ -16,10 +16,10 @@ interface HeldLink {
 export class MemoryBackends implements RouterBackends {
   /** In order: `link host/br`, `unlink router/vni100`, `lines L2VNI/red`, `gone L3VNI/blue`. */
   readonly log: string[] = [];
-  readonly links: Record<NetnsRole, Map<string, HeldLink>> = { host: new Map(), router: new Map() };
+  readonly links: Record<NetnsRole, Map<string, MemoryLink>> = { host: new Map(), router: new Map() };
   readonly fragments = new Map<string, Fragment>();
   /** `router/vni100`, the same of one owner, `router/vni100 L2VNI/red`, or a line of FRR, alone or after those that it is inside of. */
-  readonly refused = new Set<string>();
+  readonly rejects = new Set<string>();
   readonly rebuilt: ReadonlySet<string>[] = [];
   readonly base: Fragment = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
   answers = true;
@@ -31,14 +31,14 @@ export class MemoryBackends implements RouterBackends {
 
   readonly kernel: LinkBackend = {
     have: this.links,
-    bring: (links) => this.#answer(() => this.#bring(links)),
+    apply: (links) => this.#answer(() => this.#apply(links)),
     remove: (links) => this.#answer(() => this.#remove(links)),
     sysctls: () => Promise.resolve({ changed: [] }),
   };
 
   readonly daemons: FrrBackend = {
-    bring: (fragment) => this.#answer(() => this.#configure(fragment)),
-    bringRaw: (fragment) => this.#answer(() => this.#configure(fragment)),
+    apply: (fragment) => this.#answer(() => this.#configure(fragment)),
+    applyRaw: (fragment) => this.#answer(() => this.#configure(fragment)),
     remove: (owner) => this.#answer(() => this.#forget(owner)),
     rebuild: (fragments) =>
       this.#answer(() => {
@@ -46,7 +46,7 @@ export class MemoryBackends implements RouterBackends {
         this.fragments.clear();
         for (const fragment of fragments) {
           const outcome = this.#configure(fragment, true);
-          if (outcome.refused) return outcome;
+          if (outcome.rejected) return outcome;
         }
         return { sent: fragments.length };
       }),
@@ -71,45 +71,45 @@ export class MemoryBackends implements RouterBackends {
     return names.every((name) => this.links[role].has(name));
   }
 
-  #bring(links: readonly DesiredLink[]) {
+  #apply(links: readonly DesiredLink[]) {
     let changed = 0;
     for (const link of links) {
-      const { place, name, owner, type } = link;
-      const held = this.links[place].get(name);
-      if (held?.as === JSON.stringify(link)) continue;
-      if (this.refused.has(`${place}/${name}`) || this.refused.has(`${place}/${name} ${owner}`)) {
-        return { changed, refused: Object.assign(new Error(`${name}: RTNETLINK answers: Operation not supported`), { code: "Refused" }) };
+      const { netns, name, owner, type } = link;
+      const known = this.links[netns].get(name);
+      if (known?.as === JSON.stringify(link)) continue;
+      if (this.rejects.has(`${netns}/${name}`) || this.rejects.has(`${netns}/${name} ${owner}`)) {
+        return { changed, rejected: Object.assign(new Error(`${name}: RTNETLINK answers: Operation not supported`), { code: "Rejected" }) };
       }
       changed += 1;
-      this.log.push(`link ${place}/${name}`);
-      if (type === "nic" && !held) this.links.host.delete(name);
-      this.links[place].set(name, { name, alias: `plumbline:${owner}${type === "nic" ? " moved" : ""}`, type, as: JSON.stringify(link) });
+      this.log.push(`link ${netns}/${name}`);
+      if (type === "nic" && !known) this.links.host.delete(name);
+      this.links[netns].set(name, { name, alias: `plumbline:${owner}${type === "nic" ? " moved" : ""}`, type, as: JSON.stringify(link) });
     }
     return { changed };
   }
 
-  #remove(links: readonly { place: NetnsRole; name: string }[]) {
+  #remove(links: readonly { netns: NetnsRole; name: string }[]) {
     let changed = 0;
-    for (const { place, name } of links) {
-      const held = this.links[place].get(name);
-      if (!held) continue;
+    for (const { netns, name } of links) {
+      const known = this.links[netns].get(name);
+      if (!known) continue;
       changed += 1;
-      this.log.push(`unlink ${place}/${name}`);
-      this.links[place].delete(name);
-      if (held.type === "nic") this.links.host.set(name, { ...held, alias: "", as: "" });
+      this.log.push(`unlink ${netns}/${name}`);
+      this.links[netns].delete(name);
+      if (known.type === "nic") this.links.host.set(name, { ...known, alias: "", as: "" });
     }
     return { changed };
   }
 
-  #configure(fragment: Fragment, anew = false) {
+  #configure(fragment: Fragment, fresh = false) {
     const earlier = this.fragments.get(fragment.owner);
     const lines = desiredLinePaths([fragment]);
     const running = [...this.fragments.values()].flatMap(({ lines }) => asns(lines));
-    if (!anew && running.some((line) => asns(fragment.lines).some((other) => other !== line))) return { sent: 0, rebuild: true };
+    if (!fresh && running.some((line) => asns(fragment.lines).some((other) => other !== line))) return { sent: 0, rebuild: true as const };
     for (const path of lines) {
       const line = path.slice(path.lastIndexOf("\n") + 1);
-      if (this.refused.has(line) || this.refused.has(path.trimStart()))
-        return { sent: 0, refused: { line, daemon: "bgpd", words: "% Unknown command" } };
+      if (this.rejects.has(line) || this.rejects.has(path.trimStart()))
+        return { sent: 0, rejected: { line, daemon: "bgpd", text: "% Unknown command" } };
     }
     this.fragments.set(fragment.owner, fragment);
     const before = desiredLinePaths(earlier ? [earlier] : []);
@@ -119,10 +119,10 @@ export class MemoryBackends implements RouterBackends {
   }
 
   #forget(owner: string) {
-    const held = this.fragments.get(owner);
+    const known = this.fragments.get(owner);
     this.fragments.delete(owner);
-    if (held) this.log.push(`gone ${owner}`);
-    return { sent: held ? desiredLinePaths([held]).size : 0 };
+    if (known) this.log.push(`gone ${owner}`);
+    return { sent: known ? desiredLinePaths([known]).size : 0 };
   }
 }
 

@@ -11,10 +11,10 @@ export type HostSession = L3Passthrough["spec"]["hostsession"];
 const FIELD = "spec.hostsession";
 const OWN_LEG = /^(host-[0-9]+|pt-host)$/;
 
-type Ground = Pick<ObservedNode, "index" | "interfaces" | "guarded">;
+type NodeAddresses = Pick<ObservedNode, "index" | "interfaces" | "guarded">;
 
 /** H1 to H3, whether there is an address for this node, and whether it leaves the node its own. */
-export function hostSessionProblems(session: HostSession, { index = 0, ...ground }: Ground): FieldProblem[] {
+export function hostSessionProblems(session: HostSession, { index = 0, ...ground }: NodeAddresses): FieldProblem[] {
   const { asn, hostasn, localcidr } = session;
   const families = ([4, 6] as const).filter((family) => localcidr?.[`ipv${family}`]);
   return [
@@ -31,7 +31,11 @@ export function hostSessionProblems(session: HostSession, { index = 0, ...ground
 }
 
 /** The host's end brings a route of its own: one into the network that the node lives on would cut it off. */
-function lifeLineProblems({ host }: SessionAddresses, family: Family, { interfaces, guarded }: Omit<Ground, "index">): FieldProblem[] {
+function lifeLineProblems(
+  { host }: SessionAddresses,
+  family: Family,
+  { interfaces, guarded }: Omit<NodeAddresses, "index">,
+): FieldProblem[] {
   const overlapping = interfaces.host
     .filter(({ name }) => guarded.has(name) && !OWN_LEG.test(name))
     .flatMap(({ name, addresses }) => addresses.map((text) => ({ name, text })))

@@ -190,7 +190,7 @@ const withVni7 = (lastGood: typeof facts.lastGood) => ({
 test("a VRF name is free if the link of that name is ours, but not if it is foreign", () => {
   const link = {
     type: "vxlan",
-    place: "router",
+    netns: "router",
     name: "vni7",
     owner: "L2VNI/old",
     vni: 7,
@@ -198,7 +198,7 @@ test("a VRF name is free if the link of that name is ours, but not if it is fore
     local: "100.65.0.0",
     device: "lound",
   } as const;
-  const old = { uid: "1", generation: 1, spec: {}, form: { fragment: { owner: "L2VNI/old", lines: [] }, links: [link] } };
+  const old = { uid: "1", generation: 1, spec: {}, rendered: { fragment: { owner: "L2VNI/old", lines: [] }, links: [link] } };
   expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map([["L2VNI/old", old]])))).toEqual([]);
   expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map()))).toEqual([
     "spec.vrf: VRF name vni7 is already used by an interface of the router",

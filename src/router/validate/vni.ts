@@ -30,7 +30,7 @@ interface Surroundings {
 export function l2vniProblems(spec: L2VNI["spec"], name: string, facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
   return [
     ...vrfFieldProblems("spec.vrf", vrfOf(name, spec)),
-    ...vrfPlaceProblems(vrfOf(name, spec), vniLinkNames(spec.vni, { veth: true }), facts, fabric),
+    ...vrfNameTakenProblems(vrfOf(name, spec), vniLinkNames(spec.vni, { veth: true }), facts, fabric),
     ...tunnelProblems(spec),
     ...hostMasterProblems(spec, facts),
     ...gatewayProblems(spec.l2gatewayips ?? []),
@@ -40,7 +40,7 @@ export function l2vniProblems(spec: L2VNI["spec"], name: string, facts: NodeFact
 export function l3vniProblems(spec: L3VNI["spec"], facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
   return [
     ...vrfFieldProblems("spec.vrf", spec.vrf),
-    ...vrfPlaceProblems(spec.vrf, vniLinkNames(spec.vni, { veth: spec.hostsession !== undefined }), facts, fabric),
+    ...vrfNameTakenProblems(spec.vrf, vniLinkNames(spec.vni, { veth: spec.hostsession !== undefined }), facts, fabric),
     ...tunnelProblems(spec),
     ...(spec.hostsession ? hostSessionProblems(spec.hostsession, facts) : []),
     ...routeTargetProblems("exportRTs", spec.exportRTs),
@@ -100,7 +100,12 @@ function tunnelProblems({ vni, vxlanport }: { vni: number; vxlanport: number }):
 }
 
 /** Who else has a link of that name is decided by claims; here it is the resource itself, the Underlay, or what is not ours. */
-function vrfPlaceProblems(vrf: string, own: readonly string[], { interfaces, lastGood }: NodeFacts, fabric?: Surroundings): FieldProblem[] {
+function vrfNameTakenProblems(
+  vrf: string,
+  own: readonly string[],
+  { interfaces, lastGood }: NodeFacts,
+  fabric?: Surroundings,
+): FieldProblem[] {
   if (own.includes(vrf)) return [{ field: "spec.vrf", message: `VRF name ${vrf} is also a link name of its VNI` }];
   const there = interfaces.router.some(({ name, kind }) => name === vrf && kind !== "vrf");
   const taken = (there && !isOurs(vrf, lastGood)) || (fabric?.nics.includes(vrf) ?? false);
@@ -111,7 +116,7 @@ function vrfPlaceProblems(vrf: string, own: readonly string[], { interfaces, las
 function isOurs(name: string, lastGood: NodeFacts["lastGood"]): boolean {
   return lastGood
     .values()
-    .some(({ form }) => form.links.some((link) => link.place === "router" && link.name === name && link.type !== "nic"));
+    .some(({ rendered }) => rendered.links.some((link) => link.netns === "router" && link.name === name && link.type !== "nic"));
 }
 
 function gatewayProblems(gateways: readonly string[]): FieldProblem[] {

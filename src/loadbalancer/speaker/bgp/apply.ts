@@ -1,6 +1,7 @@
 import type { FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
 import type { Fragment } from "../../../frr/fragment.ts";
 import { desiredLinePaths, onlyDesired } from "../../../frr/fragment-lines.ts";
+import { rejectionText } from "../../../frr/transaction.ts";
 import type { Failure } from "../../../resilience/failure.ts";
 import type { Advertised } from "../../announcement/decision.ts";
 import type { Config } from "../../config/config.ts";
@@ -22,7 +23,7 @@ export interface BgpResult {
   readonly drift: readonly string[];
 }
 
-export type BgpPass = Pick<FrrPass, "bring" | "bringRaw" | "remove" | "rebuild" | "finish">;
+export type BgpPass = Pick<FrrPass, "apply" | "applyRaw" | "remove" | "rebuild" | "finish">;
 
 /** To ask for more of them takes longer than to read all. */
 const MAX_SINGLE_READS = 100;
@@ -114,11 +115,11 @@ export class BgpApply {
   }
 
   async #applyClass(fragment: Fragment, advertisements: ReadonlySet<string>): Promise<void> {
-    const { refused } =
+    const { rejected } =
       (await this.#apply(fragment, (message) => {
         for (const name of advertisements) this.#fail(`BGPAdvertisement/${name}`, message);
       })) ?? {};
-    if (refused) this.#rejectedClasses.add(fragment.owner);
+    if (rejected) this.#rejectedClasses.add(fragment.owner);
   }
 
   async #applyServices(networks: ServicePrefixes): Promise<void> {
@@ -156,14 +157,14 @@ export class BgpApply {
   }
 
   async #isServiceRejected(owner: string, lines: ServiceLines): Promise<boolean> {
-    const outcome = await this.#pass.bring(lines.fragment);
+    const outcome = await this.#pass.apply(lines.fragment);
     this.#count(outcome);
-    if (outcome.refused) this.#fail(owner, rejectionText(outcome.refused));
+    if (outcome.rejected) this.#fail(owner, rejectionText(outcome.rejected));
     else {
       this.#current.services.set(owner, lines);
       this.#networkLines += outcome.sent;
     }
-    return outcome.refused !== undefined;
+    return outcome.rejected !== undefined;
   }
 
   async #removeOthers(wanted: ReadonlySet<string>): Promise<void> {
@@ -175,8 +176,8 @@ export class BgpApply {
   async #remove(owner: string): Promise<number> {
     const outcome = await this.#pass.remove(owner);
     this.#count(outcome);
-    if (outcome.refused) {
-      this.#fail(owner, rejectionText(outcome.refused));
+    if (outcome.rejected) {
+      this.#fail(owner, rejectionText(outcome.rejected));
       return 0;
     }
     this.#current.live.delete(owner);
@@ -185,18 +186,18 @@ export class BgpApply {
   }
 
   async #applyExtras(fragment: Fragment): Promise<void> {
-    this.#note(fragment, await this.#pass.bringRaw(fragment));
+    this.#note(fragment, await this.#pass.applyRaw(fragment));
   }
 
   async #apply(fragment: Fragment, blame?: (text: string) => void): Promise<FragmentOutcome> {
-    const outcome = await this.#pass.bring(fragment);
+    const outcome = await this.#pass.apply(fragment);
     if (!outcome.rebuild) this.#note(fragment, outcome, blame);
     return outcome;
   }
 
   #note(fragment: Fragment, outcome: FragmentOutcome, blame = (text: string) => this.#fail(fragment.owner, text)): void {
     this.#count(outcome);
-    if (outcome.refused) blame(rejectionText(outcome.refused));
+    if (outcome.rejected) blame(rejectionText(outcome.rejected));
     else this.#current.live.set(fragment.owner, fragment);
   }
 
@@ -233,8 +234,4 @@ const LEAVING = ["ConfigMap", "BGPPeer", "Class", "BFDProfile"];
 
 function leavingRank(owner: string): number {
   return LEAVING.indexOf(owner.slice(0, owner.indexOf("/")));
-}
-
-function rejectionText({ line, daemon, words }: { line: string; daemon: string; words: string }): string {
-  return line === "" ? `FRR rejected it: ${words}` : `${daemon} rejected "${line}": ${words}`;
 }

@@ -11,7 +11,7 @@ const addressOnNic = (address: string, name = "eth0") => ({
 const one = addressOnNic("192.0.2.100");
 const two = addressOnNic("2001:db8::100");
 const none: ReadonlySet<string> = new Set();
-const rejection = new KernelError("Refused", "Could not process rule: Operation not supported", { command: "nft -f -", namespace: "" });
+const rejection = new KernelError("Rejected", "Could not process rule: Operation not supported", { command: "nft -f -", namespace: "" });
 
 let stop: AbortController;
 let texts: string[];

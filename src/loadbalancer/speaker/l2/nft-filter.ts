@@ -123,8 +123,8 @@ export class NftFilter {
       table.have = undefined;
       // The table may have been deleted; it is off only if it cannot be restored.
       if (have && !isRewrite) return this.#apply(family, true, signal);
-      if (table.off !== error.words) this.#options.log.warn({ family, error }, "service addresses are not protected");
-      table.off = error.words;
+      if (table.off !== error.text) this.#options.log.warn({ family, error }, "service addresses are not protected");
+      table.off = error.text;
     }
   }
 }
