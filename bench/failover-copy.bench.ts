@@ -6,7 +6,7 @@ import { until } from "../lab/sites/site.ts";
 import { startTwoSites, type TwoSites } from "../lab/sites/two-sites.ts";
 import { FailoverPolicy, type Role } from "../src/api/failover/failover-policy.ts";
 import type { KubeObject } from "../src/api/kind.ts";
-import type { VolumeReplication as Replication } from "../src/failover/external-kinds.ts";
+import type { VolumeReplication as Replication } from "../src/failover/observe/external-kinds.ts";
 import { Cache } from "../src/kube/cache/cache.ts";
 import { createPart, nameOf } from "./failover/setup.ts";
 import { inParallel } from "./in-parallel.ts";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { VolumeReplication } from "../../lab/sites/kinds.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
-import type { VolumeReplication as Replication } from "../../src/failover/external-kinds.ts";
+import type { VolumeReplication as Replication } from "../../src/failover/observe/external-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
 const { signal } = new AbortController();

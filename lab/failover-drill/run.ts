@@ -6,7 +6,7 @@ import { FailoverPolicy, type Role } from "../../src/api/failover/failover-polic
 import type { KubeObject } from "../../src/api/kind.ts";
 import { humanDuration } from "../../src/util/age.ts";
 import { readLive } from "../../src/failover/observe/live-reader.ts";
-import { managedBy } from "../../src/failover/managed.ts";
+import { managedBy } from "../../src/failover/policy/managed.ts";
 import { watchedKindsOf } from "../../src/failover/observe/watched-kinds.ts";
 import type { Managed } from "../../src/failover/observe/observed.ts";
 import { ServedKinds } from "../../src/failover/observe/served-kinds.ts";

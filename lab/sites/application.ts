@@ -5,7 +5,7 @@ import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-clai
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import type { FailoverPolicy, Role } from "../../src/api/failover/failover-policy.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../src/api/kind.ts";
-import type { FluxObject } from "../../src/failover/external-kinds.ts";
+import type { FluxObject } from "../../src/failover/observe/external-kinds.ts";
 import { DRIVER } from "./external-attacher.ts";
 import { HelmRelease, Kustomization, PersistentVolume, STORAGE_CLASS, VirtualService, VolumeReplication } from "./kinds.ts";
 import { type Site, until } from "./site.ts";

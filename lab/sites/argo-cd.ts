@@ -1,6 +1,6 @@
 import type { CustomResourceDefinition, StructuralSchema } from "../../src/api/crd.ts";
 import { apiVersionOf, type Kind, keyOf, type KubeObject } from "../../src/api/kind.ts";
-import * as external from "../../src/failover/external-kinds.ts";
+import * as external from "../../src/failover/observe/external-kinds.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";

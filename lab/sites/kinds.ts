@@ -2,7 +2,7 @@ import { CronJob } from "../../src/api/core/cron-job.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { apiVersionOf, builtinKind, type Kind, type KubeObject } from "../../src/api/kind.ts";
-import * as external from "../../src/failover/external-kinds.ts";
+import * as external from "../../src/failover/observe/external-kinds.ts";
 
 /** The external kinds in the version that is newest in the sites' definitions. */
 function served<T extends KubeObject>({ versions, ...kind }: external.ExternalKind<T>): Kind<T> {

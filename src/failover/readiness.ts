@@ -1,7 +1,7 @@
 import { seconds } from "../util/duration.ts";
 import { keyOf, type Condition } from "../api/kind.ts";
-import type { VolumeReplication } from "./external-kinds.ts";
-import { isComplete } from "./managed.ts";
+import type { VolumeReplication } from "./observe/external-kinds.ts";
+import { isComplete } from "./policy/managed.ts";
 import type { Managed, ObservedPolicy } from "./observe/observed.ts";
 
 import type { SwitchPlan, PolicyFailure } from "./steps/step.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
-import { managedBy } from "./managed.ts";
+import { managedBy } from "./policy/managed.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
 import { shop, type TransitionHarness } from "./testing/harness.ts";

@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
-import { managedBy, modeOf } from "../../src/failover/managed.ts";
+import { managedBy, modeOf } from "../../src/failover/policy/managed.ts";
 import { type CommandResult, LAUNCHER, plumbline } from "../support/command-line.ts";
 import { SERVERS, type CommandLineServer } from "../support/servers.ts";
 

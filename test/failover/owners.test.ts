@@ -10,7 +10,7 @@ import { runControllerEmulators } from "../../lab/sites/emulator.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
 import { apiVersionOf, type Kind } from "../../src/api/kind.ts";
-import type { Automated } from "../../src/failover/external-kinds.ts";
+import type { Automated } from "../../src/failover/observe/external-kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { plumbline } from "../support/command-line.ts";

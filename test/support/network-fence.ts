@@ -1,5 +1,5 @@
 import type { CustomResourceDefinition } from "../../src/api/crd.ts";
-import { NetworkFence as external } from "../../src/failover/external-kinds.ts";
+import { NetworkFence as external } from "../../src/failover/observe/external-kinds.ts";
 
 const { group, plural, scope, kind } = external;
 

@@ -4,7 +4,7 @@ import { configureForgetPeer } from "../failover/forget-peer.ts";
 import { configureHistory } from "../failover/history.ts";
 import { configurePlan } from "../failover/plan.ts";
 import { configureStatus } from "../failover/status.ts";
-import { configureSwitch } from "../failover/switch.ts";
+import { configureSwitch } from "../failover/site/switch.ts";
 
 export function configure(command: Command): void {
   command.addHelpText(

@@ -1,5 +1,5 @@
 import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts";
-import { differsFromSwitch } from "../../failover/switch-record.ts";
+import { differsFromSwitch } from "../../failover/policy/switch-record.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { CliError, EXIT } from "../shared/exit.ts";

@@ -4,7 +4,7 @@ import { copyTime } from "../../failover/copy-time.ts";
 import { type TextCell, Columns } from "../print/columns.ts";
 import { type Color, type Colorize, statusColor } from "../print/color.ts";
 import { waitText } from "./draw-steps.ts";
-import { waveOf } from "./site/waves.ts";
+import { waveOf } from "./waves.ts";
 
 /** A policy in one line. */
 export interface PolicyState {

@@ -1,8 +1,8 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import { isExempt, type Owner, ownersOf, titleOf } from "../../failover/owners.ts";
+import { isExempt, type Owner, ownersOf, titleOf } from "../../failover/policy/owners.ts";
 import type { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import type { PolicyFailure } from "../../failover/steps/step.ts";
-import { gitOpsManagerOf, switchedBy } from "../../failover/switch-record.ts";
+import { gitOpsManagerOf, switchedBy } from "../../failover/policy/switch-record.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../shared/exit.ts";

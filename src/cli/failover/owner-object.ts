@@ -1,6 +1,6 @@
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import type { Application, Automated, FluxObject } from "../../failover/external-kinds.ts";
-import { type Owner, titleOf } from "../../failover/owners.ts";
+import type { Application, Automated, FluxObject } from "../../failover/observe/external-kinds.ts";
+import { type Owner, titleOf } from "../../failover/policy/owners.ts";
 import type { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";

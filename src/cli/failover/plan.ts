@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { SwitchPlan, PolicyFailure } from "../../failover/steps/step.ts";
-import { asSwitched, revertOf } from "../../failover/switch-record.ts";
+import { asSwitched, revertOf } from "../../failover/policy/switch-record.ts";
 import { connect } from "../shared/connection.ts";
 import { EXIT } from "../shared/exit.ts";
 import { printItems } from "../print/items.ts";

@@ -7,7 +7,7 @@ import { printItems } from "../print/items.ts";
 import { colorizeFor } from "../print/color.ts";
 import { drawPolicies, policyState } from "./draw-policies.ts";
 import { readPolicy } from "./read-policy.ts";
-import { noPolicySelected, type PolicySelectionOptions, selectPolicies, withPolicies } from "./site/selection.ts";
+import { noPolicySelected, type PolicySelectionOptions, selectPolicies, withPolicies } from "./selection.ts";
 
 interface StatusOptions extends PolicySelectionOptions {
   output: "text" | "json";

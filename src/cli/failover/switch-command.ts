@@ -1,6 +1,6 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { ConnectionOptions } from "../shared/connection.ts";
-import type { PolicySelectionOptions } from "./site/selection.ts";
+import type { PolicySelectionOptions } from "./selection.ts";
 
 /** What a command that is repeated has to say again: without --force it would take the force back. */
 interface RepeatedOptions {

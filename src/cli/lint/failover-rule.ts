@@ -1,6 +1,6 @@
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import { managedBy } from "../../failover/managed.ts";
+import { managedBy } from "../../failover/policy/managed.ts";
 import type { LintFailure } from "./rules.ts";
 
 const UNBOUND_FORCE =

@@ -11,7 +11,7 @@ import { Service } from "../../api/core/service.ts";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { apiVersionOf, keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
-import { managedBy } from "../../failover/managed.ts";
+import { managedBy } from "../../failover/policy/managed.ts";
 import { stripObject } from "../../failover/observe/transforms.ts";
 import { readLive } from "../../failover/observe/live-reader.ts";
 import { type WatchedKinds, watchedKindsOf } from "../../failover/observe/watched-kinds.ts";

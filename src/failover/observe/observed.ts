@@ -19,8 +19,8 @@ import type {
   VolumeGroupReplication,
   VolumeReplication,
   VolumeReplicationClass,
-} from "../external-kinds.ts";
-import type { Revert } from "../switch-record.ts";
+} from "./external-kinds.ts";
+import type { Revert } from "../policy/switch-record.ts";
 import type { PeerView } from "../token/token.ts";
 
 /** A resource that a policy names. */

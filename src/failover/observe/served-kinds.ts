@@ -14,7 +14,7 @@ import {
   VolumeGroupReplication,
   VolumeReplication,
   VolumeReplicationClass,
-} from "../external-kinds.ts";
+} from "./external-kinds.ts";
 import { readError } from "./read-error.ts";
 import type { ReadResult } from "./observed.ts";
 

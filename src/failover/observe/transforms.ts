@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim } from "../../api/core/persistent-volume-cla
 import type { Pod } from "../../api/core/pod.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import type { Application, FluxObject } from "../external-kinds.ts";
+import type { Application, FluxObject } from "./external-kinds.ts";
 import type { WatchedKind } from "./watched-kinds.ts";
 
 /**

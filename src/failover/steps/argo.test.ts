@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { Application, ApplicationSet, Automated } from "../external-kinds.ts";
+import type { Application, ApplicationSet, Automated } from "../observe/external-kinds.ts";
 import { plan } from "../plan.ts";
 import { steps, writeTexts } from "../testing/harness.ts";
 import { FakeSite } from "../testing/fake-site.ts";

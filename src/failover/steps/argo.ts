@@ -1,6 +1,6 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import type { Application, ApplicationSet, Automated } from "../external-kinds.ts";
+import type { Application, ApplicationSet, Automated } from "../observe/external-kinds.ts";
 import {
   kindAndName,
   change,
@@ -13,10 +13,10 @@ import {
   waitFor,
   type StepInput,
   type ResourceRead,
-} from "../observe/resources.ts";
+} from "./resources.ts";
 import { EPOCH, PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { Managed, ObservedPolicy } from "../observe/observed.ts";
-import { isNamed, ownersOf } from "../owners.ts";
+import { isNamed, ownersOf } from "../policy/owners.ts";
 import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
 import { hasToken } from "../token/token.ts";
 

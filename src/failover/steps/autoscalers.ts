@@ -1,7 +1,7 @@
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import type { ScaledObject } from "../external-kinds.ts";
-import { kindAndName, change, foundResources, itemsOf, stampOnly, namespacesOf, type StepInput } from "../observe/resources.ts";
+import type { ScaledObject } from "../observe/external-kinds.ts";
+import { kindAndName, change, foundResources, itemsOf, stampOnly, namespacesOf, type StepInput } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import type { Wait, PlannedWrite } from "./step.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Condition } from "../../api/kind.ts";
-import type { FluxObject } from "../external-kinds.ts";
+import type { FluxObject } from "../observe/external-kinds.ts";
 import { plan } from "../plan.ts";
 import { shop, steps } from "../testing/harness.ts";
 import { FakeSite } from "../testing/fake-site.ts";

@@ -1,4 +1,4 @@
-import type { StepInput } from "../observe/resources.ts";
+import type { StepInput } from "./resources.ts";
 import type { SwitchStep, StepName, Wait } from "./step.ts";
 
 /**

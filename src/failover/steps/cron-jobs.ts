@@ -12,7 +12,7 @@ import {
   missingState,
   unreadable,
   type StepInput,
-} from "../observe/resources.ts";
+} from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { allWriters, podWait } from "./writers.ts";

@@ -1,5 +1,5 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
-import { foundResources, unreadable } from "../observe/resources.ts";
+import { foundResources, unreadable } from "./resources.ts";
 import { PRIOR } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { SwitchPlan } from "./step.ts";

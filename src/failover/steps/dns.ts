@@ -1,5 +1,5 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
-import { kindAndName, change, foundResources, readResources, missingState, unreadable, type StepInput } from "../observe/resources.ts";
+import { kindAndName, change, foundResources, readResources, missingState, unreadable, type StepInput } from "./resources.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { ResourceState } from "./step.ts";
 

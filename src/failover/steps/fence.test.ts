@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
-import type { NetworkFence } from "../external-kinds.ts";
+import type { NetworkFence } from "../observe/external-kinds.ts";
 import { plan } from "../plan.ts";
 import { report } from "../report.ts";
 import { steps, writeTexts } from "../testing/harness.ts";

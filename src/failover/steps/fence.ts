@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
-import type { NetworkFence } from "../external-kinds.ts";
-import { wasPrimary } from "../managed.ts";
+import type { NetworkFence } from "../observe/external-kinds.ts";
+import { wasPrimary } from "../policy/managed.ts";
 import type { ReadResult, ObservedPolicy } from "../observe/observed.ts";
 import type { PolicyFailure, SwitchStep, Wait } from "./step.ts";
 import type { TokenDecision } from "../token/token.ts";

@@ -1,6 +1,6 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import type { FluxObject } from "../external-kinds.ts";
+import type { FluxObject } from "../observe/external-kinds.ts";
 import {
   kindAndName,
   change,
@@ -13,7 +13,7 @@ import {
   waitFor,
   type StepInput,
   type ResourceRead,
-} from "../observe/resources.ts";
+} from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { ResourceState, Wait } from "./step.ts";

@@ -1,6 +1,6 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
-import type { Automated } from "../external-kinds.ts";
+import type { Automated } from "../observe/external-kinds.ts";
 
 /** What an object was before a policy changed it, on the object itself: written with the first change and removed with the one that restores. */
 export const PRIOR = "plumbline.dev/failover-prior";

@@ -2,7 +2,7 @@ import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { autoscalersOf, PAUSED } from "./autoscalers.ts";
 import { jobsOf } from "./cron-jobs.ts";
-import { foundResources } from "../observe/resources.ts";
+import { foundResources } from "./resources.ts";
 import { PRIOR, readPrior } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { PolicyFailure, PriorState, SwitchStep } from "./step.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PersistentVolumeClaim } from "../../api/core/persistent-volume-claim.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { VolumeGroupReplication } from "../external-kinds.ts";
+import type { VolumeGroupReplication } from "../observe/external-kinds.ts";
 import { plan } from "../plan.ts";
 import { inFlux, steps, writeTexts } from "../testing/harness.ts";
 import { FakeSite } from "../testing/fake-site.ts";

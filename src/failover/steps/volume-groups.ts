@@ -1,7 +1,7 @@
 import { selects } from "../../api/core/label-selector.ts";
-import type { VolumeGroupReplication, VolumeReplication } from "../external-kinds.ts";
+import type { VolumeGroupReplication, VolumeReplication } from "../observe/external-kinds.ts";
 import type { ReadResult, Managed, ObservedPolicy } from "../observe/observed.ts";
-import { itemsOf, readResources, waitFor } from "../observe/resources.ts";
+import { itemsOf, readResources, waitFor } from "./resources.ts";
 import type { PolicyFailure, Wait } from "./step.ts";
 
 export const VOLUME_KINDS = ["VolumeReplication", "VolumeGroupReplication"] as const;

@@ -2,7 +2,7 @@ import { seconds } from "../../util/duration.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { Condition } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
-import type { VolumeReplication } from "../external-kinds.ts";
+import type { VolumeReplication } from "../observe/external-kinds.ts";
 import {
   kindAndName,
   change,
@@ -14,8 +14,8 @@ import {
   waitFor,
   waitOf,
   type StepInput,
-} from "../observe/resources.ts";
-import { exemption } from "../owned.ts";
+} from "./resources.ts";
+import { exemption } from "./owned.ts";
 import { isStamped, PRIOR, readPrior, newPriorAnnotation, stamp } from "./prior-annotation.ts";
 import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOn } from "./writers.ts";

@@ -16,7 +16,7 @@ import {
   type StepInput,
   type ResourceRead,
   stampOnly,
-} from "../observe/resources.ts";
+} from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { Managed, ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOf } from "./writers.ts";

@@ -1,7 +1,7 @@
 import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import { keyOf } from "../../api/kind.ts";
-import { grouped, itemsOf, perObserved } from "../observe/resources.ts";
+import { grouped, itemsOf, perObserved } from "./resources.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { Wait } from "./step.ts";
 

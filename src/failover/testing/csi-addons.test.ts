@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Condition } from "../../api/kind.ts";
-import type { VolumeReplication } from "../external-kinds.ts";
+import type { VolumeReplication } from "../observe/external-kinds.ts";
 import { type CsiAddonsVersion, CsiAddonsQueue, OBEDIENT, reconcile, rejected, type FakeDriver } from "./csi-addons.ts";
 import { condition, NOW, volume, VOLUME_CONDITIONS } from "./fixtures.ts";
 

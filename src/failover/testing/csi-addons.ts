@@ -1,6 +1,6 @@
 import { type Condition, keyOf } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
-import type { VolumeReplication } from "../external-kinds.ts";
+import type { VolumeReplication } from "../observe/external-kinds.ts";
 
 /** For tests: the gRPC codes that csi-addons tells apart, and one for all others. */
 type Code = "FailedPrecondition" | "NotFound" | "Unimplemented" | "Internal";

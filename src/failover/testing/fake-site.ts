@@ -22,8 +22,8 @@ import {
   VolumeGroupReplication,
   VolumeReplication,
   type VolumeReplicationClass,
-} from "../external-kinds.ts";
-import { managedBy } from "../managed.ts";
+} from "../observe/external-kinds.ts";
+import { managedBy } from "../policy/managed.ts";
 import type { ReadResult, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";
 import { NOW } from "./fixtures.ts";
 import type { PlannedWrite } from "../steps/step.ts";

@@ -6,7 +6,14 @@ import type { Pod } from "../../api/core/pod.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { apiVersionOf, type Condition, type ObjectMeta } from "../../api/kind.ts";
-import type { Application, Automated, FluxObject, ScaledObject, VolumeGroupReplication, VolumeReplication } from "../external-kinds.ts";
+import type {
+  Application,
+  Automated,
+  FluxObject,
+  ScaledObject,
+  VolumeGroupReplication,
+  VolumeReplication,
+} from "../observe/external-kinds.ts";
 
 /** For tests: objects as short as they can be said. */
 export const NOW = new Date("2026-11-16T12:00:00.000Z");

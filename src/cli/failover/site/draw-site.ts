@@ -4,7 +4,7 @@ import type { Color, Colorize } from "../../print/color.ts";
 import { titleOf } from "../read-policy.ts";
 import { waitText } from "../draw-steps.ts";
 import { type SiteMember, type MemberState, blockerOf, stateOf, switchOf } from "./member.ts";
-import { waveOf } from "./waves.ts";
+import { waveOf } from "../waves.ts";
 
 const STATES: Readonly<Record<MemberState, { readonly text: string; readonly color?: Color }>> = {
   later: { text: "Later" },

@@ -8,7 +8,7 @@ import { requestSwitch, requestText } from "../ask.ts";
 import { CliError } from "../../shared/exit.ts";
 import { each } from "./each.ts";
 import { isOver, type SiteMember } from "./member.ts";
-import { wavesOf } from "./waves.ts";
+import { wavesOf } from "../waves.ts";
 
 /** Where progress is shown. */
 export interface SiteView {

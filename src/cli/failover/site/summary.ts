@@ -3,7 +3,7 @@ import { humanDuration } from "../../../util/age.ts";
 import type { PolicyFailure } from "../../../failover/steps/step.ts";
 import { titleOf } from "../read-policy.ts";
 import { type SiteMember, blockerOf, stateOf, switchOf } from "./member.ts";
-import { waveOf } from "./waves.ts";
+import { waveOf } from "../waves.ts";
 
 /** What a switch of a site came to. Policies that were there before it began count for nothing but their number. */
 export interface SiteFigures {

@@ -15,15 +15,15 @@ import { reasonFor } from "../force.ts";
 import { type Preflight, preflight } from "../preflight.ts";
 import { transitionState } from "../progress.ts";
 import { titleOf } from "../read-policy.ts";
-import type { SwitchOptions } from "../switch.ts";
+import type { SwitchOptions } from "./switch.ts";
 import { siteCommand, switchCommand } from "../switch-command.ts";
 import { drive, type DriveResult } from "./drive.ts";
 import { each } from "./each.ts";
 import { type SiteMember, stateOf } from "./member.ts";
-import { noPolicySelected, selectPolicies } from "./selection.ts";
+import { noPolicySelected, selectPolicies } from "../selection.ts";
 import { memberItem, blockedItem, summaryLines } from "./summary.ts";
 import { lineView, noView, tableView } from "./views.ts";
-import { waveOf, wavesOf } from "./waves.ts";
+import { waveOf, wavesOf } from "../waves.ts";
 
 const KIND = "FailoverSiteSwitch";
 /** Each looks at a policy's resources and asks its peer. */

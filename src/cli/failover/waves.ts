@@ -1,4 +1,4 @@
-import type { FailoverPolicy, Role } from "../../../api/failover/failover-policy.ts";
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 
 export interface Wave<T> {
   readonly number: number;

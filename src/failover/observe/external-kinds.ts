@@ -1,5 +1,5 @@
-import type { LabelSelector } from "../api/core/label-selector.ts";
-import type { Condition, Kind, KubeObject } from "../api/kind.ts";
+import type { LabelSelector } from "../../api/core/label-selector.ts";
+import type { Condition, Kind, KubeObject } from "../../api/kind.ts";
 
 /**
  * Kinds of other projects, as far as we read them. Which version a cluster serves is found out there, so these have none: a cluster without them

@@ -1,7 +1,7 @@
-import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
-import type { KubeObject } from "../api/kind.ts";
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import type { KubeObject } from "../../api/kind.ts";
 import { ownersOf, titleOf } from "./owners.ts";
-import type { PolicyFailure } from "./steps/step.ts";
+import type { PolicyFailure } from "../steps/step.ts";
 
 /** What a person last asked for with `failover switch`, on the policy: Git does not know it, so nothing that applies Git takes it away. */
 const SWITCHED = "plumbline.dev/failover-switched";

@@ -1,5 +1,5 @@
-import type { ManagedKind } from "../api/failover/failover-policy.ts";
-import type { KubeObject } from "../api/kind.ts";
+import type { ManagedKind } from "../../api/failover/failover-policy.ts";
+import type { KubeObject } from "../../api/kind.ts";
 
 /** Something that applies an object from Git or from a chart, and writes back what others change of it. */
 export interface Owner {

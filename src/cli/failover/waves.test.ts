@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { policy } from "../../testing/failover-fixtures.ts";
+import { policy } from "../testing/failover-fixtures.ts";
 import { wavesOf } from "./waves.ts";
 
 const members = [20, undefined, 10, 0, 10].map((wave) => ({ policy: policy(wave === undefined ? {} : { wave }) }));

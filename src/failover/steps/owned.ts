@@ -1,11 +1,11 @@
-import type { Role } from "../api/failover/failover-policy.ts";
-import { keyOf, type KubeObject } from "../api/kind.ts";
-import { ignoresVolume } from "./steps/argo.ts";
-import { foundResources } from "./observe/resources.ts";
-import type { Managed, ObservedPolicy } from "./observe/observed.ts";
-import { EXEMPT, isExempt, isNamed, type Owner, ownersOf, titleOf } from "./owners.ts";
-import type { PolicyFailure, Wait } from "./steps/step.ts";
-import { foundVolumes } from "./steps/volume-groups.ts";
+import type { Role } from "../../api/failover/failover-policy.ts";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
+import { ignoresVolume } from "./argo.ts";
+import { foundResources } from "./resources.ts";
+import type { Managed, ObservedPolicy } from "../observe/observed.ts";
+import { EXEMPT, isExempt, isNamed, type Owner, ownersOf, titleOf } from "../policy/owners.ts";
+import type { PolicyFailure, Wait } from "./step.ts";
+import { foundVolumes } from "./volume-groups.ts";
 
 type Volume = KubeObject & { readonly spec: { readonly replicationState: string } };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isExempt, ownersOf, titleOf } from "./owners.ts";
-import { deployment, named, policy } from "./testing/fixtures.ts";
+import { deployment, named, policy } from "../testing/fixtures.ts";
 import { managedBy } from "./managed.ts";
 
 const managed = managedBy(policy({ managedResources: named("Application shop") })).managed;

@@ -1,7 +1,7 @@
-import { seconds } from "../util/duration.ts";
-import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
-import { IpError } from "../ip/error.ts";
-import { parsePrefix, type Prefix } from "../ip/prefix.ts";
+import { seconds } from "../../util/duration.ts";
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { IpError } from "../../ip/error.ts";
+import { parsePrefix, type Prefix } from "../../ip/prefix.ts";
 
 interface Problem {
   readonly field: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { managedBy, modeOf } from "./managed.ts";
-import { named, policy } from "./testing/fixtures.ts";
+import { named, policy } from "../testing/fixtures.ts";
 
 const problems = (spec: object) => managedBy(policy(spec)).problems.map(({ field, message }) => `${field}: ${message}`);
 const something = named("Deployment web");

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { FailoverPolicy } from "../../../api/failover/failover-policy.ts";
-import type { KubeClient } from "../../../kube/client/client.ts";
-import { isKubeError } from "../../../kube/client/error.ts";
-import { CliError, EXIT } from "../../shared/exit.ts";
-import { listPolicies, type PolicyOptions, readPolicy, titleOf, withPolicy } from "../read-policy.ts";
+import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { listPolicies, type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 
 export interface PolicySelectionOptions extends PolicyOptions {
   all?: boolean;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { FailoverPolicy, FailoverStatus, Role } from "../api/failover/failover-policy.ts";
-import { plan } from "./plan.ts";
-import { inFlux, writeTexts } from "./testing/harness.ts";
-import { FakeSite } from "./testing/fake-site.ts";
-import { application, deployment, flux, named, policy, volume } from "./testing/fixtures.ts";
+import type { FailoverPolicy, FailoverStatus, Role } from "../../api/failover/failover-policy.ts";
+import { plan } from "../plan.ts";
+import { inFlux, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
+import { application, deployment, flux, named, policy, volume } from "../testing/fixtures.ts";
 
 const RECONCILE = "kustomize.toolkit.fluxcd.io/reconcile";
 const TRACKED = { annotations: { "argocd.argoproj.io/tracking-id": "shop:replication.storage.openshift.io/VolumeReplication:shop/data" } };

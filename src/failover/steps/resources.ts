@@ -1,8 +1,8 @@
 import type { ManagedKind, Role } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { isStamped, PRIOR, stamp } from "../steps/prior-annotation.ts";
-import type { ReadResult, Managed, ManagedObjects, ObservedPolicy } from "./observed.ts";
-import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "../steps/step.ts";
+import { isStamped, PRIOR, stamp } from "./prior-annotation.ts";
+import type { ReadResult, Managed, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";
+import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
 
 /** What one subsystem would write now, and what it waits for. */
 export interface StepInput {

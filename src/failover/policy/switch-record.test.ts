@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
-import { plan } from "./plan.ts";
-import { inFlux, writeTexts } from "./testing/harness.ts";
-import { FakeSite } from "./testing/fake-site.ts";
-import { deployment, named, policy } from "./testing/fixtures.ts";
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import { plan } from "../plan.ts";
+import { inFlux, writeTexts } from "../testing/harness.ts";
+import { FakeSite } from "../testing/fake-site.ts";
+import { deployment, named, policy } from "../testing/fixtures.ts";
 import { asSwitched, differsFromSwitch, revertOf, switchedBy } from "./switch-record.ts";
 
 const AT = new Date("2026-11-16T11:00:00Z");

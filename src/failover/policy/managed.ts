@@ -1,7 +1,7 @@
-import { MANAGED_KINDS, type FailoverPolicy, type ManagedKind, type Role } from "../api/failover/failover-policy.ts";
-import type { Managed } from "./observe/observed.ts";
+import { MANAGED_KINDS, type FailoverPolicy, type ManagedKind, type Role } from "../../api/failover/failover-policy.ts";
+import type { Managed } from "../observe/observed.ts";
 import { specProblems } from "./spec-problems.ts";
-import type { PolicyFailure } from "./steps/step.ts";
+import type { PolicyFailure } from "../steps/step.ts";
 
 type Spec = FailoverPolicy["spec"];
 

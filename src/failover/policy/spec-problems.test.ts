@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
-import { plan } from "./plan.ts";
-import { FakeSite } from "./testing/fake-site.ts";
-import { deployment, named, policy } from "./testing/fixtures.ts";
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { plan } from "../plan.ts";
+import { FakeSite } from "../testing/fake-site.ts";
+import { deployment, named, policy } from "../testing/fixtures.ts";
 
 type Spec = FailoverPolicy["spec"];
 const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
