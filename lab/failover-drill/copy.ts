@@ -6,7 +6,7 @@ import type { LabelSelector } from "../../src/api/core/label-selector.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../src/api/kind.ts";
 import { readPrior } from "../../src/failover/steps/prior-annotation.ts";
-import type { Managed } from "../../src/failover/observe/observed.ts";
+import type { Managed } from "../../src/failover/policy/managed.ts";
 
 /** An application as it is put on the stage: everything that a switch is about, and nothing else of it. */
 export interface ApplicationCopy {

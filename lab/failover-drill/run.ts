@@ -6,9 +6,7 @@ import { FailoverPolicy, type Role } from "../../src/api/failover/failover-polic
 import type { KubeObject } from "../../src/api/kind.ts";
 import { humanDuration } from "../../src/util/age.ts";
 import { readLive } from "../../src/failover/observe/live-reader.ts";
-import { managedBy } from "../../src/failover/policy/managed.ts";
 import { watchedKindsOf } from "../../src/failover/observe/watched-kinds.ts";
-import type { Managed } from "../../src/failover/observe/observed.ts";
 import { ServedKinds } from "../../src/failover/observe/served-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { print } from "../../src/kube/printable.ts";
@@ -30,6 +28,7 @@ import { follow } from "../../src/cli/failover/follow.ts";
 import { blockedBy } from "../../src/cli/failover/progress.ts";
 import { readPolicy, titleOf } from "../../src/cli/failover/read-policy.ts";
 import { switchesOf } from "../../src/cli/failover/transitions.ts";
+import { managedBy, type Managed } from "../../src/failover/policy/managed.ts";
 
 interface Original {
   readonly policy: FailoverPolicy;

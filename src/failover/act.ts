@@ -5,8 +5,9 @@ import { isKubeError, type KubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import type { WrittenVersion } from "./observe/cached-reader.ts";
 import type { WatchedKind } from "./observe/watched-kinds.ts";
-import type { SwitchPlan, PolicyFailure, SwitchStep, PlannedWrite } from "./steps/step.ts";
-import { VOLUME_KINDS } from "./steps/volume-groups.ts";
+import type { SwitchPlan, SwitchStep, PlannedWrite } from "./steps/step.ts";
+import type { PolicyFailure } from "./policy/failure.ts";
+import { isVolumeKind } from "./policy/managed.ts";
 
 /** Set on a policy while a switch is running, so that it cannot be deleted halfway. */
 const finalizer = "plumbline.dev/failover";
@@ -65,7 +66,7 @@ export function hasFinalizer({ metadata }: FailoverPolicy): boolean {
  */
 export function mayRemoveFinalizer({ metadata }: FailoverPolicy, { complete, rejections, steps, resources, to }: SwitchPlan): boolean {
   if (complete || metadata.deletionTimestamp === undefined) return complete;
-  const volumes = resources.filter(({ resource }) => (VOLUME_KINDS as readonly string[]).includes(resource.kind));
+  const volumes = resources.filter(({ resource }) => isVolumeKind(resource.kind));
   const required = to === "primary" && volumes.length > 0 ? volumes : resources;
   // Nothing is left to be written when the application is waited for, and it may never come.
   const isWritten = steps.every(({ name, state }) => state === "Done" || name === "AwaitWorkloads");

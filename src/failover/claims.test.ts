@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { ClaimIndex } from "./claims.ts";
-import type { Managed } from "./observe/observed.ts";
+import type { Managed } from "./policy/managed.ts";
 
 const web: Managed = { kind: "Deployment", namespace: "shop", name: "web", field: "spec.managedResources[0]" };
 const data: Managed = { kind: "VolumeReplication", namespace: "shop", name: "data", field: "spec.managedResources[1]" };

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import { compare } from "../util/compare.ts";
-import type { Managed, ObservedPolicy } from "./observe/observed.ts";
+import type { ObservedPolicy } from "./observe/observed.ts";
+import type { Managed } from "./policy/managed.ts";
 
 type Claim = NonNullable<NonNullable<FailoverPolicy["status"]>["claims"]>[number];
 

@@ -1,16 +1,12 @@
 import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import type { Managed, ObservedPolicy } from "./observe/observed.ts";
-import type { PolicyFailure } from "./steps/step.ts";
+import type { ObservedPolicy } from "./observe/observed.ts";
+import type { ForeignNamespace } from "./steps/step.ts";
+import type { Managed } from "./policy/managed.ts";
+import { type PolicyFailure, policyFailure } from "./policy/failure.ts";
 
 /** On a Namespace: which policies of other namespaces may switch what is in it, as `shop/web, billing/*`. */
 export const CONSENT = "plumbline.dev/failover-policies";
-
-/** Another namespace in which a policy names something, and whether it may switch it. */
-export interface ForeignNamespace {
-  readonly name: string;
-  readonly permitted: boolean;
-}
 
 /** Whether policies of this namespace may name resources in every namespace. `everywhere` is a list of namespaces, or `*`. */
 export function actsEverywhere({ metadata }: FailoverPolicy, everywhere: readonly string[] = []): boolean {
@@ -50,11 +46,9 @@ function isForeign({ metadata }: FailoverPolicy, { namespace }: Managed): boolea
 
 /** A fence acts on the storage of every namespace, whoever asks for it. */
 export function unpermittedFence({ policy, mayFence }: ObservedPolicy): PolicyFailure[] {
-  const { name, namespace } = policy.metadata;
   if (!policy.spec.fence || mayFence !== false) return [];
-  const message = `A fence acts on the storage of every namespace; add namespace ${namespace} to --failover-namespaces of the controller (failover.namespaces of the chart), or remove spec.fence`;
-  const own = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, field: "spec.fence" };
-  return [{ ...own, reason: "NotPermitted", message, class: "Permanent" }];
+  const message = `A fence acts on the storage of every namespace; add namespace ${policy.metadata.namespace} to --failover-namespaces of the controller (failover.namespaces of the chart), or remove spec.fence`;
+  return [policyFailure(policy, "NotPermitted", message, { field: "spec.fence" })];
 }
 
 type Blocker = Pick<PolicyFailure, "reason" | "message" | "class">;

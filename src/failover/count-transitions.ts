@@ -14,7 +14,8 @@ import {
 } from "./metrics.ts";
 import { oldest } from "./token/peer-copy.ts";
 import type { StatusChanges } from "./events.ts";
-import type { SwitchPlan, PolicyFailure } from "./steps/step.ts";
+import type { SwitchPlan } from "./steps/step.ts";
+import type { PolicyFailure } from "./policy/failure.ts";
 
 const STATUSES = ["True", "False", "Unknown"] as const;
 const STATES = ["primary", "secondary", "mixed", "unknown"] as const;

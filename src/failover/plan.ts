@@ -16,7 +16,7 @@ import { PRIOR, readPrior } from "./steps/prior-annotation.ts";
 import type { ObservedPolicy } from "./observe/observed.ts";
 import { priorStates } from "./steps/prior-states.ts";
 import { readiness } from "./readiness.ts";
-import type { SwitchPlan, PolicyFailure, ResourceState, SwitchStep } from "./steps/step.ts";
+import type { SwitchPlan, ResourceState, SwitchStep } from "./steps/step.ts";
 import { revertFailure } from "./policy/switch-record.ts";
 import { toPrimary, unsharedPromotions } from "./steps/to-primary.ts";
 import { toSecondary, writesStopped } from "./steps/to-secondary.ts";
@@ -35,6 +35,7 @@ import {
 } from "./steps/volumes.ts";
 import { unusableGroups } from "./steps/volume-groups.ts";
 import { deletingStatefulSets, workloadStates } from "./steps/workloads.ts";
+import { type PolicyFailure, policyFailure, resourceFailure } from "./policy/failure.ts";
 
 const WAITING_MS = 5_000;
 const RESTING_MS = 20_000;
@@ -208,9 +209,10 @@ function withheld(step: SwitchStep): SwitchStep {
 }
 
 function contests({ contested }: ObservedPolicy): PolicyFailure[] {
-  return contested.map(({ resource: { kind, namespace, name, field }, holder }) => {
-    const message = `${kind} ${namespace}/${name} is switched by FailoverPolicy ${holder}, which claimed it first; remove it from one of the two policies`;
-    return { kind, namespace, name, field, reason: "Conflict", message, class: "Permanent" };
+  return contested.map(({ resource, holder }) => {
+    const title = `${resource.kind} ${resource.namespace}/${resource.name}`;
+    const message = `${title} is switched by FailoverPolicy ${holder}, which claimed it first; remove it from one of the two policies`;
+    return resourceFailure(resource, "Conflict", message);
   });
 }
 
@@ -219,13 +221,13 @@ function removedPeer(policy: FailoverPolicy): PolicyFailure[] {
   const { token } = policy.status ?? {};
   if (policy.spec.peer || token?.state !== "Released") return [];
   const message = `This site released epoch ${token.epoch} to another site, and spec.peer is gone; set spec.peer again, or set desiredState secondary and delete the token with \`plumbline failover forget-peer\``;
-  return [policyFailure(policy, "PeerRemoved", message, { field: "spec.peer", class: "Permanent" })];
+  return [policyFailure(policy, "PeerRemoved", message, { field: "spec.peer" })];
 }
 
 /** A way to the other site that cannot work, whatever that site does. */
 function invalidPeer({ policy, peer }: ObservedPolicy): PolicyFailure[] {
   if (!peer || peer.reachable || peer.field === undefined) return [];
-  return [policyFailure(policy, "PeerInvalid", peer.message, { field: peer.field, class: "Permanent" })];
+  return [policyFailure(policy, "PeerInvalid", peer.message, { field: peer.field })];
 }
 
 /** A site that came back from a backup: what it holds and what its volumes have may both be of an earlier day. */
@@ -237,16 +239,7 @@ function restored({ policy, peer }: ObservedPolicy): PolicyFailure[] {
   const message =
     `The token of this site is ${own}, and the other site has read it as ${peer.observedToken.state} with epoch ${peer.observedToken.epoch}: this cluster was restored from a backup. ` +
     `Set desiredState secondary here; or, if the newest data is here and the other site does not write: plumbline failover switch ${name} -n ${namespace} --to primary --force`;
-  return [policyFailure(policy, "Restored", message, { field: "status.token", class: "Permanent" })];
-}
-
-function policyFailure(
-  { metadata: { name, namespace } }: FailoverPolicy,
-  reason: PolicyFailure["reason"],
-  message: string,
-  rest: Pick<PolicyFailure, "field" | "class">,
-): PolicyFailure {
-  return { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, reason, message, ...rest };
+  return [policyFailure(policy, "Restored", message, { field: "status.token" })];
 }
 
 /** This site was outranked: until it is a secondary, whatever is wanted has to wait. */
@@ -263,7 +256,7 @@ function ignoredForce(policy: FailoverPolicy): PolicyFailure[] {
   const { force } = spec;
   if (!force || force.uid === metadata.uid || force.epoch !== (status?.token?.epoch ?? 0) || status?.token?.state === "Held") return [];
   const message = `spec.force is ignored: it has ${force.uid === undefined ? "no uid" : `uid ${force.uid}`}, and this policy has uid ${metadata.uid}; set it only if the other site has stopped writing`;
-  return [policyFailure(policy, "Invalid", message, { field: "spec.force.uid", class: "Permanent" })];
+  return [policyFailure(policy, "Invalid", message, { field: "spec.force.uid" })];
 }
 
 /** Without a token: the reason why volumes are promoted that another site still sends to. */

@@ -17,20 +17,20 @@ import { CachedReader, type WrittenVersion } from "./observe/cached-reader.ts";
 import { ClaimIndex } from "./claims.ts";
 import { actsEverywhere } from "./consent.ts";
 import { readLive } from "./observe/live-reader.ts";
-import { managedBy, modeOf } from "./policy/managed.ts";
 import { removeMetrics, recordMetrics } from "./count-transitions.ts";
 import { affects, type WatchedKind, type WatchedKinds, watchedKindsOf } from "./observe/watched-kinds.ts";
 import { statusChanges } from "./events.ts";
-import type { Managed } from "./observe/observed.ts";
 import type { Peers } from "./token/peers.ts";
 import { plan as planOf, blockedFor, tokenFacts } from "./plan.ts";
 import { report } from "./report.ts";
 import { isExternal, ServedKinds } from "./observe/served-kinds.ts";
 import { observePolicy, type ResourceReader } from "./observe/reader.ts";
-import type { SwitchPlan, PolicyFailure } from "./steps/step.ts";
+import type { SwitchPlan } from "./steps/step.ts";
 import { asSwitched, differsFromSwitch, revertOf } from "./policy/switch-record.ts";
 import { decideToken, isRestored, type PeerView, withoutPeer } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
+import { managedBy, modeOf, type Managed } from "./policy/managed.ts";
+import type { PolicyFailure } from "./policy/failure.ts";
 
 export interface PolicyControllerOptions {
   /** Fenced: only the leader switches. */

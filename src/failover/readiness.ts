@@ -1,27 +1,12 @@
 import { seconds } from "../util/duration.ts";
 import { keyOf, type Condition } from "../api/kind.ts";
 import type { VolumeReplication } from "./observe/external-kinds.ts";
-import { isComplete } from "./policy/managed.ts";
-import type { Managed, ObservedPolicy } from "./observe/observed.ts";
+import type { ObservedPolicy } from "./observe/observed.ts";
 
-import type { SwitchPlan, PolicyFailure } from "./steps/step.ts";
+import type { SwitchPlan, Readiness, ReadyFinding } from "./steps/step.ts";
 import { foundVolumes } from "./steps/volume-groups.ts";
-
-/** Something that stands against a switch, or that has not been observed. */
-interface ReadyFinding extends Omit<PolicyFailure, "reason" | "class"> {
-  readonly status: "False" | "Unknown";
-  readonly reason: string;
-}
-
-/** Whether the site can be switched. */
-export interface Readiness {
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: string;
-  /** What is known to be wrong first, then what is not known. */
-  readonly findings: readonly ReadyFinding[];
-  /** When the age of a copy can change the answer though nothing else does. */
-  readonly recheckAfterMs?: number;
-}
+import { isComplete, type Managed } from "./policy/managed.ts";
+import type { PolicyFailure } from "./policy/failure.ts";
 
 /** The other site publishes the age of the copy in steps of this part of maxCopyAge. */
 export const AGE_STEPS = 4;

@@ -4,11 +4,12 @@ import type { Condition } from "../api/kind.ts";
 import { metaTime } from "../api/time.ts";
 import { withTransitionTimes, type ConditionReport } from "../kube/status/conditions.ts";
 import { AGE_STEPS } from "./readiness.ts";
-import type { SwitchPlan, PolicyFailure, ResourceState, SwitchStep } from "./steps/step.ts";
+import type { SwitchPlan, ResourceState, SwitchStep } from "./steps/step.ts";
 import { oldest } from "./token/peer-copy.ts";
 import { isLater, type PeerView } from "./token/token.ts";
-import { VOLUME_KINDS } from "./steps/volume-groups.ts";
 import { transitions } from "./transition.ts";
+import type { PolicyFailure } from "./policy/failure.ts";
+import { isVolumeKind } from "./policy/managed.ts";
 
 interface Outcome {
   /** What acting met with. */
@@ -101,7 +102,7 @@ function copyOf({ lastSyncTime, replicating }: ResourceState): Pick<VolumeStatus
 }
 
 function isVolume({ resource }: ResourceState): boolean {
-  return (VOLUME_KINDS as readonly string[]).includes(resource.kind);
+  return isVolumeKind(resource.kind);
 }
 
 function resourceKey(kind: string, { namespace = "", name }: { namespace?: string; name: string }): string {

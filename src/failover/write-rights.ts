@@ -1,6 +1,7 @@
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import type { SwitchPlan, PolicyFailure, PlannedWrite } from "./steps/step.ts";
+import type { SwitchPlan, PlannedWrite } from "./steps/step.ts";
+import type { PolicyFailure } from "./policy/failure.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** How long an answer is believed. A right that was missing is asked for again with the next pass. */

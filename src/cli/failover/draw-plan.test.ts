@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { Deployment } from "../../api/core/deployment.ts";
-import type { SwitchPlan, PolicyFailure, SwitchStep, PlannedWrite } from "../../failover/steps/step.ts";
+import type { SwitchPlan, SwitchStep, PlannedWrite } from "../../failover/steps/step.ts";
 import { plain } from "../print/color.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
+import type { PolicyFailure } from "../../failover/policy/failure.ts";
 
 const write = (description: string): PlannedWrite => ({ kind: Deployment, object: { metadata: { name: "web" } }, patch: {}, description });
 const step = (name: SwitchStep["name"], state: SwitchStep["state"], more: Partial<SwitchStep> = {}): SwitchStep => ({

@@ -1,7 +1,8 @@
-import type { SwitchPlan, PolicyFailure, SwitchStep } from "../../failover/steps/step.ts";
+import type { SwitchPlan, SwitchStep } from "../../failover/steps/step.ts";
 import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
 import type { Color, Colorize } from "../print/color.ts";
 import { objectTitle, waitDescription } from "./wait-text.ts";
+import type { PolicyFailure } from "../../failover/policy/failure.ts";
 
 const STATES: Readonly<Record<SwitchStep["state"], { readonly text: string; readonly color?: Color }>> = {
   Done: { text: "done", color: "green" },

@@ -1,13 +1,13 @@
 import { createInterface } from "node:readline/promises";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { humanDuration } from "../../util/age.ts";
-import type { PolicyFailure } from "../../failover/steps/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import { expectedLoss } from "../../failover/loss.ts";
 import { isRestored, type PeerView } from "../../failover/token/token.ts";
 import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import type { Force } from "./live-plan.ts";
+import { type PolicyFailure, policyFailure } from "../../failover/policy/failure.ts";
 
 /** A takeover without the other site's release, what is known about it, or why it is refused. */
 export interface ForceDecision {
@@ -100,15 +100,8 @@ function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: 
     : desiredState === "secondary"
       ? "It is on its way to secondary: leave out --force and wait for its release"
       : `Stop it there first: ${command}; then repeat this without --force`;
-  return {
-    kind: "FailoverPolicy",
-    ...(namespace !== undefined && { namespace }),
-    name,
-    reason: "Refused",
-    field: "spec.force",
-    message: `${text}. It may still write. ${fix}. To force anyway: --even-though-it-answers`,
-    class: "Permanent",
-  };
+  const message = `${text}. It may still write. ${fix}. To force anyway: --even-though-it-answers`;
+  return policyFailure(policy, "Refused", message, { field: "spec.force" });
 }
 
 /** What a takeover loses: everything that was written at the other site after the copy that is here. */

@@ -2,10 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts";
 import { ClaimIndex } from "../../failover/claims.ts";
 import { readLive, type SharedReads } from "../../failover/observe/live-reader.ts";
-import { managedBy, modeOf } from "../../failover/policy/managed.ts";
 import { watchedKindsOf } from "../../failover/observe/watched-kinds.ts";
 import { Peers } from "../../failover/token/peers.ts";
-import type { Managed } from "../../failover/observe/observed.ts";
 import { plan, tokenFacts } from "../../failover/plan.ts";
 import { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import { observePolicy } from "../../failover/observe/reader.ts";
@@ -14,6 +12,7 @@ import type { Revert } from "../../failover/policy/switch-record.ts";
 import { decideToken, withoutPeer } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
+import { managedBy, modeOf, type Managed } from "../../failover/policy/managed.ts";
 
 export interface LivePlanOptions {
   /** The controller's, where it was given another. */

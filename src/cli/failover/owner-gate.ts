@@ -1,12 +1,12 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import { isExempt, type Owner, ownersOf, titleOf } from "../../failover/policy/owners.ts";
 import type { ServedKinds } from "../../failover/observe/served-kinds.ts";
-import type { PolicyFailure } from "../../failover/steps/step.ts";
 import { gitOpsManagerOf, switchedBy } from "../../failover/policy/switch-record.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { isSuspended, readOwner, type ReadOwner, resumeCommand, suspendOwner, type SuspendedOwner, whenItReverts } from "./owner-object.ts";
+import { type PolicyFailure, policyFailure } from "../../failover/policy/failure.ts";
 
 /** What `failover switch` suspended, so that a later one can say how to resume it. */
 const SUSPENDED = "plumbline.dev/failover-suspended-owners";
@@ -93,9 +93,8 @@ function unreadBlocker(policy: FailoverPolicy, owner: Owner, error = "it cannot 
   return blocker(policy, `${titleOf(owner)} applies this policy and cannot be suspended: ${error}. ${GIT_FIRST}`);
 }
 
-function blocker({ metadata: { name, namespace } }: FailoverPolicy, message: string): PolicyFailure {
-  const policy = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name };
-  return { ...policy, reason: "OwnedByGitOps", field: "spec.desiredState", message, class: "Permanent" };
+function blocker(policy: FailoverPolicy, message: string): PolicyFailure {
+  return policyFailure(policy, "OwnedByGitOps", message, { field: "spec.desiredState" });
 }
 
 function resumeLine(owner: SuspendedOwner, to: Role): string {

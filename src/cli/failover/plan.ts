@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { SwitchPlan, PolicyFailure } from "../../failover/steps/step.ts";
+import type { SwitchPlan } from "../../failover/steps/step.ts";
 import { asSwitched, revertOf } from "../../failover/policy/switch-record.ts";
 import { connect } from "../shared/connection.ts";
 import { EXIT } from "../shared/exit.ts";
@@ -11,6 +11,7 @@ import { drawPlan, isBlocked } from "./draw-plan.ts";
 import { withRequestedState, livePlan } from "./live-plan.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 import { switchCommand } from "./switch-command.ts";
+import type { PolicyFailure } from "../../failover/policy/failure.ts";
 
 interface PlanOptions extends PolicyOptions {
   to?: Role;

@@ -1,12 +1,13 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { SharedReads } from "../../failover/observe/live-reader.ts";
 import { ServedKinds } from "../../failover/observe/served-kinds.ts";
-import type { SwitchPlan, PolicyFailure } from "../../failover/steps/step.ts";
+import type { SwitchPlan } from "../../failover/steps/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { decideForce } from "./force.ts";
 import { withRequestedState, type Force, livePlan } from "./live-plan.ts";
 import { checkOwners, type OwnerCheck, type OwnerOptions } from "./owner-gate.ts";
+import type { PolicyFailure } from "../../failover/policy/failure.ts";
 
 export interface PreflightOptions extends OwnerOptions {
   readonly to: Role;

@@ -4,8 +4,8 @@ import { KubeClient } from "../../kube/client/client.ts";
 import { answer, statusError, ScriptedServer, type ScriptedStep } from "../../kube/testing/scripted-server.ts";
 import { readLive } from "./live-reader.ts";
 import { watchedKindsOf } from "./watched-kinds.ts";
-import type { Managed } from "./observed.ts";
 import { ServedKinds } from "./served-kinds.ts";
+import type { Managed } from "../policy/managed.ts";
 
 const { signal } = new AbortController();
 const managed = (kind: Managed["kind"], name: string, namespace = "shop"): Managed => ({ kind, namespace, name, field: "" });

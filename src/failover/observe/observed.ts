@@ -20,17 +20,9 @@ import type {
   VolumeReplication,
   VolumeReplicationClass,
 } from "./external-kinds.ts";
+import type { Managed } from "../policy/managed.ts";
 import type { Revert } from "../policy/switch-record.ts";
 import type { PeerView } from "../token/token.ts";
-
-/** A resource that a policy names. */
-export interface Managed {
-  readonly kind: ManagedKind;
-  readonly namespace: string;
-  readonly name: string;
-  /** Where the policy names it: `spec.managedResources[2]`. */
-  readonly field: string;
-}
 
 /**
  * What looking at something gave. `absent` is known: the cluster answered that there is none, or that it does not know the kind. `error` is not: it

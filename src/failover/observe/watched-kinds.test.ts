@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { affects, watchedKindsOf } from "./watched-kinds.ts";
-import type { Managed } from "./observed.ts";
+import type { Managed } from "../policy/managed.ts";
 
 const managed = (kind: Managed["kind"], namespace: string, name: string): Managed => ({ kind, namespace, name, field: "" });
 const plain = (resources: Managed[]) =>

@@ -1,5 +1,5 @@
 import type { FailoverPolicy, ManagedKind } from "../../api/failover/failover-policy.ts";
-import type { Managed } from "./observed.ts";
+import type { Managed } from "../policy/managed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
 type SurroundingKind =

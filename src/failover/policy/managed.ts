@@ -1,9 +1,20 @@
 import { MANAGED_KINDS, type FailoverPolicy, type ManagedKind, type Role } from "../../api/failover/failover-policy.ts";
-import type { Managed } from "../observe/observed.ts";
 import { specProblems } from "./spec-problems.ts";
-import type { PolicyFailure } from "../steps/step.ts";
+import { type PolicyFailure, policyFailure } from "./failure.ts";
 
 type Spec = FailoverPolicy["spec"];
+
+/** A resource that a policy names. */
+export interface Managed {
+  readonly kind: ManagedKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** Where the policy names it: `spec.managedResources[2]`. */
+  readonly field: string;
+}
+
+const VOLUME_KINDS = ["VolumeReplication", "VolumeGroupReplication"] as const;
+export type VolumeKind = (typeof VOLUME_KINDS)[number];
 
 const LEGACY = {
   volumeReplications: "VolumeReplication",
@@ -21,7 +32,7 @@ const MODES: Readonly<Record<string, "safe" | "unsafe">> = { on: "safe", safe: "
 export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problems: PolicyFailure[] } {
   const problems: PolicyFailure[] = [];
   const managed = new Map<string, Managed>();
-  const invalid = (field: string, message: string) => problems.push(invalidPolicy(policy, field, message));
+  const invalid = (field: string, message: string) => problems.push(policyFailure(policy, "Invalid", message, { field }));
 
   const { desiredState, mode } = policy.spec;
   if (desiredState !== "primary" && desiredState !== "secondary") {
@@ -77,15 +88,15 @@ function isManagedKind(kind: string): kind is ManagedKind {
   return (MANAGED_KINDS as readonly string[]).includes(kind);
 }
 
-function invalidPolicy({ metadata }: FailoverPolicy, field: string, message: string): PolicyFailure {
-  const { name, namespace } = metadata;
-  return {
-    kind: "FailoverPolicy",
-    ...(namespace === undefined ? {} : { namespace }),
-    name,
-    reason: "Invalid",
-    field,
-    message,
-    class: "Permanent",
-  };
+export function isVolumeKind(kind: string): boolean {
+  return (VOLUME_KINDS as readonly string[]).includes(kind);
+}
+
+/** `data`, or `other/data` for one that is not in the namespace of its policy: the same at both sites, whatever their namespaces are called. */
+export function volumeKeys(policy: FailoverPolicy, managed: readonly Managed[]): { key: string; resource: Managed }[] {
+  return managed.flatMap((resource) => {
+    if (!isVolumeKind(resource.kind)) return [];
+    const prefix = resource.namespace === policy.metadata.namespace ? "" : `${resource.namespace}/`;
+    return [{ key: `${resource.kind} ${prefix}${resource.name}`, resource }];
+  });
 }

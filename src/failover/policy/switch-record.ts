@@ -1,7 +1,7 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { ownersOf, titleOf } from "./owners.ts";
-import type { PolicyFailure } from "../steps/step.ts";
+import { type PolicyFailure, policyFailure } from "./failure.ts";
 
 /** What a person last asked for with `failover switch`, on the policy: Git does not know it, so nothing that applies Git takes it away. */
 const SWITCHED = "plumbline.dev/failover-switched";
@@ -73,7 +73,7 @@ export function revertFailure(policy: FailoverPolicy, { to, at, manager }: Rever
   const message =
     `${manager}${owner ? ` (${titleOf(owner)})` : ""} set it to ${role} after a person switched this site to ${to} at ${at}. ` +
     `The site stays ${to}: set desiredState ${to} in Git. If ${role} is right, confirm it: ${command}`;
-  return { kind: "FailoverPolicy", namespace, name, reason: "RevertedByOwner", field: "spec.desiredState", message, class: "Permanent" };
+  return policyFailure(policy, "RevertedByOwner", message, { field: "spec.desiredState" });
 }
 
 /** The one that last wrote `spec.desiredState`, if it applies from Git or a chart. */

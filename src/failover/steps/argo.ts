@@ -15,10 +15,12 @@ import {
   type ResourceRead,
 } from "./resources.ts";
 import { EPOCH, PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
-import type { Managed, ObservedPolicy } from "../observe/observed.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import { isNamed, ownersOf } from "../policy/owners.ts";
-import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
+import type { ResourceState, PlannedWrite } from "./step.ts";
 import { hasToken } from "../token/token.ts";
+import type { Managed } from "../policy/managed.ts";
+import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
 const KIND = ["Application"] as const;
 
@@ -128,7 +130,7 @@ export function missingApplications(observed: ObservedPolicy): PolicyFailure[] {
   return readResources(observed, KIND).flatMap(({ resource, result }) => {
     if (!("absent" in result) || result.absent !== "object") return [];
     const message = `Application ${resource.namespace}/${resource.name} does not exist; create it, correct its name or namespace, or remove it from the policy`;
-    return [failure(resource, "NotFound", message)];
+    return [resourceFailure(resource, "NotFound", message)];
   });
 }
 
@@ -140,12 +142,12 @@ export function templatedApplications(observed: ObservedPolicy): PolicyFailure[]
     const { items, waits } = itemsOf(observed.applicationSets(resource.namespace), "ApplicationSet", resource.namespace);
     const [unread] = waits;
     const title = `Application ${resource.namespace}/${resource.name} is made by ApplicationSet ${owner.name}`;
-    if (unread) return [failure(resource, "Refused", `${title}, and ${unread.message}`)];
+    if (unread) return [resourceFailure(resource, "Refused", `${title}, and ${unread.message}`)];
     const template = items.find(({ metadata }) => metadata.name === owner.name);
     const kept = hasToken(observed.policy) ? [PRIOR, EPOCH] : [PRIOR];
     if (!template || leaves(template, resource.name, kept)) return [];
     const fix = `set spec.ignoreApplicationDifferences with jsonPointers [/spec/syncPolicy] and spec.preservedFields.annotations [${kept.join(", ")}] there`;
-    return [failure(resource, "Refused", `${title}, which would turn automated sync on again; ${fix}`)];
+    return [resourceFailure(resource, "Refused", `${title}, which would turn automated sync on again; ${fix}`)];
   });
 }
 
@@ -186,8 +188,4 @@ function whatRuns({ metadata: { annotations = {} }, operation, status }: Applica
   return annotations[SKIP] === "true"
     ? `is not reconciled by Argo CD: remove annotation ${SKIP}`
     : `has not been refreshed by Argo CD since it was changed`;
-}
-
-function failure({ kind, namespace, name, field }: Managed, reason: "NotFound" | "Refused", message: string): PolicyFailure {
-  return { kind, namespace, name, field, reason, message, class: "Permanent" };
 }

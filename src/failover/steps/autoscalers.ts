@@ -3,8 +3,10 @@ import type { KubeObject } from "../../api/kind.ts";
 import type { ScaledObject } from "../observe/external-kinds.ts";
 import { kindAndName, change, foundResources, itemsOf, stampOnly, namespacesOf, type StepInput } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
-import type { Managed, ObservedPolicy } from "../observe/observed.ts";
-import type { Wait, PlannedWrite } from "./step.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
+import type { PlannedWrite } from "./step.ts";
+import type { Managed } from "../policy/managed.ts";
+import type { Wait } from "../policy/failure.ts";
 
 export const PAUSED = "autoscaling.keda.sh/paused-replicas";
 

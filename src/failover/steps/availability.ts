@@ -5,8 +5,10 @@ import type { Condition } from "../../api/kind.ts";
 import type { Application, FluxObject } from "../observe/external-kinds.ts";
 import { foundResources, unreadable, waitFor } from "./resources.ts";
 import { PRIOR } from "./prior-annotation.ts";
-import type { Managed, ObservedPolicy } from "../observe/observed.ts";
-import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
+import type { ResourceState } from "./step.ts";
+import type { Managed } from "../policy/managed.ts";
+import type { PolicyFailure, Wait } from "../policy/failure.ts";
 
 const WORKLOADS = ["Deployment", "StatefulSet"] as const;
 const FLUX = ["Kustomization", "HelmRelease"] as const;

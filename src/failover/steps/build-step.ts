@@ -1,5 +1,6 @@
 import type { StepInput } from "./resources.ts";
-import type { SwitchStep, StepName, Wait } from "./step.ts";
+import type { SwitchStep, StepName } from "./step.ts";
+import type { Wait } from "../policy/failure.ts";
 
 /**
  * A step as its finding makes it. `pending`: earlier steps come first, unless nothing is left to do here. `gated`: it does not write while it waits for

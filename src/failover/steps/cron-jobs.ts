@@ -16,7 +16,8 @@ import {
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { allWriters, podWait } from "./writers.ts";
-import type { ResourceState, Wait } from "./step.ts";
+import type { ResourceState } from "./step.ts";
+import type { Wait } from "../policy/failure.ts";
 
 const KIND = ["CronJob"] as const;
 

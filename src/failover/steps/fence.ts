@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { NetworkFence } from "../observe/external-kinds.ts";
-import { wasPrimary } from "../policy/managed.ts";
 import type { ReadResult, ObservedPolicy } from "../observe/observed.ts";
-import type { PolicyFailure, SwitchStep, Wait } from "./step.ts";
+import type { SwitchStep } from "./step.ts";
 import type { TokenDecision } from "../token/token.ts";
-import { VOLUME_KINDS } from "./volume-groups.ts";
+import { type PolicyFailure, policyFailure, type Wait } from "../policy/failure.ts";
+import { isVolumeKind, wasPrimary } from "../policy/managed.ts";
 
 /** The NetworkFence of a policy says whose it is. */
 const POLICY = "plumbline.dev/failover-policy";
@@ -85,7 +85,7 @@ function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefine
 
 /** Storage that both sites share may need no VolumeReplication: then the first thing to protect is the start of the workloads. */
 function hasVolumes({ managed }: ObservedPolicy): boolean {
-  return managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
+  return managed.some(({ kind }) => isVolumeKind(kind));
 }
 
 function fenceNamed(observed: ObservedPolicy, name: string): ReadResult<NetworkFence> {
@@ -116,8 +116,7 @@ function wait(name: string, message: string): Wait {
   return { kind: "NetworkFence", name, message };
 }
 
-function notInstalled({ metadata: { namespace, name } }: FailoverPolicy): PolicyFailure {
+function notInstalled(policy: FailoverPolicy): PolicyFailure {
   const message = "This cluster does not serve kind NetworkFence; install csi-addons, or remove spec.fence";
-  const policy = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name };
-  return { ...policy, field: "spec.fence", reason: "KindNotInstalled", message, class: "Permanent" };
+  return policyFailure(policy, "KindNotInstalled", message, { field: "spec.fence" });
 }

@@ -16,7 +16,8 @@ import {
 } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import type { ResourceState, Wait } from "./step.ts";
+import type { ResourceState } from "./step.ts";
+import type { Wait } from "../policy/failure.ts";
 
 /** Parents before children: a Kustomization can take back what was done to a HelmRelease that it applies. */
 const KINDS = ["Kustomization", "HelmRelease"] as const;

@@ -2,10 +2,11 @@ import type { Role } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { ignoresVolume } from "./argo.ts";
 import { foundResources } from "./resources.ts";
-import type { Managed, ObservedPolicy } from "../observe/observed.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import { EXEMPT, isExempt, isNamed, type Owner, ownersOf, titleOf } from "../policy/owners.ts";
-import type { PolicyFailure, Wait } from "./step.ts";
 import { foundVolumes } from "./volume-groups.ts";
+import type { Managed } from "../policy/managed.ts";
+import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
 type Volume = KubeObject & { readonly spec: { readonly replicationState: string } };
 
@@ -42,18 +43,10 @@ export function ownerNotes(observed: ObservedPolicy): Wait[] {
  * `suspend`, an annotation. A Helm release without a HelmRelease does nothing until a person does.
  */
 export function unnamedOwners(observed: ObservedPolicy): PolicyFailure[] {
-  return foundResources(observed, ["Deployment", "StatefulSet"]).flatMap(({ resource: { kind, namespace, name, field }, object }) =>
-    strangers(observed, kind, object)
+  return foundResources(observed, ["Deployment", "StatefulSet"]).flatMap(({ resource, object }) =>
+    strangers(observed, resource.kind, object)
       .filter((owner) => owner.kind !== "Helm")
-      .map((owner): PolicyFailure => ({
-        kind,
-        namespace,
-        name,
-        field,
-        reason: "OwnerNotNamed",
-        message: unnamed(owner),
-        class: "Permanent",
-      })),
+      .map((owner) => resourceFailure(resource, "OwnerNotNamed", unnamed(owner))),
   );
 }
 
@@ -88,10 +81,9 @@ export function ownedVolumes(observed: ObservedPolicy, to: Role): PolicyFailure[
   return foundVolumes(observed).flatMap(({ resource, object }) =>
     ownersOf(resource.kind, object, observed.managed)
       .filter((owner) => owner.kind !== "Helm" && !isSafeFrom(observed, owner, resource.kind, object, to))
-      .map((owner): PolicyFailure => {
-        const { kind, namespace, name, field } = resource;
-        const message = `${kind} ${name} is applied by ${titleOf(owner)}, which writes spec.replicationState back; ${fixFor(owner, isNamed(owner, observed.managed))}`;
-        return { kind, namespace, name, field, reason: "OwnedByGitOps", message, class: "Permanent" };
+      .map((owner) => {
+        const message = `${resource.kind} ${resource.name} is applied by ${titleOf(owner)}, which writes spec.replicationState back; ${fixFor(owner, isNamed(owner, observed.managed))}`;
+        return resourceFailure(resource, "OwnedByGitOps", message);
       }),
   );
 }

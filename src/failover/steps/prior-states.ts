@@ -5,7 +5,8 @@ import { jobsOf } from "./cron-jobs.ts";
 import { foundResources } from "./resources.ts";
 import { PRIOR, readPrior } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import type { PolicyFailure, PriorState, SwitchStep } from "./step.ts";
+import type { PriorState, SwitchStep } from "./step.ts";
+import type { PolicyFailure } from "../policy/failure.ts";
 
 type Field = "replicas" | "suspend" | "selectPolicy" | "pausedReplicas" | "automated";
 

@@ -1,8 +1,10 @@
 import type { ManagedKind, Role } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { isStamped, PRIOR, stamp } from "./prior-annotation.ts";
-import type { ReadResult, Managed, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";
-import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
+import type { ReadResult, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";
+import type { ResourceState, PlannedWrite } from "./step.ts";
+import type { Managed } from "../policy/managed.ts";
+import type { PolicyFailure, Wait } from "../policy/failure.ts";
 
 /** What one subsystem would write now, and what it waits for. */
 export interface StepInput {

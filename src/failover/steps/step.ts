@@ -1,9 +1,8 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { FailoverStatus, FailoverToken } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import type { ForeignNamespace } from "../consent.ts";
-import type { Managed } from "../observe/observed.ts";
-import type { Readiness } from "../readiness.ts";
+import type { PolicyFailure, Wait } from "../policy/failure.ts";
+import type { Managed } from "../policy/managed.ts";
 
 /** The steps, by their names in the status. */
 export type StepName =
@@ -39,14 +38,6 @@ export interface PlannedWrite {
   readonly after?: KubeObject;
 }
 
-/** Something that is not yet as it has to be, with the object to look at. */
-export interface Wait {
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-  readonly message: string;
-}
-
 export interface SwitchStep {
   readonly name: StepName;
   /** Done: what it is for is so. Act: its writes may be made now. Wait: what is in `waits` has to be so first. Pending: earlier steps come first. */
@@ -56,40 +47,6 @@ export interface SwitchStep {
   /** The token to write; null removes it. */
   readonly token?: FailoverToken | null;
   readonly waits: readonly Wait[];
-}
-
-/** A resource that is in the way, for a reason that waiting alone may not cure. */
-export interface PolicyFailure {
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-  readonly reason:
-    | "Invalid"
-    | "Conflict"
-    | "NotPermitted"
-    | "NotFound"
-    | "KindNotInstalled"
-    | "Forbidden"
-    | "ReadFailed"
-    | "Refused"
-    | "VolumeError"
-    | "Drifted"
-    | "PeerInvalid"
-    | "PeerRemoved"
-    | "VolumeMismatch"
-    | "WriteFailed"
-    | "NotAvailable"
-    | "PriorStateLost"
-    | "FenceFailed"
-    | "SplitBrain"
-    | "OwnedByGitOps"
-    | "OwnerNotNamed"
-    | "RevertedByOwner"
-    | "Restored";
-  readonly field?: string;
-  readonly message: string;
-  /** Whether it may pass by itself. */
-  readonly class: "Permanent" | "Transient";
 }
 
 /** What a resource was seen to be, in the words of the status. */
@@ -106,6 +63,28 @@ export interface ResourceState {
 }
 
 export type PriorState = NonNullable<FailoverStatus["priorStates"]>[number];
+
+/** Another namespace in which a policy names something, and whether it may switch it. */
+export interface ForeignNamespace {
+  readonly name: string;
+  readonly permitted: boolean;
+}
+
+/** Something that stands against a switch, or that has not been observed. */
+export interface ReadyFinding extends Omit<PolicyFailure, "reason" | "class"> {
+  readonly status: "False" | "Unknown";
+  readonly reason: string;
+}
+
+/** Whether the site can be switched. */
+export interface Readiness {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  /** What is known to be wrong first, then what is not known. */
+  readonly findings: readonly ReadyFinding[];
+  /** When the age of a copy can change the answer though nothing else does. */
+  readonly recheckAfterMs?: number;
+}
 
 export interface SwitchPlan {
   readonly to: Role;

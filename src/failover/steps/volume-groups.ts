@@ -1,11 +1,9 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { VolumeGroupReplication, VolumeReplication } from "../observe/external-kinds.ts";
-import type { ReadResult, Managed, ObservedPolicy } from "../observe/observed.ts";
+import type { ReadResult, ObservedPolicy } from "../observe/observed.ts";
 import { itemsOf, readResources, waitFor } from "./resources.ts";
-import type { PolicyFailure, Wait } from "./step.ts";
-
-export const VOLUME_KINDS = ["VolumeReplication", "VolumeGroupReplication"] as const;
-type VolumeKind = (typeof VOLUME_KINDS)[number];
+import type { Managed, VolumeKind } from "../policy/managed.ts";
+import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
 /** A volume or a group of volumes, as one VolumeReplication. */
 export interface VolumeRead {
@@ -82,21 +80,26 @@ export function unusableGroups(observed: ObservedPolicy): PolicyFailure[] {
       source.kind === "VolumeGroupReplication"
         ? `name ${source.kind} ${source.name} instead`
         : "only a VolumeReplication of a PersistentVolumeClaim can be switched";
-    return [unusable(resource, `VolumeReplication ${resource.name} is of a ${source.kind}; ${fix}`)];
+    return [resourceFailure(resource, "Refused", `VolumeReplication ${resource.name} is of a ${source.kind}; ${fix}`)];
   });
   const groups = readResources(observed, ["VolumeGroupReplication"]).flatMap(({ resource, result }) => {
     if (!("found" in result)) return [];
     const { metadata, spec, status } = result.found;
     const title = `VolumeGroupReplication ${resource.name}`;
     if (spec.external === true)
-      return [unusable(resource, `${title} has spec.external: csi-addons does not switch it, and its status proves nothing`)];
-    if (metadata.deletionTimestamp !== undefined) return [unusable(resource, `${title} is being deleted; remove it from the policy`)];
+      return [
+        resourceFailure(resource, "Refused", `${title} has spec.external: csi-addons does not switch it, and its status proves nothing`),
+      ];
+    if (metadata.deletionTimestamp !== undefined)
+      return [resourceFailure(resource, "Refused", `${title} is being deleted; remove it from the policy`)];
     if ((status?.persistentVolumeClaimsRefList ?? []).length > 0) return [];
-    return [unusable(resource, `${title} has no claims: label PersistentVolumeClaims so that spec.source.selector matches them`)];
+    return [
+      resourceFailure(
+        resource,
+        "Refused",
+        `${title} has no claims: label PersistentVolumeClaims so that spec.source.selector matches them`,
+      ),
+    ];
   });
   return [...members, ...groups];
-}
-
-function unusable({ kind, namespace, name, field }: Managed, message: string): PolicyFailure {
-  return { kind, namespace, name, field, reason: "Refused", message, class: "Permanent" };
 }

@@ -17,11 +17,13 @@ import {
 } from "./resources.ts";
 import { exemption } from "./owned.ts";
 import { isStamped, PRIOR, readPrior, newPriorAnnotation, stamp } from "./prior-annotation.ts";
-import type { Managed, ObservedPolicy } from "../observe/observed.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOn } from "./writers.ts";
-import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
+import type { ResourceState, PlannedWrite } from "./step.ts";
 import { isSpent } from "../token/token.ts";
-import { claimsOf, foundVolumes, unreadableVolumes, VOLUME_KINDS, readVolumes, type VolumeRead } from "./volume-groups.ts";
+import { claimsOf, foundVolumes, unreadableVolumes, readVolumes, type VolumeRead } from "./volume-groups.ts";
+import { type Managed, volumeKeys } from "../policy/managed.ts";
+import { type PolicyFailure, policyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
 const DEFAULT_WAIT = "30s";
 const RESYNC = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
@@ -163,34 +165,21 @@ export function volumesToWaitFor(observed: ObservedPolicy): Wait[] {
   });
 }
 
-/** `data`, or `other/data` for one that is not in the namespace of its policy: the same at both sites, whatever their namespaces are called. */
-export function volumeKeys({ policy, managed }: Pick<ObservedPolicy, "policy" | "managed">): { key: string; resource: Managed }[] {
-  return managed.flatMap((resource) => {
-    if (!(VOLUME_KINDS as readonly string[]).includes(resource.kind)) return [];
-    const place = resource.namespace === policy.metadata.namespace ? "" : `${resource.namespace}/`;
-    return [{ key: `${resource.kind} ${place}${resource.name}`, resource }];
-  });
-}
-
 /** Volumes that only one of the two policies names: what the other site releases is what its own policy names. */
 export function unsharedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   const { policy, peer } = observed;
   if (!peer?.reachable || !peer.exists || !peer.volumes) return [];
-  const theirs = new Set(peer.volumes);
-  const own = volumeKeys(observed);
-  const ours = new Set(own.map(({ key }) => key));
-  const mismatch = { reason: "VolumeMismatch", class: "Permanent" } as const;
-  const { name, namespace } = policy.metadata;
-  const here = { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, field: "spec.managedResources" };
+  const own = volumeKeys(policy, observed.managed);
+  const [ours, theirs] = [new Set(own.map(({ key }) => key)), new Set(peer.volumes)];
+  const missingThere = own.filter(({ key }) => !theirs.has(key));
+  const missingHere = peer.volumes.filter((key) => !ours.has(key));
   return [
-    ...own.flatMap(({ key, resource }) => {
-      const { kind, namespace: place, name: volume, field } = resource;
-      const message = `The policy at the other site does not name ${key}; name it there first`;
-      return theirs.has(key) ? [] : [{ kind, namespace: place, name: volume, field, message, ...mismatch }];
-    }),
-    ...peer.volumes.flatMap((key) => {
+    ...missingThere.map(({ key, resource }) =>
+      resourceFailure(resource, "VolumeMismatch", `The policy at the other site does not name ${key}; name it there first`),
+    ),
+    ...missingHere.map((key) => {
       const message = `The policy at the other site names ${key}, and this one does not; name it here too`;
-      return ours.has(key) ? [] : [{ ...here, message, ...mismatch }];
+      return policyFailure(policy, "VolumeMismatch", message, { field: "spec.managedResources" });
     }),
   ];
 }
@@ -227,9 +216,8 @@ export function failedVolumes(observed: ObservedPolicy, role: Role): PolicyFailu
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     const problem = requestedRole(object) === role ? problemOf(object) : undefined;
     if (problem === undefined) return [];
-    const { kind, namespace, name, field } = resource;
-    const message = `${kind} ${name} not in desired state: ${problem}`;
-    return [{ kind, namespace, name, field, reason: "VolumeError", message, class: "Transient" }];
+    const message = `${resource.kind} ${resource.name} not in desired state: ${problem}`;
+    return [resourceFailure(resource, "VolumeError", message, "Transient")];
   });
 }
 
@@ -237,9 +225,8 @@ export function failedVolumes(observed: ObservedPolicy, role: Role): PolicyFailu
 export function driftedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     if (requestedRole(object) === "primary") return [];
-    const { kind, namespace, name, field } = resource;
-    const message = `${kind} ${name} was made ${object.spec.replicationState} by another controller or person; make it primary, or change the policy to have it promoted`;
-    return [{ kind, namespace, name, field, reason: "Drifted", message, class: "Permanent" }];
+    const message = `${resource.kind} ${resource.name} was made ${object.spec.replicationState} by another controller or person; make it primary, or change the policy to have it promoted`;
+    return [resourceFailure(resource, "Drifted", message)];
   });
 }
 

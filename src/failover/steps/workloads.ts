@@ -18,9 +18,11 @@ import {
   stampOnly,
 } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
-import type { Managed, ObservedPolicy } from "../observe/observed.ts";
+import type { ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOf } from "./writers.ts";
-import type { PolicyFailure, ResourceState, Wait, PlannedWrite } from "./step.ts";
+import type { ResourceState, PlannedWrite } from "./step.ts";
+import type { Managed } from "../policy/managed.ts";
+import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
 const KINDS = ["Deployment", "StatefulSet"] as const;
 type WorkloadKind = (typeof KINDS)[number];
@@ -95,9 +97,8 @@ export function restoreWorkloads(observed: ObservedPolicy, mode: "safe" | "unsaf
 export function deletingStatefulSets(observed: ObservedPolicy): PolicyFailure[] {
   return foundResources(observed, ["StatefulSet"]).flatMap(({ resource, object }) => {
     if (!deletesClaims(object)) return [];
-    const { kind, namespace, name, field } = resource;
-    const message = `StatefulSet ${name} deletes its claims when it is scaled down; set spec.persistentVolumeClaimRetentionPolicy.whenScaled to Retain`;
-    return [{ kind, namespace, name, field, reason: "Refused", message, class: "Permanent" }];
+    const message = `StatefulSet ${resource.name} deletes its claims when it is scaled down; set spec.persistentVolumeClaimRetentionPolicy.whenScaled to Retain`;
+    return [resourceFailure(resource, "Refused", message)];
   });
 }
 

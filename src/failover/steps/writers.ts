@@ -3,7 +3,7 @@ import type { Pod } from "../../api/core/pod.ts";
 import { keyOf } from "../../api/kind.ts";
 import { grouped, itemsOf, perObserved } from "./resources.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import type { Wait } from "./step.ts";
+import type { Wait } from "../policy/failure.ts";
 
 /**
  * Whether a pod may still write. One that ran to its end may not, and it stays where nobody removes it: whoever waited for that would wait for ever.

@@ -5,11 +5,10 @@ import { accessFromText } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
 import { asSwitched } from "../policy/switch-record.ts";
-import { managedBy } from "../policy/managed.ts";
-import { volumeKeys } from "../steps/volumes.ts";
 import { copyOf } from "./peer-copy.ts";
 import { lookup, PEER_FIELDS, PeerProblem, problemOf, rejectedAccess } from "./peer-problem.ts";
 import type { PeerView, ObservedToken } from "./token.ts";
+import { managedBy, volumeKeys } from "../policy/managed.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
 const DEADLINE_MS = 5_000;
@@ -199,7 +198,7 @@ function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
   const stranger = strangeness(metadata, spec, asking);
   if (stranger !== undefined && token?.state !== "Held") return { reachable: false, message: stranger };
   const { managed } = managedBy(peer);
-  const volumes = volumeKeys({ policy: peer, managed }).map(({ key }) => key);
+  const volumes = volumeKeys(peer, managed).map(({ key }) => key);
   return {
     reachable: true,
     exists: true,

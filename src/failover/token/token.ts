@@ -1,6 +1,6 @@
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
-import type { Wait } from "../steps/step.ts";
 import type { PeerCopy } from "./peer-copy.ts";
+import type { Wait } from "../policy/failure.ts";
 
 /** What the other site's policy said when it was asked, or why it could not be. */
 export type PeerView =

@@ -1,9 +1,9 @@
 import type { Role } from "../../../api/failover/failover-policy.ts";
 import { humanDuration } from "../../../util/age.ts";
-import type { PolicyFailure } from "../../../failover/steps/step.ts";
 import { titleOf } from "../read-policy.ts";
 import { type SiteMember, blockerOf, stateOf, switchOf } from "./member.ts";
 import { waveOf } from "../waves.ts";
+import type { PolicyFailure } from "../../../failover/policy/failure.ts";
 
 /** What a switch of a site came to. Policies that were there before it began count for nothing but their number. */
 export interface SiteFigures {

@@ -1,0 +1,63 @@
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+
+/** Something that is not yet as it has to be, with the object to look at. */
+export interface Wait {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+/** A resource that is in the way, for a reason that waiting alone may not cure. */
+export interface PolicyFailure {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly reason:
+    | "Invalid"
+    | "Conflict"
+    | "NotPermitted"
+    | "NotFound"
+    | "KindNotInstalled"
+    | "Forbidden"
+    | "ReadFailed"
+    | "Refused"
+    | "VolumeError"
+    | "Drifted"
+    | "PeerInvalid"
+    | "PeerRemoved"
+    | "VolumeMismatch"
+    | "WriteFailed"
+    | "NotAvailable"
+    | "PriorStateLost"
+    | "FenceFailed"
+    | "SplitBrain"
+    | "OwnedByGitOps"
+    | "OwnerNotNamed"
+    | "RevertedByOwner"
+    | "Restored";
+  readonly field?: string;
+  readonly message: string;
+  /** Whether it may pass by itself. */
+  readonly class: "Permanent" | "Transient";
+}
+
+/** A failure of the policy itself. */
+export function policyFailure(
+  { metadata: { name, namespace } }: FailoverPolicy,
+  reason: PolicyFailure["reason"],
+  message: string,
+  { class: how = "Permanent", ...rest }: Partial<Pick<PolicyFailure, "field" | "class">> = {},
+): PolicyFailure {
+  return { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, reason, message, ...rest, class: how };
+}
+
+/** A failure of a resource that the policy names. */
+export function resourceFailure(
+  { kind, namespace, name, field }: Required<Pick<PolicyFailure, "kind" | "namespace" | "name" | "field">>,
+  reason: PolicyFailure["reason"],
+  message: string,
+  how: PolicyFailure["class"] = "Permanent",
+): PolicyFailure {
+  return { kind, namespace, name, field, reason, message, class: how };
+}
