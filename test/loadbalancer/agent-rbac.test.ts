@@ -45,7 +45,7 @@ const running: (() => Promise<void>)[] = [];
 let api: SuiteApiServer;
 let admin: KubeClient;
 let directory: string;
-let settled = 0;
+let bootFileWrites = 0;
 
 beforeAll(async () => {
   api = await apiServer("lb-agent-rbac");
@@ -98,7 +98,7 @@ async function startAgent(): Promise<void> {
         applied: [],
         rejections: NOTHING_REJECTED,
         apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
-        bootFileWritten: () => Promise.resolve(void settled++),
+        bootFileWritten: () => Promise.resolve(void bootFileWrites++),
       }),
       l2: {
         set: () => undefined,
@@ -152,8 +152,8 @@ test("with the rights of the chart the agent does all of its work, and is refuse
     );
     expect((await admin.resource(ServiceBGPStatus).get("web-worker0", { namespace: "shop", signal })).status?.bgpPeers).toEqual(["tor"]);
     expect((await admin.resource(ServiceL2Status).get("web", { namespace: "shop", signal })).status?.node).toBe("worker0");
-    const told = (await admin.resource(Event).list({ signal })).items.map(({ reason }) => reason);
-    expect(told).toEqual(expect.arrayContaining(["nodeAssigned", "DriftRepaired"]));
+    const reasons = (await admin.resource(Event).list({ signal })).items.map(({ reason }) => reason);
+    expect(reasons).toEqual(expect.arrayContaining(["nodeAssigned", "DriftRepaired"]));
   });
   // What it said of a Service and a peer that are no more, it takes back itself.
   await admin.resource(Service).delete(web, { signal });
@@ -270,7 +270,7 @@ describe("what it may not", () => {
 });
 
 test("an agent that stops waits until the FRR state is on disk", async () => {
-  expect(settled).toBe(0);
+  expect(bootFileWrites).toBe(0);
   await Promise.all(running.splice(0).map((stop) => stop()));
-  expect(settled).toBe(1);
+  expect(bootFileWrites).toBe(1);
 });

@@ -24,7 +24,8 @@ const poolOf = async (name: string) => (await cluster.readService(name)).metadat
 const isFrom = (name: string, pool: string) => eventually(async () => expect(await poolOf(name)).toBe(pool));
 const label = (team: string | null) =>
   cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team } } }, { signal });
-const refused = (name: string) => eventually(async () => expect((await cluster.events(name)).join("\n")).toMatch(/AllocationFailed: /));
+const allocationFails = (name: string) =>
+  eventually(async () => expect((await cluster.events(name)).join("\n")).toMatch(/AllocationFailed: /));
 const prefer = (more: Partial<Service["spec"]> = {}) => cluster.service("web", { ipFamilyPolicy: "PreferDualStack", ...more });
 const forShop = (priority: number) => ({ serviceAllocation: { priority, namespaces: ["shop"] } });
 const removePool = (name: string) => cluster.client.resource(IPAddressPool).delete({ name, namespace: METALLB }, { signal });
@@ -39,7 +40,7 @@ describe("two Services that share an address", () => {
     await service("one", 80, { externalTrafficPolicy: "Local" });
     await cluster.hasAddresses("one", "192.0.2.10");
     await service("two", 81, { externalTrafficPolicy: "Local", selector: { app: "other" } });
-    await refused("two");
+    await allocationFails("two");
     expect(await cluster.addresses("two")).toEqual([]);
     await cluster.editService("two", { spec: { selector: { app: "web" } } });
     await cluster.hasAddresses("two", "192.0.2.10");
@@ -50,7 +51,7 @@ describe("two Services that share an address", () => {
     await service("one", 80, { externalTrafficPolicy: "Local" });
     await cluster.hasAddresses("one", "192.0.2.10");
     await service("two", 81);
-    await refused("two");
+    await allocationFails("two");
     await cluster.editService("one", { spec: { externalTrafficPolicy: "Cluster" } });
     await cluster.hasAddresses("two", "192.0.2.10");
     expect(await cluster.addresses("one")).toEqual(["192.0.2.10"]);
@@ -62,7 +63,7 @@ describe("two Services that share an address", () => {
     await service("two", 53, { ports: [{ protocol: "UDP", port: 53 }] });
     await cluster.hasAddresses("two", "192.0.2.10");
     await service("three", 53);
-    await refused("three");
+    await allocationFails("three");
     expect((await cluster.events("three")).join("\n")).toContain("TCP/53");
     await cluster.removeService("one");
     await cluster.hasAddresses("three", "192.0.2.10");

@@ -131,8 +131,8 @@ test.concurrent("an address in use is reported with an Event until it is free", 
   await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
   const [, elected = ""] = /^L2: (n\d) announces/.exec((await announced("taken"))?.message ?? "") ?? [];
   const statuses = cluster.client.resource(ServiceL2Status);
-  const place = { name: "taken", namespace: "shop" };
-  await statuses.create({ metadata: { ...place, annotations: { [nodeAnnotation]: elected } } }, { signal });
+  const key = { name: "taken", namespace: "shop" };
+  await statuses.create({ metadata: { ...key, annotations: { [nodeAnnotation]: elected } } }, { signal });
   const say = (status: "True" | "False", reason: string) => {
     const condition = {
       type: "Announced",
@@ -141,7 +141,7 @@ test.concurrent("an address in use is reported with an Event until it is free", 
       message: "02:00:00:00:00:07 has it",
       lastTransitionTime: "2026-01-01T00:00:00Z",
     };
-    return statuses.patchStatus(place, { status: { conditions: [condition] } }, { signal });
+    return statuses.patchStatus(key, { status: { conditions: [condition] } }, { signal });
   };
   await say("False", "AddressInUse");
   const message = `L2: ${elected} does not announce it: 02:00:00:00:00:07 has it`;
@@ -163,7 +163,7 @@ test.concurrent("another node than the elected one is named while its ServiceL2S
   const [, elected = ""] = /^L2: (n\d) announces/.exec((await announced("stood-in"))?.message ?? "") ?? [];
   const other = elected === "n1" ? "n2" : "n1";
   const statuses = cluster.client.resource(ServiceL2Status);
-  const place = { name: "stood-in", namespace: "shop" };
+  const key = { name: "stood-in", namespace: "shop" };
   const condition = {
     type: "Announced",
     status: "True",
@@ -171,11 +171,11 @@ test.concurrent("another node than the elected one is named while its ServiceL2S
     message: "",
     lastTransitionTime: "2026-01-01T00:00:00Z",
   } as const;
-  await statuses.create({ metadata: { ...place, annotations: { [nodeAnnotation]: other } } }, { signal });
-  await statuses.patchStatus(place, { status: { conditions: [condition] } }, { signal });
+  await statuses.create({ metadata: { ...key, annotations: { [nodeAnnotation]: other } } }, { signal });
+  await statuses.patchStatus(key, { status: { conditions: [condition] } }, { signal });
   await named(other);
   await statuses.patchStatus(
-    place,
+    key,
     { status: { conditions: [{ ...condition, status: "Unknown", reason: "AgentNotReporting" }] } },
     { signal },
   );

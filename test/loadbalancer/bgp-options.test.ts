@@ -87,7 +87,7 @@ const wired = Object.entries(cases).map(([title, on], wire) => Object.assign(on(
 describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
   let near: FrrInNamespace;
   let far: FrrInNamespace;
-  let stage: SpeakerOnFrr;
+  let onFrr: SpeakerOnFrr;
   let poll: SessionPoller;
   const stop = new AbortController();
   let rung: string[] = [];
@@ -111,7 +111,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
       ]);
       ip(netns, ...lines);
     }
-    stage = speakerOn(near);
+    onFrr = speakerOn(near);
     poll = new SessionPoller({
       router: near.instance.router,
       everyMs: 100,
@@ -124,7 +124,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     const wanted = config({ peers, bfdProfiles: [FAST] });
     const node = { name: "node-a", internalIPv4: "10.255.0.1" };
     const services = new Map([["shop/web", WEB]]);
-    applied = await stage.speaker.apply({ config: wanted, node, services }, signal);
+    applied = await onFrr.speaker.apply({ config: wanted, node, services }, signal);
   });
   afterAll(async () => {
     stop.abort();
@@ -137,8 +137,8 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     const quick = names.map((name) => `neighbor ${name} timers connect 1`);
     const active = names.map((name) => ` neighbor ${name} activate`);
     const both = ["ipv4", "ipv6"].flatMap((family) => [`address-family ${family} unicast`].concat(active, "exit-address-family"));
-    const said = neighbors.map((line) => `neighbor ${line}`);
-    const text = ["router bgp 64599", "no bgp ebgp-requires-policy", ...said, ...quick, ...both, "exit", ""].join("\n");
+    const neighborLines = neighbors.map((line) => `neighbor ${line}`);
+    const text = ["router bgp 64599", "no bgp ebgp-requires-policy", ...neighborLines, ...quick, ...both, "exit", ""].join("\n");
     const pass = await FrrPass.open(far.instance, [], signal);
     const { rejected: refused } = await pass.apply({ owner: "Underlay/far", lines: parse(text) });
     if (refused) throw new Error(`the far side does not take ${text}`);

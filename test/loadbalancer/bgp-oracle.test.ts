@@ -11,7 +11,7 @@ import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../suppo
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const TRANSITIONS = { "8.4": 100 * (1 + SOAK_MINUTES), "10": 40 * (1 + SOAK_MINUTES) };
 /** The script takes half a second of a core: asked now and then, and at the end of all. */
-const ASKED_EVERY = 5;
+const COMPARED_EVERY = 5;
 const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 11;
 
 describe.each(FRR_RELEASES)("FRR %s", (version) => {
@@ -27,17 +27,17 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
 
   test("any speaker becomes any other, and FRR's own script finds nothing to change", { timeout }, async () => {
     const states = fc.sample(speakers, { seed: SEED, numRuns: TRANSITIONS[version] });
-    const stage = speakerOn(frr);
+    const onFrr = speakerOn(frr);
     for (const [index, wanted] of states.entries()) {
-      const { failures, drift } = await stage.speaker.apply(wanted, signal);
+      const { failures, drift } = await onFrr.speaker.apply(wanted, signal);
       expect({ index, failures: failures.filter(({ reason }) => reason === "ApplicationFailed"), drift }).toEqual({
         index,
         failures: [],
         drift: [],
       });
-      expect(await stage.speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });
-      const judged = index % ASKED_EVERY === 0 || index === states.length - 1;
-      expect(judged ? await reloadDifference(frr.instance, stage.configuration, signal) : []).toEqual([]);
+      expect(await onFrr.speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });
+      const judged = index % COMPARED_EVERY === 0 || index === states.length - 1;
+      expect(judged ? await reloadDifference(frr.instance, onFrr.configuration, signal) : []).toEqual([]);
     }
   });
 
@@ -45,14 +45,14 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     const wanted = fc
       .sample(speakers, { seed: SEED + 2, numRuns: 40 })
       .reduce((a, b) => (a.services.size * a.config.peers.size >= b.services.size * b.config.peers.size ? a : b));
-    const stage = speakerOn(frr);
-    await stage.speaker.apply(wanted, signal);
+    const onFrr = speakerOn(frr);
+    await onFrr.speaker.apply(wanted, signal);
     const stateDirectory = await mkdtemp(join(tmpdir(), "plumbline-boot-"));
-    await writeFile(join(stateDirectory, "frr.conf"), stage.boot);
+    await writeFile(join(stateDirectory, "frr.conf"), onFrr.boot);
     const started = await frrInNamespace({ version, bgpPort: 0, stateDirectory });
     try {
       expect(await speakerOn(started).speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });
-      expect(stage.boot).toContain(" network ");
+      expect(onFrr.boot).toContain(" network ");
     } finally {
       await started.stop();
       await rm(stateDirectory, { recursive: true, force: true });

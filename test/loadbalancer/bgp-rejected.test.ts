@@ -20,13 +20,13 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
   afterAll(() => frr.stop());
 
   const running = (daemon = "bgpd") => frr.instance.router.runningConfig(daemon, signal);
-  const stage = () => {
+  const newSpeaker = () => {
     const { speaker } = speakerOn(frr);
     return (config: Config) => speaker.apply({ config, node: NODE, services: new Map([["shop/web", [WEB]]]) }, signal);
   };
 
   test("of a peer is that peer's failure in FRR's words, and the other peer and the Service are as asked", async () => {
-    const { failures } = await stage()(config({ peers: [bad("two words"), GOOD] }));
+    const { failures } = await newSpeaker()(config({ peers: [bad("two words"), GOOD] }));
     expect(failures).toEqual([
       {
         kind: "BGPPeer",
@@ -59,7 +59,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
   });
 
   test.each(["a\nrouter bgp 666", "tail ", "\u0007"])("a password that is more than a word never reaches it: %j", async (password) => {
-    const { failures } = await stage()(config({ peers: [bad(password), GOOD] }));
+    const { failures } = await newSpeaker()(config({ peers: [bad(password), GOOD] }));
     expect(failures).toMatchObject([
       { kind: "BGPPeer", name: "bad", message: expect.stringMatching(/^FRR rejected it: a line for FRR/) as string },
     ]);
@@ -69,7 +69,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
 
   describe("and what it takes of the extras", () => {
     test("lets in what they let in, in the place where all was denied", async () => {
-      const apply = stage();
+      const apply = newSpeaker();
       await apply(config({ peers: [GOOD] }));
       const extras =
         "route-map 192.168.11.2-in permit 20\n match ip address prefix-list nets\nexit\nip prefix-list nets seq 5 permit 10.9.0.0/16\n";
@@ -82,7 +82,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
     });
 
     test("is nothing when a line of them is wrong, and all else stays", async () => {
-      const { failures } = await stage()(config({ peers: [GOOD], extras: "route-map x permit 10\nexit\nno such line\n" }));
+      const { failures } = await newSpeaker()(config({ peers: [GOOD], extras: "route-map x permit 10\nexit\nno such line\n" }));
       expect(failures).toMatchObject([{ kind: "ConfigMap", name: "bgpextras", namespace: "metallb-system", reason: "ApplicationFailed" }]);
       expect(await running()).not.toContain("route-map x ");
       expect(await running()).toMatch(/neighbor 192\.168\.11\.2 remote-as 64501\n/);

@@ -30,11 +30,11 @@ const prefixOf = (index: number) => `172.16.${index >> 8}.${index & 255}/32`;
 
 async function session(frr: FrrInNamespace, address: string): Promise<{ state: string; established: number; upMs: number }> {
   const vty = await frr.instance.router.vty("bgpd", signal);
-  const said = await vty.json<Record<string, { bgpState: string; connectionsEstablished: number; bgpTimerUpMsec?: number }>>(
+  const neighbors = await vty.json<Record<string, { bgpState: string; connectionsEstablished: number; bgpTimerUpMsec?: number }>>(
     "show bgp neighbors json",
     signal,
   );
-  const found = said[address];
+  const found = neighbors[address];
   return { state: found?.bgpState ?? "gone", established: found?.connectionsEstablished ?? 0, upMs: found?.bgpTimerUpMsec ?? 0 };
 }
 
@@ -45,7 +45,7 @@ interface Route {
 describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
   let near: FrrInNamespace;
   let far: FrrInNamespace;
-  let stage: SpeakerOnFrr;
+  let onFrr: SpeakerOnFrr;
   const services = new Map<string, readonly Advertised[]>();
   const steadily = (more: Partial<DesiredBgp> = {}): DesiredBgp => ({
     config: config({ peers: [STEADY] }),
@@ -80,9 +80,9 @@ exit
 `),
     });
     await other.finish();
-    stage = speakerOn(near);
+    onFrr = speakerOn(near);
     for (let index = 0; index < SERVICES; index++) services.set(`shop/web-${index}`, [offer(prefixOf(index))]);
-    await stage.speaker.apply(steadily(), signal);
+    await onFrr.speaker.apply(steadily(), signal);
     await vi.waitUntil(async () => (await received()) === SERVICES, { timeout: 60_000, interval: 200 });
   });
   afterAll(async () => {
@@ -103,13 +103,13 @@ exit
   test("one more Service among ten thousand is one line, and one less is one too", async () => {
     await withoutReset(async () => {
       services.set("shop/more", [offer("172.31.0.1/32")]);
-      expect(await stage.speaker.apply(steadily(), signal)).toEqual({ failures: [], changed: 1, drift: [] });
+      expect(await onFrr.speaker.apply(steadily(), signal)).toEqual({ failures: [], changed: 1, drift: [] });
       await expect.poll(received, { timeout: 60_000 }).toBe(SERVICES + 1);
       expect((await route("172.31.0.1/32")).paths).toMatchObject([
         { community: { list: ["64512:1"] }, largeCommunity: { list: ["64512:1:2"] } },
       ]);
       services.delete("shop/more");
-      expect(await stage.speaker.apply(steadily(), signal)).toEqual({ failures: [], changed: 1, drift: [] });
+      expect(await onFrr.speaker.apply(steadily(), signal)).toEqual({ failures: [], changed: 1, drift: [] });
       await expect.poll(received, { timeout: 60_000 }).toBe(SERVICES);
     });
   });
@@ -117,7 +117,7 @@ exit
   test("a Service whose communities change is announced again", async () => {
     await withoutReset(async () => {
       services.set("shop/web-1", [offer(prefixOf(1), { advertisement: "other", communities: ["64512:2"] })]);
-      await stage.speaker.apply(steadily(), signal);
+      await onFrr.speaker.apply(steadily(), signal);
       const list = async () => (await route(prefixOf(1))).paths?.[0]?.community?.list;
       await expect.poll(list, { timeout: 60_000 }).toEqual(["64512:2"]);
     });
@@ -130,7 +130,7 @@ exit
         // The router-id is about all of them.
         for (const one of others) delete (one as { routerId?: string }).routerId;
         const both = { ...wanted.config, peers: new Map([STEADY, ...others].map((one) => [one.name, one])) };
-        const { failures, drift } = await stage.speaker.apply(steadily({ config: both, services: wanted.services }), signal);
+        const { failures, drift } = await onFrr.speaker.apply(steadily({ config: both, services: wanted.services }), signal);
         expect({ failures: failures.filter(({ reason }) => reason === "ApplicationFailed"), drift }).toEqual({ failures: [], drift: [] });
       }
     });
@@ -141,7 +141,7 @@ exit
       ["shop/web", [offer("172.16.0.1/32")]],
       ["shop/secret", [offer("172.16.0.2/32", { peers: new Set(["someone-else"]) })]],
     ]);
-    await stage.speaker.apply(steadily({ services: hidden }), signal);
+    await onFrr.speaker.apply(steadily({ services: hidden }), signal);
     await expect.poll(received, { timeout: 60_000 }).toBe(1);
     expect((await route("172.16.0.2/32")).paths).toBeUndefined();
   });
@@ -155,9 +155,9 @@ exit
     await other.finish();
     const moved = peer("steady", { address: FAR, peerAsn: 64599, connectTime: 1, myAsn: 64600 });
     const few = new Map([["shop/web", [offer("172.16.0.1/32")]]]);
-    expect((await stage.speaker.apply(steadily({ config: config({ peers: [moved] }), services: few }), signal)).failures).toEqual([]);
+    expect((await onFrr.speaker.apply(steadily({ config: config({ peers: [moved] }), services: few }), signal)).failures).toEqual([]);
     await expect.poll(received, { timeout: 60_000 }).toBe(1);
-    await stage.speaker.bootFileWritten();
-    expect(stage.boot).not.toContain("64500");
+    await onFrr.speaker.bootFileWritten();
+    expect(onFrr.boot).not.toContain("64500");
   });
 });

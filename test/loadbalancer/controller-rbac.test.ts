@@ -57,8 +57,10 @@ test("with the rights of the chart the controller does all of its work, and is r
     ]);
     expect((await cluster.readService("web")).status?.conditions).toMatchObject([{ type: "metallb.io/Announced", status: "False" }]);
     // Nobody looks for configuration there, and whoever wrote it is told so.
-    const told = (await admin.resource(Event).list({ namespace: "shop", signal })).items.filter(({ reason }) => reason === "Ineffective");
-    expect(told.map(({ type, involvedObject: { kind, name }, message }) => [type, kind, name, message])).toEqual([
+    const recorded = (await admin.resource(Event).list({ namespace: "shop", signal })).items.filter(
+      ({ reason }) => reason === "Ineffective",
+    );
+    expect(recorded.map(({ type, involvedObject: { kind, name }, message }) => [type, kind, name, message])).toEqual([
       [
         "Warning",
         "IPAddressPool",
@@ -109,8 +111,8 @@ test("a report with another node's name is deleted with an Event, so that the ot
   await one.resource(ServiceBGPStatus).create(report("web-worker-1", "shop", "1"), { signal });
   await eventually(async () => void (await create[1]()));
   await eventually(async () => {
-    const told = (await admin.resource(Event).list({ signal })).items.filter(({ reason }) => reason === "ReportMisnamed");
-    expect(told.map(({ message }) => String(message)).sort()).toEqual([
+    const recorded = (await admin.resource(Event).list({ signal })).items.filter(({ reason }) => reason === "ReportMisnamed");
+    expect(recorded.map(({ message }) => String(message)).sort()).toEqual([
       "BGPSessionStatus worker-1-tor was created by the agent of node worker, but the name belongs to the report of node worker-1 about BGPPeer tor: deleted",
       "ServiceBGPStatus web-worker-1 was created by the agent of node 1, but the name belongs to the report of node worker-1 about Service web: deleted",
     ]);

@@ -216,8 +216,8 @@ test("writes nothing while nothing relevant changes, nor after a restart of the 
   const ended = (await cluster.writes("controller")).length;
   controller = cluster.controller("controller");
   await quiet();
-  const anew = (await cluster.writes("controller")).slice(ended);
+  const writesAfter = (await cluster.writes("controller")).slice(ended);
   // What is refused is told once to each process.
-  expect(anew.filter((write) => !write.includes("events/"))).toEqual([]);
+  expect(writesAfter.filter((write) => !write.includes("events/"))).toEqual([]);
   await cluster.client.resource(Service).delete({ name: "pending", namespace: "shop" }, { signal });
 });

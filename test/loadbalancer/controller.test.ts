@@ -27,7 +27,8 @@ afterEach(async () => {
 /** Long enough for anything that is going to be sent. */
 const quiet = () => sleep(1_500);
 const poolOf = async (name: string) => (await cluster.readService(name)).metadata.annotations?.["metallb.io/ip-allocated-from-pool"];
-const told = (name: string, words: RegExp) => eventually(async () => expect((await cluster.events(name)).join("\n")).toMatch(words));
+const recorded = (name: string, expected: RegExp) =>
+  eventually(async () => expect((await cluster.events(name)).join("\n")).toMatch(expected));
 
 const on = (port: number) => ({ ports: [{ protocol: "TCP" as const, port }], selector: { app: `on-${port}` } });
 
@@ -37,7 +38,7 @@ describe("addresses", () => {
     await cluster.service("web");
     await cluster.hasAddresses("web", "192.0.2.10");
     expect(await poolOf("web")).toBe("small");
-    await told("web", /IPAllocated: Assigned IP \["192.0.2.10"\]/);
+    await recorded("web", /IPAllocated: Assigned IP \["192.0.2.10"\]/);
     await eventually(async () => expect((await cluster.readService("web")).status?.conditions).toHaveLength(1));
     await quiet();
     const patches = (await cluster.writes("controller")).filter((write) => write.includes("services/web/status"));
@@ -50,7 +51,7 @@ describe("addresses", () => {
     await cluster.service("first");
     await cluster.hasAddresses("first", "192.0.2.20");
     await cluster.service("second");
-    await told("second", /AllocationFailed: .*one/);
+    await recorded("second", /AllocationFailed: .*one/);
     expect(await cluster.addresses("second")).toEqual([]);
     await cluster.removeService("first");
     await cluster.hasAddresses("second", "192.0.2.20");
@@ -81,7 +82,7 @@ describe("addresses", () => {
     controller = cluster.controller("doubles");
     await cluster.hasAddresses("a-younger", "192.0.2.41");
     expect(await cluster.addresses("older")).toEqual(["192.0.2.40"]);
-    await told("a-younger", /ClearAssignment: .*192.0.2.40/);
+    await recorded("a-younger", /ClearAssignment: .*192.0.2.40/);
   });
 
   test("addresses removed or added by others are reverted", async () => {
@@ -108,7 +109,7 @@ describe("addresses", () => {
       await rival.resource(Service).patchStatus({ name: "web", namespace: "shop" }, theirs, { signal });
     }
     rival.close();
-    await told("web", /AddressConflict: cloud-thing overwrites the Service's address \(203.0.113.7 instead of 192.0.2.62\)/);
+    await recorded("web", /AddressConflict: cloud-thing overwrites the Service's address \(203.0.113.7 instead of 192.0.2.62\)/);
     expect((await sent()) - before).toBeLessThan(12);
     await cluster.hasAddresses("web", "192.0.2.62");
   });
@@ -117,7 +118,7 @@ describe("addresses", () => {
     await cluster.pool("dual", ["192.0.2.60/30"]);
     await cluster.service("prefers", { ipFamilyPolicy: "PreferDualStack" });
     await cluster.hasAddresses("prefers", "192.0.2.60");
-    await told("prefers", /AdditionalAssignFailed/);
+    await recorded("prefers", /AdditionalAssignFailed/);
     await cluster.editPool("dual", { addresses: ["192.0.2.60/30", "2001:db8::/126"] });
     await cluster.hasAddresses("prefers", "192.0.2.60", "2001:db8::");
     await cluster.service("requires", { ipFamilyPolicy: "RequireDualStack" });
@@ -132,8 +133,8 @@ describe("addresses", () => {
     await cluster.service("garbage", { annotations: { "metallb.io/loadBalancerIPs": "not, an address" } });
     await cluster.hasAddresses("new", "192.0.2.75");
     await cluster.hasAddresses("old", "192.0.2.76");
-    await told("old", /deprecatedAnnotation/);
-    await told("garbage", /LoadBalancerFailed: .*not, an address/);
+    await recorded("old", /deprecatedAnnotation/);
+    await recorded("garbage", /LoadBalancerFailed: .*not, an address/);
     await eventually(async () =>
       expect((await cluster.readService("garbage")).status?.conditions).toMatchObject([{ status: "False", reason: "noIPAllocated" }]),
     );
@@ -149,7 +150,7 @@ describe("addresses", () => {
     await cluster.hasAddresses("mover", "192.0.2.80");
     await cluster.hasAddresses("holder", "192.0.2.90");
     await cluster.annotate("mover", { "metallb.io/address-pool": "second" });
-    await told("mover", /AllocationFailed: .*second.*keeping 192.0.2.80/);
+    await recorded("mover", /AllocationFailed: .*second.*keeping 192.0.2.80/);
     expect(await cluster.addresses("mover")).toEqual(["192.0.2.80"]);
     await cluster.removeService("holder");
     await cluster.hasAddresses("mover", "192.0.2.90");
@@ -167,7 +168,7 @@ describe("addresses", () => {
     await cluster.hasAddresses("http-too", "192.0.2.111");
     await cluster.editService("https", { spec: { externalTrafficPolicy: "Local" } });
     await cluster.hasAddresses("https", "192.0.2.112");
-    await told("https", /ClearAssignment: Released 192.0.2.110/);
+    await recorded("https", /ClearAssignment: Released 192.0.2.110/);
     expect(await cluster.addresses("http")).toEqual(["192.0.2.110"]);
   });
 
@@ -192,7 +193,7 @@ describe("pools that change", () => {
     const pools = cluster.client.resource(IPAddressPool);
     await pools.delete({ name: "a-going", namespace: METALLB }, { signal });
     await cluster.hasAddresses("web", "192.0.2.120");
-    await told("web", /ClearAssignment: .*192.0.2.110/);
+    await recorded("web", /ClearAssignment: .*192.0.2.110/);
     await pools.delete({ name: "b-staying", namespace: METALLB }, { signal });
     await cluster.hasAddresses("web");
     expect(await poolOf("web")).toBeUndefined();
@@ -222,7 +223,7 @@ describe("pools that change", () => {
       }),
     );
     await cluster.service("third");
-    await told("third", /AllocationFailed/);
+    await recorded("third", /AllocationFailed/);
     await eventually(async () =>
       expect((await cluster.readPool("breaking")).status).toMatchObject({ assignedIPV4: 2, availableIPV4: 0, services: 2 }),
     );
@@ -236,7 +237,7 @@ describe("pools that change", () => {
       serviceAllocation: { namespaceSelectors: [{ matchLabels: { team: "shop" } }] },
     });
     await cluster.service("web");
-    await told("web", /AllocationFailed: .*labeled/);
+    await recorded("web", /AllocationFailed: .*labeled/);
     await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team: "shop" } } }, { signal });
     await cluster.hasAddresses("web", "192.0.2.140");
     expect(await poolOf("web")).toBe("labeled");
@@ -269,7 +270,7 @@ describe("with two controllers of different classes on the same pools", () => {
     await cluster.service("classy-too", edge);
     await cluster.hasAddresses("classy-too", "192.0.2.152");
     await cluster.service("plain-too");
-    await told("plain-too", /AllocationFailed: .*all 3 IPv4 addresses are in use/);
+    await recorded("plain-too", /AllocationFailed: .*all 3 IPv4 addresses are in use/);
     await cluster.removeService("classy");
     await cluster.hasAddresses("plain-too", "192.0.2.150");
     expect(await cluster.addresses("theirs")).toEqual([]);
@@ -294,7 +295,7 @@ describe("with two controllers of different classes on the same pools", () => {
     controller = cluster.controller("controller");
     other = cluster.controller("classy", { lbClass: "example.com/edge" });
     await cluster.hasAddresses("a-classy", "192.0.2.161");
-    await told("a-classy", /ClearAssignment: .*192.0.2.160/);
+    await recorded("a-classy", /ClearAssignment: .*192.0.2.160/);
     expect(await cluster.addresses("plain")).toEqual(["192.0.2.160"]);
   });
 });

@@ -63,7 +63,7 @@ beforeAll(async () => {
     ]);
     await host(vrf).ip(["address add 10.255.0.2/24 dev eth0", "link set eth0 up"]);
     const neighbor = ["remote-as 64515", "timers connect 1", ...(vrf === "blue" ? ["bfd"] : [])];
-    const lines = neighbor.map((words) => ` neighbor 10.255.0.1 ${words}`);
+    const lines = neighbor.map((option) => ` neighbor 10.255.0.1 ${option}`);
     await startPlainFrr(host(vrf), { config: ["router bgp 64512", " no bgp ebgp-requires-policy", ...lines, "exit"], bfd: true });
   }
 
@@ -100,7 +100,7 @@ const redSays = (line: string) => host("red").do(["vtysh", "-c", "configure term
 const announceTo = (peers: readonly string[] | null) =>
   api.client.resource(BGPAdvertisement).patch({ name: "ad", namespace: METALLB_NAMESPACE }, { spec: { peers } }, { signal });
 /** What the node says to have told the router in its VRF red. */
-const told = () =>
+const advertisedInRed = () =>
   host("node1").do(["vtysh", "-N", "plumbline-lb", "-c", "show bgp vrf red ipv4 unicast neighbors 10.255.0.2 advertised-routes"]);
 const heardBy = async (vrf: string) => (await host(vrf).do(["vtysh", "-c", "show bgp ipv4 unicast json"])).includes('"10.20.0.0/32"');
 const speaker = async () =>
@@ -157,7 +157,7 @@ test("what is withdrawn while a session comes up is withdrawn there too", async 
   await redSays("no neighbor 10.255.0.1 shutdown");
   await expect.poll(sessions, EVENTUALLY).toContain("node1-red red 10.255.0.2 Established N/A");
   await announceTo(["blue"]);
-  await expect.poll(told, EVENTUALLY).not.toContain("10.20.0.0/32");
+  await expect.poll(advertisedInRed, EVENTUALLY).not.toContain("10.20.0.0/32");
   await expect.poll(() => heardBy("red"), EVENTUALLY).toBe(false);
 });
 

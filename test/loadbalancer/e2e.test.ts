@@ -31,8 +31,8 @@ describe("losses", () => {
 });
 
 test("all along, no address of the segment was on two nodes, and never did two machines answer for one", () => {
-  expect(lab().held.turns.length).toBeGreaterThan(0);
-  expect(lab().held.overlaps).toEqual([]);
+  expect(lab().addressHistory.turns.length).toBeGreaterThan(0);
+  expect(lab().addressHistory.overlaps).toEqual([]);
 });
 
 describe("strangers", () => {

@@ -30,7 +30,7 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
   let frr: FrrInNamespace;
   let namespaces: TestNamespaces;
   let directory: string;
-  let stage: SpeakerOnFrr;
+  let onFrr: SpeakerOnFrr;
   const others: GobgpPeer[] = [];
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
     directory = await mkdtemp(join(tmpdir(), "plumbline-gobgp-"));
     frr = await frrInNamespace({ version, bgpPort: 0 });
     namespaces = createNamespaces(2);
-    stage = speakerOn(frr);
+    onFrr = speakerOn(frr);
     for (const [index, netns] of namespaces.names.entries()) {
       const net = index + 1;
       ip(frr.netns, `link add wire${net} type veth peer name wire netns ${netns}`);
@@ -70,7 +70,7 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
       if ("announce" in decision) announced.set(key, decision.announce);
     }
     const own = { name: "node-a", internalIPv4: "10.255.1.1" };
-    expect((await stage.speaker.apply({ config: wanted, node: own, services: announced }, signal)).failures).toEqual([]);
+    expect((await onFrr.speaker.apply({ config: wanted, node: own, services: announced }, signal)).failures).toEqual([]);
   };
   const heard =
     (which: "inside" | "outside", family: "ipv4" | "ipv6" = "ipv4") =>
@@ -90,9 +90,9 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
   test("communities of every kind, also those that a router obeys", async () => {
     const communities = ["64512:7", "65535:65281", "large:64512:1:2", "large:4200000001:3:4"];
     await announce([bgpAd("ad", { communities })], { "shop/web": ["198.51.100.1"] });
-    const words = { communities: ["64512:7", "65535:65281"], largeCommunities: ["64512:1:2", "4200000001:3:4"] };
-    await expect.poll(heard("outside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromOutside, ...words }]);
-    await expect.poll(heard("inside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromInside, localPref: 100, ...words }]);
+    const attributes = { communities: ["64512:7", "65535:65281"], largeCommunities: ["64512:1:2", "4200000001:3:4"] };
+    await expect.poll(heard("outside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromOutside, ...attributes }]);
+    await expect.poll(heard("inside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromInside, localPref: 100, ...attributes }]);
   });
 
   test("a peer gets what is advertised to it alone, and the union of communities of several advertisements", async () => {

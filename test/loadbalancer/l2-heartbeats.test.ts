@@ -22,7 +22,7 @@ function signed(body: string, key: KeyObject, shared = Buffer.alloc(32)): Buffer
 }
 
 const keyOf = (segment: Segment, name: string) => segment.keys.get(name)?.privateKey as KeyObject;
-const counted = (node: L2Node, outcome: string) => node.word.heartbeats[outcome] ?? 0;
+const counted = (node: L2Node, outcome: string) => node.message.heartbeats[outcome] ?? 0;
 const total = (node: L2Node, ...outcomes: string[]) => outcomes.reduce((sum, outcome) => sum + counted(node, outcome), 0);
 
 test.concurrent("nothing that is signed and wrong ends the agent, or keeps it from hearing the node", async () => {
@@ -54,7 +54,7 @@ test.concurrent("nothing that is signed and wrong ends the agent, or keeps it fr
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
   await a.until(() => total(a, "heard", "returned") === 6);
-  expect([counted(a, "stale"), a.word.alive["b"]]).toEqual([0, true]);
+  expect([counted(a, "stale"), a.message.alive["b"]]).toEqual([0, true]);
   // A MAC that nobody has told of.
   runInNamespace(b, "ip", "link", "set", "eth0", "address", "02:00:00:00:00:99");
   runInNamespace(b, "ip", "addr", "add", `${VIP}/32`, "dev", "eth0");
@@ -76,7 +76,7 @@ test.concurrent("a heartbeat counts only from an address of its node, and a floo
   await a.until(() => counted(a, "dropped") >= 5_000);
   await other?.send([{ from: c.ipv4, to, bytes: bytes() }]);
   await a.until(() => counted(a, "forged") === 1);
-  expect(a.word.unheard).toEqual(["b", "c"]);
+  expect(a.message.unheard).toEqual(["b", "c"]);
   await real?.send([{ from: b.ipv4, to, bytes: bytes() }]);
   await a.until(({ unheard }) => unheard.join() === "c");
   // More than an agent sends in a second: the rest stays with the process that hears them.
@@ -170,7 +170,7 @@ test(
     a.want({ address: VIP, candidates: ["a", "b"] });
     await a.is(VIP, "holding");
     await a.until(({ memoryMiB }) => memoryMiB > 0);
-    const { stallMs: before, memoryMiB } = a.word;
+    const { stallMs: before, memoryMiB } = a.message;
     const random = generator(SEED);
     const sender = segment.sender(b);
     const key = keyOf(segment, "b");
@@ -184,7 +184,7 @@ test(
       }));
       await sender.send(next);
     }
-    const { heartbeats, stallMs, memoryMiB: after } = a.word;
+    const { heartbeats, stallMs, memoryMiB: after } = a.message;
     console.log(
       `seed ${SEED}: ${COUNT} datagrams, the agent was busy for ${stallMs} ms at most (${before} ms before), ${memoryMiB} to ${after} MiB;`,
       heartbeats,
@@ -201,6 +201,6 @@ test(
       },
       { timeout: 60_000, interval: 500 },
     );
-    expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+    expect(a.message.states[VIP]).toMatchObject({ is: "holding" });
   },
 );

@@ -39,7 +39,7 @@ const ignoreArp = (station: Station, value: number) =>
   void runInNamespace(station, "sh", "-c", `echo ${value} >/proc/sys/net/ipv4/conf/all/arp_ignore`);
 
 /** As versions before this one left them on a restart. */
-function leaveOldForm({ netns }: Station): void {
+function leaveOldAddresses({ netns }: Station): void {
   ip(netns, `addr add ${VIP}/32 dev eth0 scope host valid_lft 120 preferred_lft 0 metric 26740`);
   ip(netns, `addr add ${VIP6}/128 dev eth0 nodad valid_lft 120 preferred_lft 0 metric 26740`);
 }
@@ -72,7 +72,7 @@ test.concurrent.each([0, 1])(
       expect(one.owners.slice(0, 2)).toEqual([a.station.mac, b.station.mac]);
     }
     // On the interface they would take it for the node's: this is what earlier versions did.
-    leaveOldForm(a.station);
+    leaveOldAddresses(a.station);
     await vi.waitUntil(() => onA.has(`flannel IPv4: ${VIP}`) && onA.has(`flannel IPv6: ${VIP6}`), patience);
     expect(onA).toContain(`ChooseHostInterface: ${VIP}`);
     expect(onA).toContain(`ResolveBindAddress ::: ${VIP6}`);
@@ -85,7 +85,7 @@ test.concurrent.each([0, 1])(
     await using segment = new Segment(["a", "b"]);
     const { netns, mac } = segment.station("a");
     ignoreArp(segment.station("a"), arpIgnore);
-    leaveOldForm(segment.station("a"));
+    leaveOldAddresses(segment.station("a"));
     const answers = both(segment);
     for (const one of answers) await one.from(mac);
     const [a, b] = [segment.start("a"), segment.start("b")];
@@ -96,14 +96,14 @@ test.concurrent.each([0, 1])(
     // Each asks once a second: whoever has fallen silent has been seen by now.
     await new Promise((resolve) => setTimeout(resolve, 3 * ROUND_S * 1_000));
     for (const one of answers) expect(one.rounds.slice(one.rounds.findIndex((macs) => macs.length > 0))).toEqual([[mac]]);
-    expect(b.word.states).toMatchObject({ [VIP]: { is: "standby" }, [VIP6]: { is: "standby" } });
+    expect(b.message.states).toMatchObject({ [VIP]: { is: "standby" }, [VIP6]: { is: "standby" } });
     expect(runInNamespace({ ...a.station, netns }, "ip", "-br", "addr", "show", "dev", "eth0")).not.toMatch(/100\/(?:32|128)/);
   },
 );
 
 test.concurrent("an address that an earlier version left is taken off the interface when another node is elected", async () => {
   await using segment = new Segment(["a", "b"]);
-  leaveOldForm(segment.station("a"));
+  leaveOldAddresses(segment.station("a"));
   const answers = both(segment);
   const [a, b] = [segment.start("a"), segment.start("b")];
   for (const node of [a, b]) node.want(...VIPS.map((address) => ({ address, candidates: ["b", "a"] })));
@@ -120,13 +120,13 @@ test.concurrent("toggling strict ARP under an address loses no ARP reply, and ot
   const answers = segment.watch(VIP, ROUND_S);
   a.want({ address: VIP, interfaces: ["eth1"], candidates: ["a"] });
   await answers.from(other);
-  const settled = answers.rounds.length;
+  const before = answers.rounds.length;
   for (const value of [1, 0, 8, 2, 0]) {
     ignoreArp(a.station, value);
     await new Promise((resolve) => setTimeout(resolve, 1.2 * ROUND_S * 1_000));
   }
-  expect(answers.rounds.slice(settled)).toEqual([]);
-  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  expect(answers.rounds.slice(before)).toEqual([]);
+  expect(a.message.states[VIP]).toMatchObject({ is: "holding" });
 });
 
 test.concurrent("a node whose processes were all stopped probes on resume for addresses that its kernel does not answer", async () => {
@@ -173,13 +173,13 @@ test.concurrent("when the packet socket process dies, its addresses are probed a
   const [four, six] = both(segment);
   a.want(...VIPS.map((address) => ({ address, candidates: ["a"] })));
   await Promise.all([four.from(a.station.mac), six.from(a.station.mac)]);
-  const settled = four.rounds.length;
+  const before = four.rounds.length;
   a.signalWire("SIGKILL");
   await a.is(VIP6, "probing");
   await a.is(VIP6, "holding");
   await six.from(a.station.mac);
-  expect(four.rounds.slice(settled)).toEqual([]);
-  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  expect(four.rounds.slice(before)).toEqual([]);
+  expect(a.message.states[VIP]).toMatchObject({ is: "holding" });
 });
 
 test.concurrent("the link of service addresses is recreated after deletion, and removed when an agent without addresses stops", async () => {
@@ -213,10 +213,10 @@ test.concurrent("an agent that is restarted knows from the rules on which interf
   segment.addLink(a.station, "eth1");
   a.want({ address: VIP, interfaces: ["eth1"], candidates: ["a"] });
   await a.is(VIP, "holding");
-  const ground = l2BackendsOf(a.station.netns, 7947, createLog({ level: "silent" }));
-  expect(await ground.selected(AbortSignal.timeout(60_000))).toEqual(new Set([`${VIP} eth1`]));
+  const backends = l2BackendsOf(a.station.netns, 7947, createLog({ level: "silent" }));
+  expect(await backends.selected(AbortSignal.timeout(60_000))).toEqual(new Set([`${VIP} eth1`]));
   runInNamespace(a.station, "nft", "delete", "table", "arp", "plumbline");
-  expect(await ground.selected(AbortSignal.timeout(60_000))).toBeUndefined();
+  expect(await backends.selected(AbortSignal.timeout(60_000))).toBeUndefined();
 });
 
 test.concurrent("thousands of IPv6 addresses are answered for", async () => {

@@ -86,7 +86,7 @@ test.concurrent("the node's own services cannot be reached under a service addre
   execFileSync("ip", ["netns", "exec", a.station.netns, "nft", "-f", "-"], { input: rules });
   a.want({ address: VIP, candidates: ["a"] }, { address: VIP6, candidates: ["a"] });
   await Promise.all([a.is(VIP, "holding"), a.is(VIP6, "holding")]);
-  expect(a.word.protection).toEqual({ is: "on" });
+  expect(a.message.protection).toEqual({ is: "on" });
   for (const [vip, own] of [
     [VIP, a.station.ipv4],
     [VIP6, a.station.ipv6],
@@ -109,7 +109,7 @@ test.concurrent("packets to an address that IPVS serves pass, and HostProtected 
   const other = "192.0.2.101";
   a.want({ address: VIP, candidates: ["a"] }, { address: other, candidates: ["a"] });
   await Promise.all([a.is(VIP, "holding"), a.is(other, "holding")]);
-  expect(a.word.protection).toEqual({ is: "off", why: `${VIP} on kube-ipvs0 is served by IPVS and not filtered` });
+  expect(a.message.protection).toEqual({ is: "off", why: `${VIP} on kube-ipvs0 is served by IPVS and not filtered` });
   expect(await Promise.all([VIP, other].map((vip) => segment.reaches(vip, 22)))).toEqual([true, false]);
   ip(a.station.netns, `addr del ${VIP}/32 dev kube-ipvs0`);
   await a.until(({ protection }) => protection.is === "on");
@@ -127,7 +127,7 @@ test.concurrent("without nftables addresses are still announced, and HostProtect
   const a = segment.start("a", { path: directory });
   a.want({ address: VIP, candidates: ["a"] });
   await a.is(VIP, "holding");
-  expect(a.word.protection).toEqual({
+  expect(a.message.protection).toEqual({
     is: "off",
     why: expect.stringMatching(
       /^nftables family inet: cannot run nft: .*; the node's own services are reachable at service addresses\. nftables family arp: /,

@@ -42,7 +42,7 @@ test.concurrent("a node that dies is followed by the next in election order", as
   await segment.crash(a);
   await b.is(VIP, "holding");
   await c.is(VIP, "standby");
-  expect(b.word.alive).toMatchObject({ a: false, c: true });
+  expect(b.message.alive).toMatchObject({ a: false, c: true });
   await answers.from(b.station.mac);
   expect(answers.doubles).toEqual([]);
   expect(answers.owners).toEqual([a.station.mac, b.station.mac]);
@@ -78,7 +78,7 @@ test.concurrent("an agent whose processes are stopped for less than the address 
   a.signal("SIGCONT");
   a.signalWire("SIGCONT");
   await b.is(VIP, "standby");
-  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  expect(a.message.states[VIP]).toMatchObject({ is: "holding" });
   await answers.from(a.station.mac);
   expect(answers.owners).toEqual([a.station.mac]);
   expect(answers.doubles).toEqual([]);
@@ -93,7 +93,7 @@ test.concurrent("where only the heartbeats are cut, the next candidate finds the
   for (const { station } of [a, b]) deafen(station);
   await b.until(({ alive }) => alive["a"] === false);
   expect(await b.is(VIP, "in-use")).toEqual({ is: "in-use", mac: a.station.mac, interface: "eth0" });
-  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  expect(a.message.states[VIP]).toMatchObject({ is: "holding" });
   await segment.crash(a);
   await b.is(VIP, "holding");
   expect(answers.doubles).toEqual([]);
@@ -142,7 +142,7 @@ test.concurrent("an agent that is restarted right after it took over holds on, t
   await segment.crash(a);
   await b.is(VIP, "holding");
   await answers.from(b.station.mac);
-  const { pulses } = b.word;
+  const { pulses } = b.message;
   expect(pulses).toEqual([["a", "silent"]]);
   await b.kill();
   const before = answers.rounds.length;
@@ -180,7 +180,7 @@ test.concurrent("of two that hold an address when a cut segment is whole again, 
   segment.isolate(false, "a", "b");
   expect(await b.is(VIP, "in-use")).toMatchObject({ mac: a.station.mac });
   await answers.from(a.station.mac);
-  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  expect(a.message.states[VIP]).toMatchObject({ is: "holding" });
 });
 
 test.concurrent.each([VIP, VIP6])("two that ask for %s at the same moment do not both take it", async (vip) => {
@@ -284,7 +284,7 @@ test.concurrent("a packet socket process that hangs is replaced, and probes sent
   a.signalWire("SIGSTOP");
   a.want({ address: other, candidates: ["a"] }, { address: VIP, candidates: ["a"] });
   expect(await a.is(VIP, "in-use")).toMatchObject({ mac: segment.station("foreign").mac });
-  expect(a.word.states[other]).toMatchObject({ is: "holding" });
+  expect(a.message.states[other]).toMatchObject({ is: "holding" });
 });
 
 test.concurrent("thousands of addresses live on", async () => {

@@ -67,21 +67,21 @@ test("an agent stopped right after an announcement leaves it in the boot file fo
 
 test("a state directory that cannot be written affects no announcement, and is reported until it can be", async () => {
   const condition = async () => (await cluster.get(ConfigurationState, "speaker-worker0"))?.status?.conditions?.[0];
-  const told = async () => {
+  const stateEvents = async () => {
     const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
     return items.filter(({ reason = "" }) => /^State(FileError|Usable)$/.test(reason)).map(({ reason, count = 1 }) => `${count} ${reason}`);
   };
   await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
   // A root user may write wherever a file can be.
-  const inTheWay = join(node().place.stateDirectory, "loadbalancer.json.new");
+  const inTheWay = join(node().hostOptions.stateDirectory, "loadbalancer.json.new");
   await mkdir(join(inTheWay, "something"), { recursive: true });
   await cluster.service("nearer", { ip: "192.168.50.201" });
   await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "StateFileError" }));
   expect((await condition())?.message).toContain("loadbalancer.json cannot be written");
-  await eventually(async () => expect([await holds("192.168.50.201"), await told()]).toEqual([true, ["1 StateFileError"]]));
+  await eventually(async () => expect([await holds("192.168.50.201"), await stateEvents()]).toEqual([true, ["1 StateFileError"]]));
   await rm(inTheWay, { recursive: true });
   await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
-  await eventually(async () => expect((await told()).sort()).toEqual(["1 StateFileError", "1 StateUsable"]));
+  await eventually(async () => expect((await stateEvents()).sort()).toEqual(["1 StateFileError", "1 StateUsable"]));
 });
 
 test("a rebooted machine announces its last state while the API server is away", async () => {

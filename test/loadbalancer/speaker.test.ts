@@ -27,14 +27,14 @@ afterAll(() => cluster.stop());
 
 const stateOf = (index: number) => cluster.get(ConfigurationState, `speaker-worker${index}`);
 /** What both of them say: `Valid`, or the error. */
-async function said(): Promise<string[]> {
+async function results(): Promise<string[]> {
   const states = await Promise.all([stateOf(0), stateOf(1)]);
   return states.map((state) => {
     const { result = "none", lastError = "" } = state?.status ?? {};
     return result === "Invalid" ? lastError : result;
   });
 }
-const bothSay = (...expected: string[]) => eventually(async () => expect(await said()).toEqual(expected));
+const bothSay = (...expected: string[]) => eventually(async () => expect(await results()).toEqual(expected));
 const peer = (more: object = {}) => ({ myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.1", connectTime: "1s", ...more });
 const onWorker = (index: number) => ({ nodeSelectors: [{ matchLabels: { "kubernetes.io/hostname": `worker${index}` } }] });
 const noProfile = "peer peer1 referencing non existing bfd profile my-bfd-profile";
@@ -124,7 +124,7 @@ test("an unknown community alias is an error of the speakers until it is there",
   await cluster.create(BGPAdvertisement, "ad", { communities: ["vpn"] });
   const error = 'invalid community format: vpn\ninvalid community "vpn" in BGP advertisement';
   await eventually(async () => {
-    for (const text of await said()) expect(text).toContain(error);
+    for (const text of await results()) expect(text).toContain(error);
   });
   await cluster.create(Community, "aliases", { communities: [{ name: "vpn", value: "64512:1" }] });
   await bothSay("Valid", "Valid");
@@ -140,7 +140,7 @@ test("two invalid peers are both reported, each until it is fixed", async () => 
   await cluster.remove(BGPPeer, "bad1");
   await bothSay(second, second);
   await cluster.remove(BGPPeer, "bad2");
-  await eventually(async () => expect(await said()).toEqual(["Valid", "Valid"]));
+  await eventually(async () => expect(await results()).toEqual(["Valid", "Valid"]));
 });
 
 test("an invalid Secret name counts as a missing Secret and affects no other peer", async () => {
@@ -160,7 +160,7 @@ test("two peers with one address are accepted on different nodes, and contend wh
     cluster.client.resource(Node).patch({ name: "worker0" }, { metadata: { labels: { side } } }, { signal });
   await label("right");
   await eventually(async () => {
-    const [at0, at1] = await said();
+    const [at0, at1] = await results();
     expect(at0).toContain("192.168.50.5 already exists");
     expect(at1).toBe("Valid");
   });

@@ -40,7 +40,7 @@ const holder = async (ip: string) => {
   );
   return found.flat();
 };
-const isHeld = (service: string, ip: string, node?: string) =>
+const isOwned = (service: string, ip: string, node?: string) =>
   eventually(async () => {
     const status = await statusOf(service);
     expect(await condition(service)).toMatchObject({ status: "True", reason: "Announcing" });
@@ -58,12 +58,12 @@ const unheard = async () => {
   return events.map(({ type, involvedObject, count = 1 }) => `${type} ${involvedObject.kind}/${involvedObject.name} ${count}`).sort();
 };
 const heard = async () => (await l2Heartbeats.get()).values.find(({ labels }) => labels.outcome === "heard")?.value ?? 0;
-const nft = (netns: string, ...words: string[]) => run("ip", "netns", "exec", netns, "nft", ...words);
+const nft = (netns: string, ...args: string[]) => run("ip", "netns", "exec", netns, "nft", ...args);
 let elected: string;
 
 test("one node has the address and reports it in the ServiceL2Status, with the failover order", async () => {
   await cluster.service("web", { ip: "192.168.50.200", on: ["worker0", "worker1"] });
-  elected = await isHeld("web", "192.168.50.200");
+  elected = await isOwned("web", "192.168.50.200");
   const { metadata, status } = (await cluster.get(ServiceL2Status, "web", "shop")) as ServiceL2Status;
   expect(metadata.labels).toEqual({ "metallb.io/node": elected, "metallb.io/service": "web" });
   expect(metadata.ownerReferences).toMatchObject([{ apiVersion: "v1", kind: "Service", name: "web" }]);
@@ -96,7 +96,7 @@ test("each node records one Event for candidates without heartbeats", async () =
 test("an advertisement for some interfaces lists them, in one order, and one for all lists none", async () => {
   await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: ["eth0", "eth1"] } });
   await eventually(async () => expect((await statusOf("web"))?.interfaces).toEqual([{ name: "eth0" }, { name: "eth1" }]));
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
   const reorder = () => cluster.patch(L2Advertisement, "ad", { spec: { interfaces: ["eth1", "eth0"] } });
   expect((await cluster.writesDuring(reorder)).filter((write) => write.includes("servicel2statuses"))).toEqual([]);
   await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: null } });
@@ -113,7 +113,7 @@ test("missing interfaces are reported in the status and as an Event", async () =
     expect(failed.map(({ involvedObject, count = 1 }) => [involvedObject.name, count])).toEqual([["web", 1]]);
   });
   await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: null } });
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
 });
 
 test("a preferred node takes over, and gives back when it is preferred no more", async () => {
@@ -122,11 +122,11 @@ test("a preferred node takes over, and gives back when it is preferred no more",
   await cluster.patch(L2Advertisement, "ad", {
     spec: { preferredNodeSelectors: [{ weight: 10, preference: { matchLabels: { fast: "yes" } } }] },
   });
-  await isHeld("web", "192.168.50.200", preferred);
+  await isOwned("web", "192.168.50.200", preferred);
   expect((await statusOf("web"))?.eligibleNodes).toEqual([preferred, elected]);
   expect((await cluster.get(ServiceL2Status, "web", "shop"))?.metadata.labels?.["metallb.io/node"]).toBe(preferred);
   await label(preferred, { fast: null });
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
   await cluster.patch(L2Advertisement, "ad", { spec: { preferredNodeSelectors: null } });
 });
 
@@ -136,11 +136,11 @@ test("the agent of the elected node is gone: the other takes the address and the
   // What a killed agent leaves, the kernel drops; one that was told to end leaves it for two minutes.
   await gone?.ip("addr", "del", "192.168.50.200/32", "dev", "plumbline-vip");
   await cluster.setMembers([other(elected)]);
-  await isHeld("web", "192.168.50.200", other(elected));
+  await isOwned("web", "192.168.50.200", other(elected));
   expect((await statusOf("web"))?.eligibleNodes).toEqual([other(elected)]);
   gone?.startAgent();
   await cluster.setMembers(["worker0", "worker1"]);
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
 });
 
 test("an address in use by another machine is not acquired, and the status has its MAC until it is free", async () => {
@@ -148,22 +148,22 @@ test("an address in use by another machine is not acquired, and the status has i
   await cluster.service("taken", { ip: "192.168.50.201", on: ["worker0", "worker1"] });
   const { address } = (JSON.parse(await cluster.torIp("-j", "link", "show", "br0")) as { address: string }[])[0] as { address: string };
   await eventually(async () => {
-    const said = await condition("taken");
-    expect(said).toMatchObject({ status: "False", reason: "AddressInUse" });
-    expect(said?.message).toContain(address);
+    const observed = await condition("taken");
+    expect(observed).toMatchObject({ status: "False", reason: "AddressInUse" });
+    expect(observed?.message).toContain(address);
   });
   expect(await cluster.writesDuring(() => Promise.resolve(), 3_000)).toEqual([]);
   await cluster.torIp("addr", "del", "192.168.50.201/32", "dev", "br0");
-  await isHeld("taken", "192.168.50.201");
+  await isOwned("taken", "192.168.50.201");
 });
 
 test("a machine that takes an address which a node keeps is reported with its MAC while it answers", async () => {
   await cluster.torIp("addr", "add", "192.168.50.201/32", "dev", "br0");
   const { address } = (JSON.parse(await cluster.torIp("-j", "link", "show", "br0")) as { address: string }[])[0] as { address: string };
   await eventually(async () => {
-    const said = await condition("taken", "Conflict");
-    expect(said).toMatchObject({ status: "True", reason: "AddressInUse" });
-    expect(said?.message).toContain(address);
+    const observed = await condition("taken", "Conflict");
+    expect(observed).toMatchObject({ status: "True", reason: "AddressInUse" });
+    expect(observed?.message).toContain(address);
   });
   expect(await condition("taken")).toMatchObject({ status: "True" });
   await cluster.torIp("addr", "del", "192.168.50.201/32", "dev", "br0");
@@ -173,9 +173,9 @@ test("a machine that takes an address which a node keeps is reported with its MA
 test("edits and deletions by others are reverted", async () => {
   const one = { name: "web", namespace: "shop" };
   await cluster.client.resource(ServiceL2Status).patchStatus(one, { status: { node: "nowhere", eligibleNodes: [] } }, { signal });
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
   await cluster.client.resource(ServiceL2Status).delete(one, { signal });
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
   await cluster.patch(ServiceL2Status, "web", { metadata: { labels: { "metallb.io/node": "nowhere" } } }, "shop");
   await eventually(async () =>
     expect((await cluster.get(ServiceL2Status, "web", "shop"))?.metadata.labels?.["metallb.io/node"]).toBe(elected),
@@ -191,7 +191,7 @@ test("a restarted agent continues and writes nothing", async () => {
   };
   const writes = await cluster.writesDuring(restart, 6_000);
   expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual([]);
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
 });
 
 test("a broken or deleted members object removes no address, also across a restart", async () => {
@@ -210,7 +210,7 @@ test("a broken or deleted members object removes no address, also across a resta
   expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual([]);
   expect(await holder("192.168.50.200")).toEqual([elected]);
   await cluster.setMembers(cluster.nodes.map(({ name }) => name));
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
 });
 
 test("agents hear each other by the shared key of earlier versions, and by their own once the controller has published those", async () => {
@@ -230,7 +230,7 @@ test("agents hear each other by the shared key of earlier versions, and by their
   }
   const before = await heard();
   await eventually(async () => expect(await heard()).toBeGreaterThan(before + 5));
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
   expect(await cluster.requestsSince(restarted, "secrets", OWN)).toEqual([]);
 });
 
@@ -245,20 +245,20 @@ test("when heartbeats between two live nodes are cut, the one that announces rep
   // That nobody is heard who could take over is told once, and nothing else is.
   const writes = await cluster.writesDuring(cut, 10_000);
   expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual(["patch servicel2statuses/status shop/web"]);
-  expect(await isHeld("web", "192.168.50.200")).toBe(elected);
+  expect(await isOwned("web", "192.168.50.200")).toBe(elected);
   expect((await statusOf("web"))?.eligibleNodes).toEqual([elected]);
   for (const { netns } of cluster.nodes) await nft(netns, "delete", "table", "inet", "deaf");
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
 });
 
 test("an address that two Services share stays when one of them goes, and goes with the last", async () => {
   const shared = { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } };
   await cluster.service("first", { ip: "192.168.50.210", on: ["worker0", "worker1"] });
   await cluster.patch(Service, "first", shared, "shop");
-  const node = await isHeld("first", "192.168.50.210");
+  const node = await isOwned("first", "192.168.50.210");
   await cluster.service("second", { ip: "192.168.50.210", on: ["worker0", "worker1"] });
   await cluster.patch(Service, "second", shared, "shop");
-  expect(await isHeld("second", "192.168.50.210")).toBe(node);
+  expect(await isOwned("second", "192.168.50.210")).toBe(node);
   const since = (await condition("second"))?.lastTransitionTime;
   await cluster.remove(Service, "first", "shop");
   await eventually(async () => expect(await statusOf("first")).toBeUndefined());
@@ -276,11 +276,11 @@ test("a Service that the advertisement does not select has no object, and one th
     expect(await holder("192.168.50.200")).toEqual([]);
   });
   await cluster.patch(Service, "web", { metadata: { labels: { app: "web" } } }, "shop");
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
   await cluster.patch(Service, "web", { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } }, "shop");
   await eventually(async () => expect(await cluster.names(ServiceL2Status)).toEqual([]));
   await cluster.patch(Service, "web", { metadata: { annotations: { "metallb.io/allow-shared-ip": null } } }, "shop");
-  await isHeld("web", "192.168.50.200", elected);
+  await isOwned("web", "192.168.50.200", elected);
   await cluster.remove(Service, "web", "shop");
   await eventually(async () => {
     expect(await cluster.names(ServiceL2Status)).toEqual([]);

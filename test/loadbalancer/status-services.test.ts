@@ -199,8 +199,8 @@ test("each announcement has one Event, and a restart records none", async () => 
   await eventually(async () => {
     const { items } = await cluster.client.resource(Event).list({ namespace: "shop", signal });
     // An API server that is slow to hear of its own allocations tells of repairs.
-    const told = items.filter(({ involvedObject, reason }) => involvedObject.name === "told" && !reason?.startsWith("ClusterIP"));
-    expect(told.map(({ reason, message, count = 1 }) => `${reason} ${message} ${count}`).sort()).toEqual([
+    const recorded = items.filter(({ involvedObject, reason }) => involvedObject.name === "told" && !reason?.startsWith("ClusterIP"));
+    expect(recorded.map(({ reason, message, count = 1 }) => `${reason} ${message} ${count}`).sort()).toEqual([
       'nodeAssigned announcing from node "worker0" with protocol "bgp" 1',
       'nodeAssigned announcing from node "worker1" with protocol "bgp" 1',
     ]);

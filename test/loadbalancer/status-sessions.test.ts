@@ -18,12 +18,12 @@ afterAll(() => cluster.stop());
 
 const peer = (more: object = {}) => ({ myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.1", connectTime: "1s", ...more });
 const session = (index: number, name = "tor") => cluster.get(BGPSessionStatus, `worker${index}-${name}`);
-const words = async (index: number, name = "tor") => {
+const sessionState = async (index: number, name = "tor") => {
   const { bgpStatus = "", bfdStatus = "" } = (await session(index, name))?.status ?? {};
   return `${bgpStatus} ${bfdStatus}`;
 };
 const says = (index: number, expected: string | RegExp, name = "tor") =>
-  eventually(async () => expect(await words(index, name)).toMatch(expected));
+  eventually(async () => expect(await sessionState(index, name)).toMatch(expected));
 const allUp = async (bfd = "N/A") => {
   for (const index of cluster.nodes.keys()) await says(index, `Established ${bfd}`);
 };
@@ -61,7 +61,7 @@ test("a session that the peer drops is down for that node alone, with the reason
   await cluster.say("router bgp 64512", "neighbor 192.168.50.10 shutdown");
   await says(0, /^(Idle|Connect|Active|OpenSent|OpenConfirm) N\/A$/);
   await eventually(async () => expect((await session(0))?.status?.lastResetReason).toMatch(/\w/));
-  expect(await words(1)).toBe("Established N/A");
+  expect(await sessionState(1)).toBe("Established N/A");
   await cluster.say("router bgp 64512", "no neighbor 192.168.50.10 shutdown");
   await allUp();
 });
@@ -72,7 +72,7 @@ test("BFD is Down while only we have it, and Up when the peer has it too", async
   for (const index of [0, 1]) await says(index, / (Down|Unknown|Init)$/);
   await cluster.greet("bfd");
   await allUp("Up");
-  expect(await words(0)).toBe("Established Up");
+  expect(await sessionState(0)).toBe("Established Up");
 });
 
 test("a link that goes down takes the session with it, by BFD, and brings it back", async () => {
@@ -80,7 +80,7 @@ test("a link that goes down takes the session with it, by BFD, and brings it bac
   await cluster.torIp("link", "set", netns, "down");
   await says(1, /^(Idle|Connect|Active|OpenSent|OpenConfirm) /);
   await eventually(async () => expect((await session(1))?.status?.lastResetReason).toMatch(/BFD|Interface|Hold|down/i));
-  expect(await words(0)).toBe("Established Up");
+  expect(await sessionState(0)).toBe("Established Up");
   await cluster.torIp("link", "set", netns, "up");
   await allUp("Up");
   await cluster.patch(BGPPeer, "tor", { spec: { bfdProfile: null } });
@@ -121,7 +121,7 @@ test("edits and deletions by others are reverted", async () => {
 
 test("a stopped agent leaves its reports, and a restarted one updates them", async () => {
   await cluster.node(0).stopAgent();
-  expect(await words(0)).toBe("Established N/A");
+  expect(await sessionState(0)).toBe("Established N/A");
   await cluster.say("router bgp 64512", "neighbor 192.168.50.10 shutdown");
   await cluster.create(BGPPeer, "second", peer({ peerAddress: "192.168.50.98" }));
   cluster.node(0).startAgent();

@@ -32,7 +32,7 @@ beforeAll(async () => {
   webhook = await startWebhook(cluster.api.access);
   await configureWebhooks(cluster.client, webhook, signal);
   // The server hears of webhooks in its own time; until then it takes anything.
-  await vi.waitUntil(async () => (await refused()) !== undefined, { timeout: 60_000, interval: 100 });
+  await vi.waitUntil(async () => (await webhookError()) !== undefined, { timeout: 60_000, interval: 100 });
   controller = startController(accessAs("controller", cluster.api.access));
   for (const node of cluster.nodes) node.startAgent();
   await cluster.create(IPAddressPool, "pool", { addresses: ["10.20.0.0/24"] });
@@ -58,7 +58,7 @@ afterEach(async () => {
 });
 
 /** What the webhook says to a pool that no one can fix; undefined while it says nothing. */
-async function refused(): Promise<string | undefined> {
+async function webhookError(): Promise<string | undefined> {
   try {
     await cluster.create(IPAddressPool, "nonsense", { addresses: ["nonsense"] });
   } catch (error) {
@@ -75,7 +75,7 @@ const secret = (type: string, data: Record<string, string>) =>
 const stateOf = async (component: string) => (await cluster.get(ConfigurationState, component))?.status;
 
 /** What each component says, `Valid` or the error: the controller and the two speakers, who alone read peers and advertisements; and what all of that adds up to. */
-async function told(): Promise<string[]> {
+async function results(): Promise<string[]> {
   const lines = await Promise.all(
     ["controller", "speaker-worker0", "speaker-worker1"].map(async (component) => {
       const { result = "none", lastError = "" } = (await stateOf(component)) ?? {};
@@ -85,9 +85,9 @@ async function told(): Promise<string[]> {
   const { validConfig, invalidComponents = [] } = (await cluster.get(ConfigurationStatus, "config-status"))?.status ?? {};
   return [...lines, validConfig === true ? "valid" : `not valid: ${invalidComponents.join(" ")}`];
 }
-const allValid = () => eventually(async () => expect(await told()).toEqual(["Valid", "Valid", "Valid", "valid"]));
+const allValid = () => eventually(async () => expect(await results()).toEqual(["Valid", "Valid", "Valid", "valid"]));
 const bothSay = (error: string) =>
-  eventually(async () => expect(await told()).toEqual(["Valid", error, error, "not valid: speaker-worker0 speaker-worker1"]));
+  eventually(async () => expect(await results()).toEqual(["Valid", error, error, "not valid: speaker-worker0 speaker-worker1"]));
 const noSessions = () => eventually(async () => expect(await cluster.names(BGPSessionStatus)).toEqual([]));
 const established = () =>
   eventually(async () => {
@@ -100,7 +100,7 @@ const noSecret =
   'parsing peer first secret ref not found for peer config "metallb-system"/"first"\nfailed to parse peer first password secret';
 
 test("the webhook rejects objects that are invalid by themselves", async () => {
-  expect(await refused()).toContain('invalid CIDR "nonsense" in pool "nonsense"');
+  expect(await webhookError()).toContain('invalid CIDR "nonsense" in pool "nonsense"');
   await expect(cluster.create(BGPPeer, "zero", peer({ myASN: 0 }))).rejects.toThrow("parsing peer zero missing local ASN");
   await allValid();
 });
@@ -184,7 +184,7 @@ test("all missing objects are reported at once, each until it exists", async () 
 test("a node whose peer lacks nothing is valid beside one whose peer does", async () => {
   await cluster.create(BGPPeer, "fine", peer(on("worker0")));
   await cluster.create(BGPPeer, "first", peer({ ...on("worker1"), bfdProfile: "later" }));
-  await eventually(async () => expect(await told()).toEqual(["Valid", "Valid", noProfile, "not valid: speaker-worker1"]));
+  await eventually(async () => expect(await results()).toEqual(["Valid", "Valid", noProfile, "not valid: speaker-worker1"]));
   await cluster.create(BFDProfile, "later", {});
   await allValid();
   await established();

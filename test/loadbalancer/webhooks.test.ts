@@ -31,7 +31,7 @@ beforeAll(async () => {
   await installIdentities(client, signal);
   webhook = await startWebhook(api.access);
   await configureWebhooks(client, webhook, signal);
-  await refusal(IPAddressPool, pool("probe", ["nonsense"]));
+  await rejection(IPAddressPool, pool("probe", ["nonsense"]));
 });
 afterEach(async () => {
   for (const kind of [BGPPeer, ...KINDS] as Kind[]) {
@@ -53,7 +53,7 @@ async function create<T extends KubeObject>(kind: Kind<T>, object: T): Promise<T
 }
 
 /** What the webhook compares with is a moment behind: what went through too early is taken back, and tried again. */
-async function refusal<T extends KubeObject>(kind: Kind<T>, object: T): Promise<string> {
+async function rejection<T extends KubeObject>(kind: Kind<T>, object: T): Promise<string> {
   for (;;) {
     try {
       await create(kind, object);
@@ -69,9 +69,9 @@ describe("a write is refused in the words of the documents", () => {
   test("a pool that overlaps, and one that is edited to", async () => {
     await create(IPAddressPool, pool("client1-pool", ["192.168.10.0/24"]));
     const text = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
-    expect(await refusal(IPAddressPool, pool("client2-pool", ["192.168.10.100/32"]))).toContain(text);
+    expect(await rejection(IPAddressPool, pool("client2-pool", ["192.168.10.100/32"]))).toContain(text);
     const range = 'CIDR "192.168.10.250-192.168.11.5" in pool "ranges" overlaps with already defined CIDR "192.168.10.0/24"';
-    expect(await refusal(IPAddressPool, pool("ranges", ["192.168.10.250-192.168.11.5"]))).toContain(range);
+    expect(await rejection(IPAddressPool, pool("ranges", ["192.168.10.250-192.168.11.5"]))).toContain(range);
     await create(IPAddressPool, pool("client2-pool", ["192.168.20.0/24"]));
     const edit = { spec: { addresses: ["192.168.20.0/24", "192.168.10.100/32"] } };
     await expect(client.resource(IPAddressPool).patch({ name: "client2-pool", namespace }, edit, { signal })).rejects.toThrow(
@@ -84,7 +84,7 @@ describe("a write is refused in the words of the documents", () => {
     const old = { ...BGPPeer, version: "v1beta1" };
     for (const kind of [BGPPeer, old]) {
       const text = "spec.myASN: peer 1.2.3.4 has myAsn different from 1.2.3.5, in FRR mode all myAsn must be equal";
-      expect(await refusal<BGPPeer>(kind, peer("b", { peerAddress: "1.2.3.4", myASN: 7 }))).toContain(text);
+      expect(await rejection<BGPPeer>(kind, peer("b", { peerAddress: "1.2.3.4", myASN: 7 }))).toContain(text);
     }
   });
 
@@ -105,7 +105,7 @@ describe("a write is refused in the words of the documents", () => {
 
   test("a pool that an advertisement is too wide for, whichever comes last", async () => {
     await create(BGPAdvertisement, bgpAd("wide", { aggregationLength: 24 }));
-    expect(await refusal(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("the change makes BGPAdvertisement wide invalid");
+    expect(await rejection(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("the change makes BGPAdvertisement wide invalid");
   });
 
   test("anything in another namespace", async () => {
@@ -131,7 +131,7 @@ describe("a write is refused in the words of the documents", () => {
     await create(BGPPeer, peer("p", { bfdProfile: "fast" }));
     const remove = () => client.resource(BFDProfile).delete({ name: "fast", namespace }, { signal });
     // Then it has seen p.
-    expect(await refusal(BGPPeer, peer("q"))).toContain("peer 192.0.2.1 already exists");
+    expect(await rejection(BGPPeer, peer("q"))).toContain("peer 192.0.2.1 already exists");
     await expect(remove()).rejects.toThrow("failed to delete BFDProfile fast, used by BGPPeer p");
     await client.resource(BGPPeer).delete({ name: "p", namespace }, { signal });
     await vi.waitFor(remove, { timeout: 60_000, interval: 50 });

@@ -68,9 +68,9 @@ export class SoakLab {
     lab.services.subscribe(() => {
       for (const twice of givenTwice(lab.services.list())) this.#found.add(twice);
     });
-    for (const node of NODES) this.#macs.add((await this.#lab.placeOf(node)).mac);
+    for (const node of NODES) this.#macs.add((await this.#lab.addressesOf(node)).mac);
     await this.#lab.whole();
-    this.#lab.held.ask(this.#lab.address("wiki"));
+    this.#lab.addressHistory.ask(this.#lab.address("wiki"));
     this.#lab.connectTo(...SERVICES);
     const left = await this.#untilWell(new Set());
     if (left.length > 0) throw new Error(`the lab did not come up well: ${left.join("; ")}`);
@@ -113,7 +113,7 @@ export class SoakLab {
 
   /** What must not be and was, since the last time. */
   violations(): string[] {
-    const { attempts, held } = this.#lab;
+    const { attempts, addressHistory: held } = this.#lab;
     for (const { name, at, ms, by, why } of attempts.slice(this.#judged)) {
       const service = name.replace("default/", "");
       const excused = this.#interruptions.some(({ from, until, services }) => services.includes(service) && at + ms >= from && at <= until);

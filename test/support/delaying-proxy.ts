@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 export class DelayingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  #held: (() => void)[] | undefined;
+  #delayed: (() => void)[] | undefined;
 
   private constructor(port: number) {
     this.#server = createServer((client) => this.#join(client, connect(port, "127.0.0.1")));
@@ -23,14 +23,14 @@ export class DelayingProxy {
   }
 
   hold(): void {
-    this.#held = [];
+    this.#delayed = [];
   }
 
   /** Delivers what was held, in order, also from ends that are closed by now. */
   release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const deliver of held) deliver();
+    const delayed = this.#delayed ?? [];
+    this.#delayed = undefined;
+    for (const deliver of delayed) deliver();
   }
 
   async close(): Promise<void> {
@@ -53,7 +53,7 @@ export class DelayingProxy {
   }
 
   #pass(deliver: () => void): void {
-    if (this.#held) this.#held.push(deliver);
+    if (this.#delayed) this.#delayed.push(deliver);
     else deliver();
   }
 }

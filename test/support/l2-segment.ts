@@ -168,20 +168,29 @@ export class Segment implements AsyncDisposable {
 export class L2Node {
   readonly station: Station;
   readonly #process: Process;
-  #word: NodeMessage | undefined;
+  #message: NodeMessage | undefined;
 
   constructor(station: Station, child: Process) {
     this.station = station;
     this.#process = child;
     // The last word of one that is killed may be cut off.
     createInterface(child.stdout).on("line", (line) => {
-      if (line.endsWith(END)) this.#word = JSON.parse(line.slice(0, -END.length)) as NodeMessage;
+      if (line.endsWith(END)) this.#message = JSON.parse(line.slice(0, -END.length)) as NodeMessage;
     });
   }
 
-  get word(): NodeMessage {
+  get message(): NodeMessage {
     return (
-      this.#word ?? { states: {}, alive: {}, unheard: [], pulses: [], protection: { is: "on" }, heartbeats: {}, stallMs: 0, memoryMiB: 0 }
+      this.#message ?? {
+        states: {},
+        alive: {},
+        unheard: [],
+        pulses: [],
+        protection: { is: "on" },
+        heartbeats: {},
+        stallMs: 0,
+        memoryMiB: 0,
+      }
     );
   }
 
@@ -191,7 +200,7 @@ export class L2Node {
 
   /** It runs, and takes wishes. */
   async ready(): Promise<void> {
-    await vi.waitUntil(() => this.#word !== undefined, patience);
+    await vi.waitUntil(() => this.#message !== undefined, patience);
   }
 
   want(...wanted: NodeRequest["wanted"]): void {
@@ -221,7 +230,7 @@ export class L2Node {
 
   async is(address: string, state: NodeMessage["states"][string]["is"]): Promise<NodeMessage["states"][string]> {
     return vi.waitFor(() => {
-      const now = this.word.states[address];
+      const now = this.message.states[address];
       if (now?.is !== state) throw new Error(`${this.station.name} is ${JSON.stringify(now)} for ${address}, not ${state}`);
       return now;
     }, patience);
@@ -232,8 +241,8 @@ export class L2Node {
     await this.until(({ states, unheard }) => Object.keys(states).length > 0 && unheard.length === 0);
   }
 
-  async until(holds: (word: NodeMessage) => boolean): Promise<void> {
-    await vi.waitUntil(() => holds(this.word), patience);
+  async until(holds: (message: NodeMessage) => boolean): Promise<void> {
+    await vi.waitUntil(() => holds(this.message), patience);
   }
 }
 

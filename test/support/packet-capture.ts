@@ -35,7 +35,7 @@ export interface ObservedFrame {
 /** What nodes say to each other and on the client's segment, in the order in which it was said. */
 export class PacketCapture {
   readonly beats: ObservedHeartbeat[] = [];
-  readonly said: ObservedFrame[] = [];
+  readonly frames: ObservedFrame[] = [];
   readonly #taps: RemoteProcess[];
 
   constructor(lab: RouterLab) {
@@ -52,8 +52,8 @@ export class PacketCapture {
     if (frame.readUInt16BE(12) !== 0x0806) {
       return void this.beats.push({ at, from: frame.subarray(26, 30).join("."), to: frame.subarray(30, 34).join(".") });
     }
-    const said = readFrame(frame);
-    if (said) this.said.push({ at, what: said.what, address: String(said.address), mac: said.mac });
+    const message = readFrame(frame);
+    if (message) this.frames.push({ at, what: message.what, address: String(message.address), mac: message.mac });
   }
 }
 

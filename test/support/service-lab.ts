@@ -24,14 +24,14 @@ import { AddressHistory } from "./service-addresses.ts";
 import { NODES } from "./nodes.ts";
 
 const PATIENCE_MS = 120_000;
-const LOOK_EVERY_MS = 50;
+const POLL_MS = 50;
 const CONNECT_EVERY_MS = 100;
 /** A third of what a cluster has: nothing here is about how long it is. */
 const SILENCE_MS = 15_000;
 /** Where nodes check what they reach and whoever falls silent is missed sooner: as in the drill. */
 const WITH_CHECKS = { checkInterval: "3s", heartbeat: "2s", silenceMs: 8_000 };
 /** Longer than an attempt may take. */
-const SETTLE_MS = 3_000;
+const QUIET_MS = 3_000;
 
 /** Where a node is found: its own address, and its MAC on the client's segment. */
 export interface NodeAddresses {
@@ -44,15 +44,15 @@ export class ServiceLab {
   readonly lab: RouterLab;
   readonly signal = new AbortController().signal;
   readonly attempts: ConnectAttempt[] = [];
-  readonly held: AddressHistory;
+  readonly addressHistory: AddressHistory;
   readonly #connections: Connections;
   /** What the lab itself had to say. */
   readonly #reported: readonly string[];
 
-  private constructor(told: readonly string[], lab: RouterLab) {
-    this.#reported = told;
+  private constructor(warnings: readonly string[], lab: RouterLab) {
+    this.#reported = warnings;
     this.lab = lab;
-    this.held = new AddressHistory(lab);
+    this.addressHistory = new AddressHistory(lab);
     this.#connections = new Connections({
       host: lab.host("client"),
       everyMs: CONNECT_EVERY_MS,
@@ -61,10 +61,10 @@ export class ServiceLab {
   }
 
   static async start({ checks = false } = {}): Promise<ServiceLab> {
-    const told: string[] = [];
-    const log = createLog({ level: "warn", write: (line) => void told.push(line.trimEnd()) });
+    const warnings: string[] = [];
+    const log = createLog({ level: "warn", write: (line) => void warnings.push(line.trimEnd()) });
     return new ServiceLab(
-      told,
+      warnings,
       await startRouterLab({
         kube: true,
         kernel: "own",
@@ -113,7 +113,7 @@ export class ServiceLab {
       // While not all nodes are candidates again, the address may be about to move.
       const [first, ...others] = await this.#candidates("wiki");
       if (first !== l2 || others.length !== NODES.length - 1) return false;
-      return (await this.towards(web)).length === NODES.length && this.held.holders(addresses[0]).join(" ") === l2;
+      return (await this.towards(web)).length === NODES.length && this.addressHistory.holders(addresses[0]).join(" ") === l2;
     });
   }
 
@@ -136,19 +136,19 @@ export class ServiceLab {
   /** The tor's sessions with the nodes: how often each has come up, and why it fell last. */
   async torSessions(): Promise<Map<NodeName, { established: number; lastReset: string }>> {
     const text = await this.host("tor").do(["vtysh", "-c", "show bgp neighbors json"]);
-    const said = JSON.parse(text) as Record<
+    const neighbors = JSON.parse(text) as Record<
       string,
       { connectionsEstablished?: number; lastResetDueTo?: string; lastNotificationReason?: string } | undefined
     >;
     return new Map(
       NODES.map((node) => {
-        const { connectionsEstablished = 0, lastResetDueTo = "", lastNotificationReason = "" } = said[underlayAddress(node)] ?? {};
+        const { connectionsEstablished = 0, lastResetDueTo = "", lastNotificationReason = "" } = neighbors[underlayAddress(node)] ?? {};
         return [node, { established: connectionsEstablished, lastReset: `${lastResetDueTo}: ${lastNotificationReason}` }];
       }),
     );
   }
 
-  async placeOf(node: NodeName): Promise<NodeAddresses> {
+  async addressesOf(node: NodeName): Promise<NodeAddresses> {
     const { status } = await this.lab.api.client.resource(Node).get(node, { signal: this.signal });
     const [link] = JSON.parse(await this.host(node).do(["ip", "-j", "link", "show", ACCESS_LINK])) as [{ address: string }];
     return { ip: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "", mac: link.address };
@@ -157,7 +157,7 @@ export class ServiceLab {
   /** What became of the attempts to these services that began since then, once all of those are over. */
   async since(moment: number, ...names: string[]): Promise<{ ok: ConnectAttempt[]; failed: ConnectAttempt[]; late: ConnectAttempt[] }> {
     const until = Date.now();
-    await sleep(SETTLE_MS);
+    await sleep(QUIET_MS);
     const keys = new Set(names.map((name) => `default/${name}`));
     const mine = this.attempts.filter(({ name, at }) => keys.has(name) && at >= moment && at <= until);
     return {
@@ -171,7 +171,7 @@ export class ServiceLab {
     const deadline = performance.now() + PATIENCE_MS;
     while (!(await holds())) {
       if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s\n${await this.#picture()}`);
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_MS);
     }
   }
 
@@ -208,8 +208,8 @@ export class ServiceLab {
   async fault(name: string, node: NodeName, how: "break" | "fix" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
-    const ground = { node, nodes: NODES, client: this.lab.api.client, host: (host: string) => this.host(host), signal: this.signal };
-    await (how === "break" ? fault.break(ground) : fault.fix?.(ground));
+    const context = { node, nodes: NODES, client: this.lab.api.client, host: (host: string) => this.host(host), signal: this.signal };
+    await (how === "break" ? fault.break(context) : fault.fix?.(context));
   }
 
   async #picture(): Promise<string> {

@@ -75,8 +75,8 @@ export class SpeakerCluster {
   }
 
   async #addNode(index: number): Promise<void> {
-    const place = { address: `192.168.50.${10 + index}/24`, segment: this.tor.netns };
-    const node = await SpeakerNode.create(`worker${index}`, this.api.access, place);
+    const location = { address: `192.168.50.${10 + index}/24`, segment: this.tor.netns };
+    const node = await SpeakerNode.create(`worker${index}`, this.api.access, location);
     await this.torIp("link", "set", node.netns, "master", "br0");
     (this.nodes as SpeakerNode[]).push(node);
   }
@@ -114,8 +114,8 @@ export class SpeakerCluster {
 
   #vtysh(...lines: string[]): Promise<string> {
     const { netns, instance } = this.tor;
-    const said = lines.flatMap((line) => ["-c", line]);
-    return run("nsenter", `--net=/run/netns/${netns}`, "vtysh", "--vty_socket", instance.runDirectory, ...said);
+    const args = lines.flatMap((line) => ["-c", line]);
+    return run("nsenter", `--net=/run/netns/${netns}`, "vtysh", "--vty_socket", instance.runDirectory, ...args);
   }
 
   /** With the public keys of their agents, or as a controller of an earlier version. */

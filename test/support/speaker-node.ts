@@ -28,7 +28,7 @@ export class SpeakerNode {
   readonly netns: string;
   readonly frr: FrrInstance;
   readonly directory: string;
-  readonly place: RouterHostOptions & { hostNetns: string };
+  readonly hostOptions: RouterHostOptions & { hostNetns: string };
   readonly loadbalancer: LoadBalancerHostOptions;
   readonly #access: ClusterAccess;
   readonly #sweep: () => Promise<void>;
@@ -39,9 +39,14 @@ export class SpeakerNode {
     this.name = name;
     this.netns = id;
     this.directory = directory;
-    this.place = { routerNetns: `${id}r`, hostNetns: id, stateDirectory: join(directory, "state"), frrRunDirectory: `/run/frr/${id}r` };
+    this.hostOptions = {
+      routerNetns: `${id}r`,
+      hostNetns: id,
+      stateDirectory: join(directory, "state"),
+      frrRunDirectory: `/run/frr/${id}r`,
+    };
     this.loadbalancer = { ...LOAD_BALANCER, lbFrrRunDirectory: `/run/frr/${id}`, sessionPollInterval: 200 };
-    this.frr = loadBalancerFrr(this.place, this.loadbalancer, createLog({ level: "silent" }));
+    this.frr = loadBalancerFrr(this.hostOptions, this.loadbalancer, createLog({ level: "silent" }));
     this.#access = access;
     this.#sweep = removeFrrWhenGone(id, this.frr, directory);
   }
@@ -100,7 +105,7 @@ export class SpeakerNode {
       log,
       node: this.name,
       namespace: "plumbline-system",
-      place: this.place,
+      place: this.hostOptions,
       loadbalancer: { ...this.loadbalancer, ...more },
       startFrr: true,
     });

@@ -18,7 +18,7 @@ export function announcingTests(lab: () => ServiceLab): void {
   beforeAll(async () => {
     await lab().whole();
     lab().connectTo("web", "wiki");
-    lab().held.ask(lab().address("wiki"));
+    lab().addressHistory.ask(lab().address("wiki"));
   });
 
   const states = () => lab().configurationStates();
@@ -33,7 +33,7 @@ export function announcingTests(lab: () => ServiceLab): void {
   test("a service of the segment is on one node, whose machine answers for it and whose pod answers the client", async () => {
     const { l2 = "" } = lab().service("wiki");
     const address = lab().address("wiki");
-    expect(lab().held.holders(address)).toEqual([l2]);
+    expect(lab().addressHistory.holders(address)).toEqual([l2]);
     const link = JSON.parse(await lab().host(l2).do(["ip", "-j", "link", "show", ACCESS_LINK])) as [{ address: string }];
     const arping = await lab().host("client").do(["arping", "-f", "-w", "5", "-I", ACCESS_LINK, address]);
     expect(arping.toLowerCase()).toContain(`[${link[0].address}]`);
@@ -49,19 +49,19 @@ export function announcingTests(lab: () => ServiceLab): void {
   test("the node's own services are not reachable on the address", async () => {
     const { l2 = "" } = lab().service("wiki");
     // Of the agent itself, on all addresses of the node.
-    const asked = ["curl", "-s", "-m", "2", "-o", "/dev/null"];
+    const curl = ["curl", "-s", "-m", "2", "-o", "/dev/null"];
     expect(
       (
         await lab()
           .host(l2)
-          .run([...asked, "http://127.0.0.1:8081/livez"])
+          .run([...curl, "http://127.0.0.1:8081/livez"])
       ).code,
     ).toBe(0);
     expect(
       (
         await lab()
           .host("client")
-          .run([...asked, `http://${lab().address("wiki")}:8081/livez`])
+          .run([...curl, `http://${lab().address("wiki")}:8081/livez`])
       ).code,
     ).not.toBe(0);
     expect(

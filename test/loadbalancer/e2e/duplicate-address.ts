@@ -28,12 +28,12 @@ spec: { type: LoadBalancer, selector: { app: wiki }, ports: [{ port: 80, targetP
       return `${condition?.status} ${condition?.reason} ${condition?.message}`;
     };
     await expect.poll(announced, { timeout: 60_000 }).toMatch(new RegExp(`^False AddressInUse .*${link.address}`, "i"));
-    expect(lab().held.holders(TAKEN)).toEqual([]);
+    expect(lab().addressHistory.holders(TAKEN)).toEqual([]);
 
     await client.ip([`address del ${TAKEN}/32 dev ${ACCESS_LINK}`]);
     await expect.poll(announced, { timeout: 60_000 }).toMatch(/^True /);
-    expect(lab().held.holders(TAKEN)).toHaveLength(1);
+    expect(lab().addressHistory.holders(TAKEN)).toHaveLength(1);
     await lab().delete(Service, "taken", "default");
-    await expect.poll(() => lab().held.holders(TAKEN), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => lab().addressHistory.holders(TAKEN), { timeout: 60_000 }).toEqual([]);
   });
 }

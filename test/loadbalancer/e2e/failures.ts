@@ -12,8 +12,8 @@ export function lossTests(lab: () => ServiceLab): void {
   test("a node that loses power breaks connections only until BFD notifies the ToR and another node takes over after three heartbeats and one probe", async () => {
     const lost = lab().holder();
     const address = lab().address("wiki");
-    const nodes = await Promise.all(NODES.map(async (name) => [name, await lab().placeOf(name)] as const));
-    const places = new Map<string, NodeAddresses>(nodes);
+    const nodes = await Promise.all(NODES.map(async (name) => [name, await lab().addressesOf(name)] as const));
+    const addresses = new Map<string, NodeAddresses>(nodes);
     const before = await lab().torSessions();
     const tap = new PacketCapture(lab().lab);
     await lab().eventually("every node is heard", () => nodes.every(([, { ip }]) => tap.beats.some(({ from }) => from === ip)));
@@ -29,25 +29,25 @@ export function lossTests(lab: () => ServiceLab): void {
 
     const another = () =>
       lab()
-        .held.holders(address)
+        .addressHistory.holders(address)
         .find((node) => node !== lost);
     await lab().eventually("another node has the address", () => another() !== undefined);
     const taker = another() ?? "";
-    const taken = lab().held.turns.findLast(({ has, address: of }) => has && of === address)?.at ?? 0;
-    const mac = places.get(taker)?.mac ?? "";
-    const spoken = (what: ObservedFrame["what"]) =>
-      tap.said.filter((one) => one.what === what && one.address === address && one.mac === mac);
-    await lab().eventually("it has told the segment", () => spoken("claim").length > 0);
+    const taken = lab().addressHistory.turns.findLast(({ has, address: of }) => has && of === address)?.at ?? 0;
+    const mac = addresses.get(taker)?.mac ?? "";
+    const framesOf = (what: ObservedFrame["what"]) =>
+      tap.frames.filter((one) => one.what === what && one.address === address && one.mac === mac);
+    await lab().eventually("it has told the segment", () => framesOf("claim").length > 0);
     await tap.stop();
 
-    const lastBeat = tap.beats.findLast(({ from }) => from === places.get(lost)?.ip)?.at ?? 0;
-    const told = spoken("claim")[0]?.at ?? 0;
-    const probes = spoken("probe").flatMap(({ at }) => (at > lastBeat && at <= told ? [at] : []));
+    const lastBeat = tap.beats.findLast(({ from }) => from === addresses.get(lost)?.ip)?.at ?? 0;
+    const firstClaim = framesOf("claim")[0]?.at ?? 0;
+    const probes = framesOf("probe").flatMap(({ at }) => (at > lastBeat && at <= firstClaim ? [at] : []));
     const [firstProbe = 0] = probes;
-    const missed = beatsMissed(tap.beats, { since: lastBeat, until: firstProbe, from: places.get(taker)?.ip ?? "" });
+    const missed = beatsMissed(tap.beats, { since: lastBeat, until: firstProbe, from: addresses.get(taker)?.ip ?? "" });
     expect(lastBeat).toBeGreaterThan(0);
     expect(firstProbe).toBeGreaterThan(lastBeat);
-    expect(told).toBeGreaterThan(firstProbe);
+    expect(firstClaim).toBeGreaterThan(firstProbe);
     // We hear of the address a moment after the node has it.
     expect(taken).toBeGreaterThan(firstProbe);
     // It looks with each of its own: three of the other's are missing, and half a second for the way, with its fourth or fifth.
@@ -66,9 +66,9 @@ export function lossTests(lab: () => ServiceLab): void {
       `L2: ${taker} missed ${missed} heartbeats, probed ${firstProbe - lastBeat} ms after the last one, had the address ${taken - began} ms after the loss; ${went(wiki)}`,
     );
     for (const { at } of web.failed) expect(at).toBeLessThanOrEqual(noticed);
-    for (const { at } of wiki.failed) expect(at).toBeLessThanOrEqual(Math.max(taken, told));
+    for (const { at } of wiki.failed) expect(at).toBeLessThanOrEqual(Math.max(taken, firstClaim));
     expect(web.ok.some(({ at }) => at > noticed)).toBe(true);
-    expect(wiki.ok.some(({ at }) => at > told)).toBe(true);
+    expect(wiki.ok.some(({ at }) => at > firstClaim)).toBe(true);
 
     const back = Date.now();
     await lab().fault("node-lost", lost, "fix");
@@ -81,11 +81,11 @@ export function lossTests(lab: () => ServiceLab): void {
     const address = lab().address("wiki");
     const began = Date.now();
     await lab().fault("api-cut", cut);
-    const turns = lab().held.turns.length;
+    const turns = lab().addressHistory.turns.length;
     // Until the others have been told that it is gone, and longer than an address lives that nobody refreshes.
     await sleep(30_000);
-    expect(lab().held.holders(address)).toEqual([cut]);
-    expect(lab().held.turns.slice(turns)).toEqual([]);
+    expect(lab().addressHistory.holders(address)).toEqual([cut]);
+    expect(lab().addressHistory.turns.slice(turns)).toEqual([]);
     await lab().fault("api-cut", cut, "fix");
     await lab().whole();
     expect((await lab().since(began, "web", "wiki")).failed).toEqual([]);
@@ -98,10 +98,10 @@ export function lossTests(lab: () => ServiceLab): void {
     await lab().fault("agent-frozen", frozen);
     await lab().eventually("another node has the address", () =>
       lab()
-        .held.holders(address)
+        .addressHistory.holders(address)
         .some((node) => node !== frozen),
     );
-    const turns = lab().held.turns.filter((turn) => turn.at >= began && turn.address === address);
+    const turns = lab().addressHistory.turns.filter((turn) => turn.at >= began && turn.address === address);
     expect(turns.map(({ node, has }) => `${node === frozen ? "frozen" : "other"} ${has ? "has" : "has not"}`)).toEqual([
       "frozen has not",
       "other has",
@@ -110,7 +110,7 @@ export function lossTests(lab: () => ServiceLab): void {
     await lab().fault("agent-frozen", frozen, "fix");
     await lab().whole();
     await sleep(3_000);
-    expect(lab().held.overlaps).toEqual([]);
+    expect(lab().addressHistory.overlaps).toEqual([]);
     const { failed, ok } = await lab().since(began, "wiki");
     say(`of ${ok.length + failed.length} connections ${failed.length} failed`);
     // Only between the one that lapsed and the one that took over; of those that began just before, the first packet may have come too late.

@@ -31,10 +31,10 @@ export function plannedTests(lab: () => ServiceLab): void {
 
   test("agents that are restarted one after the other keep their sessions and addresses", async () => {
     const began = Date.now();
-    const turns = lab().held.turns.length;
+    const turns = lab().addressHistory.turns.length;
     for (const node of NODES) await restart(node);
     await lab().eventually("all announce", async () => (await lab().towards(lab().address("web"))).length === NODES.length);
-    expect(lab().held.turns.slice(turns)).toEqual([]);
+    expect(lab().addressHistory.turns.slice(turns)).toEqual([]);
     expect(await lost(began)).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     const began = Date.now();
     const { plane } = lab().lab.api;
     if (!plane) throw new Error("the lab has a real API server");
-    const turns = lab().held.turns.length;
+    const turns = lab().addressHistory.turns.length;
     await plane.server.kill();
     const back = sleep(OUTAGE_MS);
     const holder = lab().holder();
@@ -114,7 +114,7 @@ spec: { type: LoadBalancer, selector: { app: web }, ports: [{ port: 80, targetPo
       return address !== undefined && (await lab().towards(address)).length === NODES.length;
     });
     await lab().delete(Service, "late", "default");
-    expect(lab().held.turns.slice(turns)).toEqual([]);
+    expect(lab().addressHistory.turns.slice(turns)).toEqual([]);
     expect(await lost(began)).toEqual([]);
   });
 }

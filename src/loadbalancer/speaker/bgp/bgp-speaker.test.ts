@@ -11,21 +11,21 @@ const PLAIN = config({ peers: [TOR], bfdProfiles: [profile("fast")] });
 const WEB = { "shop/web": [offer("10.0.0.1/32")] };
 
 test("what is needed comes before what needs it, and goes after it", async () => {
-  const { apply, sentLines: told } = bgpHarness();
+  const { apply, sentLines } = bgpHarness();
   await apply(PLAIN, WEB);
-  expect(told()).toEqual(["+ Speaker/base", "+ BFDProfile/fast", "+ BGPPeer/tor", "+ Class/*", "+ Service/shop/web"]);
+  expect(sentLines()).toEqual(["+ Speaker/base", "+ BFDProfile/fast", "+ BGPPeer/tor", "+ Class/*", "+ Service/shop/web"]);
   await apply(config());
-  expect(told()).toEqual(["- Service/shop/web", "- BGPPeer/tor", "- Class/*", "- BFDProfile/fast"]);
+  expect(sentLines()).toEqual(["- Service/shop/web", "- BGPPeer/tor", "- Class/*", "- BFDProfile/fast"]);
 });
 
 test("unchanged Services send nothing to FRR", async () => {
-  const { frr, apply, sentLines: told } = bgpHarness();
+  const { frr, apply, sentLines } = bgpHarness();
   const both = { ...WEB, "shop/api": [offer("10.0.0.2/32")] };
   await apply(PLAIN, WEB);
   const there = [...frr.has.keys()].sort();
   await apply(PLAIN, both);
   expect(frr.opened).toEqual(there);
-  expect(told().filter((line) => line.includes("Service/"))).toEqual(["+ Service/shop/api"]);
+  expect(sentLines().filter((line) => line.includes("Service/"))).toEqual(["+ Service/shop/api"]);
 });
 
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`shop/${n}`, [offer(`10.1.0.${n}/32`)]]));
@@ -256,11 +256,11 @@ const two = (myAsn: number) => config({ peers: [peer("a", { myAsn }), peer("b", 
 
 describe("another AS for the node", () => {
   test("is a rebuild, after which all is said again", async () => {
-    const { frr, apply, sentLines: told } = bgpHarness();
+    const { frr, apply, sentLines } = bgpHarness();
     await apply(two(64500), WEB);
     const { failures } = await apply(two(64600), WEB);
     expect(failures).toEqual([]);
-    expect(told()).toEqual(["rebuild", "+ BGPPeer/a", "+ BGPPeer/b", "+ Service/shop/web"]);
+    expect(sentLines()).toEqual(["rebuild", "+ BGPPeer/a", "+ BGPPeer/b", "+ Service/shop/web"]);
     expect(print(merge([...frr.has.values()]))).not.toContain("64500");
   });
 
@@ -294,7 +294,7 @@ test("what a Service left that went while no speaker ran is no drift", async () 
 });
 
 test("a pass that breaks off is continued by the next one from where it was", async () => {
-  const { frr, apply, sentLines: told } = bgpHarness();
+  const { frr, apply, sentLines } = bgpHarness();
   frr.rejects = ({ owner }) => {
     if (owner === "Service/shop/web") throw new Error("FRR is gone");
     return undefined;
@@ -302,5 +302,5 @@ test("a pass that breaks off is continued by the next one from where it was", as
   await expect(apply(PLAIN, WEB)).rejects.toThrow("FRR is gone");
   frr.rejects = () => undefined;
   await apply(PLAIN, WEB);
-  expect(told().filter((line) => line.includes("Service/"))).toEqual(["+ Service/shop/web"]);
+  expect(sentLines().filter((line) => line.includes("Service/"))).toEqual(["+ Service/shop/web"]);
 });
