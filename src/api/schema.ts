@@ -272,7 +272,7 @@ function condition() {
       }),
       status: s.enum(["True", "False", "Unknown"], { doc: "True, False, or Unknown when the component that reports it does not report." }),
       reason: s.string({
-        doc: "The reason for the status: one CamelCase word, for programs.",
+        doc: "The reason for the status: a CamelCase name, for programs.",
         minLength: 1,
         maxLength: 1024,
         pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",

@@ -107,8 +107,8 @@ export function expired(message: string, continueWith?: string): ApiError {
 }
 
 /** The state that was asked for is not there yet. */
-export function tooLargeResourceVersion(asked: number, current: number): ApiError {
-  return new ApiError(504, "Timeout", `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+export function tooLargeResourceVersion(requested: number, current: number): ApiError {
+  return new ApiError(504, "Timeout", `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
     retryAfterSeconds: 1,
   });

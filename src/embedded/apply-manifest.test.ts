@@ -21,7 +21,7 @@ const node = (address: string): KubeObject & { status: object } => ({
   status: { addresses: [{ type: "InternalIP", address }] },
 });
 const program = (store: Store, spec: JsonObject) =>
-  store.update(vnis, red, (held) => ({ ...held, spec: { ...(held?.["spec"] as object), ...spec } }));
+  store.update(vnis, red, (stored) => ({ ...stored, spec: { ...(stored?.["spec"] as object), ...spec } }));
 
 describe("what a file says", () => {
   test("is created with its defaults, and again it changes nothing", () => {
@@ -80,7 +80,7 @@ describe("what a file says", () => {
     const nodes = kindNamed("Node");
     applyManifest(store, node("192.0.2.1"), source);
     const ready = { type: "Ready", status: "True" };
-    store.update(nodes, { name: "n1" }, (held) => ({ ...held, status: { ...(held?.["status"] as object), conditions: [ready] } }), {
+    store.update(nodes, { name: "n1" }, (stored) => ({ ...stored, status: { ...(stored?.["status"] as object), conditions: [ready] } }), {
       half: "status",
     });
     applyManifest(store, node("192.0.2.2"), source);
@@ -121,7 +121,7 @@ describe("overrides", () => {
     expect(overrides(store, vnis, red)).toEqual([]);
     program(store, { vni: 7, exportRTs: ["1:1"] });
     store.update(vnis, red, withMetadata({ labels: { a: "c", mine: "x" }, annotations: { note: "y" } }));
-    store.update(vnis, red, (held) => ({ ...held, status: { claims: [{ claim: "vni/7", since: "2026-01-01T00:00:00Z" }] } }), {
+    store.update(vnis, red, (stored) => ({ ...stored, status: { claims: [{ claim: "vni/7", since: "2026-01-01T00:00:00Z" }] } }), {
       half: "status",
     });
     expect(overrides(store, vnis, red)).toEqual([

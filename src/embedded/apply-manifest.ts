@@ -22,21 +22,21 @@ export interface ManifestResult {
  */
 export function applyManifest(store: Store, manifest: KubeObject, source: ManifestSource): ManifestResult {
   const { kind, ref } = identify(store, manifest);
-  const held = store.find(kind, ref);
+  const stored = store.find(kind, ref);
   const before = store.declarationOf(kind, ref);
-  if (held && before && same(before.manifest, manifest)) {
+  if (stored && before && same(before.manifest, manifest)) {
     store.moved(kind, ref, source);
     return { kind, ref, outcome: "unchanged", warnings: [] };
   }
   const body = inStoredVersion(kind, manifest);
   const declaration = { manifest, source };
-  if (!held) {
+  if (!stored) {
     ensureNamespace(store, ref);
     const { warnings } = store.create(kind, ref.namespace, body, { declaration });
     return { kind, ref, outcome: "created", warnings };
   }
   const status = kind.rules.statusFromManifest === true;
-  const { warnings } = store.update(kind, ref, (current) => redeclared(current ?? held.object, before?.manifest, body, { status }), {
+  const { warnings } = store.update(kind, ref, (current) => redeclared(current ?? stored.object, before?.manifest, body, { status }), {
     half: status ? "both" : "main",
     declaration,
   });
@@ -53,21 +53,21 @@ export function removeManifest(store: Store, kind: ServedKind, ref: StoreKey): v
 /** Where the object is not as its file has it. */
 export function overrides(store: Store, kind: ServedKind, ref: StoreKey): Override[] {
   const declaration = store.declarationOf(kind, ref);
-  const held = store.find(kind, ref);
-  if (!declaration || !held) return [];
-  return overridesOf(held.object, baselineOf(kind, held, declaration.manifest), declaration.manifest);
+  const stored = store.find(kind, ref);
+  if (!declaration || !stored) return [];
+  return overridesOf(stored.object, baselineOf(kind, stored, declaration.manifest), declaration.manifest);
 }
 
 /** Ends what was changed besides the file. */
 export function resetOverrides(store: Store, kind: ServedKind, ref: StoreKey): StoreEntry {
-  const held = store.get(kind, ref);
+  const stored = store.get(kind, ref);
   const declaration = store.declarationOf(kind, ref);
   if (!declaration) throw badRequest(`${kind.kind} ${ref.name} is not in a manifest file: nothing to reset to`);
-  const baseline = baselineOf(kind, held, declaration.manifest);
-  return store.update(kind, ref, () => withoutOverrides(held.object, baseline, declaration.manifest)).entry;
+  const baseline = baselineOf(kind, stored, declaration.manifest);
+  return store.update(kind, ref, () => withoutOverrides(stored.object, baseline, declaration.manifest)).entry;
 }
 
-const current = (held: StoredObject | undefined): JsonObject => ({ ...held });
+const current = (stored: StoredObject | undefined): JsonObject => ({ ...stored });
 
 function identify(store: Store, manifest: KubeObject): { kind: ServedKind; ref: StoreKey } {
   const { apiVersion = "", kind: name = "", metadata } = manifest;
@@ -94,8 +94,8 @@ function holdsDeclared(store: Store, namespace: string): boolean {
 }
 
 /** What the manifest alone would have made. */
-function baselineOf(kind: ServedKind, held: StoreEntry, manifest: KubeObject): StoredObject {
-  const { uid = "", creationTimestamp = "", namespace } = held.object.metadata;
-  const fresh = { namespace, uid, now: creationTimestamp, generateName: () => held.object.metadata.name };
+function baselineOf(kind: ServedKind, stored: StoreEntry, manifest: KubeObject): StoredObject {
+  const { uid = "", creationTimestamp = "", namespace } = stored.object.metadata;
+  const fresh = { namespace, uid, now: creationTimestamp, generateName: () => stored.object.metadata.name };
   return prepareCreate(kind, inStoredVersion(kind, manifest), fresh).object;
 }

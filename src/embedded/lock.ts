@@ -14,7 +14,7 @@ import {
 import { dirname } from "node:path";
 import { getSystemErrorMessage } from "node:util";
 
-export type LockErrorCode = "Held" | "NotWritable" | "NotOwn" | "NoFlock";
+export type LockErrorCode = "Locked" | "NotWritable" | "NotOwn" | "NoFlock";
 
 /** The directory cannot be had. */
 export class LockError extends Error {
@@ -102,7 +102,9 @@ function lockFile(file: number, path: string): void {
   if (status !== 1 || stderr !== "")
     throw new LockError("NoFlock", `cannot lock ${path}: ${stderr.trim() || `flock exited with ${status}`}`);
   const holder = readHolder(path);
-  throw new LockError("Held", `${dirname(path)} is in use ${holder ? describe(holder) : "by another process"}; stop it first`, { holder });
+  throw new LockError("Locked", `${dirname(path)} is in use ${holder ? describe(holder) : "by another process"}; stop it first`, {
+    holder,
+  });
 }
 
 function describe({ pid, since, command }: LockHolder): string {

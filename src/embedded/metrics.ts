@@ -18,7 +18,7 @@ export const embeddedSlowWatchesClosed = counter(
 
 export const manifestReads = counter(
   "manifest_reads_total",
-  "Changed manifest files that were read. `outcome` is read, doubtful (looks half written, read again a moment later) or unreadable.",
+  "Changed manifest files that were read. `outcome` is read, doubtful (possibly incomplete, read again a moment later) or unreadable.",
   "outcome",
 );
 export const manifestScans = counter(

@@ -15,10 +15,10 @@ export function reportProblems(problems: ProblemList, store: Store, log: Log): (
     const name = `manifest.${createHash("sha256").update(message).digest("hex").slice(0, 16)}`;
     const ref = { name, namespace: about.namespace };
     try {
-      const seen = store.find(events, ref)?.object;
-      if (seen) {
-        const count = Number(seen["count"] ?? 1) + 1;
-        store.update(events, ref, (held) => ({ ...held, count, lastTimestamp: metaTime(new Date()) }));
+      const existing = store.find(events, ref)?.object;
+      if (existing) {
+        const count = Number(existing["count"] ?? 1) + 1;
+        store.update(events, ref, (stored) => ({ ...stored, count, lastTimestamp: metaTime(new Date()) }));
         return;
       }
       store.create(events, about.namespace, {
@@ -50,11 +50,11 @@ function involved(store: Store, object: KubeObject | undefined): { namespace: st
     return { namespace: "default", reference: { apiVersion: "v1", kind: "Namespace", name: "default", namespace: "default" } };
   const own = kind.scope === "Namespaced" ? object.metadata.namespace || "default" : undefined;
   const ref = { name: object.metadata.name, ...(own !== undefined && { namespace: own }) };
-  const held = store.collection(kind).get(keyOf({ metadata: ref }))?.object.metadata;
+  const stored = store.collection(kind).get(keyOf({ metadata: ref }))?.object.metadata;
   const namespaces = store.kindOf("v1", "Namespace");
   const namespace = own !== undefined && namespaces && store.find(namespaces, { name: own }) ? own : "default";
   return {
     namespace,
-    reference: { apiVersion: object.apiVersion, kind: object.kind, ...ref, namespace, ...(held?.uid && { uid: held.uid }) },
+    reference: { apiVersion: object.apiVersion, kind: object.kind, ...ref, namespace, ...(stored?.uid && { uid: stored.uid }) },
   };
 }

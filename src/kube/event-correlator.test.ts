@@ -57,13 +57,13 @@ test("ten quiet minutes later messages are told one by one again", () => {
 
 test("one object may say 25 things at once and one more every five minutes, others are not affected", () => {
   const correlator = new EventCorrelator();
-  const said = (object: ObjectReference, seconds: number) => correlator.correlate(object, lit("flickers"), at(seconds)) !== undefined;
-  expect(Array.from({ length: 30 }, () => said(lamp("a"), 0)).filter(Boolean)).toHaveLength(25);
-  expect(said(lamp("b"), 0)).toBe(true);
-  expect(said(lamp("a"), 299)).toBe(false);
-  expect(said(lamp("a"), 300)).toBe(true);
-  expect(said(lamp("a"), 301)).toBe(false);
-  expect(said(lamp("a"), 900)).toBe(true);
+  const isSent = (object: ObjectReference, seconds: number) => correlator.correlate(object, lit("flickers"), at(seconds)) !== undefined;
+  expect(Array.from({ length: 30 }, () => isSent(lamp("a"), 0)).filter(Boolean)).toHaveLength(25);
+  expect(isSent(lamp("b"), 0)).toBe(true);
+  expect(isSent(lamp("a"), 299)).toBe(false);
+  expect(isSent(lamp("a"), 300)).toBe(true);
+  expect(isSent(lamp("a"), 301)).toBe(false);
+  expect(isSent(lamp("a"), 900)).toBe(true);
 });
 
 test("what was dropped is in the count of the next one that is told", () => {

@@ -10,7 +10,7 @@ import { events } from "./metrics.ts";
 let recorder: EventRecorder;
 let stop: AbortController;
 let run: Promise<void>;
-let held: Map<string, Event>;
+let stored: Map<string, Event>;
 let calls: string[];
 let broken: KubeErrorCode | undefined;
 let loseAnswers: boolean;
@@ -18,7 +18,7 @@ let before: Record<string, number>;
 
 beforeEach(async () => {
   vi.useFakeTimers();
-  held = new Map();
+  stored = new Map();
   calls = [];
   broken = undefined;
   loseAnswers = false;
@@ -41,17 +41,17 @@ async function create(event: Event, { signal }: { signal: AbortSignal }): Promis
   signal.throwIfAborted();
   calls.push("create");
   if (broken) throw new KubeError(broken, "broken");
-  if (held.has(event.metadata.name)) throw new KubeError("AlreadyExists", "there is one");
-  held.set(event.metadata.name, event);
+  if (stored.has(event.metadata.name)) throw new KubeError("AlreadyExists", "there is one");
+  stored.set(event.metadata.name, event);
   if (loseAnswers) throw new KubeError("Unreachable", "connection reset");
 }
 
 async function patch(ref: { name: string; namespace: string }, change: Partial<Event>): Promise<void> {
   calls.push("patch");
   if (broken) throw new KubeError(broken, "broken");
-  const event = held.get(ref.name);
+  const event = stored.get(ref.name);
   if (!event || event.metadata.namespace !== ref.namespace) throw new KubeError("NotFound", "gone");
-  held.set(ref.name, { ...event, ...change });
+  stored.set(ref.name, { ...event, ...change });
 }
 
 async function outcomes(): Promise<Record<string, number>> {
@@ -69,13 +69,13 @@ const lamp = (name: string): KubeObject => ({
   metadata: { name, namespace: "hall", uid: `uid-${name}`, resourceVersion: "7" },
 });
 const soon = () => vi.advanceTimersByTimeAsync(0);
-const messages = () => [...held.values()].map(({ message, count }) => `${message} x${count}`);
+const messages = () => [...stored.values()].map(({ message, count }) => `${message} x${count}`);
 const red = { type: "Normal", reason: "Lit", message: "burns red" } as const;
 
 test("an Event is created with what it is about", async () => {
   recorder.record(lamp("a"), red);
   await soon();
-  expect([...held.values()]).toMatchObject([
+  expect([...stored.values()]).toMatchObject([
     {
       metadata: { namespace: "hall" },
       involvedObject: { apiVersion: "lamps/v1", kind: "Lamp", namespace: "hall", name: "a", uid: "uid-a", resourceVersion: "7" },
@@ -108,19 +108,19 @@ test("repeated while it waits, it is written once with the whole count", async (
 
 test("recorded in the moment a round ends, it is still written", async () => {
   for (let ticks = 0; ticks < 12; ticks++) {
-    held.clear();
+    stored.clear();
     recorder.record(lamp(`a-${ticks}`), red);
     for (let n = 0; n < ticks; n++) await Promise.resolve();
     recorder.record(lamp(`b-${ticks}`), red);
     await soon();
-    expect(held.size).toBe(2);
+    expect(stored.size).toBe(2);
   }
 });
 
 test("an Event that the server has forgotten is created again, with its count", async () => {
   recorder.record(lamp("a"), red);
   await soon();
-  held.clear();
+  stored.clear();
   recorder.record(lamp("a"), red);
   await soon();
   expect(messages()).toEqual(["burns red x2"]);
@@ -141,10 +141,10 @@ test("while the server is away Events wait, and come in order when it is back", 
   recorder.record(lamp("a"), red);
   recorder.record(lamp("b"), red);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(held.size).toBe(0);
+  expect(stored.size).toBe(0);
   broken = undefined;
   await vi.advanceTimersByTimeAsync(60_000);
-  expect([...held.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(["a", "b"]);
+  expect([...stored.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(["a", "b"]);
 });
 
 test("attempts are spaced out and end some time", async () => {
@@ -175,7 +175,7 @@ test("no more than a thousand wait, and more than its share of one object is dro
   expect(await outcomes()).toEqual({ dropped: 10 + 6 });
   broken = undefined;
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(held.size).toBe(1000);
+  expect(stored.size).toBe(1000);
 });
 
 test("at the end what waits is written first", async () => {
@@ -183,7 +183,7 @@ test("at the end what waits is written first", async () => {
   stop.abort();
   await soon();
   await run;
-  expect(held.size).toBe(50);
+  expect(stored.size).toBe(50);
   expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -200,7 +200,7 @@ test("a server that is away does not hold up the end, and what is lost is counte
   stop = new AbortController();
   run = recorder.run(stop.signal);
   await soon();
-  expect(held.size).toBe(0);
+  expect(stored.size).toBe(0);
 });
 
 test("what is recorded between two runs waits for the second", async () => {
@@ -213,5 +213,5 @@ test("what is recorded between two runs waits for the second", async () => {
   stop = new AbortController();
   run = recorder.run(stop.signal);
   await soon();
-  expect([...held.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(["between"]);
+  expect([...stored.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(["between"]);
 });

@@ -63,13 +63,13 @@ test("not ready names every check and why it fails, also without verbose", async
 
 test("a check that never answers fails, and its signal aborts", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const asked = Promise.withResolvers<AbortSignal>();
+  const called = Promise.withResolvers<AbortSignal>();
   checks.set("panel", (signal) => {
-    asked.resolve(signal);
+    called.resolve(signal);
     return new Promise(() => {});
   });
   const answer = ask("/readyz");
-  const signal = await asked.promise;
+  const signal = await called.promise;
   vi.advanceTimersByTime(2000);
   expect(signal.aborted).toBe(true);
   expect(await answer).toMatchObject({ status: 503, text: "[-] panel failed: no answer within 2 s\nreadyz failed\n" });

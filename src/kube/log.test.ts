@@ -42,11 +42,11 @@ test("what is thrown without being an error is logged as it is", () => {
 test("on a terminal a field or an error cannot send control characters, nor pretend to be another line", () => {
   const error = Object.assign(new Error("nft: \u001b[2J\nall is well"), { code: "Failed", cause: new Error("\u009b2J") });
   const [line = ""] = logged(true, (log) =>
-    log.warn({ error, words: "\u001b]0;owned\u0007\n12:00 INFO fine", at: { x: "\u009b" } }, "\u001b[2J"),
+    log.warn({ error, text: "\u001b]0;owned\u0007\n12:00 INFO fine", at: { x: "\u009b" } }, "\u001b[2J"),
   );
   const [first, ...more] = stripVTControlCharacters(line).split("\n");
   for (const sent of ["\u001b[2J", "\u001b]", "\u0007", "\u009b"]) expect(line).not.toContain(sent);
-  expect(first).toContain(String.raw`^[[2J words="\u001b]0;owned\u0007\n12:00 INFO fine" at={"x":"?"} Error: nft: ^[[2J`);
+  expect(first).toContain(String.raw`^[[2J text="\u001b]0;owned\u0007\n12:00 INFO fine" at={"x":"?"} Error: nft: ^[[2J`);
   expect(more[0]).toBe("  all is well caused by");
 });
 

@@ -9,15 +9,15 @@ export const registry = new Registry();
 const seconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** How metrics are made whose names begin with this word. */
-export function metricsNamed(word: string) {
+export function metricsNamed(prefix: string) {
   return {
     counter: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-      new Counter<L>({ name: `${word}_${name}`, help, labelNames, registers: [registry] }),
+      new Counter<L>({ name: `${prefix}_${name}`, help, labelNames, registers: [registry] }),
     gauge: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-      new Gauge<L>({ name: `${word}_${name}`, help, labelNames, registers: [registry] }),
+      new Gauge<L>({ name: `${prefix}_${name}`, help, labelNames, registers: [registry] }),
     /** Of seconds. */
     histogram: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-      new Histogram<L>({ name: `${word}_${name}`, help, labelNames, registers: [registry], buckets: seconds }),
+      new Histogram<L>({ name: `${prefix}_${name}`, help, labelNames, registers: [registry], buckets: seconds }),
   };
 }
 

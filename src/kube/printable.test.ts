@@ -8,8 +8,8 @@ test.for([
   ["\u001b]0;title\u001b\\", "^[]0;title^[\\"],
   ["one byte for an escape and a bracket: \u009b31m", "one byte for an escape and a bracket: ?31m"],
   ["over\rwritten\bby\u007fthis", "over?written?by?this"],
-])("%j is printed as %j", ([text, shown]) => {
-  expect(printable(text ?? "")).toBe(shown);
+])("%j is printed as %j", ([text, printed]) => {
+  expect(printable(text ?? "")).toBe(printed);
 });
 
 test("what is printed keeps our colors, and nothing else that controls a terminal", () => {

@@ -10,7 +10,7 @@ export function withDeadline<R>(task: Task<R>, ms: number, signal: AbortSignal):
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);
-      clearImmediate(lastLook);
+      clearImmediate(lastCheck);
       signal.removeEventListener("abort", onAbort);
     };
     const giveUp = (): void => {
@@ -21,10 +21,10 @@ export function withDeadline<R>(task: Task<R>, ms: number, signal: AbortSignal):
       giveUp();
       reject(signal.reason as Error);
     };
-    let lastLook: NodeJS.Immediate | undefined;
+    let lastCheck: NodeJS.Immediate | undefined;
     const timer = setTimeout(() => {
       // After a standstill timers run before anything is read from the kernel, where the result may lie for long.
-      lastLook = setImmediate(() => {
+      lastCheck = setImmediate(() => {
         giveUp();
         resolve("late");
       });

@@ -1,6 +1,6 @@
 const BACKOFF = { minMs: 100, maxMs: 30_000 };
 /** What has run this long had not failed to start. */
-const SETTLED_MS = 10_000;
+const STABLE_MS = 10_000;
 
 /** Starts it again whenever it has ended, later each time that it ends soon. `onEnd` is given what it ended with, but not when that was asked for. */
 export async function keepRunning<End>(start: () => Promise<End>, signal: AbortSignal, onEnd?: (end: End) => void): Promise<void> {
@@ -9,7 +9,7 @@ export async function keepRunning<End>(start: () => Promise<End>, signal: AbortS
     const started = performance.now();
     const end = await start();
     if (signal.aborted) return;
-    failures = performance.now() - started > SETTLED_MS ? 1 : failures + 1;
+    failures = performance.now() - started > STABLE_MS ? 1 : failures + 1;
     onEnd?.(end);
     await pause(backoffMs(failures), signal);
   }

@@ -142,7 +142,7 @@ export const SampleKind = defineKind({
   ),
   status: s.object(
     {
-      seen: s.optional(s.time({ doc: "When." })),
+      observed: s.optional(s.time({ doc: "When." })),
       packets: s.optional(s.counter({ doc: "How many." })),
       conditions: s.optional(s.conditions({ doc: "How it is." })),
     },

@@ -77,7 +77,7 @@ function fittingString({ enum: values, format, pattern, minLength = 0, maxLength
 const clamp = (n: number, min = -Infinity, max = Infinity) => Math.min(Math.max(n, min), max);
 
 /** One thing done to a value so that it may no longer fit: where, what, and with which of several possibilities. */
-type Blow = readonly [place: number, deed: number, variant: number];
+type Blow = readonly [position: number, deed: number, variant: number];
 
 /** The value after up to three blows; one in three is left unharmed. */
 export function battered(schema: Schema, values: Arbitrary<unknown>): Arbitrary<unknown> {
@@ -91,37 +91,37 @@ export function battered(schema: Schema, values: Arbitrary<unknown>): Arbitrary<
 
 /** A value with one of its members taken over from another value: what a person makes of an object that is there. */
 export function edited(schema: Schema, value: unknown): Arbitrary<unknown> {
-  const grafted = fc.tuple(validValue(schema), fc.nat(), fc.nat()).map(([other, ...place]) => graft(value, other, place));
+  const grafted = fc.tuple(validValue(schema), fc.nat(), fc.nat()).map(([other, ...position]) => graft(value, other, position));
   return battered(schema, fc.oneof(fc.constant(value), grafted));
 }
 
-function graft(value: unknown, other: unknown, [place = 0, ...deeper]: number[]): unknown {
+function graft(value: unknown, other: unknown, [position = 0, ...deeper]: number[]): unknown {
   if (!isRecord(value) || !isRecord(other)) return other;
   const names = Object.keys(other);
-  const name = names[place % names.length];
+  const name = names[position % names.length];
   if (name === undefined) return value;
   return { ...value, [name]: deeper.length > 0 ? graft(value[name], other[name], deeper) : other[name] };
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
-type Place = { schema: Schema; path: (string | number)[] };
+type Location = { schema: Schema; path: (string | number)[] };
 
-function places(value: unknown, schema: Schema | undefined, path: (string | number)[]): Place[] {
+function locations(value: unknown, schema: Schema | undefined, path: (string | number)[]): Location[] {
   if (!schema) return [];
   const own = [{ schema, path }];
   if (Array.isArray(value))
-    return schema.type === "list" ? own.concat(value.flatMap((item, at) => places(item, schema.items, [...path, at]))) : own;
+    return schema.type === "list" ? own.concat(value.flatMap((item, at) => locations(item, schema.items, [...path, at]))) : own;
   if (typeof value !== "object" || value === null) return own;
   const below = (name: string) => (schema.type === "object" ? schema.properties[name] : schema.type === "map" ? schema.values : undefined);
   return own.concat(
-    Object.entries(value).flatMap(([name, item]) => (Object.hasOwn(value, name) ? places(item, below(name), [...path, name]) : [])),
+    Object.entries(value).flatMap(([name, item]) => (Object.hasOwn(value, name) ? locations(item, below(name), [...path, name]) : [])),
   );
 }
 
-function strike(whole: unknown, schema: Schema, [place, deed, variant]: Blow): unknown {
-  const all = places(whole, schema, []);
-  const { schema: at, path } = all[place % all.length] ?? { schema, path: [] };
+function strike(whole: unknown, schema: Schema, [position, deed, variant]: Blow): unknown {
+  const all = locations(whole, schema, []);
+  const { schema: at, path } = all[position % all.length] ?? { schema, path: [] };
   const deeds = [...deedsFor(at), spoil, spoil, ruin];
   return change(whole, path, (value) => deeds[deed % deeds.length]?.(value, at, variant));
 }

@@ -114,7 +114,7 @@ class Course {
   readonly #ns: string;
   /** Stands for values that each server makes up for itself, in the order in which they occur. */
   readonly #names = new Map<string, string>();
-  readonly #seen = new Map<string, { resourceVersion: string; uid: string }>();
+  readonly #stored = new Map<string, { resourceVersion: string; uid: string }>();
 
   constructor(server: Conforming, ns: string) {
     this.#server = server;
@@ -131,7 +131,7 @@ class Course {
     const { path, make, content } = kinds[act.kind];
     const collection = path(this.#ns);
     const one = `${collection}/${act.name}`;
-    const seen = this.#seen.get(one);
+    const stored = this.#stored.get(one);
     const body = make(act.name, act.metadata, act.n);
     const patch = { metadata: act.metadata, ...content(act.n) };
     switch (act.do) {
@@ -162,14 +162,14 @@ class Course {
       case "list":
         return this.#server.send("GET", `${collection}?fieldSelector=metadata.name!%3Dkube-root-ca.crt`);
       case "put": {
-        const versions = { current: seen?.resourceVersion ?? "1", old: "1", none: undefined, junk: "abc" };
-        const uids = { none: undefined, right: seen?.uid, wrong: "wrong" };
+        const versions = { current: stored?.resourceVersion ?? "1", old: "1", none: undefined, junk: "abc" };
+        const uids = { none: undefined, right: stored?.uid, wrong: "wrong" };
         const meta = { name: act.name, ...act.metadata, resourceVersion: versions[act.resourceVersion], uid: uids[act.uid] };
         return this.#server.send("PUT", one, { ...body, metadata: meta });
       }
       case "delete":
       default: {
-        const preconditions = { none: undefined, right: { uid: seen?.uid ?? "x" }, wrong: { resourceVersion: "1" } }[act.precondition];
+        const preconditions = { none: undefined, right: { uid: stored?.uid ?? "x" }, wrong: { resourceVersion: "1" } }[act.precondition];
         return this.#server.send("DELETE", one, { apiVersion: "v1", kind: "DeleteOptions", preconditions });
       }
     }
@@ -178,7 +178,7 @@ class Course {
   #remember(act: Act, { status, json }: Answer): void {
     const { name, resourceVersion, uid } = (json["metadata"] ?? {}) as { name?: string; resourceVersion?: string; uid?: string };
     if (status < 300 && name !== undefined && resourceVersion && uid) {
-      this.#seen.set(`${kinds[act.kind].path(this.#ns)}/${name}`, { resourceVersion, uid });
+      this.#stored.set(`${kinds[act.kind].path(this.#ns)}/${name}`, { resourceVersion, uid });
     }
   }
 
@@ -191,7 +191,7 @@ class Course {
       return value;
     });
     const known = [...this.#names].reduce((neutral, [value, name]) => neutral.replaceAll(value, name), text);
-    const told = known
+    const rendered = known
       .replaceAll(this.#ns, "the namespace")
       .replaceAll(/gen-[a-z0-9]{5}/g, "gen-name")
       .replaceAll(/in record \(\d+\)/g, "in record (some revision)")
@@ -201,7 +201,7 @@ class Course {
       .replaceAll(/patch: Invalid value: .*?\}\\": /g, "patch: Invalid value: some: ")
       .replaceAll(/\\+"map\[.*?\]\\+": strict/g, "some: strict")
       .replaceAll(/"Invalid value: \\"\{.*?\}\\": /g, '"Invalid value: some: ');
-    return canonical(JSON.parse(told));
+    return canonical(JSON.parse(rendered));
   }
 
   #nameOf(what: string, value: string): string {

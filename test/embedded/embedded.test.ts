@@ -212,15 +212,15 @@ test("an object whose file returns while a finalizer blocks its deletion is crea
   const { metadata } = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
   await rm(join(directory, "vnis.yaml"));
   await eventually(async () => {
-    const held = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
-    expect(held.metadata.deletionTimestamp).toBeDefined();
+    const deleting = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
+    expect(deleting.metadata.deletionTimestamp).toBeDefined();
   });
   await write(manifest(300));
   await eventually(async () => expect(await vni()).toBe(300));
   await client.resource(L3VNI).patch(red, { metadata: { finalizers: null } }, { signal });
   await eventually(async () => {
-    const anew = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
-    expect([anew.metadata.uid === metadata.uid, anew.spec.vni]).toEqual([false, 300]);
+    const recreated = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
+    expect([recreated.metadata.uid === metadata.uid, recreated.spec.vni]).toEqual([false, 300]);
   });
 });
 

@@ -53,7 +53,7 @@ test.each(Object.keys(layouts))("10 000 %s are read without blocking other work,
   const timer = setInterval(() => (turns += 1), 1);
   await directory.load(stopping.signal);
   clearInterval(timer);
-  expect(sink.held.size).toBe(COUNT);
+  expect(sink.objects.size).toBe(COUNT);
   expect(directory.problems.list()).toEqual([]);
   expect(turns).toBeGreaterThan(0);
 
@@ -61,7 +61,7 @@ test.each(Object.keys(layouts))("10 000 %s are read without blocking other work,
   const running = directory.run(stopping.signal);
   layouts[layout]?.(5_005);
   await expect.poll(() => sink.happened, { timeout: 60_000, interval: 5 }).toEqual(["apply t5005"]);
-  expect(sink.held.get("thing/t5005")?.object).toMatchObject({ spec: { value: 777_777 } });
+  expect(sink.objects.get("thing/t5005")?.object).toMatchObject({ spec: { value: 777_777 } });
   stopping.abort();
   await running;
 });

@@ -11,7 +11,7 @@ const NONE = 65534;
 
 let root: string;
 let follower: ChildProcess;
-let said: { objects: string[]; problems: string[] };
+let reported: { objects: string[]; problems: string[] };
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "plumbline-files-"));
@@ -20,14 +20,14 @@ beforeEach(() => {
   writeFileSync(join(root, "a.yaml"), testManifest("a"));
   writeFileSync(join(root, "b.yaml"), testManifest("b"));
   writeFileSync(join(root, "sub/c.yaml"), testManifest("c"));
-  said = { objects: [], problems: [] };
+  reported = { objects: [], problems: [] };
   const fixture = new URL("fixtures/directory-follower.ts", import.meta.url).pathname;
   const isRoot = process.getuid?.() === 0;
   follower = spawn(process.execPath, [fixture, root], {
     stdio: ["ignore", "pipe", "inherit"],
     ...(isRoot && { uid: NONE, gid: NONE }),
   });
-  if (follower.stdout) createInterface({ input: follower.stdout }).on("line", (line) => (said = JSON.parse(line) as typeof said));
+  if (follower.stdout) createInterface({ input: follower.stdout }).on("line", (line) => (reported = JSON.parse(line) as typeof reported));
 });
 
 afterEach(async () => {
@@ -44,16 +44,16 @@ const soon = { timeout: 60_000, interval: 5 };
 const quiet = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("an unreadable file keeps its objects, is reported, and is read again once it is readable", async () => {
-  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+  await expect.poll(() => reported, soon).toMatchObject({ objects, problems: [] });
   chmodSync(join(root, "a.yaml"), 0);
   await expect
-    .poll(() => said, soon)
+    .poll(() => reported, soon)
     .toMatchObject({ problems: ["a.yaml: cannot be read: permission denied; keeping its last known objects"] });
   writeFileSync(join(root, "a.yaml"), testManifest("a", 2));
   await quiet(1_500);
-  await expect.poll(() => said, soon).toMatchObject({ objects });
+  await expect.poll(() => reported, soon).toMatchObject({ objects });
   chmodSync(join(root, "a.yaml"), 0o644);
-  await expect.poll(() => said, soon).toMatchObject({ objects: ["a.yaml:1 a=2", "b.yaml:1 b=1", "sub/c.yaml:1 c=1"], problems: [] });
+  await expect.poll(() => reported, soon).toMatchObject({ objects: ["a.yaml:1 a=2", "b.yaml:1 b=1", "sub/c.yaml:1 c=1"], problems: [] });
 });
 
 test.each([
@@ -61,31 +61,31 @@ test.each([
   ["entered", 0o644],
   ["read at all", 0],
 ])("a directory that may not be %s keeps its objects, is reported, and is read again once it may be", async (_, mode) => {
-  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+  await expect.poll(() => reported, soon).toMatchObject({ objects, problems: [] });
   chmodSync(join(root, "sub"), mode);
   await expect
-    .poll(() => said, soon)
+    .poll(() => reported, soon)
     .toMatchObject({
       problems: [expect.stringMatching(/^sub(\/c\.yaml)?: cannot be read: permission denied; keeping its last known objects$/) as string],
     });
   await quiet(1_500);
-  await expect.poll(() => said, soon).toMatchObject({ objects });
+  await expect.poll(() => reported, soon).toMatchObject({ objects });
   chmodSync(join(root, "sub"), 0o755);
-  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+  await expect.poll(() => reported, soon).toMatchObject({ objects, problems: [] });
 });
 
 test("the directory itself, when it may not be read, keeps everything", async () => {
-  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+  await expect.poll(() => reported, soon).toMatchObject({ objects, problems: [] });
   chmodSync(root, 0);
   await expect
-    .poll(() => said, soon)
+    .poll(() => reported, soon)
     .toMatchObject({
       objects,
       problems: [`.: ${root} cannot be read: permission denied; keeping its last known objects until it is back`],
     });
   rmSync(join(root, "b.yaml"));
   await quiet(1_500);
-  await expect.poll(() => said, soon).toMatchObject({ objects });
+  await expect.poll(() => reported, soon).toMatchObject({ objects });
   chmodSync(root, 0o755);
-  await expect.poll(() => said, soon).toMatchObject({ objects: ["a.yaml:1 a=1", "sub/c.yaml:1 c=1"], problems: [] });
+  await expect.poll(() => reported, soon).toMatchObject({ objects: ["a.yaml:1 a=1", "sub/c.yaml:1 c=1"], problems: [] });
 });

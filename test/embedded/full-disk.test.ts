@@ -17,8 +17,8 @@ test("where nothing can be written, writes are refused in words, reads go on, an
     join(import.meta.dirname, "fixtures/full-disk-writer.ts"),
     path,
   ]);
-  const { refusals, whileFull, afterwards } = JSON.parse(stdout) as { refusals: string[]; whileFull: string[]; afterwards: string[] };
-  expect(new Set(refusals)).toEqual(new Set(["500 InternalError: Internal error occurred: cannot write state: file too large"]));
+  const { failures, whileFull, afterwards } = JSON.parse(stdout) as { failures: string[]; whileFull: string[]; afterwards: string[] };
+  expect(new Set(failures)).toEqual(new Set(["500 InternalError: Internal error occurred: cannot write state: file too large"]));
   expect(whileFull.length).toBeGreaterThan(3);
   expect(new Set(afterwards)).toEqual(new Set([...whileFull, "later"]));
 

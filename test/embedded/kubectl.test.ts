@@ -248,8 +248,8 @@ test("delete waits until it is gone, also for what finalizers hold", async () =>
   expect(await kubectl("delete", "svc", "web")).toEqual(done('service "web" deleted from default namespace\n'));
   await kubectl("patch", "l3vni", "red", "--type=merge", "-p", '{"metadata":{"finalizers":["example.com/hold"]}}');
   const deleting = kubectl("delete", "l3vni", "red");
-  const held = await kubectl("get", "l3vni", "red", "-o", "name");
-  expect(held.code).toBe(0);
+  const stored = await kubectl("get", "l3vni", "red", "-o", "name");
+  expect(stored.code).toBe(0);
   await kubectl("patch", "l3vni", "red", "--type=merge", "-p", '{"metadata":{"finalizers":null}}');
   expect(await deleting).toMatchObject({ code: 0 });
   expect(await kubectl("get", "l3vni", "red")).toEqual({

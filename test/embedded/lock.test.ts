@@ -74,7 +74,7 @@ function linkOf(path: string): string | undefined {
   }
 }
 
-function refusal(act: () => unknown): Pick<LockError, "code" | "message" | "holder"> {
+function lockError(act: () => unknown): Pick<LockError, "code" | "message" | "holder"> {
   try {
     act();
   } catch (error) {
@@ -91,19 +91,19 @@ describe("a lock that someone holds", () => {
     const written = JSON.parse(readFileSync(path, "utf8")) as LockHolder;
     expect(written).toMatchObject({ pid: first.process.pid, command: "plumbline up --dir /etc/site" });
     expect(Date.now() - Date.parse(written.since)).toBeLessThan(60_000);
-    const told = {
-      code: "Held",
+    const expected = {
+      code: "Locked",
       message: `${join(directory, "state")} is in use by plumbline up --dir /etc/site (process ${first.process.pid}) since ${written.since}; stop it first`,
       holder: written,
     };
-    expect(refusal(() => takeLock(path, "plumbline up"))).toEqual(told);
-    expect(JSON.parse(await holder().says())).toEqual(told);
+    expect(lockError(() => takeLock(path, "plumbline up"))).toEqual(expected);
+    expect(JSON.parse(await holder().says())).toEqual(expected);
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(written);
   });
 
   test("is denied to the same process too, until it is released", () => {
     const lock = takeLock(path, "one");
-    expect(refusal(() => takeLock(path, "two"))).toMatchObject({ code: "Held", holder: { pid: process.pid, command: "one" } });
+    expect(lockError(() => takeLock(path, "two"))).toMatchObject({ code: "Locked", holder: { pid: process.pid, command: "one" } });
     lock.release();
     expect(readFileSync(path, "utf8")).toBe("");
     takeLock(path, "three").release();
@@ -141,15 +141,15 @@ describe("a lock that someone holds", () => {
     const many = Array.from({ length: 8 }, () => holder());
     const answers = await Promise.all(many.map((one) => one.says()));
     expect(answers.filter((answer) => answer === "held")).toHaveLength(1);
-    expect(answers.filter((answer) => answer.includes('"code":"Held"'))).toHaveLength(7);
+    expect(answers.filter((answer) => answer.includes('"code":"Locked"'))).toHaveLength(7);
   });
 
   test("is held even when its holder has not written its name", async () => {
     const first = holder();
     expect(await first.says()).toBe("held");
     writeFileSync(path, "garbage");
-    expect(refusal(() => takeLock(path, "two"))).toEqual({
-      code: "Held",
+    expect(lockError(() => takeLock(path, "two"))).toEqual({
+      code: "Locked",
       message: `${join(directory, "state")} is in use by another process; stop it first`,
       holder: undefined,
     });
@@ -158,16 +158,16 @@ describe("a lock that someone holds", () => {
 
 describe("a lock that cannot be taken", () => {
   test("because the directory is not writable says so", () => {
-    expect(refusal(() => takeLock("/proc/self/lock", "one"))).toEqual({
+    expect(lockError(() => takeLock("/proc/self/lock", "one"))).toEqual({
       code: "NotWritable",
       message: "/proc/self/lock cannot be written: no such file or directory",
       holder: undefined,
     });
-    expect(refusal(() => takeLock(join(directory, "no/such/lock"), "one")).message).toMatch(
+    expect(lockError(() => takeLock(join(directory, "no/such/lock"), "one")).message).toMatch(
       /cannot be written: no such file or directory$/,
     );
     writeFileSync(join(directory, "state"), "");
-    expect(refusal(() => takeLock(path, "one")).message).toBe(`${path} cannot be written: not a directory`);
+    expect(lockError(() => takeLock(path, "one")).message).toBe(`${path} cannot be written: not a directory`);
   });
 
   test("because it belongs to another user names that user", async () => {

@@ -116,9 +116,9 @@ const write = process.stdout.write.bind(process.stdout);
 
 /** As `plumbline describe` prints it. Without a spy: Vitest remembers every one, which would count as memory that is left. */
 function printed(text: string): string {
-  let shown = "";
+  let printed = "";
   process.stdout.write = (chunk) => {
-    shown += String(chunk);
+    printed += String(chunk);
     return true;
   };
   try {
@@ -126,7 +126,7 @@ function printed(text: string): string {
   } finally {
     process.stdout.write = write;
   }
-  return shown;
+  return printed;
 }
 
 const graph = new CauseGraph(explainersOf(CONFIG_NAMESPACES));
@@ -169,37 +169,37 @@ test(
         metadata,
         status,
       } as unknown as RouterNodeConfigurationStatus;
-      const [said] = withSessionTimes(neighbors, [], now);
-      const words = said
+      const [observed] = withSessionTimes(neighbors, [], now);
+      const sessionState = observed
         ? {
-            state: said.state,
-            bfd: said.bfd ?? "N/A",
+            state: observed.state,
+            bfd: observed.bfd ?? "N/A",
             lastResetReason: random.text(),
-            ...(said.since !== undefined && { since: said.since }),
+            ...(observed.since !== undefined && { since: observed.since }),
           }
         : "not-answering";
       const peer = { name: "tor", vrf: "", address: undefined, interface: "eth1", bfdProfile: undefined } as unknown as Parameters<
         typeof sessionStatus
       >[0];
-      const { status: statusOf } = sessionStatus(peer, { name: "n1", uid: undefined }, words);
+      const { status: statusOf } = sessionStatus(peer, { name: "n1", uid: undefined }, sessionState);
       const session = {
         metadata: { name: "n1-tor", namespace: CONFIG_NAMESPACES.metallbNamespace },
         status: { ...(typeof statusOf === "function" ? statusOf(undefined) : statusOf), conditions },
       } as unknown as BGPSessionStatus;
-      for (const place of [graph, picture]) {
-        place.put(RouterNodeConfigurationStatus, routerStatus);
-        place.put(BGPSessionStatus, session);
+      for (const target of [graph, picture]) {
+        target.put(RouterNodeConfigurationStatus, routerStatus);
+        target.put(BGPSessionStatus, session);
       }
       picture.refresh();
       for (const view of ["overview", "router", "loadbalancer"] as const) JSON.parse(picture.rows.snapshot(view, ({ text }) => text));
 
       if (nth % 8 !== 0) return;
       const causes = [...graph.causes()];
-      const shown = [
+      const output = [
         ...drawStatus(clusterStatus(graph.verdicts(), causes), now.getTime(), plain),
         ...drawCauses(causes, now.getTime(), plain),
       ].join("\n");
-      expect(CONTROL.exec(shown)?.[0]).toBeUndefined();
+      expect(CONTROL.exec(output)?.[0]).toBeUndefined();
       expect(CONTROL.exec(printed(describeObject({ object: routerStatus, events: [] }, described)))?.[0]).toBeUndefined();
       const wrong = (await registry.metrics()).split("\n").find((line) => !SAMPLE.test(line));
       expect(wrong).toBeUndefined();

@@ -125,7 +125,7 @@ beforeAll(async () => {
     clients.set(who, new KubeClient(accessAs(program, api.access)));
   }
   // A policy is not there at once.
-  const refused: [Who, ...Ask][] = [
+  const denied: [Who, ...Ask][] = [
     ["agent", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1/status`, status()],
     ["agent", `PATCH ${CHECKS}/from-worker1/status`, status()],
     ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, elsewhere],
@@ -133,7 +133,7 @@ beforeAll(async () => {
     ["controller", `PATCH /api/v1${SHOP}/events/of-others`, labels],
     ["controller", `POST ${FENCES}`, fence("of-somebody")],
   ];
-  for (const [who, ...ask] of refused) await vi.waitUntil(async () => (await outcome(who, ask)) !== "allowed", { timeout: 60_000 });
+  for (const [who, ...ask] of denied) await vi.waitUntil(async () => (await outcome(who, ask)) !== "allowed", { timeout: 60_000 });
 });
 afterAll(async () => {
   for (const client of [admin, ...clients.values()]) client.close();
@@ -276,7 +276,7 @@ describe("what is refused", () => {
   });
 
   test("by the admission policies: another node's reports and Lease, names that are another's, the Lease of the leader, and what a workload runs", async () => {
-    const rows: [...[Who, ...Ask], refusal: string][] = [
+    const rows: [...[Who, ...Ask], denial: string][] = [
       ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1/status`, status(), NOT_OURS],
       ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1`, of("worker0"), NOT_OURS_BEFORE],
       ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/controller`, of("worker0"), NAME_OF_ANOTHER],
@@ -386,8 +386,8 @@ describe("what is refused", () => {
       ["an agent whose token names no node", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0/status`, status(), NO_NODE],
       ["an agent whose token names no node", `PATCH ${CHECKS}/from-worker0/status`, status(), NO_NODE],
     ];
-    const asked = rows.map(([who, request, body]): [Who, ...Ask] => [who, request, body]);
-    expect(await outcomes(asked)).toEqual(rows.map(([who, request, , refusal]) => [line([who, request]), refusal]));
+    const requests = rows.map(([who, request, body]): [Who, ...Ask] => [who, request, body]);
+    expect(await outcomes(requests)).toEqual(rows.map(([who, request, , denial]) => [line([who, request]), denial]));
   });
 });
 

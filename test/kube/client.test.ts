@@ -245,14 +245,14 @@ test("a watch brings all there is, the mark, and then what changes", async () =>
   const maps = client.resource(ConfigMap);
   await client.resource(Namespace).create({ metadata: { name: "watched" } }, { signal });
   await maps.create({ metadata: { name: "first", namespace: "watched" } }, { signal });
-  const seen: string[] = [];
+  const events: string[] = [];
   let managed = false;
   for await (const event of maps.watch({ namespace: "watched", sendInitialEvents: true, signal })) {
-    seen.push(event.type === "BOOKMARK" ? `${event.type} ${event.initialEventsEnd}` : `${event.type} ${event.object.metadata.name}`);
+    events.push(event.type === "BOOKMARK" ? `${event.type} ${event.initialEventsEnd}` : `${event.type} ${event.object.metadata.name}`);
     if (event.type === "BOOKMARK") await maps.create({ metadata: { name: "second", namespace: "watched" } }, { signal });
     else managed ||= "managedFields" in event.object.metadata;
-    if (seen.at(-1) === "ADDED second") break;
+    if (events.at(-1) === "ADDED second") break;
   }
-  expect(seen).toEqual(["ADDED first", "BOOKMARK true", "ADDED second"]);
+  expect(events).toEqual(["ADDED first", "BOOKMARK true", "ADDED second"]);
   expect(managed).toBe(false);
 });

@@ -69,7 +69,7 @@ const revise = (revision: number) => (name: string) =>
   client.resource(ConfigMap).patch({ name, namespace: SOURCES }, { data: { revision: String(revision) } }, { signal: never });
 const remove = (name: string) => client.resource(ConfigMap).delete({ name, namespace: SOURCES }, { signal: never });
 
-async function settles(): Promise<void> {
+async function converges(): Promise<void> {
   await vi.waitFor(async () => expect(await copyProblems(client, never)).toEqual([]), { timeout: 60_000, interval: 200 });
 }
 
@@ -77,12 +77,12 @@ test("hundreds of objects reach their wanted state with four workers, those foun
   await eight(names(300).slice(0, 150), create);
   startCopier();
   await eight(names(300).slice(150), create);
-  await settles();
+  await converges();
   await eight(names(300), revise(2));
   await eight(names(300).slice(0, 50), remove);
   await eight(names(300).slice(0, 20), create);
   await eight(names(300).slice(100), revise(3));
-  await settles();
+  await converges();
   expect((await client.resource(ConfigMap).list({ namespace: COPIES, signal: never })).items).toHaveLength(270);
 });
 
@@ -97,13 +97,13 @@ test("reconciles that fail or want to look again later get there too", async () 
     },
   });
   await eight(names(100), create);
-  await settles();
+  await converges();
   expect(Math.min(...tries.values())).toBeGreaterThanOrEqual(4);
 });
 
 /** The copier in a process of its own. */
 class CopierProcess {
-  readonly words: CopierMessage[] = [];
+  readonly messages: CopierMessage[] = [];
   readonly errors: string[] = [];
   readonly #process: ChildProcess;
   readonly exit: Promise<unknown[]>;
@@ -115,17 +115,17 @@ class CopierProcess {
     });
     this.exit = once(this.#process, "exit");
     const { stdout, stderr } = this.#process;
-    if (stdout) createInterface(stdout).on("line", (line) => this.words.push(JSON.parse(line) as CopierMessage));
+    if (stdout) createInterface(stdout).on("line", (line) => this.messages.push(JSON.parse(line) as CopierMessage));
     if (stderr) createInterface(stderr).on("line", (line) => this.errors.push(line));
   }
 
-  said(what: CopierMessage["said"]): string[] {
-    return this.words.flatMap((word) => (word.said === what ? ["name" in word ? word.name : ""] : []));
+  event(what: CopierMessage["event"]): string[] {
+    return this.messages.flatMap((message) => (message.event === what ? ["name" in message ? message.name : ""] : []));
   }
 
-  async hasSaid(what: CopierMessage["said"], times: number): Promise<void> {
+  async hasSent(what: CopierMessage["event"], times: number): Promise<void> {
     const waiting = async () => {
-      if (this.said(what).length < times) throw new Error(`said "${what}" ${this.said(what).length} times\n${this.errors.join("\n")}`);
+      if (this.event(what).length < times) throw new Error(`sent "${what}" ${this.event(what).length} times\n${this.errors.join("\n")}`);
     };
     await vi.waitFor(waiting, { timeout: 60_000 });
   }
@@ -151,44 +151,44 @@ async function startProcess(settings: Partial<CopierSettings>): Promise<CopierPr
 test("SIGTERM lets running reconciles finish, flushes, releases the Lease; the next process goes on where it ended", async () => {
   await eight(names(60), create);
   const first = await startProcess({ slowMs: 400 });
-  await first.hasSaid("begun", 9);
+  await first.hasSent("begun", 9);
   first.signal("SIGTERM");
   expect(await first.exit).toEqual([0, null]);
-  const begun = first.said("begun");
+  const begun = first.event("begun");
   const copies = await client.resource(ConfigMap).list({ namespace: COPIES, signal: never });
   expect(begun.length).toBeLessThan(60);
   expect(new Set(copies.items.map((copy) => copy.metadata.labels?.["source"]))).toEqual(new Set(begun));
-  expect(first.words.slice(-2)).toEqual([{ said: "flushed" }, { said: "ended" }]);
+  expect(first.messages.slice(-2)).toEqual([{ event: "flushed" }, { event: "ended" }]);
   const lease = await client.resource(Lease).get("copier", { namespace: "default", signal: never });
   expect(lease.spec.holderIdentity).toBe("");
 
   await startProcess({});
-  await settles();
+  await converges();
 });
 
 test("a leader that was frozen for too long ends its term when it wakes, and leads again in the same process", async () => {
   await eight(names(10), create);
   const child = await startProcess({ lease: "frozen-copier", hasty: true });
-  await settles();
+  await converges();
   child.signal("SIGSTOP");
   await eight(names(20).slice(10), create);
   await new Promise((resolve) => setTimeout(resolve, 3500));
   child.signal("SIGCONT");
-  await child.hasSaid("flushed", 1);
-  await settles();
-  expect(child.said("ended")).toEqual([]);
+  await child.hasSent("flushed", 1);
+  await converges();
+  expect(child.event("ended")).toEqual([]);
   child.signal("SIGTERM");
   expect(await child.exit).toEqual([0, null]);
-  expect(child.said("flushed").length).toBeGreaterThanOrEqual(2);
+  expect(child.event("flushed").length).toBeGreaterThanOrEqual(2);
 });
 
 test("a second signal ends the process at once", async () => {
   await eight(names(4), create);
   const deaf = await startProcess({ deaf: true, lease: "deaf-copier" });
-  await deaf.hasSaid("begun", 4);
+  await deaf.hasSent("begun", 4);
   deaf.signal("SIGTERM");
   await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(deaf.said("ended")).toEqual([]);
+  expect(deaf.event("ended")).toEqual([]);
   deaf.signal("SIGTERM");
   expect(await deaf.exit).toEqual([143, null]);
 });

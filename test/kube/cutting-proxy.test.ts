@@ -70,21 +70,21 @@ class Writer {
 
 /** Follows the changes as a subscriber and holds every one against what it was told before. */
 class Follower {
-  readonly held = new Map<string, ConfigMap>();
+  readonly objects = new Map<string, ConfigMap>();
   readonly illegal: string[] = [];
 
   hear(change: Change<ConfigMap>): void {
     const { type, object } = change;
     const key = keyOf(object);
-    const before = this.held.get(key);
+    const before = this.objects.get(key);
     if (type === "added" && before) this.illegal.push(`${key} added twice`);
     if (type === "updated" && before !== change.old) this.illegal.push(`${key} updated from something else than was told`);
     if (type === "deleted" && !before) this.illegal.push(`${key} deleted though it was not there`);
     if (before && type === "updated" && Number(object.metadata.resourceVersion) <= Number(before.metadata.resourceVersion)) {
       this.illegal.push(`${key} went back from ${before.metadata.resourceVersion} to ${object.metadata.resourceVersion}`);
     }
-    if (type === "deleted") this.held.delete(key);
-    else this.held.set(key, object);
+    if (type === "deleted") this.objects.delete(key);
+    else this.objects.set(key, object);
   }
 }
 
@@ -143,7 +143,7 @@ test("over a thousand changes through a network that resets, stalls, truncates a
     proxy.cutAll();
     const fresh = byKey((await direct.resource(ConfigMap).list({ namespace: "default", signal })).items);
     await vi.waitFor(() => expect(byKey(cache.list())).toEqual(fresh), { timeout: 60_000, interval: 50 });
-    expect(byKey(follower.held.values())).toEqual(fresh);
+    expect(byKey(follower.objects.values())).toEqual(fresh);
     for (const color of COLORS) {
       const expected = cache.list().filter(({ data }) => data?.["color"] === color);
       expect(new Set(cache.by("color", color))).toEqual(new Set(expected));

@@ -47,7 +47,7 @@ afterEach(async () => {
 /** A candidate in a process of its own. */
 class Elector {
   readonly identity: string;
-  readonly words: ElectorMessage[] = [];
+  readonly messages: ElectorMessage[] = [];
   readonly #process: ChildProcess;
 
   constructor(identity: string, settings: Omit<ElectorSettings, "identity">) {
@@ -57,7 +57,7 @@ class Elector {
       stdio: ["ignore", "pipe", "inherit"],
     });
     if (this.#process.stdout) {
-      createInterface(this.#process.stdout).on("line", (line) => this.words.push(JSON.parse(line) as ElectorMessage));
+      createInterface(this.#process.stdout).on("line", (line) => this.messages.push(JSON.parse(line) as ElectorMessage));
     }
   }
 
@@ -73,11 +73,11 @@ class Elector {
   }
 
   get terms(): string[] {
-    return this.words.flatMap((word) => (word.said === "leading" ? [word.takeover] : []));
+    return this.messages.flatMap((message) => (message.event === "leading" ? [message.takeover] : []));
   }
 
-  count(said: ElectorMessage["said"]): number {
-    return this.words.filter((word) => word.said === said).length;
+  count(event: ElectorMessage["event"]): number {
+    return this.messages.filter((message) => message.event === event).length;
   }
 
   /** Until it has led this many terms and written in the last one. */
@@ -116,7 +116,8 @@ async function firstOf(all: readonly Elector[]): Promise<Elector> {
 function eventually(holds: () => boolean): Promise<unknown> {
   return vi.waitFor(
     () => {
-      if (!holds()) throw new Error(`still waiting: ${JSON.stringify(electors.map(({ identity, words }) => [identity, words.slice(-3)]))}`);
+      if (!holds())
+        throw new Error(`still waiting: ${JSON.stringify(electors.map(({ identity, messages }) => [identity, messages.slice(-3)]))}`);
     },
     { timeout: 60_000, interval: 20 },
   );
@@ -181,7 +182,7 @@ test("when a leader is killed, one of the others takes over the expired Lease, a
 });
 
 /** One renewal and one entry may have been on their way when the leader was stopped; neither is accepted. */
-function expectOnlyRefused(late: readonly Write[]): void {
+function expectOnlyRejected(late: readonly Write[]): void {
   expect(late.length).toBeLessThanOrEqual(2);
   expect(late.filter(({ code }) => code < 300)).toEqual([]);
 }
@@ -196,7 +197,7 @@ test("a leader that was frozen and woken starts no new write, not even a renewal
     asleep.signal("SIGCONT");
     await eventually(() => asleep.count("lost") === Math.ceil(term / 2));
     await awake.writes(100);
-    expectOnlyRefused((await receivedWrites()).slice(received).filter(({ who }) => who === asleep.identity));
+    expectOnlyRejected((await receivedWrites()).slice(received).filter(({ who }) => who === asleep.identity));
     [asleep, awake] = [awake, asleep];
   }
   const [a, b] = [leader.identity, others[0]?.identity];
@@ -221,7 +222,7 @@ test("a leader cut off from the API server stops by itself; what was under way w
     proxy.release();
     await next.writes(100);
 
-    expectOnlyRefused(await writtenTooLate(leader, next));
+    expectOnlyRejected(await writtenTooLate(leader, next));
     expect(next.terms).toEqual(["expired"]);
 
     await next.kill();
@@ -237,7 +238,7 @@ test("a leader that is told to stop finishes, releases the Lease, and the next o
   const next = others[0] ?? leader;
   leader.signal("SIGTERM");
   await next.leads();
-  expect(leader.words.at(-1)).toEqual({ said: "ended" });
+  expect(leader.messages.at(-1)).toEqual({ event: "ended" });
   expect(leader.count("lost")).toBe(0);
   expect(next.terms).toEqual(["released"]);
   expect(await ledgerWriters()).toEqual([leader.identity, next.identity]);

@@ -92,13 +92,13 @@ async function openWithTls(port: number): Promise<Socket> {
 }
 
 /** Connections that the servers have not closed, whatever the clients do: the kernel knows whose end is held by a descriptor. */
-function heldByServers(): number {
+function openAtServers(): number {
   const own = new Set(Object.values(ports).map((port) => port.toString(16).toUpperCase().padStart(4, "0")));
   const rows = readFileSync("/proc/self/net/tcp", "utf8").trim().split("\n").slice(1);
-  const held = rows
+  const open = rows
     .map((row) => row.trim().split(/\s+/))
     .filter(([, local = "", , state, , , , , , inode]) => own.has(local.slice(-4)) && state !== LISTEN && inode !== "0");
-  return held.length;
+  return open.length;
 }
 const LISTEN = "0A";
 
@@ -108,8 +108,8 @@ test("every server closes clients that send nothing, half a request or garbage, 
   const secure = [ports.webhook, ports["page over TLS"], ports["up --listen"]].map(openWithTls);
   const sockets = await Promise.all([...plain, ...secure]);
   for (const socket of sockets) socket.resume();
-  expect(heldByServers()).toBeGreaterThan(0);
-  await vi.waitFor(() => expect(heldByServers()).toBe(0), { timeout: 50_000, interval: 250 });
+  expect(openAtServers()).toBeGreaterThan(0);
+  await vi.waitFor(() => expect(openAtServers()).toBe(0), { timeout: 50_000, interval: 250 });
   for (const socket of sockets) socket.destroy();
 }, 60_000);
 

@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 let api: SuiteApiServer;
 
 beforeAll(async () => {
-  api = await apiServer("janitor");
+  api = await apiServer("status-cleaner");
   const client = new KubeClient(api.access);
   await installKinds(client);
   client.close();
@@ -39,7 +39,7 @@ async function living(
 }
 
 // Each waits most of the time, with a controller and nodes of its own.
-describe.concurrent("the janitor", () => {
+describe.concurrent("the status cleaner", () => {
   test("marks the report of an agent that does not report Unknown until the agent is back; other reports are unchanged", async (context) => {
     const it = await living(context, ["one-a", "one-b", "one-c"]);
     const before = await it.report("one-b");
@@ -135,18 +135,18 @@ describe.concurrent("the janitor", () => {
     const it = await living(context, nodes, { daemonSet: "agent" });
     const daemonSet = await createDaemonSet(it);
     for (const node of nodes) await createPod(it, daemonSet, node);
-    await settle(it, daemonSet, { scheduled: 3, desired: 3 });
+    await rollOut(it, daemonSet, { scheduled: 3, desired: 3 });
     await it.stopAgents("pods-a", "pods-b");
     await eventually(async () =>
       expect(await it.ready("pods-a", "pods-b")).toEqual(["Unknown AgentNotReporting", "Unknown AgentNotReporting"]),
     );
 
-    await settle(it, daemonSet, { scheduled: 2, desired: 3 });
+    await rollOut(it, daemonSet, { scheduled: 2, desired: 3 });
     await removePod(it, "pods-a");
     await throughout(2, async () => expect(await it.ready("pods-a")).toEqual(["Unknown AgentNotReporting"]));
 
     // That the agent of pods-b is not ready is no matter.
-    await settle(it, daemonSet, { scheduled: 2, desired: 2 });
+    await rollOut(it, daemonSet, { scheduled: 2, desired: 2 });
     await eventually(async () => {
       expect(await it.report("pods-a")).toBeUndefined();
       expect(await it.hasLease("pods-a")).toBe(false);
@@ -184,7 +184,7 @@ async function speakerReports({ onTestFinished }: TestContext, it: Membership, n
   cache.subscribe(({ type, object: { metadata, status } }) => {
     if (!metadata.name.startsWith("speaker-")) return;
     const reason = status?.conditions?.find((condition) => condition.type === "Valid")?.reason;
-    const result = type === "deleted" ? "deleted" : [status?.result, reason].filter((word) => word !== undefined).join(" ");
+    const result = type === "deleted" ? "deleted" : [status?.result, reason].filter((part) => part !== undefined).join(" ");
     const before = results.get(metadata.name) ?? [];
     if (before.at(-1) !== result) results.set(metadata.name, [...before, result]);
   });
@@ -203,7 +203,7 @@ async function createDaemonSet({ client, namespace }: Membership): Promise<Daemo
 }
 
 /** What the DaemonSet's controller would report, were there one. */
-async function settle({ client }: Membership, { metadata }: DaemonSet, numbers: { scheduled: number; desired: number }): Promise<void> {
+async function rollOut({ client }: Membership, { metadata }: DaemonSet, numbers: { scheduled: number; desired: number }): Promise<void> {
   const { scheduled, desired } = numbers;
   const status = {
     observedGeneration: metadata.generation,

@@ -139,16 +139,16 @@ test("every status is written while another writer keeps changing the object, an
   await eventually(async () => expect(await message("storm")).toBe("calm"));
   const over = new AbortController();
   onTestFinished(() => over.abort());
-  const seen = new Set<string>();
+  const messages = new Set<string>();
   const cache = new Cache(client, RouterNodeConfigurationStatus, { namespace, fieldSelector: "metadata.name=storm" });
-  cache.subscribe(({ object }) => seen.add(object.status?.conditions?.[0]?.message ?? ""));
+  cache.subscribe(({ object }) => messages.add(object.status?.conditions?.[0]?.message ?? ""));
   cache.start(over.signal);
 
   const foreign = storm("storm", over.signal);
   const gusts = Array.from({ length: 10 }, (_, n) => `gust ${n}`);
   for (const [n, gust] of gusts.entries()) {
     reports.set("storm", ready(n % 2 === 0 ? "False" : "True", gust));
-    await vi.waitFor(() => expect([...seen]).toContain(gust), { timeout: 60_000 });
+    await vi.waitFor(() => expect([...messages]).toContain(gust), { timeout: 60_000 });
   }
   over.abort();
   await foreign;
@@ -159,15 +159,15 @@ test("every status is written while another writer keeps changing the object, an
   expect(await reports.requests()).toEqual(after);
 });
 
-const refused = async () =>
+const rejections = async () =>
   (await statusErrors.get()).values.find(({ labels }) => labels.kind === "RouterNodeConfigurationStatus" && labels.code === "Invalid")
     ?.value ?? 0;
 
 test("a picture that the server finds invalid is refused once and counted; a better one is written", async () => {
-  const before = await refused();
+  const before = await rejections();
   const reports = reporter("invalid");
   reports.set("invalid", ready("True", "x".repeat(40_000)));
-  await eventually(async () => expect(await refused()).toBe(before + 1));
+  await eventually(async () => expect(await rejections()).toBe(before + 1));
   await sleep(2000);
   expect(await reports.requests()).toEqual(["create invalid 201", "patch invalid/status 422"]);
   reports.set("invalid", ready("True", "short"));

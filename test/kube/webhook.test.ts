@@ -119,7 +119,7 @@ function handshake(port: number, bundle: string): Promise<string> {
 }
 
 test("while certificate and authority are renewed under load, every single write is judged and every handshake succeeds", async () => {
-  const lifetimes = { authorityMs: 9_000, servingMs: 4_000, settleMs: 2_000 };
+  const lifetimes = { authorityMs: 9_000, servingMs: 4_000, publishedMs: 2_000 };
   // Here a question without an answer refuses the write.
   const { name, first, replicas } = await webhook({ replicas: 2, lifetimes, failurePolicy: "Fail" });
   const judgedBefore = first.judged;

@@ -23,10 +23,10 @@ export type FieldErrorReason =
 export const omitted = Symbol("omitted");
 
 const named = (field: string) => field || "<nil>";
-const shown = (label: string, value: unknown) => (value === omitted ? label : `${label}: ${goValue(value)}`);
+const withValue = (label: string, value: unknown) => (value === omitted ? label : `${label}: ${goValue(value)}`);
 
 export function invalid(field: string, value: unknown, detail: string): FieldError {
-  return { reason: "FieldValueInvalid", field: named(field), message: `${shown("Invalid value", value)}: ${detail}` };
+  return { reason: "FieldValueInvalid", field: named(field), message: `${withValue("Invalid value", value)}: ${detail}` };
 }
 
 export function typeInvalid(field: string, value: string, detail: string): FieldError {
@@ -66,5 +66,5 @@ export function tooMany(field: string, count: number, max: number): FieldError {
 }
 
 export function duplicate(field: string, value: unknown): FieldError {
-  return { reason: "FieldValueDuplicate", field: named(field), message: shown("Duplicate value", value) };
+  return { reason: "FieldValueDuplicate", field: named(field), message: withValue("Duplicate value", value) };
 }

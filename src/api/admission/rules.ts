@@ -58,17 +58,17 @@ function succeeds(predicate: () => boolean): boolean {
 
 function problem(rule: Rule, value: unknown, path: string): FieldError {
   const field = rule.fieldPath ? child(path, rule.fieldPath.replace(/^\./, "")) : path;
-  const shown = typeof value === "object" ? omitted : value;
+  const reported = typeof value === "object" ? omitted : value;
   switch (rule.reason) {
     case "FieldValueForbidden":
       return forbidden(field, rule.message);
     case "FieldValueRequired":
       return required(field, rule.message);
     case "FieldValueDuplicate":
-      return duplicate(field, shown);
+      return duplicate(field, reported);
     case "FieldValueInvalid":
     case undefined:
     default:
-      return invalid(field, shown, rule.message);
+      return invalid(field, reported, rule.message);
   }
 }

@@ -35,11 +35,11 @@ function repeated(schema: Schema & { type: "list" }, list: readonly unknown[], p
 
 /** The second occurrence is blamed; a third is not told apart from it. */
 function secondOf(list: readonly unknown[], path: string): FieldError[] {
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   return list.flatMap((value, at) => {
     const text = goJson(value);
-    const times = (seen.get(text) ?? 0) + 1;
-    seen.set(text, times);
+    const times = (counts.get(text) ?? 0) + 1;
+    counts.set(text, times);
     return times === 2 ? [duplicate(`${path}[${at}]`, value)] : [];
   });
 }

@@ -173,7 +173,7 @@ test("a rule that was broken before is forgiven as long as what it is about stay
 });
 
 test("a list in the place of a time is let through, as the server lets it", () => {
-  expect(problems(SampleKind, { status: { seen: [] } }, { old: { spec: { name: "ab" } }, subresource: "status" })).toEqual([]);
+  expect(problems(SampleKind, { status: { observed: [] } }, { old: { spec: { name: "ab" } }, subresource: "status" })).toEqual([]);
 });
 
 test("duplicates that were there before are forgiven", () => {

@@ -8,9 +8,9 @@ export interface SelectorProblem {
   readonly message: string;
 }
 
-const word = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
-const KEY = new RegExp(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${word}$`);
-const VALUE = new RegExp(`^(${word})?$`);
+const namePart = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+const KEY = new RegExp(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${namePart}$`);
+const VALUE = new RegExp(`^(${namePart})?$`);
 const WITH_VALUES = ["In", "NotIn"];
 const WITHOUT_VALUES = ["Exists", "DoesNotExist"];
 

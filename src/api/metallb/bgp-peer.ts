@@ -65,7 +65,7 @@ export const BGPPeer = defineKind({
           doc: "Takes the peer's AS number from its OPEN message: internal requires myASN, external any other. Set either this or peerASN.",
         }),
       ),
-      localASN: s.optional(s.int({ doc: "An AS number that this peer sees in place of myASN.", minimum: 1, maximum: 4_294_967_295 })),
+      localASN: s.optional(s.int({ doc: "An AS number that this peer sees instead of myASN.", minimum: 1, maximum: 4_294_967_295 })),
       peerAddress: s.optional(s.string({ doc: "The address to connect to. Set either this or interface.", maxLength: 64 })),
       interface: s.optional(
         s.string({

@@ -189,7 +189,7 @@ async function start(directory: string, listen: string | undefined, log: Log): P
     const embedded = await startEmbedded({ directory, ...(listen !== undefined && { listen }), log });
     return { ...embedded, [Symbol.asyncDispose]: () => embedded.stop() };
   } catch (error) {
-    if (error instanceof LockError && (error.code === "Held" || error.code === "NotOwn"))
+    if (error instanceof LockError && (error.code === "Locked" || error.code === "NotOwn"))
       throw new CliError(error.message, EXIT.no, { cause: error });
     const { syscall, code = "" } = error as NodeJS.ErrnoException;
     if (["EACCES", "EPERM", "EROFS"].includes(code) && syscall !== "listen") {

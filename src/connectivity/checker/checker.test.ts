@@ -229,7 +229,7 @@ test("of a target that could not be tried several times in a row nobody claims t
   expect(stage().outages(key)).toEqual([]);
 });
 
-test.each(["busy", "lost", "answer-lost", "refused", "not-found"] as const)(
+test.each(["busy", "lost", "answer-lost", "rejected", "not-found"] as const)(
   "a write that fails (%s) is made up for, and tells nothing twice",
   async (fault) => {
     const key = stage().add("c");

@@ -18,11 +18,11 @@ interface Document {
 class Course {
   readonly files = new Map<string, readonly Document[]>();
   readonly broken = new Set<string>();
-  readonly #stage: DirectoryHarness;
+  readonly #harness: DirectoryHarness;
   heard = true;
 
-  constructor(stage: DirectoryHarness) {
-    this.#stage = stage;
+  constructor(harness: DirectoryHarness) {
+    this.#harness = harness;
   }
 
   write(path: string, documents: readonly Document[]): void {
@@ -35,9 +35,9 @@ class Course {
   replace(path: string, documents: readonly Document[]): void {
     this.files.set(path, documents);
     this.broken.delete(path);
-    this.#stage.put(".new", textOf(path, documents));
-    mkdirSync(this.#stage.at("d"), { recursive: true });
-    renameSync(this.#stage.at(".new"), this.#stage.at(path));
+    this.#harness.put(".new", textOf(path, documents));
+    mkdirSync(this.#harness.at("d"), { recursive: true });
+    renameSync(this.#harness.at(".new"), this.#harness.at(path));
     this.#ring(path);
   }
 
@@ -58,7 +58,7 @@ class Course {
   delete(path: string): void {
     if (!this.files.delete(path)) return;
     this.broken.delete(path);
-    rmSync(this.#stage.at(path));
+    rmSync(this.#harness.at(path));
     this.#ring(path);
   }
 
@@ -69,31 +69,31 @@ class Course {
     this.files.set(to, documents);
     if (this.broken.delete(from)) this.broken.add(to);
     else this.broken.delete(to);
-    mkdirSync(this.#stage.at("d"), { recursive: true });
-    renameSync(this.#stage.at(from), this.#stage.at(to));
+    mkdirSync(this.#harness.at("d"), { recursive: true });
+    renameSync(this.#harness.at(from), this.#harness.at(to));
     this.#ring(from);
     this.#ring(to);
   }
 
   /** Empties or removes the whole sub-directory. */
   deleteDirectory(): void {
-    if (!existsSync(this.#stage.at("d"))) return;
+    if (!existsSync(this.#harness.at("d"))) return;
     for (const path of PATHS.filter((path) => path.startsWith("d/"))) {
       this.files.delete(path);
       this.broken.delete(path);
     }
-    rmSync(this.#stage.at("d"), { recursive: true });
+    rmSync(this.#harness.at("d"), { recursive: true });
     this.#ring("d");
   }
 
   #save(path: string, text: string): void {
-    this.#stage.put(path, text);
+    this.#harness.put(path, text);
     this.#ring(path);
     this.#ring("d");
   }
 
   #ring(path: string): void {
-    if (this.heard) this.#stage.ring(path);
+    if (this.heard) this.#harness.ring(path);
   }
 }
 
@@ -159,9 +159,9 @@ const burst = fc.record({
 });
 
 /** What someone finds who comes now and has seen nothing before. */
-async function freshly(stage: DirectoryHarness): Promise<MemoryStore> {
+async function freshly(harness: DirectoryHarness): Promise<MemoryStore> {
   const sink = new MemoryStore();
-  const directory = new ManifestDirectory({ root: stage.root, sink, log: createLog({ level: "silent" }) });
+  const directory = new ManifestDirectory({ root: harness.root, sink, log: createLog({ level: "silent" }) });
   const reading = new AbortController();
   await directory.load(reading.signal);
   reading.abort();
@@ -172,35 +172,35 @@ async function freshly(stage: DirectoryHarness): Promise<MemoryStore> {
 test("whatever is done to the files, the objects are those that stand in them, and none that stays was ever removed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(burst, { minLength: 1, maxLength: 6 }), async (bursts) => {
-      const stage = new DirectoryHarness();
+      const harness = new DirectoryHarness();
       try {
-        await stage.start();
-        const course = new Course(stage);
+        await harness.start();
+        const course = new Course(harness);
         for (const { steps, gap, heard } of bursts) {
-          const before = new Set(stage.sink.held.keys());
-          stage.sink.happened.length = 0;
+          const before = new Set(harness.sink.objects.keys());
+          harness.sink.happened.length = 0;
           course.heard = heard;
           for (const step of steps) {
             step(course);
-            await stage.pass(gap);
+            await harness.pass(gap);
           }
-          await stage.pass(20_000);
+          await harness.pass(20_000);
 
-          const fresh = await freshly(stage);
-          const kept = stage.sink.list().filter((entry) => !course.broken.has(entry.slice(0, entry.lastIndexOf(":"))));
+          const fresh = await freshly(harness);
+          const kept = harness.sink.list().filter((entry) => !course.broken.has(entry.slice(0, entry.lastIndexOf(":"))));
           expect(kept).toEqual(fresh.list().filter((entry) => !course.broken.has(entry.slice(0, entry.lastIndexOf(":")))));
-          expect(fresh.list().filter((entry) => !stage.sink.list().includes(entry))).toEqual([]);
-          const stayed = Array.from(fresh.held).filter(([key]) => before.has(key));
-          const removed = stayed.filter(([, { object }]) => stage.sink.happened.includes(`remove ${object.metadata.name}`));
+          expect(fresh.list().filter((entry) => !harness.sink.list().includes(entry))).toEqual([]);
+          const stayed = Array.from(fresh.objects).filter(([key]) => before.has(key));
+          const removed = stayed.filter(([, { object }]) => harness.sink.happened.includes(`remove ${object.metadata.name}`));
           expect(removed).toEqual([]);
         }
         course.heard = true;
         for (const path of PATHS) course.fix(path);
-        await stage.pass(20_000);
-        expect(stage.sink.list()).toEqual((await freshly(stage)).list());
-        expect(stage.problems.filter((text) => !text.includes("already"))).toEqual([]);
+        await harness.pass(20_000);
+        expect(harness.sink.list()).toEqual((await freshly(harness)).list());
+        expect(harness.problems.filter((text) => !text.includes("already"))).toEqual([]);
       } finally {
-        await stage.end();
+        await harness.end();
       }
     }),
     { seed: 4, numRuns: 60 },

@@ -129,7 +129,7 @@ test("what hidden files and directories do is nobody's business", async () => {
   // A young file is read a second time.
   utimesSync(join(root, "a.yaml"), 1, 1);
   await start();
-  const look = vi.spyOn(fs, "statSync");
+  const stat = vi.spyOn(fs, "statSync");
   syncBuiltinESMExports();
   for (let count = 0; count < 50; count += 1) {
     appendFileSync(join(root, ".plumbline/state.log"), "x");
@@ -137,7 +137,7 @@ test("what hidden files and directories do is nobody's business", async () => {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(look).not.toHaveBeenCalled();
+  expect(stat).not.toHaveBeenCalled();
 });
 
 test("a directory that goes away and comes back is heard as before", async () => {

@@ -6,17 +6,17 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { testManifest } from "../testing/memory-store.ts";
 import { DirectoryHarness } from "../testing/directory-harness.ts";
 
-let stage: DirectoryHarness;
+let harness: DirectoryHarness;
 
 beforeEach(() => {
-  stage = new DirectoryHarness();
+  harness = new DirectoryHarness();
 });
 
-afterEach(() => stage.end());
+afterEach(() => harness.end());
 
 describe("reading", () => {
   test("every manifest of a directory and of those in it, and nothing else", async () => {
-    await stage.start({
+    await harness.start({
       "a.yaml": `${testManifest("a1")}---\n${testManifest("a2")}`,
       "b.yml": testManifest("b"),
       "c.json": JSON.stringify({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "c" } }),
@@ -30,39 +30,39 @@ describe("reading", () => {
       "4913": testManifest("vim"),
       "README.md": testManifest("readme"),
     });
-    expect(stage.sink.list()).toEqual(["a.yaml:1 a1=1", "a.yaml:8 a2=1", "b.yml:1 b=1", "c.json:1 c=", "deep/er/d.yaml:1 d=1"]);
-    expect(stage.problems).toEqual([]);
+    expect(harness.sink.list()).toEqual(["a.yaml:1 a1=1", "a.yaml:8 a2=1", "b.yml:1 b=1", "c.json:1 c=", "deep/er/d.yaml:1 d=1"]);
+    expect(harness.problems).toEqual([]);
   });
 
   test("tells how far it is", async () => {
-    for (const name of ["a", "b", "c"]) stage.put(`${name}.yaml`, testManifest(name));
+    for (const name of ["a", "b", "c"]) harness.put(`${name}.yaml`, testManifest(name));
     const progress: string[] = [];
-    await stage.open([], ({ files, of }) => progress.push(`${files}/${of}`));
+    await harness.open([], ({ files, of }) => progress.push(`${files}/${of}`));
     expect(progress).toEqual(["1/3", "2/3", "3/3"]);
   });
 
   test("links are followed, and what is reached twice is read once", async () => {
-    mkdirSync(join(stage.parent, "elsewhere"));
-    writeFileSync(join(stage.parent, "elsewhere", "far.yaml"), testManifest("far"));
-    writeFileSync(join(stage.parent, "one.yaml"), testManifest("one"));
-    symlinkSync(join(stage.parent, "elsewhere"), stage.at("linked"));
-    symlinkSync(join(stage.parent, "elsewhere"), stage.at("again"));
-    symlinkSync(join(stage.parent, "one.yaml"), stage.at("one.yaml"));
-    stage.put("near.yaml", testManifest("near"));
-    symlinkSync("near.yaml", stage.at("a-link-to-near.yaml"));
-    await stage.start();
-    expect(stage.sink.list()).toEqual(["again/far.yaml:1 far=1", "near.yaml:1 near=1", "one.yaml:1 one=1"]);
-    expect(stage.problems).toEqual([]);
+    mkdirSync(join(harness.parent, "elsewhere"));
+    writeFileSync(join(harness.parent, "elsewhere", "far.yaml"), testManifest("far"));
+    writeFileSync(join(harness.parent, "one.yaml"), testManifest("one"));
+    symlinkSync(join(harness.parent, "elsewhere"), harness.at("linked"));
+    symlinkSync(join(harness.parent, "elsewhere"), harness.at("again"));
+    symlinkSync(join(harness.parent, "one.yaml"), harness.at("one.yaml"));
+    harness.put("near.yaml", testManifest("near"));
+    symlinkSync("near.yaml", harness.at("a-link-to-near.yaml"));
+    await harness.start();
+    expect(harness.sink.list()).toEqual(["again/far.yaml:1 far=1", "near.yaml:1 near=1", "one.yaml:1 one=1"]);
+    expect(harness.problems).toEqual([]);
   });
 
   test("links that lead in a circle or to nothing are told", async () => {
-    stage.put("sub/a.yaml", testManifest("a"));
-    symlinkSync("..", stage.at("sub/up"));
-    symlinkSync("self.yaml", stage.at("self.yaml"));
-    symlinkSync("nowhere", stage.at("gone.yaml"));
-    await stage.start();
-    expect(stage.sink.list()).toEqual(["sub/a.yaml:1 a=1"]);
-    expect(stage.problems).toEqual([
+    harness.put("sub/a.yaml", testManifest("a"));
+    symlinkSync("..", harness.at("sub/up"));
+    symlinkSync("self.yaml", harness.at("self.yaml"));
+    symlinkSync("nowhere", harness.at("gone.yaml"));
+    await harness.start();
+    expect(harness.sink.list()).toEqual(["sub/a.yaml:1 a=1"]);
+    expect(harness.problems).toEqual([
       "gone.yaml: is a dangling symlink; keeping its last known objects",
       "self.yaml: is a symlink loop; keeping its last known objects",
       "sub/up: is a symlink to a parent directory; not followed; keeping its last known objects",
@@ -70,131 +70,131 @@ describe("reading", () => {
   });
 
   test("a file that is too large is not read at all", async () => {
-    stage.put("large.yaml", "");
-    truncateSync(stage.at("large.yaml"), 100_000_000);
-    await stage.start({ "a.yaml": testManifest("a") });
-    expect(stage.sink.list()).toEqual(["a.yaml:1 a=1"]);
-    expect(stage.problems).toEqual([
+    harness.put("large.yaml", "");
+    truncateSync(harness.at("large.yaml"), 100_000_000);
+    await harness.start({ "a.yaml": testManifest("a") });
+    expect(harness.sink.list()).toEqual(["a.yaml:1 a=1"]);
+    expect(harness.problems).toEqual([
       "large.yaml: has 100000000 bytes, the limit is 16777216; split the file; keeping its last known objects",
     ]);
   });
 });
 
 describe("an edit", () => {
-  beforeEach(() => stage.start({ "a.yaml": `${testManifest("a")}---\n${testManifest("b")}`, "c.yaml": testManifest("c") }));
+  beforeEach(() => harness.start({ "a.yaml": `${testManifest("a")}---\n${testManifest("b")}`, "c.yaml": testManifest("c") }));
 
   test("of a value changes that object and no other", async () => {
-    stage.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b", 22)}`);
-    await stage.heard();
-    expect(stage.sink.happened).toEqual(["apply b"]);
-    expect(stage.sink.list()).toEqual(["a.yaml:1 a=1", "a.yaml:8 b=22", "c.yaml:1 c=1"]);
+    harness.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b", 22)}`);
+    await harness.heard();
+    expect(harness.sink.happened).toEqual(["apply b"]);
+    expect(harness.sink.list()).toEqual(["a.yaml:1 a=1", "a.yaml:8 b=22", "c.yaml:1 c=1"]);
   });
 
   test("of a comment changes no object, only where it stands", async () => {
-    stage.edit("a.yaml", `# new\n${testManifest("a")}---\n${testManifest("b")}`);
-    await stage.heard();
-    expect(stage.sink.happened).toEqual(["move a to a.yaml:2", "move b to a.yaml:9"]);
+    harness.edit("a.yaml", `# new\n${testManifest("a")}---\n${testManifest("b")}`);
+    await harness.heard();
+    expect(harness.sink.happened).toEqual(["move a to a.yaml:2", "move b to a.yaml:9"]);
   });
 
   test("is taken when the file has been quiet for a moment", async () => {
     for (const value of [10, 11, 12, 13]) {
-      stage.edit("a.yaml", testManifest("a", value));
-      await stage.pass(15);
+      harness.edit("a.yaml", testManifest("a", value));
+      await harness.pass(15);
     }
-    expect(stage.sink.happened).toEqual([]);
-    stage.edit("a.yaml", `${testManifest("a", 14)}---\n${testManifest("b")}`);
-    await stage.heard();
-    expect(stage.sink.happened).toEqual(["apply a"]);
+    expect(harness.sink.happened).toEqual([]);
+    harness.edit("a.yaml", `${testManifest("a", 14)}---\n${testManifest("b")}`);
+    await harness.heard();
+    expect(harness.sink.happened).toEqual(["apply a"]);
   });
 
   test("of a file that never becomes quiet is taken all the same", async () => {
     for (let value = 100; value < 700; value += 1) {
-      stage.edit("c.yaml", testManifest("c", value));
-      await stage.pass(10);
+      harness.edit("c.yaml", testManifest("c", value));
+      await harness.pass(10);
     }
-    expect(stage.sink.happened).toContain("apply c");
+    expect(harness.sink.happened).toContain("apply c");
   });
 
   test("by an editor that writes another file and renames it", async () => {
-    stage.put(".c.yaml.tmp", testManifest("c", 33));
-    renameSync(stage.at(".c.yaml.tmp"), stage.at("c.yaml"));
-    stage.ring("c.yaml");
-    await stage.heard();
-    expect(stage.sink.happened).toEqual(["apply c"]);
+    harness.put(".c.yaml.tmp", testManifest("c", 33));
+    renameSync(harness.at(".c.yaml.tmp"), harness.at("c.yaml"));
+    harness.ring("c.yaml");
+    await harness.heard();
+    expect(harness.sink.happened).toEqual(["apply c"]);
   });
 
   test("by an editor that moves the old file away first", async () => {
-    renameSync(stage.at("c.yaml"), stage.at("c.yaml~"));
-    stage.ring("c.yaml");
-    stage.ring("c.yaml~");
-    await stage.pass(300);
-    stage.edit("c.yaml", testManifest("c", 33));
-    await stage.settled();
-    expect(stage.sink.happened).toEqual(["apply c"]);
+    renameSync(harness.at("c.yaml"), harness.at("c.yaml~"));
+    harness.ring("c.yaml");
+    harness.ring("c.yaml~");
+    await harness.pass(300);
+    harness.edit("c.yaml", testManifest("c", 33));
+    await harness.synced();
+    expect(harness.sink.happened).toEqual(["apply c"]);
   });
 
   test("that makes the file smaller is taken at once, when its last document shows that it is whole", async () => {
-    stage.edit("a.yaml", `${testManifest("a", 1, "  more: and more\n")}---\n${testManifest("b")}`);
-    await stage.heard();
-    stage.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b")}`);
-    await stage.heard();
-    expect(stage.sink.happened).toEqual(["apply a", "move b to a.yaml:9", "apply a", "move b to a.yaml:8"]);
+    harness.edit("a.yaml", `${testManifest("a", 1, "  more: and more\n")}---\n${testManifest("b")}`);
+    await harness.heard();
+    harness.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b")}`);
+    await harness.heard();
+    expect(harness.sink.happened).toEqual(["apply a", "move b to a.yaml:9", "apply a", "move b to a.yaml:8"]);
   });
 
   test("that makes the last document smaller must stand for a moment", async () => {
-    stage.edit("c.yaml", testManifest("c", 1, "  more: and more\n"));
-    await stage.heard();
-    stage.edit("c.yaml", testManifest("c"));
-    await stage.heard();
-    expect(stage.sink.happened).toEqual(["apply c"]);
-    await stage.pass(250);
-    expect(stage.sink.happened).toEqual(["apply c", "apply c"]);
+    harness.edit("c.yaml", testManifest("c", 1, "  more: and more\n"));
+    await harness.heard();
+    harness.edit("c.yaml", testManifest("c"));
+    await harness.heard();
+    expect(harness.sink.happened).toEqual(["apply c"]);
+    await harness.pass(250);
+    expect(harness.sink.happened).toEqual(["apply c", "apply c"]);
   });
 
   test("that nobody heard is found by the next survey", async () => {
-    stage.put("c.yaml", testManifest("c", 33));
-    stage.put("new/d.yaml", testManifest("d"));
-    unlinkSync(stage.at("a.yaml"));
-    await stage.pass(13_000);
-    expect(stage.sink.list()).toEqual(["c.yaml:1 c=33", "new/d.yaml:1 d=1"]);
+    harness.put("c.yaml", testManifest("c", 33));
+    harness.put("new/d.yaml", testManifest("d"));
+    unlinkSync(harness.at("a.yaml"));
+    await harness.pass(13_000);
+    expect(harness.sink.list()).toEqual(["c.yaml:1 c=33", "new/d.yaml:1 d=1"]);
   });
 
   test("in a burst too large to look at file by file is found by looking at all of them", async () => {
-    const look = vi.spyOn(fs, "statSync");
+    const stat = vi.spyOn(fs, "statSync");
     syncBuiltinESMExports();
-    for (let index = 0; index < 5_000; index += 1) stage.ring(`nothing-${index}.yaml`);
-    stage.edit("c.yaml", testManifest("c", 33));
-    await stage.pass(50);
-    expect(stage.sink.happened).toEqual(["apply c"]);
-    expect(look.mock.calls.length).toBeLessThan(2_500);
+    for (let index = 0; index < 5_000; index += 1) harness.ring(`nothing-${index}.yaml`);
+    harness.edit("c.yaml", testManifest("c", 33));
+    await harness.pass(50);
+    expect(harness.sink.happened).toEqual(["apply c"]);
+    expect(stat.mock.calls.length).toBeLessThan(2_500);
     vi.restoreAllMocks();
     syncBuiltinESMExports();
   });
 
   test("of a file that is as young as the clock is coarse is read a second time", async () => {
-    stage.edit("c.yaml", testManifest("c", 33));
-    vi.setSystemTime(fs.statSync(stage.at("c.yaml")).mtimeMs - 20);
+    harness.edit("c.yaml", testManifest("c", 33));
+    vi.setSystemTime(fs.statSync(harness.at("c.yaml")).mtimeMs - 20);
     const read = vi.spyOn(fs, "readSync");
     syncBuiltinESMExports();
-    await stage.heard();
-    expect(stage.sink.happened).toEqual(["apply c"]);
+    await harness.heard();
+    expect(harness.sink.happened).toEqual(["apply c"]);
     const once = read.mock.calls.length;
-    await stage.settled();
+    await harness.synced();
     expect(read.mock.calls).toHaveLength(once * 2);
     vi.restoreAllMocks();
     syncBuiltinESMExports();
   });
 
   test("that makes the file fail at its end is waited for, and then told", async () => {
-    stage.edit("c.yaml", "apiVersion: test/v1\nkind: [");
-    await stage.heard();
-    expect(stage.problems).toEqual([]);
-    await stage.pass(300);
-    expect(stage.problems).toEqual(["c.yaml:2:8: Flow sequence in block collection must be sufficiently indented and end with a ]"]);
-    stage.edit("c.yaml", testManifest("c", 44));
-    await stage.heard();
-    expect(stage.problems).toEqual([]);
-    expect(stage.sink.happened).toEqual(["apply c"]);
+    harness.edit("c.yaml", "apiVersion: test/v1\nkind: [");
+    await harness.heard();
+    expect(harness.problems).toEqual([]);
+    await harness.pass(300);
+    expect(harness.problems).toEqual(["c.yaml:2:8: Flow sequence in block collection must be sufficiently indented and end with a ]"]);
+    harness.edit("c.yaml", testManifest("c", 44));
+    await harness.heard();
+    expect(harness.problems).toEqual([]);
+    expect(harness.sink.happened).toEqual(["apply c"]);
   });
 });
 
@@ -202,57 +202,57 @@ describe("a file that is caught half written", () => {
   const whole = Array.from({ length: 5 }, (_, index) => testManifest(`t${index}`)).join("---\n");
 
   test("costs nothing, wherever it is cut and however long that takes below a second", async () => {
-    await stage.start({ "a.yaml": whole });
+    await harness.start({ "a.yaml": whole });
     for (let cut = 0; cut < whole.length; cut += 7) {
-      stage.edit("a.yaml", whole.slice(0, cut));
-      await stage.pass(cut % 3 === 0 ? 30 : 200);
-      stage.edit("a.yaml", whole);
-      await stage.pass(30);
+      harness.edit("a.yaml", whole.slice(0, cut));
+      await harness.pass(cut % 3 === 0 ? 30 : 200);
+      harness.edit("a.yaml", whole);
+      await harness.pass(30);
     }
-    await stage.settled();
-    expect(stage.sink.happened).toEqual([]);
-    expect(stage.problems).toEqual([]);
+    await harness.synced();
+    expect(harness.sink.happened).toEqual([]);
+    expect(harness.problems).toEqual([]);
   });
 
   test("costs nothing when it is empty for seconds, as while a slow command writes into it", async () => {
-    await stage.start({ "a.yaml": whole });
-    stage.edit("a.yaml", "");
-    await stage.pass(4_500);
-    stage.edit("a.yaml", whole);
-    await stage.settled();
-    expect(stage.sink.happened).toEqual([]);
+    await harness.start({ "a.yaml": whole });
+    harness.edit("a.yaml", "");
+    await harness.pass(4_500);
+    harness.edit("a.yaml", whole);
+    await harness.synced();
+    expect(harness.sink.happened).toEqual([]);
   });
 
   test("and stays empty has no objects", async () => {
-    await stage.start({ "a.yaml": whole });
-    stage.edit("a.yaml", "");
-    await stage.settled();
-    expect(stage.sink.list()).toEqual([]);
+    await harness.start({ "a.yaml": whole });
+    harness.edit("a.yaml", "");
+    await harness.synced();
+    expect(harness.sink.list()).toEqual([]);
   });
 });
 
 test("a file that turns into a directory, a pipe or a link is followed as what it is", async () => {
-  await stage.start({ "a.yaml": testManifest("a"), "b.yaml": testManifest("b"), "c.yaml": testManifest("c") });
-  stage.remove("a.yaml");
-  stage.put("a.yaml/inner.yaml", testManifest("a"));
-  stage.ring("a.yaml");
-  writeFileSync(join(stage.parent, "target.yaml"), testManifest("b"));
-  unlinkSync(stage.at("b.yaml"));
-  symlinkSync(join(stage.parent, "target.yaml"), stage.at("b.yaml"));
-  stage.ring("b.yaml");
-  unlinkSync(stage.at("c.yaml"));
-  execFileSync("mkfifo", [stage.at("c.yaml")]);
-  stage.ring("c.yaml");
-  await stage.settled();
-  expect(stage.sink.list()).toEqual(["a.yaml/inner.yaml:1 a=1", "b.yaml:1 b=1", "c.yaml:1 c=1"]);
-  expect(stage.sink.happened).toEqual(["move a to a.yaml/inner.yaml:1"]);
-  expect(stage.problems).toEqual(["c.yaml: is neither a file nor a directory; keeping its last known objects"]);
+  await harness.start({ "a.yaml": testManifest("a"), "b.yaml": testManifest("b"), "c.yaml": testManifest("c") });
+  harness.remove("a.yaml");
+  harness.put("a.yaml/inner.yaml", testManifest("a"));
+  harness.ring("a.yaml");
+  writeFileSync(join(harness.parent, "target.yaml"), testManifest("b"));
+  unlinkSync(harness.at("b.yaml"));
+  symlinkSync(join(harness.parent, "target.yaml"), harness.at("b.yaml"));
+  harness.ring("b.yaml");
+  unlinkSync(harness.at("c.yaml"));
+  execFileSync("mkfifo", [harness.at("c.yaml")]);
+  harness.ring("c.yaml");
+  await harness.synced();
+  expect(harness.sink.list()).toEqual(["a.yaml/inner.yaml:1 a=1", "b.yaml:1 b=1", "c.yaml:1 c=1"]);
+  expect(harness.sink.happened).toEqual(["move a to a.yaml/inner.yaml:1"]);
+  expect(harness.problems).toEqual(["c.yaml: is neither a file nor a directory; keeping its last known objects"]);
 });
 
 test("nothing is written to the directory, and a read-only one is read", async () => {
-  stage.put("a.yaml", testManifest("a"));
-  chmodSync(stage.root, 0o500);
-  await stage.start();
-  expect(stage.sink.list()).toEqual(["a.yaml:1 a=1"]);
-  chmodSync(stage.root, 0o700);
+  harness.put("a.yaml", testManifest("a"));
+  chmodSync(harness.root, 0o500);
+  await harness.start();
+  expect(harness.sink.list()).toEqual(["a.yaml:1 a=1"]);
+  chmodSync(harness.root, 0o700);
 });

@@ -59,7 +59,7 @@ export class ManifestDirectory {
   readonly #index = new ManifestIndex();
   readonly #reader: ManifestReader;
   readonly #delivery: ManifestSync;
-  readonly #settling = new Debouncer();
+  readonly #debouncer = new Debouncer();
   readonly #watcher: DirectoryWatcher;
   readonly #alarm = new WakeTimer();
   /** What was found when everything was last looked at. */
@@ -168,23 +168,23 @@ export class ManifestDirectory {
   #onChange(path: string | undefined): void {
     if (path !== undefined && nameOf(path).startsWith(".")) return;
     this.#heardAt = performance.now();
-    this.#settling.hear(path === undefined || this.#settling.size > MANY ? "." : path, this.#heardAt);
+    this.#debouncer.hear(path === undefined || this.#debouncer.size > MANY ? "." : path, this.#heardAt);
     this.#alarm.ring();
   }
 
   #nextPass(): number {
     if (this.#index.isTouched) return 0;
     if (this.#lost !== undefined) return this.#surveyAt;
-    const next = Math.min(this.#surveyAt, this.#settling.next, this.#delivery.retryAt);
-    return this.#settling.size > 0 ? next : Math.min(next, this.#index.nextLeave);
+    const next = Math.min(this.#surveyAt, this.#debouncer.next, this.#delivery.retryAt);
+    return this.#debouncer.size > 0 ? next : Math.min(next, this.#index.nextLeave);
   }
 
   *#pass(now: number, loading: boolean, onProgress: (progress: ScanProgress) => void = () => {}): Generator<void> {
-    const due = this.#settling.take(now);
+    const due = this.#debouncer.take(now);
     this.#checkRoot(now);
     if (loading || now >= this.#surveyAt || this.#isLeaving(now) || due.some((path) => this.#isForSurvey(path)))
       yield* this.#survey(now, loading, onProgress);
-    else for (const path of due) yield* this.#look(path, now, loading);
+    else for (const path of due) yield* this.#readPath(path, now, loading);
     this.#release(now, loading);
 
     for (const paths of this.#delivery.deliver(now)) {
@@ -210,17 +210,17 @@ export class ManifestDirectory {
     return statFile(at) === "directory" || (isManifestName(nameOf(path)) && !this.#reader.isKnown(path) && isLink(at));
   }
 
-  *#look(path: string, now: number, loading: boolean): Generator<void> {
+  *#readPath(path: string, now: number, loading: boolean): Generator<void> {
     if (!isManifestName(nameOf(path))) return;
-    const again = yield* this.#reader.look(path, { now, loading });
-    if (again !== undefined) this.#settling.hear(path, now, again);
+    const again = yield* this.#reader.readPath(path, { now, loading });
+    if (again !== undefined) this.#debouncer.hear(path, now, again);
     this.#stale.add(path);
     if (this.#scan?.files.get(path)?.linked) this.#watchLinked(path);
   }
 
   #watchLinked(path: string): void {
-    const seen = statFile(`${this.#root}/${path}`);
-    if (typeof seen === "object" && "identity" in seen) this.#watcher.watchFile(path, seen.identity);
+    const stat = statFile(`${this.#root}/${path}`);
+    if (typeof stat === "object" && "identity" in stat) this.#watcher.watchFile(path, stat.identity);
   }
 
   *#survey(now: number, loading: boolean, onProgress: (progress: ScanProgress) => void): Generator<void> {
@@ -240,7 +240,7 @@ export class ManifestDirectory {
     for (const path of [...(this.#scan?.problems.keys() ?? []), ...found.problems.keys()]) this.#stale.add(path);
     this.#scan = found;
     this.#listen(found);
-    yield* this.#lookAtChanged(found, now, loading, onProgress);
+    yield* this.#readChanged(found, now, loading, onProgress);
     for (const path of new Set([...this.#reader.paths(), ...this.#index.paths()])) {
       if (found.files.has(path) || isHidden(found, path) || this.#isLeft(path)) continue;
       this.#reader.gone(path, loading ? now : now + (this.#refilling ? LEAVE_REPLACED_MS : LEAVE_MS));
@@ -268,11 +268,12 @@ export class ManifestDirectory {
     for (const path of linked) this.#watchLinked(path);
   }
 
-  *#lookAtChanged({ files }: Scan, now: number, loading: boolean, onProgress: (progress: ScanProgress) => void): Generator<void> {
-    const changed = [...files].filter(([path, seen]) => !this.#reader.isRead(path, seen));
+  *#readChanged({ files }: Scan, now: number, loading: boolean, onProgress: (progress: ScanProgress) => void): Generator<void> {
+    const changed = [...files].filter(([path, stat]) => !this.#reader.isRead(path, stat));
     for (const [index, [path, { modified }]] of changed.entries()) {
-      if (loading || (!this.#settling.has(path) && Math.abs(Date.now() - modified) >= DEBOUNCE_MS)) yield* this.#look(path, now, loading);
-      else if (!this.#settling.has(path)) this.#settling.hear(path, now);
+      if (loading || (!this.#debouncer.has(path) && Math.abs(Date.now() - modified) >= DEBOUNCE_MS))
+        yield* this.#readPath(path, now, loading);
+      else if (!this.#debouncer.has(path)) this.#debouncer.hear(path, now);
       onProgress({ files: index + 1, of: changed.length });
       yield;
     }
@@ -280,7 +281,7 @@ export class ManifestDirectory {
 
   /** Whether the file is known to be gone. */
   #isLeft(path: string): boolean {
-    return !this.#reader.isKnown(path) && this.#index.claimsOf(path).every(({ standing }) => standing === "leaving");
+    return !this.#reader.isKnown(path) && this.#index.claimsOf(path).every(({ state }) => state === "leaving");
   }
 
   /** Whether something has been gone for long enough. Everything is looked at then: it may be in another file, and nobody has heard. */
@@ -294,7 +295,7 @@ export class ManifestDirectory {
     if (this.#refilling && now < this.#heardAt + LEAVE_REPLACED_MS) return this.#index.postpone(this.#heardAt + LEAVE_REPLACED_MS);
     this.#refilling = false;
     // What has just been written may have it; only who never stops writing is not waited for.
-    if (!loading && this.#settling.size > 0 && now < this.#index.nextLeave + MAX_DEBOUNCE_MS) return;
+    if (!loading && this.#debouncer.size > 0 && now < this.#index.nextLeave + MAX_DEBOUNCE_MS) return;
     this.#index.expire(now);
   }
 

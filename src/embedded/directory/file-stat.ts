@@ -43,7 +43,7 @@ export function identityOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`;
 }
 
-function seenFile(stats: Stats): FileStat {
+function fileStat(stats: Stats): FileStat {
   const identity = identityOf(stats);
   return { identity, fingerprint: `${identity}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`, modified: stats.mtimeMs };
 }
@@ -53,7 +53,7 @@ export function statFile(path: string): FileStat | Unreadable | "missing" | "dir
   try {
     const stats = statSync(path);
     if (stats.isDirectory()) return "directory";
-    return stats.isFile() ? seenFile(stats) : { unreadable: "is neither a file nor a directory" };
+    return stats.isFile() ? fileStat(stats) : { unreadable: "is neither a file nor a directory" };
   } catch (error) {
     if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") return { unreadable: reasonOf(error) };
     return isLink(path) ? { unreadable: "is a dangling symlink" } : "missing";
@@ -79,7 +79,7 @@ export function isLink(path: string): boolean {
 }
 
 /** The content of a file, or undefined while it is being written. */
-export function readFile(path: string): { readonly bytes: Buffer; readonly seen: FileStat } | Unreadable | undefined {
+export function readFile(path: string): { readonly bytes: Buffer; readonly stat: FileStat } | Unreadable | undefined {
   let file: number | undefined;
   try {
     // Opening a pipe without O_NONBLOCK waits for someone to write into it.
@@ -91,9 +91,9 @@ export function readFile(path: string): { readonly bytes: Buffer; readonly seen:
     let length = 0;
     for (let read = -1; read !== 0 && length <= before.size; length += read)
       read = readSync(file, bytes, length, bytes.length - length, length);
-    const after = seenFile(fstatSync(file));
-    if (length !== before.size || after.fingerprint !== seenFile(before).fingerprint) return undefined;
-    return { bytes: bytes.subarray(0, length), seen: after };
+    const after = fileStat(fstatSync(file));
+    if (length !== before.size || after.fingerprint !== fileStat(before).fingerprint) return undefined;
+    return { bytes: bytes.subarray(0, length), stat: after };
   } catch (error) {
     return codeOf(error) === "ENOENT" ? undefined : { unreadable: reasonOf(error) };
   } finally {
@@ -114,7 +114,7 @@ export function writeFile(path: string, bytes: Buffer): FileStat {
       closeSync(file);
     }
     renameSync(unfinished, path);
-    return seenFile(statSync(path));
+    return fileStat(statSync(path));
   } catch (error) {
     rmSync(unfinished, { force: true });
     throw error;

@@ -16,7 +16,7 @@ export type EntryState = "there" | "kept" | "leaving";
 
 export interface ManifestEntry extends FoundObject {
   readonly path: string;
-  readonly standing: EntryState;
+  readonly state: EntryState;
   /** When a leaving one is given up. */
   readonly leavesAt: number;
 }
@@ -77,7 +77,7 @@ export class ManifestIndex {
   /** Gives up what is due. */
   expire(now: number): void {
     for (const path of this.#leaving) {
-      const staying = this.claimsOf(path).filter(({ standing, leavesAt }) => standing !== "leaving" || leavesAt > now);
+      const staying = this.claimsOf(path).filter(({ state, leavesAt }) => state !== "leaving" || leavesAt > now);
       if (staying.length < this.claimsOf(path).length) this.#set(path, staying);
     }
   }
@@ -86,7 +86,7 @@ export class ManifestIndex {
   postpone(leavesAt: number): void {
     for (const path of this.#leaving) {
       const claims = this.claimsOf(path).map((claim) =>
-        claim.standing === "leaving" ? restanding(claim, "leaving", Math.max(claim.leavesAt, leavesAt)) : claim,
+        claim.state === "leaving" ? withState(claim, "leaving", Math.max(claim.leavesAt, leavesAt)) : claim,
       );
       this.#set(path, claims);
     }
@@ -107,15 +107,15 @@ export class ManifestIndex {
     this.#touched.add(key);
   }
 
-  #replace(path: string, found: readonly FoundObject[], standing: EntryState, leavesAt: number): void {
+  #replace(path: string, found: readonly FoundObject[], state: EntryState, leavesAt: number): void {
     const before = Map.groupBy(this.claimsOf(path), ({ key }) => key);
     const keys = new Set(found.map(({ key }) => key));
     const there = found.map(({ key, manifest, line }): ManifestEntry => {
-      const held = before.get(key)?.find((claim) => claim.manifest === manifest && claim.line === line && claim.standing === "there");
-      return held ?? { key, manifest, line, path, standing: "there", leavesAt: Infinity };
+      const existing = before.get(key)?.find((claim) => claim.manifest === manifest && claim.line === line && claim.state === "there");
+      return existing ?? { key, manifest, line, path, state: "there", leavesAt: Infinity };
     });
     const lost = Array.from(before.values(), ([first]) => first).filter((claim) => claim !== undefined);
-    this.#set(path, [...there, ...lost.filter(({ key }) => !keys.has(key)).map((claim) => restanding(claim, standing, leavesAt))]);
+    this.#set(path, [...there, ...lost.filter(({ key }) => !keys.has(key)).map((claim) => withState(claim, state, leavesAt))]);
   }
 
   #set(path: string, claims: ManifestEntry[]): void {
@@ -123,13 +123,13 @@ export class ManifestIndex {
     const after = Map.groupBy(claims, ({ key }) => key);
     if (claims.length === 0) this.#byPath.delete(path);
     else this.#byPath.set(path, claims);
-    if (claims.some(({ standing }) => standing === "leaving")) this.#leaving.add(path);
+    if (claims.some(({ state }) => state === "leaving")) this.#leaving.add(path);
     else this.#leaving.delete(path);
 
     for (const key of before.keys()) if (!after.has(key)) this.#setKey(path, key, []);
     for (const [key, own] of after) {
-      const held = before.get(key);
-      if (held?.length !== own.length || own.some((claim, index) => claim !== held[index])) this.#setKey(path, key, own);
+      const existing = before.get(key);
+      if (existing?.length !== own.length || own.some((claim, index) => claim !== existing[index])) this.#setKey(path, key, own);
     }
   }
 
@@ -141,12 +141,12 @@ export class ManifestIndex {
   }
 }
 
-function restanding(claim: ManifestEntry, standing: EntryState, leavesAt: number): ManifestEntry {
-  return { ...claim, standing, leavesAt };
+function withState(claim: ManifestEntry, state: EntryState, leavesAt: number): ManifestEntry {
+  return { ...claim, state, leavesAt };
 }
 
 /** What really stands in a file comes before what once did; then the first path, and in one file the first line (the sort is stable). */
 function byPrecedence(a: ManifestEntry, b: ManifestEntry): number {
-  const there = Number(b.standing === "there") - Number(a.standing === "there");
+  const there = Number(b.state === "there") - Number(a.state === "there");
   return there || (a.path < b.path ? -1 : Number(a.path > b.path));
 }

@@ -12,9 +12,9 @@ test("what is wrong is listed in the order of files and lines", () => {
 
 test("whoever listens is told what has come and what has gone, and nothing when nothing has", () => {
   const list = new ProblemList();
-  const told: string[] = [];
+  const reported: string[] = [];
   const end = list.subscribe(({ appeared, resolved }) =>
-    told.push([...appeared.map(({ message }) => `+${message}`), ...resolved.map(({ message }) => `-${message}`)].join(" ")),
+    reported.push([...appeared.map(({ message }) => `+${message}`), ...resolved.map(({ message }) => `-${message}`)].join(" ")),
   );
   list.set("a.yaml", [problem("a.yaml", 1, "one"), problem("a.yaml", 2, "two")]);
   list.set("a.yaml", [problem("a.yaml", 1, "one"), problem("a.yaml", 2, "two")]);
@@ -23,5 +23,5 @@ test("whoever listens is told what has come and what has gone, and nothing when 
   list.set("a.yaml", []);
   end();
   list.set("a.yaml", [problem("a.yaml", 1, "unheard")]);
-  expect(told).toEqual(["+one +two", "+three -one", "-two -three"]);
+  expect(reported).toEqual(["+one +two", "+three -one", "-two -three"]);
 });

@@ -38,7 +38,7 @@ export interface ProblemChange {
 }
 
 /** A file full of mistakes is told of by its first ones. */
-const SHOWN_PER_FILE = 100;
+const MAX_PER_FILE = 100;
 
 /** What is wrong now, file by file. */
 export class ProblemList {
@@ -52,7 +52,7 @@ export class ProblemList {
 
   /** What is wrong with a file from now on. */
   set(path: string, found: readonly Problem[]): void {
-    const problems = shown(path, found);
+    const problems = limited(path, found);
     const before = this.#byPath.get(path) ?? [];
     const isIn = (list: readonly Problem[], problem: Problem) => list.some((other) => same(other, problem));
     const appeared = problems.filter((problem) => !isIn(before, problem));
@@ -72,9 +72,9 @@ export class ProblemList {
   }
 }
 
-function shown(path: string, problems: readonly Problem[]): readonly Problem[] {
+function limited(path: string, problems: readonly Problem[]): readonly Problem[] {
   const sorted = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-  if (sorted.length <= SHOWN_PER_FILE) return sorted;
-  const message = `${sorted.length - SHOWN_PER_FILE} more problems in this file`;
-  return [...sorted.slice(0, SHOWN_PER_FILE), { path, level: "error", message }];
+  if (sorted.length <= MAX_PER_FILE) return sorted;
+  const message = `${sorted.length - MAX_PER_FILE} more problems in this file`;
+  return [...sorted.slice(0, MAX_PER_FILE), { path, level: "error", message }];
 }

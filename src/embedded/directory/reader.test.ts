@@ -21,7 +21,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 test("a file that is written through us while it is being read is what was written", () => {
   writeFileSync(join(root, "a.yaml"), `${testManifest("a")}---\n${testManifest("b")}`);
-  const reading = reader.look("a.yaml", { now: 0, loading: true });
+  const reading = reader.readPath("a.yaml", { now: 0, loading: true });
   expect(reading.next().done).toBe(false);
   const text = Buffer.from(testManifest("new"));
   reader.wrote("a.yaml", writeFile(join(root, "a.yaml"), text), text);

@@ -70,20 +70,20 @@ export class ManifestReader {
   }
 
   /** Looks at one path. Gives the time after which it must be looked at once more, if it must. */
-  *look(path: string, { now, loading }: ScanOptions): Generator<void, number | undefined> {
-    const seen = statFile(`${this.#root}/${path}`);
-    if (typeof seen === "object" && "fingerprint" in seen) return yield* this.#lookAtFile(path, seen, now, loading);
-    if (typeof seen === "object") this.#unreadable(path, seen.unreadable);
+  *readPath(path: string, { now, loading }: ScanOptions): Generator<void, number | undefined> {
+    const stat = statFile(`${this.#root}/${path}`);
+    if (typeof stat === "object" && "fingerprint" in stat) return yield* this.#readFile(path, stat, now, loading);
+    if (typeof stat === "object") this.#unreadable(path, stat.unreadable);
     else this.gone(path, loading ? now : now + LEAVE_MS);
     return undefined;
   }
 
-  *#lookAtFile(path: string, seen: FileStat, now: number, loading: boolean): Generator<void, number | undefined> {
+  *#readFile(path: string, stat: FileStat, now: number, loading: boolean): Generator<void, number | undefined> {
     const doubt = this.#doubts.get(path);
-    if (this.isRead(path, seen)) this.#doubts.delete(path);
-    else if (doubt?.fingerprint !== seen.fingerprint) return yield* this.#read(path, now, loading);
+    if (this.isRead(path, stat)) this.#doubts.delete(path);
+    else if (doubt?.fingerprint !== stat.fingerprint) return yield* this.#read(path, now, loading);
     else if (now < doubt.until) return doubt.until - now;
-    else this.#accept(path, seen, doubt.bytes, doubt.passages, now + LEAVE_MS);
+    else this.#accept(path, stat, doubt.bytes, doubt.passages, now + LEAVE_MS);
     return undefined;
   }
 
@@ -94,7 +94,7 @@ export class ManifestReader {
       this.#unreadable(path, file.unreadable);
       return undefined;
     }
-    const { bytes, seen } = file;
+    const { bytes, stat } = file;
     const before = this.#known.get(path);
     const passages: Document[] = [];
     for (const passage of manifestDocuments(bytes, { json: path.endsWith(".json"), before: before?.passages ?? [] })) {
@@ -106,13 +106,13 @@ export class ManifestReader {
 
     if (!loading && isDoubtful(path, bytes, passages, before)) {
       manifestReads.inc({ outcome: "doubtful" });
-      this.#doubts.set(path, { fingerprint: seen.fingerprint, until: now + DOUBT_MS, bytes: bytes.length, passages });
+      this.#doubts.set(path, { fingerprint: stat.fingerprint, until: now + DOUBT_MS, bytes: bytes.length, passages });
       return DOUBT_MS;
     }
     const leaveMs = bytes.length === 0 ? LEAVE_EMPTY_MS : LEAVE_MS;
-    const isOld = loading && Date.now() - seen.modified > leaveMs;
-    this.#accept(path, seen, bytes.length, passages, isOld ? now : now + leaveMs);
-    return this.isRead(path, seen) ? undefined : DEBOUNCE_MS;
+    const isOld = loading && Date.now() - stat.modified > leaveMs;
+    this.#accept(path, stat, bytes.length, passages, isOld ? now : now + leaveMs);
+    return this.isRead(path, stat) ? undefined : DEBOUNCE_MS;
   }
 
   /** The file is no longer there. */
@@ -123,9 +123,9 @@ export class ManifestReader {
   }
 
   /** We have written the file ourselves. */
-  wrote(path: string, seen: FileStat, bytes: Buffer): void {
+  wrote(path: string, stat: FileStat, bytes: Buffer): void {
     const passages = [...manifestDocuments(bytes, { json: path.endsWith(".json") })];
-    this.#accept(path, seen, bytes.length, passages, 0);
+    this.#accept(path, stat, bytes.length, passages, 0);
   }
 
   /** We have removed the file ourselves. */
@@ -150,7 +150,7 @@ export class ManifestReader {
     this.#index.readInPart(path, []);
   }
 
-  #accept(path: string, seen: FileStat, bytes: number, passages: readonly Document[], leavesAt: number): void {
+  #accept(path: string, stat: FileStat, bytes: number, passages: readonly Document[], leavesAt: number): void {
     manifestReads.inc({ outcome: "read" });
     this.#doubts.delete(path);
     const found: FoundObject[] = [];
@@ -175,8 +175,8 @@ export class ManifestReader {
         problems.push({ path, line: line + position.line + 1, column: position.column + 1, level, message, object: manifest.object });
       }
     }
-    const sure = Math.abs(Date.now() - seen.modified) > CLOCK_TICK_MS;
-    this.#known.set(path, { fingerprint: sure ? seen.fingerprint : "", bytes, passages, problems });
+    const sure = Math.abs(Date.now() - stat.modified) > CLOCK_TICK_MS;
+    this.#known.set(path, { fingerprint: sure ? stat.fingerprint : "", bytes, passages, problems });
     if (problems.length > 0) this.#index.readInPart(path, found);
     else this.#index.read(path, found, leavesAt);
   }

@@ -16,9 +16,9 @@ export interface Scan {
 }
 
 /** A file that whoever reads it will find out about. */
-const UNSEEN = { fingerprint: "", identity: "", modified: 0 };
+const UNREAD = { fingerprint: "", identity: "", modified: 0 };
 
-interface Place {
+interface DirectoryEntry {
   readonly path: string;
   readonly linked: boolean;
   /** The directories that it lies in. */
@@ -66,10 +66,10 @@ class Walk implements Scan {
   readonly files = new Map<string, ScannedFile>();
   readonly directories = new Map<string, string>();
   readonly problems = new Map<string, string>();
-  readonly links: Place[] = [];
+  readonly links: DirectoryEntry[] = [];
   readonly #root: string;
   readonly #onDirectory: (path: string, identity: string) => void;
-  readonly #seen = new Set<string>();
+  readonly #visited = new Set<string>();
   readonly #maxEntries: number;
   #entries = 0;
 
@@ -79,46 +79,46 @@ class Walk implements Scan {
     this.#maxEntries = maxEntries;
   }
 
-  *into(position: Place, identity: string): Generator<void> {
-    this.#seen.add(identity);
-    this.#onDirectory(position.path, identity);
-    this.directories.set(position.path, identity);
-    const above = [...position.above, identity];
-    for (const entry of this.#entriesOf(position.path)) {
-      const inner = { path: pathIn(position.path, entry.name), linked: position.linked, above };
+  *into(entry: DirectoryEntry, identity: string): Generator<void> {
+    this.#visited.add(identity);
+    this.#onDirectory(entry.path, identity);
+    this.directories.set(entry.path, identity);
+    const above = [...entry.above, identity];
+    for (const dirent of this.#entriesOf(entry.path)) {
+      const inner = { path: pathIn(entry.path, dirent.name), linked: entry.linked, above };
       this.#entries += 1;
       if (this.#entries > this.#maxEntries) break;
-      if (entry.isSymbolicLink()) this.links.push({ ...inner, linked: true });
-      else if (entry.isDirectory()) yield* this.#directory(inner);
-      else if (isManifestName(entry.name)) this.#file(inner);
+      if (dirent.isSymbolicLink()) this.links.push({ ...inner, linked: true });
+      else if (dirent.isDirectory()) yield* this.#directory(inner);
+      else if (isManifestName(dirent.name)) this.#file(inner);
       yield;
     }
     if (this.#entries > this.#maxEntries) this.problems.set(".", `has more than ${this.#maxEntries} entries; the rest is not read`);
   }
 
-  *follow(link: Place): Generator<void> {
+  *follow(link: DirectoryEntry): Generator<void> {
     const target = statFile(`${this.#root}/${link.path}`);
     if (target === "directory") yield* this.#directory(link);
     else if (isManifestName(nameOf(link.path))) this.#file(link);
   }
 
-  *#directory(position: Place): Generator<void> {
+  *#directory(entry: DirectoryEntry): Generator<void> {
     try {
-      const identity = identityOf(statSync(`${this.#root}/${position.path}`));
-      if (position.above.includes(identity)) this.problems.set(position.path, "is a symlink to a parent directory; not followed");
-      else if (!this.#seen.has(identity)) yield* this.into(position, identity);
+      const identity = identityOf(statSync(`${this.#root}/${entry.path}`));
+      if (entry.above.includes(identity)) this.problems.set(entry.path, "is a symlink to a parent directory; not followed");
+      else if (!this.#visited.has(identity)) yield* this.into(entry, identity);
     } catch (error) {
-      this.problems.set(position.path, reasonOf(error));
+      this.problems.set(entry.path, reasonOf(error));
     }
   }
 
-  #file({ path, linked }: Place): void {
-    const seen = statFile(`${this.#root}/${path}`);
-    if (seen === "missing" || seen === "directory") return;
-    if ("unreadable" in seen) this.files.set(path, { ...UNSEEN, linked });
-    else if (!linked || !this.#seen.has(seen.identity)) {
-      this.#seen.add(seen.identity);
-      this.files.set(path, { ...seen, linked });
+  #file({ path, linked }: DirectoryEntry): void {
+    const stat = statFile(`${this.#root}/${path}`);
+    if (stat === "missing" || stat === "directory") return;
+    if ("unreadable" in stat) this.files.set(path, { ...UNREAD, linked });
+    else if (!linked || !this.#visited.has(stat.identity)) {
+      this.#visited.add(stat.identity);
+      this.files.set(path, { ...stat, linked });
     }
   }
 

@@ -171,7 +171,7 @@ describe("what people create through the API", () => {
     expect(store.revision).toBe(revision);
     expect(store.declarationOf(vnis, red)?.source).toEqual({ path: "applied/l3vnis.default.red.yaml", line: 1, applied: true });
 
-    keeping.update(vnis, red, (held) => ({ ...held, spec: { vrf: "red", vni: 200 } }), "person", {});
+    keeping.update(vnis, red, (stored) => ({ ...stored, spec: { vrf: "red", vni: 200 } }), "person", {});
     expect(readFileSync(join(root, "applied/l3vnis.default.red.yaml"), "utf8")).toContain("vni: 200");
     keeping.delete(vnis, red, {});
     expect(applied()).toEqual([]);
@@ -195,10 +195,10 @@ describe("what people create through the API", () => {
     keeping.create(vnis, "default", l3vni("red"), "person", {});
     const both = `${vni(100)}---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n`;
     await read({ "applied/l3vnis.default.red.yaml": both });
-    const refusal = { code: 403, message: "applied/l3vnis.default.red.yaml also contains other objects; change it there" };
-    expect(faultOf(() => keeping.delete(vnis, red, {}))).toMatchObject(refusal);
+    const rejection = { code: 403, message: "applied/l3vnis.default.red.yaml also contains other objects; change it there" };
+    expect(faultOf(() => keeping.delete(vnis, red, {}))).toMatchObject(rejection);
     const edit = () => keeping.update(vnis, red, withMetadata({ labels: { a: "b" } }), "person", {});
-    expect(faultOf(edit)).toMatchObject(refusal);
+    expect(faultOf(edit)).toMatchObject(rejection);
     expect(readFileSync(join(root, "applied/l3vnis.default.red.yaml"), "utf8")).toBe(both);
   });
 
@@ -207,7 +207,7 @@ describe("what people create through the API", () => {
     keeping.create(vnis, "default", l3vni("red"), "person", {});
     rmSync(join(root, "applied/l3vnis.default.red.yaml"));
     await read({ "applied/mine.yaml": vni(100) });
-    keeping.update(vnis, red, (held) => ({ ...held, spec: { vrf: "red", vni: 400 } }), "person", {});
+    keeping.update(vnis, red, (stored) => ({ ...stored, spec: { vrf: "red", vni: 400 } }), "person", {});
     expect(applied()).toEqual(["mine.yaml"]);
     expect(readFileSync(join(root, "applied/mine.yaml"), "utf8")).toContain("vni: 400");
   });

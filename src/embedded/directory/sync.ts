@@ -79,7 +79,7 @@ export class ManifestSync {
   problemsOf(path: string): Problem[] {
     return this.#index.claimsOf(path).flatMap((claim) => {
       const holder = this.#index.holderOf(claim.key);
-      if (claim.standing !== "there" || !holder) return [];
+      if (claim.state !== "there" || !holder) return [];
       if (claim !== holder) return [this.#duplicate(claim, holder)];
       const owed = this.#owed.get(claim.key);
       const problems = this.#delivered.get(claim.key)?.complaints ?? [];

@@ -12,25 +12,25 @@ const red = { name: "red", namespace: "default" };
 
 /** Files in memory. */
 class Files implements AppliedFiles {
-  readonly held = new Map<string, KubeObject>();
+  readonly stored = new Map<string, KubeObject>();
   full = false;
 
   write(_kind: object, manifest: KubeObject): ManifestSource {
     if (this.full) throw internalError("the file cannot be written: no space left on device");
     const path = `applied/l3vnis.${manifest.metadata.namespace}.${manifest.metadata.name}.yaml`;
-    this.held.set(path, manifest);
+    this.stored.set(path, manifest);
     return { path, line: 1, applied: true };
   }
 
   remove({ path }: ManifestSource): void {
-    this.held.delete(path);
+    this.stored.delete(path);
   }
 }
 
 let store: Store;
 let files: Files;
 let keeping: FileWriteBack;
-const held = () => [...files.held.values()];
+const stored = () => [...files.stored.values()];
 
 beforeEach(() => {
   store = newStore();
@@ -41,7 +41,7 @@ beforeEach(() => {
 test("what a person creates is kept in a file as it was written; what a program creates is not", () => {
   const { revision } = store;
   keeping.create(vnis, "default", { ...l3vni("red", {}, { labels: { a: "b" }, uid: "x" }), status: {} }, "person", {});
-  expect(held()).toEqual([
+  expect(stored()).toEqual([
     {
       apiVersion: "openpe.openperouter.github.io/v1alpha1",
       kind: "L3VNI",
@@ -51,21 +51,21 @@ test("what a person creates is kept in a file as it was written; what a program 
   ]);
   expect(store.revision).toBe(revision + 1);
   keeping.create(vnis, "default", l3vni("blue"), "program", {});
-  expect(files.held.size).toBe(1);
+  expect(files.stored.size).toBe(1);
   // The file that appears is what the store has already.
-  const [manifest] = held();
+  const [manifest] = stored();
   expect(manifest && applyManifest(store, manifest, { path: "applied/x.yaml", line: 1, applied: true }).outcome).toBe("unchanged");
 });
 
 test("a generated name is the file's name too", () => {
   const { entry } = keeping.create(vnis, "default", { ...l3vni(""), metadata: { generateName: "vni-" } }, "person", {});
-  expect(held()[0]?.metadata.name).toBe(entry.object.metadata.name);
+  expect(stored()[0]?.metadata.name).toBe(entry.object.metadata.name);
 });
 
 test("nothing is written for what is refused or only tried, and nothing is stored when the file cannot be written", () => {
   expect(faultOf(() => keeping.create(vnis, "default", l3vni("red", { vni: 0 }), "person", {})).code).toBe(422);
   keeping.create(vnis, "default", l3vni("red"), "person", { dryRun: true });
-  expect(files.held.size).toBe(0);
+  expect(files.stored.size).toBe(0);
   files.full = true;
   expect(faultOf(() => keeping.create(vnis, "default", l3vni("red"), "person", {})).code).toBe(500);
   expect(store.find(vnis, red)).toBeUndefined();
@@ -74,22 +74,22 @@ test("nothing is written for what is refused or only tried, and nothing is store
 test("a person's change goes into the file we wrote, a program's does not", () => {
   keeping.create(vnis, "default", l3vni("red"), "person", {});
   keeping.update(vnis, red, (object) => ({ ...object, spec: { ...(object?.["spec"] as object), vni: 7 } }), "program", {});
-  expect(held()[0]).toMatchObject({ spec: { vrf: "red", vni: 100 } });
+  expect(stored()[0]).toMatchObject({ spec: { vrf: "red", vni: 100 } });
   keeping.update(vnis, red, (object) => ({ ...object, spec: { ...(object?.["spec"] as object), vrf: "blue" } }), "person", {});
-  expect(held()[0]).toEqual({ ...held()[0], spec: { vrf: "blue", vni: 100 } });
-  expect(store.declarationOf(vnis, red)?.manifest).toEqual(held()[0]);
+  expect(stored()[0]).toEqual({ ...stored()[0], spec: { vrf: "blue", vni: 100 } });
+  expect(store.declarationOf(vnis, red)?.manifest).toEqual(stored()[0]);
 });
 
 test("what kubectl notes down for itself is in the object and not in the file", () => {
   const note = { "kubectl.kubernetes.io/last-applied-configuration": "{}" };
   keeping.create(vnis, "default", l3vni("red", {}, { annotations: { ...note, mine: "x" } }), "person", {});
   expect(store.get(vnis, red).object.metadata.annotations).toEqual({ ...note, mine: "x" });
-  expect(held()[0]?.metadata.annotations).toEqual({ mine: "x" });
-  const { size } = files.held;
+  expect(stored()[0]?.metadata.annotations).toEqual({ mine: "x" });
+  const { size } = files.stored;
   keeping.update(vnis, red, withMetadata({ annotations: { ...note, mine: "y" } }), "person", {});
-  expect([files.held.size, held()[0]?.metadata.annotations]).toEqual([size, { mine: "y" }]);
+  expect([files.stored.size, stored()[0]?.metadata.annotations]).toEqual([size, { mine: "y" }]);
   keeping.update(vnis, red, withMetadata({ annotations: note }), "person", {});
-  expect(held()[0]?.metadata).toEqual({ name: "red", namespace: "default" });
+  expect(stored()[0]?.metadata).toEqual({ name: "red", namespace: "default" });
   expect(store.get(vnis, red).object.metadata.annotations).toEqual(note);
 });
 
@@ -102,7 +102,7 @@ test("a change of what stands in a person's own file is told, and the file is no
   expect(change(7).warnings).toEqual([
     "L3VNI red is in vnis.yaml:12; this change lasts until the file changes the same field, or until plumbline apply --reset",
   ]);
-  expect([files.held.size, store.declarationOf(vnis, red)?.manifest]).toEqual([0, manifest]);
+  expect([files.stored.size, store.declarationOf(vnis, red)?.manifest]).toEqual([0, manifest]);
   const status = keeping.update(vnis, red, withMetadata({}), "program", { half: "status" });
   expect(status.warnings).toEqual([]);
 });
@@ -110,9 +110,9 @@ test("a change of what stands in a person's own file is told, and the file is no
 test("deleting an object takes its file along, and a dry run does not", () => {
   keeping.create(vnis, "default", l3vni("red"), "person", {});
   keeping.delete(vnis, red, { dryRun: true });
-  expect(files.held.size).toBe(1);
+  expect(files.stored.size).toBe(1);
   expect(faultOf(() => keeping.delete(vnis, red, { uid: "other" })).code).toBe(409);
-  expect(files.held.size).toBe(1);
+  expect(files.stored.size).toBe(1);
   expect(keeping.delete(vnis, red, {}).deleted).toBe(true);
-  expect(files.held.size).toBe(0);
+  expect(files.stored.size).toBe(0);
 });

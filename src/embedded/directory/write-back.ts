@@ -39,7 +39,7 @@ export class FileWriteBack {
   update(
     kind: ServedKind,
     ref: StoreKey,
-    make: (held: StoredObject | undefined) => JsonObject,
+    make: (stored: StoredObject | undefined) => JsonObject,
     by: WriterKind,
     options: UpdateOptions,
   ): StoreResult {
@@ -67,7 +67,7 @@ export class FileWriteBack {
   #updateBesideFile(
     kind: ServedKind,
     ref: StoreKey,
-    make: (held: StoredObject | undefined) => JsonObject,
+    make: (stored: StoredObject | undefined) => JsonObject,
     { source }: Declaration,
     options: UpdateOptions,
   ): StoreResult {

@@ -70,7 +70,7 @@ function parsedYaml(text: string): unknown {
 
 function summary(bytes: Buffer): string {
   if (bytes.length === 0) return "<empty>";
-  const shown = bytes.subarray(0, 30);
-  const text = bytes[0] === 0x7b ? shown.toString("utf8") : shown.toString("hex");
+  const start = bytes.subarray(0, 30);
+  const text = bytes[0] === 0x7b ? start.toString("utf8") : start.toString("hex");
   return bytes.length > 30 ? `${text} ...` : text;
 }

@@ -18,7 +18,7 @@ import { isSelected, selectionOf } from "./selection.ts";
 import { listMetadata } from "./table/table.ts";
 import { inVersion, jsonFor, type RequestTarget } from "./target.ts";
 
-const FORMS = ["object", "table", "metadata"] as const;
+const FORMATS = ["object", "table", "metadata"] as const;
 
 /** create, update, patch and delete. */
 export class WriteHandler {
@@ -51,8 +51,8 @@ export class WriteHandler {
     const { kind, version } = target;
     const options = writeOptions(request.query, "PatchOptions");
     const patched = patchOf(kind, request.message.headers["content-type"], await readBody(request.message));
-    const make = (held: StoredObject | undefined) => {
-      const result = patched(inVersion(held as StoredObject, kind, version.name));
+    const make = (stored: StoredObject | undefined) => {
+      const result = patched(inVersion(stored as StoredObject, kind, version.name));
       const asRequested = apiVersionOf({ ...kind, version: version.name });
       return result["apiVersion"] === asRequested ? { ...result, apiVersion: apiVersionOf(kind) } : result;
     };
@@ -98,7 +98,7 @@ function answer(
   code: number,
   { entry, warnings }: StoreResult,
 ): void {
-  const wanted = negotiate(request.message.headers.accept, FORMS);
+  const wanted = negotiate(request.message.headers.accept, FORMATS);
   const body = presentationOf(entry, target, wanted, request.query);
   send(response, code, body, { encoding: wanted.encoding, warnings: [...warningsOf(target), ...warnings] });
 }
@@ -152,11 +152,11 @@ async function deleteOptions({ query, message }: ApiRequest): Promise<StoreDelet
   if (errors.length > 0) throw invalid({ kind: "DeleteOptions", group: "meta.k8s.io" }, "", errors);
   const uid = textAt(body, "preconditions", "uid");
   const resourceVersion = textAt(body, "preconditions", "resourceVersion");
-  const asked = (policy ?? (orphan === undefined ? undefined : orphan ? "Orphan" : "Background")) as PropagationPolicy | undefined;
+  const requested = (policy ?? (orphan === undefined ? undefined : orphan ? "Orphan" : "Background")) as PropagationPolicy | undefined;
   return {
     dryRun: dryRun.length > 0,
     ...(uid && { uid }),
     ...(resourceVersion && { resourceVersion }),
-    ...(asked && { propagationPolicy: asked }),
+    ...(requested && { propagationPolicy: requested }),
   };
 }

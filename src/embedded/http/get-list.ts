@@ -16,7 +16,7 @@ import { ServedWatch } from "./watch.ts";
 
 const COMMA = Buffer.from(",");
 const LIST_END = Buffer.from("]}");
-const FORMS = ["object", "table", "metadata"] as const;
+const FORMATS = ["object", "table", "metadata"] as const;
 /** A watch ends by itself after between one and two of these. */
 const WATCH_MS = 30 * 60_000;
 /** Node runs a longer timer at once. */
@@ -35,7 +35,7 @@ export class ReadHandler {
 
   get(request: ApiRequest, target: RequestTarget, response: ServerResponse): void {
     const { name = "", namespace } = target;
-    const wanted = negotiate(request.message.headers.accept, FORMS);
+    const wanted = negotiate(request.message.headers.accept, FORMATS);
     this.#checkNotTooLarge(request.query);
     const entry = this.#store.get(target.kind, { name, ...(namespace !== undefined && { namespace }) });
     send(response, 200, presentationOf(entry, target, wanted, request.query), { encoding: wanted.encoding, warnings: warningsOf(target) });
@@ -43,7 +43,7 @@ export class ReadHandler {
 
   list(request: ApiRequest, target: RequestTarget, response: ServerResponse): void {
     const { query } = request;
-    const wanted = negotiate(request.message.headers.accept, FORMS);
+    const wanted = negotiate(request.message.headers.accept, FORMATS);
     checkListOptions(query, false);
     this.#checkNotTooLarge(query);
     const page = this.#page(this.#store.collection(target.kind), target, query);
@@ -53,7 +53,7 @@ export class ReadHandler {
 
   watch(request: ApiRequest, target: RequestTarget, response: ServerResponse): void {
     const { query } = request;
-    const wanted = negotiate(request.message.headers.accept, FORMS);
+    const wanted = negotiate(request.message.headers.accept, FORMATS);
     checkListOptions(query, true);
     // Before it begins: what a watch cannot be shown must not be found out while somebody else writes.
     if (wanted.as === "table") tableOf(target, { entries: [], revision: 0 }, query);
@@ -77,18 +77,18 @@ export class ReadHandler {
     const limit = numberIn(query, "limit") ?? 0;
     const token = query.get("continue");
     const { revision } = this.#store;
-    const asked = resourceVersionIn(query);
-    if (token && asked) throw badRequest("specifying resource version is not allowed when using continue");
+    const requested = resourceVersionIn(query);
+    if (token && requested) throw badRequest("specifying resource version is not allowed when using continue");
     if (token) return this.#pages.next(collection, selection, revision, limit, token);
-    if (query.get("resourceVersionMatch") === "Exact" && asked !== undefined && asked < collection.revision) {
+    if (query.get("resourceVersionMatch") === "Exact" && requested !== undefined && requested < collection.revision) {
       throw expired("The resourceVersion for the provided list is too old.");
     }
     return this.#pages.first(collection, selection, revision, limit);
   }
 
   #checkNotTooLarge(query: URLSearchParams): void {
-    const asked = resourceVersionIn(query);
-    if (asked !== undefined && asked > this.#store.revision) throw tooLargeResourceVersion(asked, this.#store.revision);
+    const requested = resourceVersionIn(query);
+    if (requested !== undefined && requested > this.#store.revision) throw tooLargeResourceVersion(requested, this.#store.revision);
   }
 }
 

@@ -39,7 +39,7 @@ export function apiHandler(options: { store: Store; keeping: FileWriteBack; log:
         if (isTrue(request.query, "watch")) return reading.watch(request, target, response);
         return one ? reading.get(request, target, response) : reading.list(request, target, response);
       case "POST":
-        if (one || !placed(target)) throw notAllowed(target, "create");
+        if (one || !hasScope(target)) throw notAllowed(target, "create");
         return writing.create(request, target, response);
       case "PUT":
         if (!one) throw unnamed(target, "update");
@@ -49,7 +49,7 @@ export function apiHandler(options: { store: Store; keeping: FileWriteBack; log:
         return writing.patch(request, target, response);
       case "DELETE":
         if (one) return writing.delete(request, target, response);
-        if (!placed(target) || target.kind.kind === "Namespace") throw notAllowed(target, "deletecollection");
+        if (!hasScope(target) || target.kind.kind === "Namespace") throw notAllowed(target, "deletecollection");
         return writing.deleteCollection(request, target, response);
       default:
         throw notAllowed(target, "");
@@ -57,12 +57,12 @@ export function apiHandler(options: { store: Store; keeping: FileWriteBack; log:
   }
 
   return (message, response) => {
-    serve(message, response).catch((error: unknown) => refuse(error, message, response, log));
+    serve(message, response).catch((error: unknown) => sendError(error, message, response, log));
   };
 }
 
 /** A namespaced kind is written within a namespace only. */
-const placed = ({ kind, namespace }: RequestTarget) => kind.scope === "Cluster" || namespace !== undefined;
+const hasScope = ({ kind, namespace }: RequestTarget) => kind.scope === "Cluster" || namespace !== undefined;
 
 function notAllowed({ kind }: RequestTarget, verb: string): ApiError {
   if (kind.custom) return methodNotAllowed(kind, verb);
@@ -80,7 +80,7 @@ function checkSubresource(target: RequestTarget, method: string): void {
   if (method === "DELETE") throw notAllowed(target, "delete");
 }
 
-function refuse(error: unknown, message: IncomingMessage, response: ServerResponse, log: Log): void {
+function sendError(error: unknown, message: IncomingMessage, response: ServerResponse, log: Log): void {
   if (error instanceof ClientGone) return;
   const fault = faultOf(error);
   if (fault.code === 500) log.error({ method: message.method, url: message.url, error }, "a request failed");

@@ -9,7 +9,7 @@ export interface ResponseFormat {
 
 const PLAIN: ResponseFormat = { encoding: "json", as: "object" };
 
-const FORMS: Record<string, ResponseFormat["as"]> = {
+const FORMATS: Record<string, ResponseFormat["as"]> = {
   "Table.meta.k8s.io/v1": "table",
   "PartialObjectMetadata.meta.k8s.io/v1": "metadata",
   "PartialObjectMetadataList.meta.k8s.io/v1": "metadata",
@@ -31,9 +31,9 @@ function read(clause: string): ResponseFormat | undefined {
   const encoding = encodingOf(type);
   if (!encoding) return undefined;
   const parameters = new Map(rest.map((parameter) => parameter.split("=", 2) as [string, string | undefined]));
-  const form = parameters.get("as");
-  if (form === undefined) return { encoding, as: "object" };
-  const as = FORMS[`${form}.${parameters.get("g") ?? ""}/${parameters.get("v") ?? ""}`];
+  const format = parameters.get("as");
+  if (format === undefined) return { encoding, as: "object" };
+  const as = FORMATS[`${format}.${parameters.get("g") ?? ""}/${parameters.get("v") ?? ""}`];
   return as && { encoding, as };
 }
 

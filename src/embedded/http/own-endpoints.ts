@@ -38,10 +38,10 @@ export function plumblinePaths(store: Store, problems: () => readonly Problem[])
   return ({ method, segments, query }, response) => {
     const [root, version, what] = segments;
     if (root !== "plumbline") return false;
-    const asked = `${method} ${version}/${what}`;
-    if (asked === "GET v1/problems") sendObject(response, 200, { items: problems().map((problem) => without(problem, "object")) });
-    else if (asked === "GET v1/declaration") declaration(query, response);
-    else if (asked === "DELETE v1/overrides") reset(query, response);
+    const endpoint = `${method} ${version}/${what}`;
+    if (endpoint === "GET v1/problems") sendObject(response, 200, { items: problems().map((problem) => without(problem, "object")) });
+    else if (endpoint === "GET v1/declaration") declaration(query, response);
+    else if (endpoint === "DELETE v1/overrides") reset(query, response);
     else throw notFoundPath();
     return true;
   };

@@ -35,7 +35,7 @@ export class Pages {
     const { rv, start } = decode(token);
     // The client has been told that the moment of its first page is over and goes on with the present one.
     if (rv < 0) return this.#page(collection, collection.list(selection.namespace), selection, current, limit, start);
-    const snapshot = this.#snapshots.find((held) => held.collection === collection && held.revision === rv && held.until > Date.now());
+    const snapshot = this.#snapshots.find((kept) => kept.collection === collection && kept.revision === rv && kept.until > Date.now());
     if (!snapshot) throw expired(TOO_OLD, encode(-1, start));
     return this.#page(collection, snapshot.entries, selection, rv, limit, start);
   }
@@ -63,7 +63,7 @@ export class Pages {
 
   #keep(collection: Collection, revision: number): void {
     const now = Date.now();
-    const known = this.#snapshots.some((held) => held.collection === collection && held.revision === revision);
+    const known = this.#snapshots.some((kept) => kept.collection === collection && kept.revision === revision);
     this.#snapshots = this.#snapshots.filter(({ until }) => until > now);
     if (!known) this.#snapshots.push({ collection, revision, entries: collection.list(), until: now + SNAPSHOT_MS });
     if (this.#snapshots.length > SNAPSHOTS_MAX) this.#snapshots.shift();

@@ -13,19 +13,19 @@ const STRATEGIC = "application/strategic-merge-patch+json";
 const APPLY = "application/apply-patch+yaml";
 
 /** What a patch makes of an object. Throws an ApiError for a patch that cannot be read. */
-export function patchOf(kind: ServedKind, contentType: string | undefined, bytes: Buffer): (held: object) => JsonObject {
+export function patchOf(kind: ServedKind, contentType: string | undefined, bytes: Buffer): (stored: object) => JsonObject {
   const type = mediaType(contentType);
   switch (type) {
     case MERGE_PATCH: {
       const patch = patchObject(bytes, "error decoding patch: ");
-      return (held) => merged(held, patch) as JsonObject;
+      return (stored) => merged(stored, patch) as JsonObject;
     }
     case JSON_PATCH:
       return jsonPatch(bytes);
     case STRATEGIC: {
       if (kind.custom) throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH]);
       const patch = patchObject(bytes, "");
-      return (held) => strategicallyMerged(kind.kind, held, patch);
+      return (stored) => strategicallyMerged(kind.kind, stored, patch);
     }
     case APPLY: {
       const why = "server-side apply is not supported; use client-side apply or plumbline apply";
@@ -42,14 +42,14 @@ function patchObject(bytes: Buffer, prefix: string): JsonObject {
   throw badRequest(`${prefix}json: cannot unmarshal ${goKind(patch)} into Go value of type map[string]interface {}`);
 }
 
-function jsonPatch(bytes: Buffer): (held: object) => JsonObject {
+function jsonPatch(bytes: Buffer): (stored: object) => JsonObject {
   const operations = parsed(bytes);
   if (!Array.isArray(operations)) {
     throw badRequest(`error decoding patch: json: cannot unmarshal ${goKind(operations)} into Go value of type []handlers.jsonPatchOp`);
   }
-  return (held) => {
+  return (stored) => {
     try {
-      const patched = jsonPatched(held, operations);
+      const patched = jsonPatched(stored, operations);
       if (isObject(patched)) return patched;
     } catch (error) {
       if (!(error instanceof BadOperation)) throw error;

@@ -58,7 +58,7 @@ export function sendFault(response: ServerResponse, fault: ApiError): void {
 
 /** Node takes header values as single bytes; what it is given here are the bytes of UTF-8. */
 function warningHeader(text: string): string {
-  const shown = text.length > WARNING_MAX ? `${text.slice(0, WARNING_MAX)}…` : text;
-  const quoted = shown.replaceAll(/\p{Cc}/gu, " ").replaceAll(/["\\]/g, "\\$&");
+  const shortened = text.length > WARNING_MAX ? `${text.slice(0, WARNING_MAX)}…` : text;
+  const quoted = shortened.replaceAll(/\p{Cc}/gu, " ").replaceAll(/["\\]/g, "\\$&");
   return `299 - "${Buffer.from(quoted).toString("latin1")}"`;
 }

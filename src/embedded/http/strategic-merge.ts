@@ -100,8 +100,8 @@ function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule:
   const { key } = rule;
   if (key === undefined) return patch.filter((item) => !isDirective(item));
   if (key === "") {
-    const held = new Set(target.map(idOf));
-    const added = patch.filter((item) => !held.has(idOf(item)));
+    const existing = new Set(target.map(idOf));
+    const added = patch.filter((item) => !existing.has(idOf(item)));
     return inOrder([...target, ...added], patch, target, key);
   }
   if (patch.some((item) => isObject(item) && item["$patch"] === "replace" && item[key] === undefined)) {
@@ -109,11 +109,11 @@ function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule:
   }
   const merged = new Map(target.entries());
   const positions = new Map<string, number[]>();
-  for (const [at, item] of target.entries()) if (isObject(item)) placesOf(positions, item[key]).push(at);
+  for (const [at, item] of target.entries()) if (isObject(item)) indexesOf(positions, item[key]).push(at);
   let end = target.length;
   for (const item of patch) {
     if (!isObject(item) || item[key] === undefined) throw badRequest(`an item of ${name} does not contain declared merge key: ${key}`);
-    const found = placesOf(positions, item[key]);
+    const found = indexesOf(positions, item[key]);
     const [at] = found;
     if (item["$patch"] === "delete") merged.delete(found.shift() ?? -1);
     else if (at === undefined) {
@@ -124,7 +124,7 @@ function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule:
   return inOrder([...merged.values()], patch, target, key);
 }
 
-function placesOf(positions: Map<string, number[]>, name: unknown): number[] {
+function indexesOf(positions: Map<string, number[]>, name: unknown): number[] {
   const id = idOf(name);
   const found = positions.get(id) ?? [];
   positions.set(id, found);
@@ -139,15 +139,15 @@ const isDirective = (item: unknown) => isObject(item) && item["$patch"] !== unde
  */
 function inOrder(list: readonly unknown[], order: readonly unknown[], before: readonly unknown[], key: string): unknown[] {
   const nameOf = (item: unknown) => idOf(key !== "" && isObject(item) ? item[key] : item);
-  const [wanted, former] = [firstPlaces(order.map(nameOf)), firstPlaces(before.map(nameOf))];
-  const placed = list.map((item) => {
+  const [wanted, former] = [firstIndexes(order.map(nameOf)), firstIndexes(before.map(nameOf))];
+  const items = list.map((item) => {
     const id = nameOf(item);
     return { item, wantedAt: wanted.get(id) ?? -1, formerAt: former.get(id) ?? -1 };
   });
-  const named = placed.filter(({ wantedAt }) => wantedAt >= 0).sort((a, b) => a.wantedAt - b.wantedAt);
-  const others = placed.filter(({ wantedAt }) => wantedAt < 0);
+  const named = items.filter(({ wantedAt }) => wantedAt >= 0).sort((a, b) => a.wantedAt - b.wantedAt);
+  const others = items.filter(({ wantedAt }) => wantedAt < 0);
   const ordered: unknown[] = [];
-  for (let [nextOther, nextNamed] = [0, 0]; nextOther + nextNamed < placed.length;) {
+  for (let [nextOther, nextNamed] = [0, 0]; nextOther + nextNamed < items.length;) {
     const [other, next] = [others[nextOther], named[nextNamed]];
     const comesFirst = !next || (other !== undefined && other.formerAt >= 0 && other.formerAt < next.formerAt);
     ordered.push((comesFirst ? others[nextOther++] : named[nextNamed++])?.item);
@@ -155,7 +155,7 @@ function inOrder(list: readonly unknown[], order: readonly unknown[], before: re
   return ordered;
 }
 
-function firstPlaces(ids: readonly string[]): Map<string, number> {
+function firstIndexes(ids: readonly string[]): Map<string, number> {
   return new Map([...ids.entries()].reverse().map(([at, id]) => [id, at]));
 }
 

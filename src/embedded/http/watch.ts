@@ -113,7 +113,7 @@ export class ServedWatch {
     const change = this.#backlog.shift();
     if (!change) return false;
     this.#reported = change.entry.revision;
-    const event = this.#seen(change);
+    const event = this.#selected(change);
     if (event) this.#write(event);
     return true;
   }
@@ -132,7 +132,7 @@ export class ServedWatch {
   }
 
   /** A change as this client sees it: what leaves its selection is gone, what enters it is new. */
-  #seen({ type, entry, previous }: StoreChange): Buffer[] | undefined {
+  #selected({ type, entry, previous }: StoreChange): Buffer[] | undefined {
     const { selection } = this.#options;
     const now = type !== "DELETED" && isSelected(selection, entry.object);
     const before = previous !== undefined && isSelected(selection, previous.object);

@@ -36,7 +36,7 @@ const plain: KindRules = {
   qualifiedFinalizers: true,
 };
 
-const specChanged = (next: StoredObject, held: StoredObject) => !same(next["spec"], held["spec"]);
+const specChanged = (next: StoredObject, stored: StoredObject) => !same(next["spec"], stored["spec"]);
 const nothing = () => ({});
 
 const withStatus: KindRules = { ...plain, hasStatus: true, initialStatus: nothing };
@@ -89,8 +89,8 @@ const endpointSliceRules: KindRules = {
     const { ports } = slice as { ports?: unknown };
     return Array.isArray(ports) ? { ...slice, ports: ports.map(completeSlicePort) } : slice;
   },
-  raisesGeneration: (next, held) =>
-    !same(without(next, "metadata"), without(held, "metadata")) || !same(next.metadata.labels ?? {}, held.metadata.labels ?? {}),
+  raisesGeneration: (next, stored) =>
+    !same(without(next, "metadata"), without(stored, "metadata")) || !same(next.metadata.labels ?? {}, stored.metadata.labels ?? {}),
 };
 
 function completeSlicePort(port: unknown): unknown {
@@ -161,7 +161,8 @@ export const CORE_KINDS: readonly ServedKind[] = [
     "Pods that are updated one after the other.",
     {
       ...workload,
-      raisesGeneration: (next, held) => specChanged(next, held) || !same(next.metadata.annotations ?? {}, held.metadata.annotations ?? {}),
+      raisesGeneration: (next, stored) =>
+        specChanged(next, stored) || !same(next.metadata.annotations ?? {}, stored.metadata.annotations ?? {}),
     },
     all,
   ),

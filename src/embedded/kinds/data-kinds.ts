@@ -39,9 +39,9 @@ function base64(field: string, data: unknown): void {
 }
 
 /** What is wrong with the data of a ConfigMap or Secret. */
-export function checkData(object: StoredObject, held: StoredObject | undefined): FieldError[] {
-  const frozen = held?.["immutable"] === true;
-  const changed = (name: string) => frozen && !same(object[name] ?? {}, held[name] ?? {});
+export function checkData(object: StoredObject, stored: StoredObject | undefined): FieldError[] {
+  const frozen = stored?.["immutable"] === true;
+  const changed = (name: string) => frozen && !same(object[name] ?? {}, stored[name] ?? {});
   return [
     ...(frozen && object["immutable"] !== true ? [forbidden("immutable", immutable)] : []),
     ...["data", "binaryData"].filter(changed).map((name) => forbidden(name, immutable)),
@@ -56,9 +56,9 @@ function badKeys(object: StoredObject, name: string): FieldError[] {
   return bad.map((key) => invalid(`${name}[${key}]`, key, keyProblem));
 }
 
-export function checkSecret(object: StoredObject, held: StoredObject | undefined): FieldError[] {
-  const retyped = held !== undefined && held["type"] !== object["type"];
-  return [...(retyped ? [invalid("type", object["type"], "field is immutable")] : []), ...checkData(object, held)];
+export function checkSecret(object: StoredObject, stored: StoredObject | undefined): FieldError[] {
+  const retyped = stored !== undefined && stored["type"] !== object["type"];
+  return [...(retyped ? [invalid("type", object["type"], "field is immutable")] : []), ...checkData(object, stored)];
 }
 
 /** No data is no field. */

@@ -22,7 +22,7 @@ export interface KindRules {
   /** A write of `/status` may change labels and annotations as well. */
   readonly statusCarriesMetadata: boolean;
   /** Whether a change raises metadata.generation; a kind without has no generation at all. */
-  readonly raisesGeneration?: (next: StoredObject, held: StoredObject) => boolean;
+  readonly raisesGeneration?: (next: StoredObject, stored: StoredObject) => boolean;
   /** A PUT without resourceVersion overwrites whatever is there. */
   readonly unconditionalUpdate: boolean;
   /** A PUT of what is not there creates it. */
@@ -43,7 +43,7 @@ export interface KindRules {
   readonly initialStatus?: (object: StoredObject) => object | undefined;
   /** A file may declare the status too: nobody else would report it. */
   readonly statusFromManifest?: true;
-  readonly check?: (object: StoredObject, held: StoredObject | undefined) => FieldError[];
+  readonly check?: (object: StoredObject, stored: StoredObject | undefined) => FieldError[];
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: StoredObject) => string>>;
 }
@@ -81,7 +81,7 @@ export function customKind(kind: CustomKind): ServedKind {
       hasStatus,
       statusCarriesMetadata: false,
       // The status of both is the same one here: a write of the main resource cannot change it.
-      raisesGeneration: (next, held) => !same(without(next, "metadata"), without(held, "metadata")),
+      raisesGeneration: (next, stored) => !same(without(next, "metadata"), without(stored, "metadata")),
       unconditionalUpdate: false,
       createOnUpdate: false,
       returnsDeleted: false,

@@ -1,10 +1,10 @@
-const WORDS = new Map<string, boolean | null | number>([
-  ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
-  ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
-  ...["", "~", "null", "Null", "NULL"].map((word) => [word, null] as const),
-  ...[".nan", ".NaN", ".NAN"].map((word) => [word, NaN] as const),
-  ...[".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"].map((word) => [word, Infinity] as const),
-  ...["-.inf", "-.Inf", "-.INF"].map((word) => [word, -Infinity] as const),
+const LITERALS = new Map<string, boolean | null | number>([
+  ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((literal) => [literal, true] as const),
+  ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((literal) => [literal, false] as const),
+  ...["", "~", "null", "Null", "NULL"].map((literal) => [literal, null] as const),
+  ...[".nan", ".NaN", ".NAN"].map((literal) => [literal, NaN] as const),
+  ...[".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"].map((literal) => [literal, Infinity] as const),
+  ...["-.inf", "-.Inf", "-.INF"].map((literal) => [literal, -Infinity] as const),
 ]);
 
 const INTEGER = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))$/;
@@ -16,8 +16,8 @@ const MAX_INTEGER = 2n ** 64n;
  * `0644` is 420, and `64512:10` stays text.
  */
 export function plainScalar(text: string): string | number | boolean | null {
-  const word = WORDS.get(text);
-  if (word !== undefined) return word;
+  const literal = LITERALS.get(text);
+  if (literal !== undefined) return literal;
   if (!/^[-+.0-9]/.test(text)) return text;
   const digits = text.startsWith(".") ? text : text.replaceAll("_", "");
   return integer(digits) ?? float(digits) ?? text;

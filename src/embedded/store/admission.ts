@@ -125,12 +125,12 @@ function carriedOver(written: WrittenMeta, old: ObjectMeta): ObjectMeta {
   };
 }
 
-function agreedNamespace(kind: ServedKind, { namespace }: WrittenMeta, asked: string | undefined): string | undefined {
+function agreedNamespace(kind: ServedKind, { namespace }: WrittenMeta, requested: string | undefined): string | undefined {
   if (kind.scope === "Cluster") return undefined;
-  if (namespace !== undefined && namespace !== asked) {
+  if (namespace !== undefined && namespace !== requested) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
-  return asked;
+  return requested;
 }
 
 function checkType(kind: ServedKind, body: JsonObject, name: string): void {

@@ -8,9 +8,9 @@ export const FOREGROUND = "foregroundDeletion";
 /** The finalizers that hold an object once it is to be deleted. */
 export function deletionFinalizers(stored: readonly string[], orphansByDefault: boolean, policy: PropagationPolicy | undefined): string[] {
   const others = stored.filter((name) => name !== ORPHAN && name !== FOREGROUND);
-  const asked = policy ?? earlierChoice(stored) ?? (orphansByDefault ? "Orphan" : "Background");
-  if (asked === "Orphan") return [...others, ORPHAN];
-  return asked === "Foreground" ? [...others, FOREGROUND] : others;
+  const propagation = policy ?? earlierChoice(stored) ?? (orphansByDefault ? "Orphan" : "Background");
+  if (propagation === "Orphan") return [...others, ORPHAN];
+  return propagation === "Foreground" ? [...others, FOREGROUND] : others;
 }
 
 function earlierChoice(finalizers: readonly string[]): PropagationPolicy | undefined {

@@ -42,7 +42,7 @@ function start(): void {
 }
 
 /** Lets it do what there is to do. */
-async function settled(): Promise<void> {
+async function idle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await setImmediate();
 }
 
@@ -73,9 +73,9 @@ describe("owners", () => {
     const group = "openpe.openperouter.github.io/v1alpha1";
     dependent("leaf", { apiVersion: group, kind: "L3VNI", name: "middle", uid: middle.uid });
     dependent("free");
-    await settled();
+    await idle();
     store.delete(maps, { name: "a", namespace: "default" });
-    await settled();
+    await idle();
     expect(["middle", "leaf", "free"].filter((name) => there(name))).toEqual(["free"]);
   });
 
@@ -84,7 +84,7 @@ describe("owners", () => {
     const [a, b] = [owner("a"), owner("b")];
     dependent("both", refTo(a), refTo(b));
     store.delete(maps, { name: "a", namespace: "default" });
-    await settled();
+    await idle();
     expect(there("both")?.metadata.ownerReferences).toEqual([refTo(b)]);
   });
 
@@ -96,7 +96,7 @@ describe("owners", () => {
       kind: "Node",
       metadata: { name: "n1", ownerReferences: [refTo({ name: "x", uid: "x" })] },
     });
-    await settled();
+    await idle();
     expect([there("foreign"), store.find(nodes, { name: "n1" })]).not.toContain(undefined);
   });
 
@@ -106,7 +106,7 @@ describe("owners", () => {
     store.create(maps, "going", configMap("m"));
     store.delete(namespaces, { name: "going" });
     start();
-    await settled();
+    await idle();
     expect([there("stray"), store.find(namespaces, { name: "going" }), store.collection(maps).size]).toEqual([undefined, undefined, 0]);
   });
 
@@ -119,7 +119,7 @@ describe("owners", () => {
       const manifest = l3vni(name, {}, { ownerReferences: [refTo({ name: "none", uid: "none" })] }) as unknown as KubeObject;
       applyManifest(store, manifest, source);
     }
-    await settled();
+    await idle();
     expect([there("theirs"), there("ours")]).not.toContain(undefined);
   });
 });
@@ -130,14 +130,14 @@ test("a namespace with more in it than is done at once is emptied too, also when
   const stored = { finalizers: ["example.com/hold"] };
   for (let at = 0; at < 180; at++) store.create(maps, "big", configMap(`m${at}`, {}, stored));
   store.delete(namespaces, { name: "big" });
-  await settled();
+  await idle();
   const left = store
     .collection(maps)
     .list("big")
     .map(({ object }) => object.metadata);
   expect([left.length, left.filter(({ deletionTimestamp }) => !deletionTimestamp)]).toEqual([180, []]);
   for (const metadata of left) store.update(maps, metadata, withMetadata({ finalizers: [] }));
-  await settled();
+  await idle();
   expect([store.collection(maps).size, store.find(namespaces, { name: "big" })]).toEqual([0, undefined]);
 });
 
@@ -146,13 +146,13 @@ test("events go an hour after they were last seen", async () => {
   event("old", {});
   event("repeated", { lastTimestamp: new Date(Date.now() + 1_800_000).toISOString() });
   await vi.advanceTimersByTimeAsync(3_500_000);
-  await settled();
+  await idle();
   expect(eventsLeft()).toEqual(["old", "repeated"]);
   await vi.advanceTimersByTimeAsync(200_000);
-  await settled();
+  await idle();
   expect(eventsLeft()).toEqual(["repeated"]);
   await vi.advanceTimersByTimeAsync(1_800_000);
-  await settled();
+  await idle();
   expect(eventsLeft()).toEqual([]);
 });
 
@@ -160,15 +160,15 @@ test("while nothing can be written it tries again, ever more slowly, and loses n
   start();
   const a = owner("a");
   dependent("red", refTo(a));
-  await settled();
+  await idle();
   store.delete(maps, { name: "a", namespace: "default" });
   full = true;
-  await settled();
+  await idle();
   expect(there("red")).toBeDefined();
   await vi.advanceTimersByTimeAsync(20_000);
   expect(there("red")).toBeDefined();
   full = false;
   await vi.advanceTimersByTimeAsync(30_000);
-  await settled();
+  await idle();
   expect(there("red")).toBeUndefined();
 });

@@ -101,12 +101,12 @@ export class Garbage {
     for (const [id, { kind, ref }] of [...this.#suspects].slice(0, SLICE)) {
       this.#suspects.delete(id);
       try {
-        this.#settle(kind, ref);
+        this.#cleanUp(kind, ref);
         embeddedCleanups.inc({ outcome: "done" });
       } catch (error) {
-        const refused = error instanceof ApiError && error.code < 500;
-        embeddedCleanups.inc({ outcome: refused ? "refused" : "failed" });
-        if (refused) {
+        const rejected = error instanceof ApiError && error.code < 500;
+        embeddedCleanups.inc({ outcome: rejected ? "refused" : "failed" });
+        if (rejected) {
           this.#log.warn({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "cannot clean up an object");
           continue;
         }
@@ -118,7 +118,7 @@ export class Garbage {
     return true;
   }
 
-  #settle(kind: ServedKind, ref: StoreKey): void {
+  #cleanUp(kind: ServedKind, ref: StoreKey): void {
     const stored = this.#store.find(kind, ref);
     if (!stored) return;
     const { metadata } = stored.object;
@@ -210,7 +210,7 @@ const rewritten =
 
 function isExpired({ rules }: ServedKind, object: StoredObject): boolean {
   if (rules.expiresAfterMs === undefined) return false;
-  const seen = ["lastTimestamp", "eventTime"].map((name) => textAt(object, name));
-  const last = [object.metadata.creationTimestamp ?? "", textAt(object, "series", "lastObservedTime"), ...seen];
+  const times = ["lastTimestamp", "eventTime"].map((name) => textAt(object, name));
+  const last = [object.metadata.creationTimestamp ?? "", textAt(object, "series", "lastObservedTime"), ...times];
   return Math.max(...last.map((time) => Date.parse(time) || 0)) + rules.expiresAfterMs < Date.now();
 }

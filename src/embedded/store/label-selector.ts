@@ -12,9 +12,9 @@ const OPERATORS = new Set(["in", "notin", "=", "==", "!=", ">", "<"]);
 /** A word, a symbol, or nothing: the end. */
 interface Token {
   readonly text: string;
-  readonly word: boolean;
+  readonly isIdentifier: boolean;
 }
-const END: Token = { text: "", word: false };
+const END: Token = { text: "", isIdentifier: false };
 
 /** Throws an ApiFault when it cannot be understood. */
 export function parseLabelSelector(text: string): (labels: Labels) => boolean {
@@ -35,23 +35,23 @@ class Parser {
   parse(): Requirement[] {
     const requirements: Requirement[] = [];
     while (this.#next() !== END) {
-      const { text, word } = this.#next();
-      if (!word && text !== "!") throw badRequest(`found '${text}', expected: !, identifier, or 'end of string'`);
+      const { text, isIdentifier } = this.#next();
+      if (!isIdentifier && text !== "!") throw badRequest(`found '${text}', expected: !, identifier, or 'end of string'`);
       requirements.push(this.#requirement());
       const separator = this.#take();
       if (separator === END) break;
-      if (separator.text !== "," || separator.word) throw badRequest(`found '${separator.text}', expected: ',' or 'end of string'`);
+      if (separator.text !== "," || separator.isIdentifier) throw badRequest(`found '${separator.text}', expected: ',' or 'end of string'`);
       const after = this.#next();
-      if (!after.word && after.text !== "!") throw badRequest(`found '${after.text}', expected: identifier after ','`);
+      if (!after.isIdentifier && after.text !== "!") throw badRequest(`found '${after.text}', expected: identifier after ','`);
     }
     return requirements;
   }
 
   #requirement(): Requirement {
-    const absent = this.#next().text === "!" && !this.#next().word;
+    const absent = this.#next().text === "!" && !this.#next().isIdentifier;
     if (absent) this.#take();
-    const { text: key, word } = this.#take();
-    if (!word) throw unparsable(`found '${key}', expected: identifier`);
+    const { text: key, isIdentifier } = this.#take();
+    if (!isIdentifier) throw unparsable(`found '${key}', expected: identifier`);
     const [complaint] = qualifiedNameProblems(key);
     if (complaint !== undefined) throw unparsable(`<nil>: ${invalid("", key, complaint).message}`);
     const ends = this.#next() === END || this.#next().text === ",";
@@ -76,9 +76,9 @@ class Parser {
   }
 
   #value(): string {
-    if (this.#next() === END || (this.#next().text === "," && !this.#next().word)) return "";
-    const { text, word } = this.#take();
-    if (!word) throw unparsable(`found '${text}', expected: identifier`);
+    if (this.#next() === END || (this.#next().text === "," && !this.#next().isIdentifier)) return "";
+    const { text, isIdentifier } = this.#take();
+    if (!isIdentifier) throw unparsable(`found '${text}', expected: identifier`);
     return text;
   }
 
@@ -87,17 +87,17 @@ class Parser {
     if (open.text !== "(") throw unparsable(`found '${open.text}' expected: '('`);
     const values: string[] = [];
     for (let last = "("; ;) {
-      const { text, word } = this.#take();
-      if (word && last !== "word") values.push(text);
-      else if (word) throw unparsable(`found '${text}', expected: ',' or ')'`);
+      const { text, isIdentifier } = this.#take();
+      if (isIdentifier && last !== "identifier") values.push(text);
+      else if (isIdentifier) throw unparsable(`found '${text}', expected: ',' or ')'`);
       else if (text === "," || text === ")") {
-        if (last !== "word") values.push("");
+        if (last !== "identifier") values.push("");
         if (text === ")") return values;
       } else {
-        const expected = last === "word" ? "',' or ')'" : last === "(" ? "',', ')' or identifier" : "',', or identifier";
+        const expected = last === "identifier" ? "',' or ')'" : last === "(" ? "',', ')' or identifier" : "',', or identifier";
         throw unparsable(`found '${text}', expected: ${expected}`);
       }
-      last = word ? "word" : text;
+      last = isIdentifier ? "identifier" : text;
     }
   }
 
@@ -131,9 +131,10 @@ function tokensOf(text: string): Token[] {
     const rest = text.slice(at);
     const symbol = SYMBOLS.find((candidate) => rest.startsWith(candidate));
     const [space = ""] = /^\s+/.exec(rest) ?? [];
-    const [word = ""] = /^[^\s()=!<>,]+/.exec(rest) ?? [];
-    if (space === "") tokens.push(symbol === undefined ? { text: word, word: true } : { text: symbol, word: false });
-    at += space.length || (symbol ?? word).length;
+    const [isIdentifier = ""] = /^[^\s()=!<>,]+/.exec(rest) ?? [];
+    if (space === "")
+      tokens.push(symbol === undefined ? { text: isIdentifier, isIdentifier: true } : { text: symbol, isIdentifier: false });
+    at += space.length || (symbol ?? isIdentifier).length;
   }
   return tokens;
 }

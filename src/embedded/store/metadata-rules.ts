@@ -110,8 +110,8 @@ export function finalizerWarnings(metadata: ObjectMeta, stored: ObjectMeta | und
     .sort((a, b) => (a < b ? -1 : 1))
     .filter((name) => !name.includes("/") && !STANDARD.has(name))
     .map((name) => {
-      const form = name.includes(".") ? " including a path (/)" : "";
-      return `metadata.finalizers: "${name}": prefer a domain-qualified finalizer name${form} to avoid accidental conflicts with other finalizer writers`;
+      const hint = name.includes(".") ? " including a path (/)" : "";
+      return `metadata.finalizers: "${name}": prefer a domain-qualified finalizer name${hint} to avoid accidental conflicts with other finalizer writers`;
     });
 }
 

@@ -13,8 +13,8 @@ export function checkUid(kind: ServedKind, body: JsonObject, stored: Pick<Object
 }
 
 /** What a delete may insist on. */
-export function checkPreconditions(kind: ServedKind, stored: ObjectMeta, asked: { uid?: string; resourceVersion?: string }): void {
-  const { uid, resourceVersion } = asked;
+export function checkPreconditions(kind: ServedKind, stored: ObjectMeta, expected: { uid?: string; resourceVersion?: string }): void {
+  const { uid, resourceVersion } = expected;
   if (uid !== undefined && uid !== stored.uid) {
     const why = `the UID in the precondition (${uid}) does not match the UID in record (${stored.uid}). The object might have been deleted and then recreated`;
     throw preconditionFailed(kind, stored.name, why);

@@ -83,12 +83,12 @@ test("whoever saw any state and is told the changes since has the present state"
   fc.assert(
     fc.property(acts, (steps) => {
       const store = newStore();
-      const seen: { revision: number; view: View }[] = [];
+      const snapshots: { revision: number; view: View }[] = [];
       for (const step of steps) {
-        seen.push({ revision: store.revision, view: viewOf(store) });
+        snapshots.push({ revision: store.revision, view: viewOf(store) });
         attempt(store, step);
       }
-      for (const { revision, view } of seen) {
+      for (const { revision, view } of snapshots) {
         for (const change of store.collection(vnis).history.since(revision) ?? []) follow(view, change);
         expect(view).toEqual(viewOf(store));
       }

@@ -13,15 +13,15 @@ const red: StoreKey = { name: "red", namespace: "default" };
 const stored = (store: Store, ref: StoreKey = red) => store.get(vnis, ref).object;
 const create = (store: Store, body: JsonObject) => store.create(vnis, "default", body).entry.object;
 const edit = (store: Store, change: (object: JsonObject) => JsonObject, half: "main" | "status" = "main") =>
-  store.update(vnis, red, (held) => change({ ...held }), { half }).entry.object;
+  store.update(vnis, red, (stored) => change({ ...stored }), { half }).entry.object;
 const finalized = { finalizers: ["example.com/hold"] };
 
 function changesOf(store: Store): string[] {
-  const seen: string[] = [];
+  const changes: string[] = [];
   store.subscribe((kind, { type, entry }: StoreChange) =>
-    seen.push(`${type} ${kind.kind} ${entry.object.metadata.name}@${entry.revision}`),
+    changes.push(`${type} ${kind.kind} ${entry.object.metadata.name}@${entry.revision}`),
   );
-  return seen;
+  return changes;
 }
 
 describe("create", () => {
@@ -91,9 +91,9 @@ describe("create", () => {
 
   test("a dry run changes nothing", () => {
     const store = newStore();
-    const seen = changesOf(store);
+    const changes = changesOf(store);
     expect(store.create(vnis, "default", l3vni("red"), { dryRun: true }).entry.object.metadata.resourceVersion).toBeUndefined();
-    expect([store.find(vnis, red), seen, store.revision]).toEqual([undefined, [], 1]);
+    expect([store.find(vnis, red), changes, store.revision]).toEqual([undefined, [], 1]);
   });
 
   test("everything that is wrong is said at once", () => {
@@ -162,7 +162,7 @@ describe("update", () => {
     const store = newStore();
     store.create(nodes, undefined, { apiVersion: "v1", kind: "Node", metadata: { name: "n1" }, spec: { podCIDR: "10.0.0.0/24" } });
     const annotated = withMetadata({ annotations: { a: "b" } });
-    const { object } = store.update(nodes, { name: "n1" }, (held) => ({ ...annotated(held), spec: {}, status: { phase: "x" } }), {
+    const { object } = store.update(nodes, { name: "n1" }, (stored) => ({ ...annotated(stored), spec: {}, status: { phase: "x" } }), {
       half: "status",
     }).entry;
     expect(object).toMatchObject({ metadata: { annotations: { a: "b" } }, spec: { podCIDR: "10.0.0.0/24" }, status: { phase: "x" } });
@@ -191,10 +191,10 @@ describe("update", () => {
   test("a dry run is judged and changes nothing", () => {
     const store = newStore();
     create(store, l3vni("red"));
-    const seen = changesOf(store);
-    const tried = store.update(vnis, red, (held) => ({ ...held, spec: { vrf: "red", vni: 7 } }), { dryRun: true });
+    const changes = changesOf(store);
+    const tried = store.update(vnis, red, (stored) => ({ ...stored, spec: { vrf: "red", vni: 7 } }), { dryRun: true });
     expect(tried.entry.object).toMatchObject({ spec: { vni: 7 }, metadata: { generation: 2 } });
-    expect([seen, stored(store)["spec"]]).toEqual([[], { vrf: "red", vni: 100, vxlanport: 4789 }]);
+    expect([changes, stored(store)["spec"]]).toEqual([[], { vrf: "red", vni: 100, vxlanport: 4789 }]);
   });
 
   test("what is not there is created by a write of the whole where the kind allows that, never by a patch", () => {
@@ -232,9 +232,9 @@ describe("delete", () => {
   test("removes the object, and watchers see its last form at the revision of the deletion", () => {
     const store = newStore();
     create(store, l3vni("red"));
-    const seen = changesOf(store);
+    const changes = changesOf(store);
     expect(store.delete(vnis, red).deleted).toBe(true);
-    expect(seen).toEqual(["DELETED L3VNI red@3"]);
+    expect(changes).toEqual(["DELETED L3VNI red@3"]);
     expect(faultOf(() => store.delete(vnis, red))).toMatchObject({ code: 404, reason: "NotFound" });
   });
 
@@ -243,7 +243,7 @@ describe("delete", () => {
     onTestFinished(() => void vi.useRealTimers());
     const store = newStore();
     create(store, l3vni("red", {}, finalized));
-    const seen = changesOf(store);
+    const changes = changesOf(store);
     const { entry, deleted } = store.delete(vnis, red);
     expect(deleted).toBe(false);
     vi.setSystemTime("2026-01-01T00:01:00Z");
@@ -257,7 +257,7 @@ describe("delete", () => {
     );
     const last = withFinalizers();
     expect(last.metadata).toMatchObject({ resourceVersion: "3", generation: 2 });
-    expect(seen).toEqual(["MODIFIED L3VNI red@3", "DELETED L3VNI red@4"]);
+    expect(changes).toEqual(["MODIFIED L3VNI red@3", "DELETED L3VNI red@4"]);
     expect(store.find(vnis, red)).toBeUndefined();
   });
 
@@ -291,7 +291,7 @@ describe("delete", () => {
 test("a watcher that throws is cut off, and neither the writer nor the others hear of it", () => {
   const faults: unknown[] = [];
   const store = newStore(undefined, (error) => faults.push(error));
-  const seen: string[] = [];
+  const types: string[] = [];
   const cutOff: unknown[] = [];
   const broken = new Error("cannot be shown");
   const fail = () => {
@@ -299,12 +299,12 @@ test("a watcher that throws is cut off, and neither the writer nor the others he
   };
   const collection = store.collection(vnis);
   collection.watch({ noticed: fail, cutOff: (error) => cutOff.push(error) });
-  collection.watch({ noticed: ({ type }) => seen.push(type), cutOff: fail });
+  collection.watch({ noticed: ({ type }) => types.push(type), cutOff: fail });
   store.subscribe(fail);
   const changes = changesOf(store);
   create(store, l3vni("red"));
   store.delete(vnis, red);
-  expect([seen, cutOff, faults]).toEqual([["ADDED", "DELETED"], [broken], [broken, broken]]);
+  expect([types, cutOff, faults]).toEqual([["ADDED", "DELETED"], [broken], [broken, broken]]);
   expect(changes).toHaveLength(2);
 });
 
@@ -318,12 +318,12 @@ describe("the ledger", () => {
     });
     create(store, l3vni("red"));
     const before = store.get(vnis, red);
-    const seen = changesOf(store);
+    const changes = changesOf(store);
     broken = true;
     expect(() => create(store, l3vni("blue"))).toThrow("no space");
     expect(() => edit(store, (object) => ({ ...object, spec: { vrf: "red", vni: 1 } }))).toThrow("no space");
     expect(() => store.delete(vnis, red)).toThrow("no space");
-    expect([store.get(vnis, red), store.revision, seen, store.collection(vnis).size]).toEqual([before, 2, [], 1]);
+    expect([store.get(vnis, red), store.revision, changes, store.collection(vnis).size]).toEqual([before, 2, [], 1]);
   });
 });
 

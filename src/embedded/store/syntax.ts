@@ -4,13 +4,13 @@ import { randomInt } from "node:crypto";
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const subdomain = `${label}(\\.${label})*`;
-const word = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-const value = `(${word})?`;
+const namePart = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const value = `(${namePart})?`;
 
 const whole = (pattern: string) => new RegExp(`^${pattern}$`);
 const subdomainPattern = whole(subdomain);
 const labelPattern = whole(label);
-const wordPattern = whole(word);
+const namePartPattern = whole(namePart);
 const valuePattern = whole(value);
 
 /** Names are counted in characters, they say, and parts of names in bytes. */
@@ -53,7 +53,7 @@ export function labelProblems(text: string): string[] {
 
 const qualifiedRule = mismatch(
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-  word,
+  namePart,
   "MyName",
   "my.name",
   "123-abc",
@@ -70,7 +70,7 @@ export function qualifiedNameProblems(text: string): string[] {
   else if (prefix !== undefined) problems.push(...subdomainProblems(prefix, "bytes").map((problem) => `prefix part ${problem}`));
   if (name === "") problems.push("name part must be non-empty");
   else if (Buffer.byteLength(name) > 63) problems.push(`name part ${tooLong(63, "bytes")}`);
-  if (!wordPattern.test(name)) problems.push(`name part ${qualifiedRule}`);
+  if (!namePartPattern.test(name)) problems.push(`name part ${qualifiedRule}`);
   return problems;
 }
 

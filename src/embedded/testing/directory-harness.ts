@@ -51,7 +51,7 @@ export class DirectoryHarness {
       stopping.abort();
       await running;
     };
-    await this.settled();
+    await this.synced();
     this.sink.happened.length = 0;
   }
 
@@ -91,7 +91,7 @@ export class DirectoryHarness {
   }
 
   /** Long enough for everything but the regular survey. */
-  settled(): Promise<void> {
+  synced(): Promise<void> {
     return this.pass(6_000);
   }
 

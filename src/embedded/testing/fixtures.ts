@@ -38,7 +38,10 @@ export function configMap(name: string, data: Record<string, string> = {}, metad
 /** An edit of an object's metadata alone. */
 export const withMetadata =
   (change: JsonObject) =>
-  (held: object | undefined): JsonObject => ({ ...held, metadata: { ...(held as { metadata: object } | undefined)?.metadata, ...change } });
+  (stored: object | undefined): JsonObject => ({
+    ...stored,
+    metadata: { ...(stored as { metadata: object } | undefined)?.metadata, ...change },
+  });
 
 /** The refusal of an operation, as far as the test wants to see it. */
 export function faultOf(operation: () => unknown): { code: number; reason: string | undefined; message: string } {

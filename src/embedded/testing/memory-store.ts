@@ -5,7 +5,7 @@ import type { ManifestError, ObjectIdentity, ManifestTarget } from "../directory
 
 /** For tests: takes objects as a store would, and tells what happened. */
 export class MemoryStore implements ManifestTarget {
-  readonly held = new Map<string, { object: KubeObject; source: ManifestSource }>();
+  readonly objects = new Map<string, { object: KubeObject; source: ManifestSource }>();
   /** `apply a`, `move a to b.yaml:1`, `remove a`, since this was last emptied. */
   readonly happened: string[] = [];
   /** Thrown by every call while it is there. */
@@ -24,26 +24,26 @@ export class MemoryStore implements ManifestTarget {
     const { spec } = object as { spec?: { bad?: string; odd?: string } };
     this.happened.push(`apply ${object.metadata.name}`);
     if (spec?.bad !== undefined) return [{ field: "spec.bad", level: "error", message: `spec.bad: ${spec.bad}` }];
-    this.held.set(key, { object, source });
+    this.objects.set(key, { object, source });
     return spec?.odd === undefined ? [] : [{ field: "spec.odd", level: "warning", message: 'unknown field "spec.odd"' }];
   }
 
   moved(key: string, source: ManifestSource): void {
     if (this.broken) throw this.broken;
-    const held = this.held.get(key);
-    if (held) this.held.set(key, { ...held, source });
-    this.happened.push(`move ${held?.object.metadata.name} to ${source.path}:${source.line}`);
+    const objects = this.objects.get(key);
+    if (objects) this.objects.set(key, { ...objects, source });
+    this.happened.push(`move ${objects?.object.metadata.name} to ${source.path}:${source.line}`);
   }
 
   remove(key: string): void {
     if (this.broken) throw this.broken;
-    this.happened.push(`remove ${this.held.get(key)?.object.metadata.name}`);
-    this.held.delete(key);
+    this.happened.push(`remove ${this.objects.get(key)?.object.metadata.name}`);
+    this.objects.delete(key);
   }
 
   /** `a.yaml:1 a=1`: where an object stands, its name and spec.value. */
   list(): string[] {
-    return Array.from(this.held.values(), ({ object, source: { path, line } }) => {
+    return Array.from(this.objects.values(), ({ object, source: { path, line } }) => {
       const { value = "" } = (object as { spec?: { value?: unknown } }).spec ?? {};
       return `${path}:${line} ${object.metadata.name}=${String(value)}`;
     }).sort();

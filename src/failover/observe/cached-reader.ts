@@ -52,7 +52,8 @@ export class CachedReader implements ResourceReader {
 
   /** Until what is needed has been read, if that can be done in a while. */
   async waitUntilRead(watched: WatchedKinds, signal: AbortSignal): Promise<void> {
-    const wait = async (kind: WatchedKind, namespace: string) => this.#caches.get(kind)?.caches.settle(namespace, FIRST_READ_MS, signal);
+    const wait = async (kind: WatchedKind, namespace: string) =>
+      this.#caches.get(kind)?.caches.waitForSync(namespace, FIRST_READ_MS, signal);
     await Promise.all(namespacesIn(watched).map(([kind, namespace]) => wait(kind, namespace)));
   }
 

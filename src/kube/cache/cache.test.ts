@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 function cacheOf(options: CacheOptions<ConfigMap> = {}): Cache<ConfigMap> {
-  return new Cache(client, ConfigMap, { pace: { settleMs: 1, backoff: { minMs: 1, maxMs: 2 } }, ...options });
+  return new Cache(client, ConfigMap, { pace: { stableMs: 1, backoff: { minMs: 1, maxMs: 2 } }, ...options });
 }
 
 async function synced(cache: Cache<ConfigMap>, ...objects: ConfigMap[]): Promise<void> {
@@ -41,17 +41,17 @@ function quiet(): Record<"info" | "warn" | "error", Mock<LogFn>> {
 }
 
 /** A change in one word: "added a", "added a initially", "updated a", "deleted a". */
-function told(change: Change<ConfigMap>): string {
+function textOf(change: Change<ConfigMap>): string {
   return `${change.type} ${change.object.metadata.name}${change.type === "added" && change.initial ? " initially" : ""}`;
 }
 
 test("a subscriber is shown what is there, then every change", async () => {
   const cache = cacheOf();
   const early: string[] = [];
-  cache.subscribe((change) => early.push(told(change)));
+  cache.subscribe((change) => early.push(textOf(change)));
   await synced(cache, map("a", 1), map("b", 2));
   const late: string[] = [];
-  cache.subscribe((change) => late.push(told(change)));
+  cache.subscribe((change) => late.push(textOf(change)));
   expect(early).toEqual(["added a initially", "added b initially"]);
   expect(late).toEqual(early);
 
@@ -80,10 +80,10 @@ test("whoever unsubscribes hears nothing more, also in the middle of a delivery"
   const heard: string[] = [];
   const leaveSecond: { leave?: () => void } = {};
   cache.subscribe((change) => {
-    heard.push(`first ${told(change)}`);
+    heard.push(`first ${textOf(change)}`);
     leaveSecond.leave?.();
   });
-  leaveSecond.leave = cache.subscribe((change) => heard.push(`second ${told(change)}`));
+  leaveSecond.leave = cache.subscribe((change) => heard.push(`second ${textOf(change)}`));
   await synced(cache, map("a", 1), map("b", 1));
   expect(heard).toEqual(["first added a initially", "first added b initially"]);
 });
@@ -93,7 +93,7 @@ test("whoever subscribes in the middle of a delivery is shown everything once", 
   const inner: string[] = [];
   let subscribed = false;
   cache.subscribe(() => {
-    if (!subscribed) cache.subscribe((change) => inner.push(told(change)));
+    if (!subscribed) cache.subscribe((change) => inner.push(textOf(change)));
     subscribed = true;
   });
   await synced(cache, map("a", 1), map("b", 1), map("c", 1));
@@ -103,7 +103,7 @@ test("whoever subscribes in the middle of a delivery is shown everything once", 
 test("one function may subscribe twice, and leave once", async () => {
   const cache = cacheOf();
   const heard: string[] = [];
-  const listener = (change: Change<ConfigMap>): void => void heard.push(told(change));
+  const listener = (change: Change<ConfigMap>): void => void heard.push(textOf(change));
   cache.subscribe(listener);
   cache.subscribe(listener)();
   await synced(cache, map("a", 1));
@@ -118,7 +118,7 @@ test("a listener that throws is logged and costs nobody else anything", async ()
   cache.subscribe(() => {
     throw broken;
   });
-  cache.subscribe((change) => heard.push(told(change)));
+  cache.subscribe((change) => heard.push(textOf(change)));
   cache.onConnection(() => {
     throw broken;
   });
@@ -142,10 +142,10 @@ test("objects are found by the indexes, which follow every change", async () => 
 
 test("listeners see the cache and its indexes as they are after the change", async () => {
   const cache = cacheOf({ indexes: { color: (object) => Object.values(object.data ?? {}) } });
-  const seen: [number, number][] = [];
-  cache.subscribe(() => seen.push([cache.size, cache.by("color", "red").length]));
+  const sizes: [number, number][] = [];
+  cache.subscribe(() => sizes.push([cache.size, cache.by("color", "red").length]));
   await synced(cache, map("a", 1, { x: "red" }), map("b", 2, { x: "red" }));
-  expect(seen).toEqual([
+  expect(sizes).toEqual([
     [2, 2],
     [2, 2],
   ]);

@@ -77,7 +77,7 @@ export class Cache<T extends KubeObject> {
       ingest: (object) => this.#ingest(object),
       pace: { ...RECONNECT_DELAYS, ...this.#options.pace },
       view: {
-        held: (key) => this.#store.get(key),
+        cached: (key) => this.#store.get(key),
         replace: (objects) => this.#replace(objects),
         put: (key, object) => this.#deliver(this.#put(key, object, false)),
         remove: (key, object) => this.#deliver(this.#remove(key, object)),

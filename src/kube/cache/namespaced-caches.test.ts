@@ -57,16 +57,16 @@ test("what changes is told, but neither the first read nor a change of nothing b
 
 test("a namespace that cannot be read is waited for a while and then left, and is whole when it is read", async () => {
   let forbidden = true;
-  server.refuseWatch = () => (forbidden ? statusError(403, "Forbidden") : undefined);
+  server.rejectWatch = () => (forbidden ? statusError(403, "Forbidden") : undefined);
   caches.keep(new Set(["shop"]));
-  await caches.settle("shop", 300, signal);
+  await caches.waitForSync("shop", 300, signal);
   expect(caches.isWhole("shop")).toBe(false);
-  await caches.settle("shop", 300, signal);
+  await caches.waitForSync("shop", 300, signal);
 
   forbidden = false;
   await until(() => server.watches.length === 1);
   server.watch.initialEventsEnd(1);
-  await caches.settle("shop", 60_000, signal);
+  await caches.waitForSync("shop", 60_000, signal);
   expect(caches.isWhole("shop")).toBe(true);
 });
 
@@ -76,12 +76,12 @@ test("a watch that breaks may take a moment to stand again; then its view is no 
   await until(() => server.watches.length === 1);
   server.watch.initialEventsEnd(1);
   await until(() => caches.isWhole("shop"));
-  server.refuseWatch = () => statusError(503, "ServiceUnavailable");
-  const asked = server.server.received.length;
+  server.rejectWatch = () => statusError(503, "ServiceUnavailable");
+  const requests = server.server.received.length;
   server.watch.reset();
   await until(() => {
     vi.advanceTimersByTime(1);
-    return server.server.received.length > asked;
+    return server.server.received.length > requests;
   });
   vi.advanceTimersByTime(4_000);
   expect(caches.isWhole("shop")).toBe(true);

@@ -49,7 +49,7 @@ export class NamespacedCaches<T extends KubeObject> {
   }
 
   /** Until the view of the namespace is whole, or has had this much time since it was asked for. */
-  async settle(namespace: string, patienceMs: number, signal: AbortSignal): Promise<void> {
+  async waitForSync(namespace: string, patienceMs: number, signal: AbortSignal): Promise<void> {
     const followed = this.#followed.get(namespace);
     if (!followed || followed.cache.synced) return;
     const left = followed.since + patienceMs - performance.now();

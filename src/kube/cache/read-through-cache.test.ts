@@ -9,7 +9,7 @@ const { signal } = new AbortController();
 const at = (name: string, resourceVersion: string): Namespace => ({ metadata: { name, resourceVersion } });
 
 /** A watch that lags behind a server, both moved by hand. */
-function stage() {
+function harness() {
   const server = new Map<string, Namespace>();
   const cached = new Map<string, Namespace>();
   let listener: ((change: Change<Namespace>) => void) | undefined;
@@ -44,7 +44,7 @@ const versions = (view: ReadThroughCache<Namespace>) =>
   Object.fromEntries(view.list().map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 
 test("what the server was asked for counts until the watch tells something newer", async () => {
-  const { server, watch, view } = stage();
+  const { server, watch, view } = harness();
   watch.tells(at("a", "3"));
   server.set("a", at("a", "5"));
   server.set("b", at("b", "4"));
@@ -57,7 +57,7 @@ test("what the server was asked for counts until the watch tells something newer
 });
 
 test("the answer to a write counts, an older one does not", () => {
-  const { watch, view } = stage();
+  const { watch, view } = harness();
   watch.tells(at("a", "3"));
   view.learn(at("a", "7"));
   view.learn(at("a", "5"));
@@ -65,7 +65,7 @@ test("the answer to a write counts, an older one does not", () => {
 });
 
 test("the end of an object that the watch tells counts, unless it is of one that was there before", () => {
-  const { watch, view } = stage();
+  const { watch, view } = harness();
   view.learn(at("a", "7"));
   watch.deletes(at("a", "6"));
   expect(versions(view)).toEqual({ a: "7" });
@@ -74,7 +74,7 @@ test("the end of an object that the watch tells counts, unless it is of one that
 });
 
 test("what the watch has never told is asked for again, and is gone when the server has it no more", async () => {
-  const { server, view } = stage();
+  const { server, view } = harness();
   server.set("a", at("a", "5"));
   await view.refresh(signal);
   expect(view.unseen).toEqual(["a"]);

@@ -29,7 +29,7 @@ class FakeCache {
   readonly kind = Secret;
   synced = false;
   signal: AbortSignal | undefined;
-  held: Secret | undefined;
+  stored: Secret | undefined;
   tell: (change: Change<Secret>) => void = () => undefined;
   connection: (state: "connected" | "lost") => void = () => undefined;
   readonly #first = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ class FakeCache {
   }
 
   get(): Secret | undefined {
-    return this.held;
+    return this.stored;
   }
 
   waitForSync(): Promise<void> {
@@ -58,7 +58,7 @@ class FakeCache {
 
   read(stored: Secret | undefined): void {
     this.synced = true;
-    this.held = stored;
+    this.stored = stored;
     if (stored) this.tell({ type: "added", object: stored, initial: true });
     this.#first.resolve();
   }

@@ -49,9 +49,9 @@ export class ReferencedSecrets implements Runnable {
   }
 
   /** Follows these from now on. Those that are new are waited for, but no longer than this; what can be read later is told as a change. */
-  async follow(asked: ReadonlySet<string>, withinMs: number, signal: AbortSignal): Promise<void> {
+  async follow(wanted: ReadonlySet<string>, withinMs: number, signal: AbortSignal): Promise<void> {
     // What no Secret can be called need not be asked for; the API would take some of it for more than a name.
-    const names = new Set([...asked].filter((name) => NAME.test(name)));
+    const names = new Set([...wanted].filter((name) => NAME.test(name)));
     for (const [name, { end }] of this.#followed) {
       if (names.has(name)) continue;
       end.abort();

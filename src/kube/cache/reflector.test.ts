@@ -72,7 +72,7 @@ test.for([
   [415, "UnsupportedMediaType"],
   [422, "Invalid"],
 ] as const)("refused with %i, it reads by pages and watches from there, at once", async ([code, reason]) => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(code, reason) : undefined);
+  api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(code, reason) : undefined);
   api.onList = (response, received) =>
     (received.query.has("continue") ? listOf(7, map("b", 5)) : pageOf(7, map("a", 4)))(response, received);
   const cache = started({ pace: { backoff: { minMs: 60_000, maxMs: 60_000 } } });
@@ -107,8 +107,8 @@ test("a first stream that falls silent half-way is given up for reading by pages
 });
 
 test("refused once, streaming is tried again with the next full read", async () => {
-  let refusals = 0;
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") && refusals++ === 0 ? statusError(422, "Invalid") : undefined);
+  let rejections = 0;
+  api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") && rejections++ === 0 ? statusError(422, "Invalid") : undefined);
   api.onList = listOf(7);
   started();
   await watches(1);
@@ -118,7 +118,7 @@ test("refused once, streaming is tried again with the next full read", async () 
 });
 
 test("managedFields are dropped from lists too", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
+  api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   const managed = map("a", 4);
   api.onList = listOf(7, { ...managed, metadata: { ...managed.metadata, managedFields: [{}] } });
   const cache = started();
@@ -127,7 +127,7 @@ test("managedFields are dropped from lists too", async () => {
 });
 
 test("when the moment of a paged list expires, it is read in one piece", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
+  api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = (response, received) => {
     if (received.query.has("continue")) return statusError(410, "Expired")(response, received);
     if (received.query.has("limit")) return pageOf(7, map("old", 1))(response, received);
@@ -185,7 +185,7 @@ test.for(["as a status", "as an event"])(
 
     if (how === "as an event") api.watch.error(410, "Expired");
     else {
-      api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : statusError(410, "Gone"));
+      api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : statusError(410, "Gone"));
       api.watch.end();
     }
     await watches(2);
@@ -214,8 +214,8 @@ test.for([
       details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }] },
     }),
   ],
-] as const)("from a place that the server %s it starts over", async ([, refusal]) => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : refusal);
+] as const)("from a place that the server %s it starts over", async ([, rejection]) => {
+  api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : rejection);
   started();
   await watches(1);
   api.watch.initialEventsEnd(9).end();
@@ -333,7 +333,7 @@ test("it survives whatever a server does, and tells each cause apart", async () 
     (response) => response.destroy(),
   ];
   const left = [...problem];
-  api.refuseWatch = () => left.shift();
+  api.rejectWatch = () => left.shift();
   const cache = started();
   await watches(1);
   api.watch.added(map("a", 4)).initialEventsEnd(9);
@@ -393,14 +393,14 @@ test("the pause is short again once the watch has brought news; a first read alo
 
 test("a server that asks for peace gets it", async () => {
   useFakeTime();
-  let refusals = 0;
-  api.refuseWatch = () => (refusals++ === 0 ? statusError(429, "TooManyRequests", "busy", { "retry-after": "20" }) : undefined);
+  let rejections = 0;
+  api.rejectWatch = () => (rejections++ === 0 ? statusError(429, "TooManyRequests", "busy", { "retry-after": "20" }) : undefined);
   started();
-  await until(() => refusals === 1 && vi.getTimerCount() === 1);
+  await until(() => rejections === 1 && vi.getTimerCount() === 1);
   await vi.advanceTimersByTimeAsync(20_000);
   await new Promise((resolve) => setImmediate(resolve));
   // Its own pause, with its jitter, comes on top: the server has told many the same.
-  expect(refusals).toBe(1);
+  expect(rejections).toBe(1);
   await vi.advanceTimersByTimeAsync(2);
   await watches(1);
 });
@@ -427,10 +427,10 @@ test("silence for 90 s is taken for a dead connection; a bookmark is a sign of l
 
 test("a watch that is not even accepted in time is given up", async () => {
   useFakeTime();
-  let asked = 0;
-  api.refuseWatch = () => (asked++ === 0 ? hang : undefined);
+  let requests = 0;
+  api.rejectWatch = () => (requests++ === 0 ? hang : undefined);
   started();
-  await until(() => asked === 1);
+  await until(() => requests === 1);
   await vi.advanceTimersByTimeAsync(30_000);
   await until(() => vi.getTimerCount() === 1);
   await vi.advanceTimersByTimeAsync(2);
@@ -439,7 +439,7 @@ test("a watch that is not even accepted in time is given up", async () => {
 });
 
 test("one object is read by its name where nothing can be listed, and followed", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
+  api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = (response, received) =>
     (received.path.endsWith("/configmaps/a") ? answer(200, map("a", 4)) : statusError(403, "Forbidden"))(response, received);
   const cache = started({ namespace: "shop", fieldSelector: "metadata.name=a" });
@@ -459,7 +459,7 @@ test("one object is read by its name where nothing can be listed, and followed",
 });
 
 test("one object that may be watched and not read is not taken for missing", async () => {
-  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
+  api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = statusError(403, "Forbidden");
   const cache = started({ namespace: "shop", fieldSelector: "metadata.name=a" });
   await watches(3);

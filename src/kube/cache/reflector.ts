@@ -12,7 +12,7 @@ import { cacheLists, watchEvents, watchReconnects } from "../metrics.ts";
 
 /** What the reflector keeps up to date. */
 export interface ReflectorTarget<T> {
-  held(key: string): T | undefined;
+  cached(key: string): T | undefined;
   /** All there is, at once. */
   replace(objects: Map<string, T>): void;
   put(key: string, object: T): void;
@@ -25,20 +25,20 @@ export interface ReflectorTarget<T> {
 
 export interface ReconnectDelays {
   /** How long a resumed watch must stand without news to count as accepted: a refusal may come as its first event. */
-  settleMs: number;
+  stableMs: number;
   /** Silence after which a watch is taken for dead; a server sends a bookmark every minute. */
   idleMs: number;
   /** Between two watches. */
   backoff: BackoffRange;
 }
 
-export const RECONNECT_DELAYS: ReconnectDelays = { settleMs: 1_000, idleMs: 90_000, backoff: { minMs: 125, maxMs: 30_000 } };
+export const RECONNECT_DELAYS: ReconnectDelays = { stableMs: 1_000, idleMs: 90_000, backoff: { minMs: 125, maxMs: 30_000 } };
 
 /** So many reads in a row that are older than the view mean that the server's storage was set back, not that one server lags. */
 const BELIEVE_AFTER = 10;
 
 /** What a server answers that does not know sendInitialEvents. */
-const REFUSALS: KubeErrorCode[] = ["BadRequest", "Invalid", "UnsupportedMediaType", "MethodNotAllowed"];
+const REJECTIONS: KubeErrorCode[] = ["BadRequest", "Invalid", "UnsupportedMediaType", "MethodNotAllowed"];
 
 /** A server told us less than we already knew. */
 class Behind extends Error {}
@@ -102,7 +102,7 @@ export class Reflector<T extends KubeObject> {
 
   #learnFrom(failure: unknown): string {
     if (failure === undefined) return "closed";
-    if (failure instanceof Behind || placeIsLost(failure)) this.#resumable = false;
+    if (failure instanceof Behind || isVersionLost(failure)) this.#resumable = false;
     if (failure instanceof Behind) return "behind";
     if (failure instanceof NoWatchList) return "no_watchlist";
     if (isKubeError(failure, "Timeout")) return "silent";
@@ -118,7 +118,7 @@ export class Reflector<T extends KubeObject> {
         if (this.#resumable || !doesNotStream(error)) throw error;
         this.#mustList = true;
         // Refused in so many words, there is no need to wait; a server that just went silent gets its pause.
-        if (!isKubeError(error, ...REFUSALS)) throw error;
+        if (!isKubeError(error, ...REJECTIONS)) throw error;
       }
     }
     if (!this.#resumable && this.#onlyName !== undefined) return await this.#readWatched(this.#onlyName, signal);
@@ -149,31 +149,31 @@ export class Reflector<T extends KubeObject> {
     const found = await this.#resource.get(name, { ...(namespace !== undefined && { namespace }), signal }).catch((error: unknown) => {
       if (!isKubeError(error, "NotFound")) throw error;
     });
-    const staged = new Map<string, T>();
-    if (found) this.#stage(staged, found);
+    const received = new Map<string, T>();
+    if (found) this.#receive(received, found);
     this.#view.heard();
     // An object that has not changed for long has an older version than the view.
     const versions = [found?.metadata.resourceVersion ?? "0", this.#resourceVersion ?? "0"].sort(compareResourceVersions);
-    this.#adopt(staged, versions[1] ?? "0");
+    this.#adopt(received, versions[1] ?? "0");
     cacheLists.inc({ kind: this.#kind.kind, how: "get" });
     this.#view.connected();
   }
 
   /** WatchList: all objects and then their changes in one stream, so that neither side ever holds them all as one text. */
   async #watchFromNothing(signal: AbortSignal): Promise<void> {
-    let staged: Map<string, T> | undefined = new Map();
+    let received: Map<string, T> | undefined = new Map();
     const { idleMs } = this.#pace;
     for await (const event of this.#resource.watch({ ...this.#selection, sendInitialEvents: true, idleMs, signal })) {
       this.#heard(event);
-      if (!staged) {
+      if (!received) {
         this.#apply(event);
       } else if (event.type !== "BOOKMARK") {
-        if (event.type === "DELETED") staged.delete(keyOf(event.object));
-        else this.#stage(staged, event.object);
+        if (event.type === "DELETED") received.delete(keyOf(event.object));
+        else this.#receive(received, event.object);
       } else {
         if (!event.initialEventsEnd) throw new NoWatchList("received a bookmark before the end of the initial events");
-        this.#adopt(staged, event.resourceVersion);
-        staged = undefined;
+        this.#adopt(received, event.resourceVersion);
+        received = undefined;
         cacheLists.inc({ kind: this.#kind.kind, how: "watchlist" });
         this.#view.connected();
       }
@@ -193,21 +193,21 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #listPages(limit: number | undefined, signal: AbortSignal): Promise<void> {
-    const staged = new Map<string, T>();
+    const received = new Map<string, T>();
     let resourceVersion = "";
     for await (const page of this.#resource.pages({ ...this.#selection, ...(limit === undefined ? {} : { limit }), signal })) {
       this.#view.heard();
-      for (const object of page.items) this.#stage(staged, object);
+      for (const object of page.items) this.#receive(received, object);
       resourceVersion = page.resourceVersion;
     }
-    this.#adopt(staged, resourceVersion);
+    this.#adopt(received, resourceVersion);
   }
 
   async #watchFromHere(signal: AbortSignal): Promise<void> {
-    const { idleMs, settleMs } = this.#pace;
-    let settling: NodeJS.Timeout | undefined;
+    const { idleMs, stableMs } = this.#pace;
+    let stableTimer: NodeJS.Timeout | undefined;
     const onOpen = (): void => {
-      settling = setTimeout(() => this.#view.connected(), settleMs);
+      stableTimer = setTimeout(() => this.#view.connected(), stableMs);
     };
     const resourceVersion = this.#resourceVersion ?? "";
     try {
@@ -217,16 +217,16 @@ export class Reflector<T extends KubeObject> {
         this.#view.connected();
       }
     } finally {
-      clearTimeout(settling);
+      clearTimeout(stableTimer);
     }
   }
 
   /** What is held already is kept, so that reading all again does not need twice the memory, and never goes back. */
-  #stage(staged: Map<string, T>, object: T): void {
+  #receive(received: Map<string, T>, object: T): void {
     const key = keyOf(object);
-    const stored = this.#behind < BELIEVE_AFTER ? this.#view.held(key) : undefined;
+    const stored = this.#behind < BELIEVE_AFTER ? this.#view.cached(key) : undefined;
     const keep = stored !== undefined && stored.metadata.uid === object.metadata.uid && !isNewer(object, stored);
-    staged.set(key, keep ? stored : this.#ingest(object));
+    received.set(key, keep ? stored : this.#ingest(object));
   }
 
   #adopt(objects: Map<string, T>, resourceVersion: string): void {
@@ -263,13 +263,13 @@ export class Reflector<T extends KubeObject> {
 }
 
 /** The server cannot go on from where we were: it has forgotten that moment, not reached it, or never known it. */
-function placeIsLost(error: unknown): boolean {
+function isVersionLost(error: unknown): boolean {
   if (isKubeError(error, "Gone", "BadRequest", "Invalid")) return true;
   return isKubeError(error) && error.details?.causes?.some(({ reason }) => reason === "ResourceVersionTooLarge") === true;
 }
 
 function doesNotStream(error: unknown): boolean {
-  return error instanceof NoWatchList || isKubeError(error, "Timeout", ...REFUSALS);
+  return error instanceof NoWatchList || isKubeError(error, "Timeout", ...REJECTIONS);
 }
 
 function isNewer(object: KubeObject, stored: KubeObject): boolean {

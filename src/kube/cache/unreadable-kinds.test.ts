@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function stage() {
+function harness() {
   const listeners: ((state: "connected" | "lost") => void)[] = [];
   const cache = {
     kind: IPAddressPool as unknown as Kind,
@@ -26,7 +26,7 @@ function stage() {
 }
 
 test("a watch that stands again within half a minute is nothing to speak of", () => {
-  const { views, ring, tell } = stage();
+  const { views, ring, tell } = harness();
   tell("lost");
   vi.advanceTimersByTime(29_000);
   tell("connected");
@@ -36,7 +36,7 @@ test("a watch that stands again within half a minute is nothing to speak of", ()
 });
 
 test("what cannot be read for longer is said with the time since when, until it can be", () => {
-  const { views, ring, tell } = stage();
+  const { views, ring, tell } = harness();
   tell("lost");
   vi.advanceTimersByTime(31_000);
   expect(ring.mock.calls).toEqual([["configuration"]]);
@@ -50,7 +50,7 @@ test("what cannot be read for longer is said with the time since when, until it 
 });
 
 test("who no longer listens hears nothing, and what was lost is forgotten", () => {
-  const { views, ring, tell, end, listeners } = stage();
+  const { views, ring, tell, end, listeners } = harness();
   tell("lost");
   end();
   vi.advanceTimersByTime(60_000);

@@ -29,8 +29,8 @@ export class UnreadableKinds implements Source {
 
   impairment(): ReadProblem | undefined {
     if (this.#lost.size === 0) return undefined;
-    const words = [...this.#lost].map(([plural, since]) => `${plural} since ${metaTime(since)}`).sort();
-    return { reason: "ConfigurationUnreadable", message: `Access denied: ${words.join(", ")}` };
+    const parts = [...this.#lost].map(([plural, since]) => `${plural} since ${metaTime(since)}`).sort();
+    return { reason: "ConfigurationUnreadable", message: `Access denied: ${parts.join(", ")}` };
   }
 
   subscribe(enqueue: (key: string) => void): () => void {

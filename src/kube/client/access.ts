@@ -25,9 +25,9 @@ export interface ClusterAccess {
   readonly insecure?: boolean;
   /**
    * The identity to use now; asked before every attempt, so rotated files and expired tokens cost one look.
-   * `refused` is one the server has just answered 401 to: a newer one is fetched if there is any.
+   * `rejected` is one the server has just answered 401 to: a newer one is fetched if there is any.
    */
-  identity(refused?: Credential): Promise<Credential>;
+  identity(rejected?: Credential): Promise<Credential>;
 }
 
 /** An access whose identity never changes. */

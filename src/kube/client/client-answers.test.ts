@@ -70,7 +70,7 @@ const checksToken: ScriptedStep = (response, { headers }) =>
 
 test("refused as unauthorized, a call is made once more if there is a newer identity", async () => {
   const server = await scripted(checksToken);
-  const identity = vi.fn<ClusterAccess["identity"]>(async (refused) => (refused ? { token: "new" } : { token: "old" }));
+  const identity = vi.fn<ClusterAccess["identity"]>(async (rejected) => (rejected ? { token: "new" } : { token: "old" }));
   const client = clientOf(server, {}, identity);
   expect(await client.request("POST", "/x", { signal, body: {} })).toEqual({ ok: true });
   expect(identity).toHaveBeenCalledWith({ token: "old" });
@@ -116,9 +116,9 @@ test("what a server warns of is passed on, refusals included", async () => {
 });
 
 test("what is forbidden for another reason than a missing role is said as the server says it", async () => {
-  const words = 'l3vnis "red" is forbidden: it is in red.yaml:3; remove it there';
-  const server = await scripted(statusError(403, "Forbidden", words));
-  await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message: words });
+  const message = 'l3vnis "red" is forbidden: it is in red.yaml:3; remove it there';
+  const server = await scripted(statusError(403, "Forbidden", message));
+  await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message });
 });
 
 test("what time it is for the server is known from its last answer", async ({ onTestFinished }) => {

@@ -26,19 +26,25 @@ const BY_STATUS: Record<number, KubeErrorCode> = {
 const LONGEST_PEACE_MS = 60_000;
 
 /** The server answered, and the answer is no. */
-export function errorFromResponse(access: ClusterAccess, asked: RequestInfo, answer: HttpResponse, quotes = true): KubeError {
+export function errorFromResponse(access: ClusterAccess, request: RequestInfo, answer: HttpResponse, quotes = true): KubeError {
   const body = answer.body.toString("utf8");
-  return errorFromStatus(access, asked, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);
+  return errorFromStatus(access, request, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);
 }
 
-export function errorFromStatus(access: ClusterAccess, asked: RequestInfo, status: number, said: Status, retryAfter?: string): KubeError {
-  const code = codeOf(status, said.reason);
-  const seconds = Number(retryAfter ?? said.details?.retryAfterSeconds ?? Number.NaN);
-  return new KubeError(code, sentence(code, access, asked, status, said), {
-    ...only(asked),
+export function errorFromStatus(
+  access: ClusterAccess,
+  request: RequestInfo,
+  status: number,
+  reported: Status,
+  retryAfter?: string,
+): KubeError {
+  const code = codeOf(status, reported.reason);
+  const seconds = Number(retryAfter ?? reported.details?.retryAfterSeconds ?? Number.NaN);
+  return new KubeError(code, sentence(code, access, request, status, reported), {
+    ...only(request),
     status,
-    reason: said.reason,
-    details: said.details,
+    reason: reported.reason,
+    details: reported.details,
     retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, LONGEST_PEACE_MS) : undefined,
   });
 }
@@ -53,18 +59,18 @@ function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   return BY_STATUS[status] ?? (status >= 500 ? "ServerError" : "BadRequest");
 }
 
-function sentence(code: KubeErrorCode, access: ClusterAccess, asked: RequestInfo, status: number, said: Status): string {
-  const words = said.message?.trim();
+function sentence(code: KubeErrorCode, access: ClusterAccess, request: RequestInfo, status: number, reported: Status): string {
+  const text = reported.message?.trim();
   if (code === "Unauthorized") {
     return `The API server at ${access.server} rejected the credentials of ${access.describe}; renew them or log in again`;
   }
   // Admission forbids too, and names its own remedy.
-  if (code === "Forbidden" && (!words || / cannot \S+ (resource|path) /.test(words))) {
-    return `${words || `${asked.method} ${asked.path} is forbidden`}; a role must allow it`;
+  if (code === "Forbidden" && (!text || / cannot \S+ (resource|path) /.test(text))) {
+    return `${text || `${request.method} ${request.path} is forbidden`}; a role must allow it`;
   }
-  if (code === "TooManyRequests") return `The API server at ${access.server} is overloaded: ${words || "too many requests"}`;
-  if (code === "ServerError") return `The API server at ${access.server} failed with status ${status}: ${words || "no reason given"}`;
-  return words || `The API server at ${access.server} answers ${asked.method} ${asked.path} with status ${status}`;
+  if (code === "TooManyRequests") return `The API server at ${access.server} is overloaded: ${text || "too many requests"}`;
+  if (code === "ServerError") return `The API server at ${access.server} failed with status ${status}: ${text || "no reason given"}`;
+  return text || `The API server at ${access.server} answers ${request.method} ${request.path} with status ${status}`;
 }
 
 function parseStatus(body: string): Status | undefined {
@@ -95,23 +101,23 @@ const UNTRUSTED = new Set([
 ]);
 
 /** No answer came. */
-export function unreachableError(access: ClusterAccess, asked: RequestInfo, lost: ConnectionLost, deadlineMs: number): KubeError {
+export function unreachableError(access: ClusterAccess, request: RequestInfo, lost: ConnectionLost, deadlineMs: number): KubeError {
   const { server, describe } = access;
   const error = lost.cause as NodeJS.ErrnoException;
   const code = error.code ?? "";
-  const failed = (kind: KubeErrorCode, message: string): KubeError => new KubeError(kind, message, { ...only(asked), cause: lost });
+  const failed = (kind: KubeErrorCode, message: string): KubeError => new KubeError(kind, message, { ...only(request), cause: lost });
 
   if (error instanceof DeadlinePassed) {
-    return failed("Timeout", `The API server at ${server} does not answer ${asked.method} ${asked.path} within ${deadlineMs / 1000} s`);
+    return failed("Timeout", `The API server at ${server} does not answer ${request.method} ${request.path} within ${deadlineMs / 1000} s`);
   }
   if (error instanceof ResponseTooLong) {
     return failed(
       "Malformed",
-      `The server at ${server} answers ${asked.method} ${asked.path} with more bytes than expected; check server in ${describe}`,
+      `The server at ${server} answers ${request.method} ${request.path} with more bytes than expected; check server in ${describe}`,
     );
   }
   if (lost.cut) {
-    return failed("Malformed", `The answer of the API server at ${server} to ${asked.method} ${asked.path} was cut off`);
+    return failed("Malformed", `The answer of the API server at ${server} to ${request.method} ${request.path} was cut off`);
   }
   if (UNTRUSTED.has(code)) {
     return failed(
@@ -166,12 +172,12 @@ function network(code: string, error: Error, describe: string): string {
 }
 
 /** It answered, but not as an API server does. */
-export function notJson(access: ClusterAccess, asked: RequestInfo, body: string | undefined, cause?: unknown): KubeError {
-  const shown = body === undefined ? "" : ` (${excerpt(body) || "nothing"})`;
+export function notJson(access: ClusterAccess, request: RequestInfo, body: string | undefined, cause?: unknown): KubeError {
+  const quoted = body === undefined ? "" : ` (${excerpt(body) || "nothing"})`;
   return new KubeError(
     "Malformed",
-    `The server at ${access.server} answers ${asked.method} ${asked.path} with a body that is not JSON${shown}; check server in ${access.describe}`,
-    { ...only(asked), cause },
+    `The server at ${access.server} answers ${request.method} ${request.path} with a body that is not JSON${quoted}; check server in ${access.describe}`,
+    { ...only(request), cause },
   );
 }
 

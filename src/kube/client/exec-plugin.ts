@@ -24,7 +24,7 @@ export class ExecPlugin {
   readonly #command: string;
   readonly #apiVersion: string;
   readonly #cluster: Record<string, unknown> | undefined;
-  #held: { identity: Credential; expires: number } | undefined;
+  #cached: { identity: Credential; expires: number } | undefined;
   #running: Promise<Credential> | undefined;
 
   constructor(exec: KubeconfigSection, server: string, cluster: KubeconfigSection) {
@@ -38,10 +38,10 @@ export class ExecPlugin {
     this.#cluster = exec.flag("provideClusterInfo") ? clusterInfo(server, cluster) : undefined;
   }
 
-  async identity(refused: Credential | undefined): Promise<Credential> {
-    const held = this.#held;
-    const wasRefused = refused !== undefined && held !== undefined && covers(refused, held.identity);
-    if (held && Date.now() < held.expires && !wasRefused) return held.identity;
+  async identity(rejected: Credential | undefined): Promise<Credential> {
+    const cached = this.#cached;
+    const wasRejected = rejected !== undefined && cached !== undefined && covers(rejected, cached.identity);
+    if (cached && Date.now() < cached.expires && !wasRejected) return cached.identity;
     // Callers that find the credentials bad at the same time share one run.
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
@@ -70,7 +70,7 @@ export class ExecPlugin {
     }
     const identity: Credential = { ...(token ? { token } : {}), ...(cert && key ? { cert, key } : {}) };
     const expires = expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
-    this.#held = { identity, expires: Number.isNaN(expires) ? 0 : expires };
+    this.#cached = { identity, expires: Number.isNaN(expires) ? 0 : expires };
     return identity;
   }
 
@@ -124,16 +124,16 @@ export class ExecPlugin {
       child.once("close", (code, signal) => {
         clearTimeout(timer);
         if (code === 0) return resolve(output);
-        const said = problem.trim().split("\n").at(-1);
+        const lastLine = problem.trim().split("\n").at(-1);
         const how = code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
-        failed("Unauthorized", said ? `${how}: ${said}` : how);
+        failed("Unauthorized", lastLine ? `${how}: ${lastLine}` : how);
       });
     });
   }
 }
 
-function covers(refused: Credential, held: Credential): boolean {
-  return (held.token === undefined || refused.token === held.token) && (held.cert === undefined || refused.cert === held.cert);
+function covers(rejected: Credential, cached: Credential): boolean {
+  return (cached.token === undefined || rejected.token === cached.token) && (cached.cert === undefined || rejected.cert === cached.cert);
 }
 
 function clusterInfo(server: string, cluster: KubeconfigSection): Record<string, unknown> {

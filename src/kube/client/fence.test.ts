@@ -65,12 +65,12 @@ test("a retry is checked again", async () => {
 test("a fence within a fence asks both", async () => {
   await using server = await ScriptedServer.start([answer(200, map)]);
   const client = new KubeClient(fixedAccess(server.url));
-  const asked: string[] = [];
+  const checked: string[] = [];
   await client
-    .fenced(() => asked.push("outer"))
-    .fenced(() => asked.push("inner"))
+    .fenced(() => checked.push("outer"))
+    .fenced(() => checked.push("inner"))
     .request("POST", "/x", { signal, body: {} });
-  expect(asked).toEqual(["outer", "inner"]);
+  expect(checked).toEqual(["outer", "inner"]);
   client.close();
 });
 

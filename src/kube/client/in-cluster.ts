@@ -29,8 +29,8 @@ export async function accessInCluster(directory = SERVICE_ACCOUNT): Promise<Clus
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     describe: "the pod's service account",
     ...(namespace.trim() === "" ? {} : { namespace: namespace.trim() }),
-    async identity(refused?: Credential): Promise<Credential> {
-      const afresh = refused !== undefined;
+    async identity(rejected?: Credential): Promise<Credential> {
+      const afresh = rejected !== undefined;
       return { token: (await token.read(afresh)).trim(), ca: await ca.read(afresh) };
     },
   };

@@ -237,7 +237,7 @@ test("a kubeconfig that is not a file gives the same access as a file", async ()
   expect(await access.identity()).toEqual({ ca: "CA", token: "t" });
 });
 
-test.for<[words: string, content: unknown]>([
+test.for<[message: string, content: unknown]>([
   [
     "users[0].user.exec in %s is not allowed in a kubeconfig that is not a file; use a token or a client certificate",
     config({}, { exec: { command: "steal" } }),
@@ -262,13 +262,13 @@ test.for<[words: string, content: unknown]>([
   ["current-context in %s is missing", { ...config(), "current-context": undefined }],
   ["Context lab is not in %s; the contexts there: none", { ...config(), contexts: [] }],
   ["%s must be a mapping", "nonsense"],
-])("rejects a kubeconfig that is not a file: %s", async ([words, content]) => {
+])("rejects a kubeconfig that is not a file: %s", async ([message, content]) => {
   const text = JSON.stringify(content);
-  await expect(accessFromText(text, origin)).rejects.toMatchObject({ code: "BadKubeconfig", message: words.replace("%s", origin) });
+  await expect(accessFromText(text, origin)).rejects.toMatchObject({ code: "BadKubeconfig", message: message.replace("%s", origin) });
 });
 
 test("does not quote an invalid kubeconfig that is not a file", async () => {
-  const error: unknown = await accessFromText('users:\n- user: {token: "s3cret\n', origin).catch((refusal: unknown) => refusal);
+  const error: unknown = await accessFromText('users:\n- user: {token: "s3cret\n', origin).catch((failure: unknown) => failure);
   expect(error).toMatchObject({ code: "BadKubeconfig", message: expect.stringMatching(`^${origin} line \\d is not YAML$`) });
   expect((error as Error).cause).toBeUndefined();
 });

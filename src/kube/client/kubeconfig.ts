@@ -18,7 +18,7 @@ interface Kubeconfig {
   users: Map<string, KubeconfigSection>;
 }
 
-type Piece = (refused: Credential | undefined) => Promise<Credential>;
+type Piece = (rejected: Credential | undefined) => Promise<Credential>;
 
 export async function accessFromKubeconfig(options: { path?: string; context?: string } = {}): Promise<ClusterAccess> {
   const config = await load(options.path);
@@ -78,8 +78,8 @@ function accessOf(config: Kubeconfig, name: string): ClusterAccess {
     ...(serverName === undefined ? {} : { serverName }),
     ...(namespace === undefined ? {} : { namespace }),
     ...(userName === undefined ? {} : { user: userName }),
-    async identity(refused?: Credential) {
-      const parts = await Promise.all(pieces.map((piece) => piece(refused)));
+    async identity(rejected?: Credential) {
+      const parts = await Promise.all(pieces.map((piece) => piece(rejected)));
       return Object.assign({}, ...parts) as Credential;
     },
   };
@@ -99,9 +99,9 @@ async function load(explicit: string | undefined): Promise<Kubeconfig> {
     if (root) roots.push(root);
   }
   if (roots.length === 0) {
-    const looked = paths.join(", ");
+    const searched = paths.join(", ");
     const fix = explicit === undefined ? "set --kubeconfig or KUBECONFIG" : "check --kubeconfig";
-    throw new KubeError("NoKubeconfig", `No kubeconfig found at ${looked}; ${fix}`);
+    throw new KubeError("NoKubeconfig", `No kubeconfig found at ${searched}; ${fix}`);
   }
   return merge(roots);
 }
@@ -176,7 +176,7 @@ function trust(cluster: KubeconfigSection, insecure: boolean): Piece {
   if (ca && insecure) {
     throw cluster.bad("insecure-skip-tls-verify", "is true although a certificate-authority is given; remove one of them");
   }
-  return async (refused) => (ca ? { ca: await ca(refused !== undefined) } : {});
+  return async (rejected) => (ca ? { ca: await ca(rejected !== undefined) } : {});
 }
 
 const UNSUPPORTED: Record<string, string> = {
@@ -194,19 +194,19 @@ function credentials(user: KubeconfigSection, server: string, cluster: Kubeconfi
   const exec = user.optional("exec");
   if (exec) {
     const plugin = new ExecPlugin(exec, server, cluster);
-    pieces.push((refused) => plugin.identity(refused));
+    pieces.push((rejected) => plugin.identity(rejected));
   }
   const cert = pem(user, "client-certificate");
   const key = pem(user, "client-key");
   if (cert && !key) throw user.bad("client-key", "is missing although a client-certificate is given");
   if (cert && key) {
-    pieces.push(async (refused) => ({ cert: await cert(refused !== undefined), key: await key(refused !== undefined) }));
+    pieces.push(async (rejected) => ({ cert: await cert(rejected !== undefined), key: await key(rejected !== undefined) }));
   }
   const token = user.text("token");
   const tokenFile = user.text("tokenFile");
   if (tokenFile !== undefined) {
     const file = new RotatedFile(resolve(dirname(user.file), tokenFile), user.where("tokenFile"));
-    pieces.push(async (refused) => ({ token: (await file.read(refused !== undefined)).trim() }));
+    pieces.push(async (rejected) => ({ token: (await file.read(rejected !== undefined)).trim() }));
   } else if (token !== undefined) {
     pieces.push(() => Promise.resolve({ token }));
   }

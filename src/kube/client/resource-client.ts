@@ -183,7 +183,7 @@ export class ResourceClient<T extends KubeObject> {
     const { access } = this.#transport;
     const { plural: resource } = this.#kind;
     const { signal, idleMs = IDLE_MS, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = options;
-    const asked = { method: "GET", path: this.#collection(options.namespace) };
+    const request = { method: "GET", path: this.#collection(options.namespace) };
     const query = {
       watch: "true",
       allowWatchBookmarks: "true",
@@ -196,16 +196,16 @@ export class ResourceClient<T extends KubeObject> {
       signal,
       idleMs,
       open: async () => {
-        const response = await this.#transport.stream({ verb: "watch", resource, ...asked, query, signal, repeatable: true });
+        const response = await this.#transport.stream({ verb: "watch", resource, ...request, query, signal, repeatable: true });
         options.onOpen?.();
         return response;
       },
       error: {
         silent: () =>
-          new KubeError("Timeout", `The watch of ${resource} at ${access.server} received nothing for ${idleMs / 1000} s`, asked),
-        cut: (cause) => new KubeError("Unreachable", `The watch of ${resource} at ${access.server} was cut off`, { ...asked, cause }),
-        junk: (line, cause) => notJson(access, asked, line, cause),
-        status: (status) => errorFromStatus(access, asked, status.code ?? 500, status),
+          new KubeError("Timeout", `The watch of ${resource} at ${access.server} received nothing for ${idleMs / 1000} s`, request),
+        cut: (cause) => new KubeError("Unreachable", `The watch of ${resource} at ${access.server} was cut off`, { ...request, cause }),
+        junk: (line, cause) => notJson(access, request, line, cause),
+        status: (status) => errorFromStatus(access, request, status.code ?? 500, status),
       },
     });
   }

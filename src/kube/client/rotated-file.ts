@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { KubeError } from "./error.ts";
 
 const KEEP_MS = 60_000;
-const WORDS: Record<string, string> = { ENOENT: "does not exist", EMPTY: "is empty" };
+const PROBLEMS: Record<string, string> = { ENOENT: "does not exist", EMPTY: "is empty" };
 
 /** A file that someone else rotates: read again at most once a minute, or when `afresh` is asked for. */
 export class RotatedFile {
@@ -29,7 +29,7 @@ export class RotatedFile {
       // Mid-rotation the file may be away for a moment; what was good a minute ago may still be.
       if (this.#text === undefined) {
         const code = (error as NodeJS.ErrnoException).code ?? "unreadable";
-        throw new KubeError("BadKubeconfig", `${this.#path}, named by ${this.#purpose}, ${WORDS[code] ?? `cannot be read (${code})`}`, {
+        throw new KubeError("BadKubeconfig", `${this.#path}, named by ${this.#purpose}, ${PROBLEMS[code] ?? `cannot be read (${code})`}`, {
           cause: error,
         });
       }

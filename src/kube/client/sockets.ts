@@ -89,8 +89,8 @@ export class Sockets {
   }
 
   #agentsFor(identity: Credential): Agents {
-    const held = this.#identity;
-    if (this.#agents && held.ca === identity.ca && held.cert === identity.cert && held.key === identity.key) return this.#agents;
+    const current = this.#identity;
+    if (this.#agents && current.ca === identity.ca && current.cert === identity.cert && current.key === identity.key) return this.#agents;
     const agents = this.#secure ? this.#secureAgents(identity) : plainAgents(this.#maxSockets);
     this.#retire();
     this.#identity = identity;

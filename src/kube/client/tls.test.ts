@@ -20,7 +20,7 @@ function serving(names: string[], from = authority, when = validity): { cert: st
   return { cert: certificate, key: privateKey };
 }
 
-function shown(from: typeof authority): { cert: string; key: string } {
+function clientCertificate(from: typeof authority): { cert: string; key: string } {
   const { certificate, privateKey } = issue(from, { commonName: "ann", usage: "client", ...validity });
   return { cert: certificate, key: privateKey };
 }
@@ -68,8 +68,8 @@ test("an expired server certificate is named as that", async () => {
 test("a client certificate is shown to a server that wants one", async () => {
   const tls = { ...serving(["127.0.0.1"]), ca, requestCert: true, rejectUnauthorized: true };
   await using server = await ScriptedServer.start([answer(200, { ok: true })], { tls });
-  expect(await ask(server, { ca, ...shown(authority) })).toEqual({ ok: true });
-  await expect(ask(server, { ca, ...shown(stranger) })).rejects.toMatchObject({ code: "Unreachable" });
+  expect(await ask(server, { ca, ...clientCertificate(authority) })).toEqual({ ok: true });
+  await expect(ask(server, { ca, ...clientCertificate(stranger) })).rejects.toMatchObject({ code: "Unreachable" });
 });
 
 test("a certificate that cannot be loaded is our own fault, and named as that", async () => {
@@ -78,7 +78,9 @@ test("a certificate that cannot be loaded is our own fault, and named as that", 
     code: "Certificate",
     message: expect.stringMatching(/^The certificates of context lab cannot be used: /),
   });
-  await expect(ask(server, { ca, cert: shown(authority).cert, key: shown(authority).key })).rejects.toMatchObject({ code: "Certificate" });
+  await expect(ask(server, { ca, cert: clientCertificate(authority).cert, key: clientCertificate(authority).key })).rejects.toMatchObject({
+    code: "Certificate",
+  });
 });
 
 /** What is said when a socket fails with this code. */
@@ -115,19 +117,19 @@ test("a server that does not speak TLS is told apart from one that is away", asy
 
 test("a rotated authority is picked up when the old one refuses the server", async () => {
   await using server = await ScriptedServer.start([answer(200, { ok: true })], { tls: serving(["127.0.0.1"], stranger) });
-  const identity = async (refused?: Credential): Promise<Credential> => ({ ca: refused ? stranger.certificate : ca });
+  const identity = async (rejected?: Credential): Promise<Credential> => ({ ca: rejected ? stranger.certificate : ca });
   expect(await ask(server, {}, { identity })).toEqual({ ok: true });
 });
 
 test("when the identity rotates, new calls use new connections and the old ones go", async () => {
   await using server = await ScriptedServer.start([answer(200, {})], { tls: serving(["127.0.0.1"]) });
-  let identity: Credential = { ca, ...shown(authority) };
+  let identity: Credential = { ca, ...clientCertificate(authority) };
   const client = new KubeClient({ ...fixedAccess(server.url), identity: () => Promise.resolve(identity) });
   clients.push(client);
   await client.request("GET", "/version", { signal });
   await client.request("GET", "/version", { signal });
   expect(server.opened).toBe(1);
-  identity = { ca, ...shown(authority) };
+  identity = { ca, ...clientCertificate(authority) };
   await client.request("GET", "/version", { signal });
   expect(server.opened).toBe(2);
   await until(() => server.connections.size === 1);
@@ -151,9 +153,9 @@ test.for([
   ["http://127.0.0.1:1", "connection refused; is it running?"],
   ["https://127.0.0.1:1", "connection refused; is it running?"],
   ["https://no-such-host.invalid", "its name does not resolve; check server in context lab"],
-] as const)("a server that is not there (%s) is named with the remedy: %s", async ([url, words]) => {
+] as const)("a server that is not there (%s) is named with the remedy: %s", async ([url, problem]) => {
   await expect(ask({ url }, {})).rejects.toMatchObject({
     code: "Unreachable",
-    message: `Cannot reach the API server at ${url}: ${words}`,
+    message: `Cannot reach the API server at ${url}: ${problem}`,
   });
 });

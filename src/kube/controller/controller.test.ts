@@ -32,7 +32,7 @@ function start(reconcile: ControllerOptions["reconcile"], options: Partial<Contr
 
 const soon = () => vi.advanceTimersByTimeAsync(0);
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-const said = (msg: string) => lines.filter((line) => line["msg"] === msg);
+const logged = (msg: string) => lines.filter((line) => line["msg"] === msg);
 
 async function outcomes(name: string): Promise<Record<string, number>> {
   const text = await registry.metrics();
@@ -41,12 +41,12 @@ async function outcomes(name: string): Promise<Record<string, number>> {
 }
 
 test("what rings is reconciled", async () => {
-  const seen: string[] = [];
-  start(async (key) => void seen.push(key));
+  const reconciled: string[] = [];
+  start(async (key) => void reconciled.push(key));
   channel.ring("a");
   channel.ring("b");
   await soon();
-  expect(seen).toEqual(["a", "b"]);
+  expect(reconciled).toEqual(["a", "b"]);
 });
 
 test("each of the four outcomes is counted and handled in its own way", async () => {
@@ -72,7 +72,7 @@ test("each of the four outcomes is counted and handled in its own way", async ()
   expect(runs["fine"]).toBe(1);
   expect(runs["later"]).toBe(2);
   expect(runs["wrong"]).toBe(1);
-  expect(said("reconcile failed, no retry until something changes")).toMatchObject([{ key: "wrong", level: "error" }]);
+  expect(logged("reconcile failed, no retry until something changes")).toMatchObject([{ key: "wrong", level: "error" }]);
   channel.ring("wrong");
   await soon();
   expect(runs["wrong"]).toBe(2);
@@ -91,7 +91,7 @@ test("a key that failed and then succeeds starts from the shortest wait at its n
   lines = [];
   channel.ring("a");
   await soon();
-  expect(said("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
+  expect(logged("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
 });
 
 test("asking to look again resets the backoff too", async () => {
@@ -108,7 +108,7 @@ test("asking to look again resets the backoff too", async () => {
   lines = [];
   channel.ring("a");
   await soon();
-  expect(said("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
+  expect(logged("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
 });
 
 test("a reconcile that throws before its first await is an error like any other", async () => {
@@ -117,14 +117,14 @@ test("a reconcile that throws before its first await is an error like any other"
   });
   channel.ring("a");
   await soon();
-  expect(said("reconcile failed")).toMatchObject([{ key: "a", error: { message: "at once" } }]);
+  expect(logged("reconcile failed")).toMatchObject([{ key: "a", error: { message: "at once" } }]);
 });
 
 test("a requeueAfter that is no number is an error and not a hot loop", async () => {
   start(async () => ({ requeueAfter: Number.NaN }));
   channel.ring("a");
   await soon();
-  expect(said("reconcile failed")).toMatchObject([{ error: { message: "requeueAfter is NaN, not a number of milliseconds" } }]);
+  expect(logged("reconcile failed")).toMatchObject([{ error: { message: "requeueAfter is NaN, not a number of milliseconds" } }]);
 });
 
 test("no more reconciles run at once than there are workers, and never two for one key", async () => {
@@ -148,11 +148,11 @@ test("no more reconciles run at once than there are workers, and never two for o
   }
   await vi.advanceTimersByTimeAsync(1000);
   expect(most).toBe(3);
-  expect(said("reconcile failed")).toEqual([]);
+  expect(logged("reconcile failed")).toEqual([]);
 });
 
 test("nothing is reconciled before every source is ready", async () => {
-  const seen: string[] = [];
+  const reconciled: string[] = [];
   const synced = Promise.withResolvers<void>();
   const cache: Source = {
     subscribe(enqueue) {
@@ -161,13 +161,13 @@ test("nothing is reconciled before every source is ready", async () => {
     },
     ready: () => synced.promise,
   };
-  start(async (key) => void seen.push(key), { watches: [channel, cache] });
+  start(async (key) => void reconciled.push(key), { watches: [channel, cache] });
   channel.ring("a");
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(seen).toEqual([]);
+  expect(reconciled).toEqual([]);
   synced.resolve();
   await soon();
-  expect(seen).toEqual(["a", "found"]);
+  expect(reconciled).toEqual(["a", "found"]);
 });
 
 test("told to end while a source is not ready, it ends without an error", async () => {
@@ -210,7 +210,7 @@ test("a reconcile past its time is told so by its signal, and tried again", asyn
   expect(reasons).toEqual([]);
   await vi.advanceTimersByTimeAsync(20);
   expect(reasons).toEqual([new ReconcileError("Timeout", "The reconcile took longer than 5 s")]);
-  expect(said("reconcile failed")).toMatchObject([{ error: { code: "Timeout", cause: { message: "socket closed" } } }]);
+  expect(logged("reconcile failed")).toMatchObject([{ error: { code: "Timeout", cause: { message: "socket closed" } } }]);
   await vi.advanceTimersByTimeAsync(5020);
   expect(reasons).toHaveLength(2);
   expect(await registry.metrics()).toContain('plumbline_reconcile_timeouts_total{controller="slow"} 2');
@@ -226,50 +226,50 @@ test("an error that comes before the time is up is not taken for a timeout", asy
   );
   channel.ring("a");
   await vi.advanceTimersByTimeAsync(4000);
-  expect(said("reconcile failed")).toMatchObject([{ error: { message: "dark" } }]);
+  expect(logged("reconcile failed")).toMatchObject([{ error: { message: "dark" } }]);
 });
 
 test("every line of a reconcile carries controller, key and one id", async () => {
   start(async (_key, { log }) => log.info("lit"));
   channel.ring("hall/a");
   await soon();
-  const [lit] = said("lit");
+  const [lit] = logged("lit");
   expect(lit).toMatchObject({ controller: "lamp", key: "hall/a", reconcileId: expect.any(String) as string });
-  expect(said("reconciled")).toMatchObject([{ controller: "lamp", key: "hall/a", reconcileId: lit?.["reconcileId"] }]);
+  expect(logged("reconciled")).toMatchObject([{ controller: "lamp", key: "hall/a", reconcileId: lit?.["reconcileId"] }]);
 });
 
 test("a resync brings every key again, behind what is happening now", async () => {
-  const seen: string[] = [];
+  const reconciled: string[] = [];
   const source: Source = { subscribe: () => () => {}, keys: () => ["a", "b"] };
   start(
     async (key) => {
-      seen.push(key);
+      reconciled.push(key);
       await sleep(10);
     },
     { watches: [channel, source], resyncMs: 60_000 },
   );
   await vi.advanceTimersByTimeAsync(53_000);
-  expect(seen).toEqual([]);
+  expect(reconciled).toEqual([]);
   await vi.advanceTimersToNextTimerAsync();
   channel.ring("now");
   await vi.advanceTimersByTimeAsync(1000);
-  expect(seen).toEqual(["a", "now", "b"]);
+  expect(reconciled).toEqual(["a", "now", "b"]);
   await vi.advanceTimersByTimeAsync(70_000);
-  expect(seen).toHaveLength(5);
+  expect(reconciled).toHaveLength(5);
 });
 
 test("a resync brings a key once that several sources know", async () => {
-  const seen: string[] = [];
+  const reconciled: string[] = [];
   const source: Source = { subscribe: () => () => {}, keys: () => ["a", "a"] };
   start(
     async (key) => {
-      seen.push(key);
+      reconciled.push(key);
       await sleep(10);
     },
     { watches: [source, source], resyncMs: 60_000 },
   );
   await vi.advanceTimersByTimeAsync(67_000);
-  expect(seen).toEqual(["a"]);
+  expect(reconciled).toEqual(["a"]);
 });
 
 test("told to end, it takes no further key and lets the running reconcile finish", async () => {
@@ -294,13 +294,13 @@ test("told to end, it takes no further key and lets the running reconcile finish
 });
 
 test("a key that is handed over in the moment of the end is not begun", async () => {
-  const seen: string[] = [];
-  start(async (key) => void seen.push(key));
+  const reconciled: string[] = [];
+  start(async (key) => void reconciled.push(key));
   await soon();
   channel.ring("a");
   stop.abort();
   await soon();
-  expect(seen).toEqual([]);
+  expect(reconciled).toEqual([]);
 });
 
 test("a reconcile that outlasts the grace is cut by its signal", async () => {
@@ -312,7 +312,7 @@ test("a reconcile that outlasts the grace is cut by its signal", async () => {
   stop.abort();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(await ended).toBeUndefined();
-  expect(said("reconcile failed")).toMatchObject([{ error: { code: "Cut" } }]);
+  expect(logged("reconcile failed")).toMatchObject([{ error: { code: "Cut" } }]);
 });
 
 test("a reconcile that ignores its signal does not hold the end up for ever, and is named", async () => {
@@ -333,10 +333,10 @@ test("a reconcile that ignores its signal does not hold the end up for ever, and
 });
 
 test("it can run a second time, and sees what rang in between", async () => {
-  const seen: string[] = [];
+  const reconciled: string[] = [];
   const lamp = controller("lamp", {
     watches: [channel],
-    reconcile: async (key) => void seen.push(key),
+    reconcile: async (key) => void reconciled.push(key),
     log: createLog({ level: "silent" }),
   });
   const first = new AbortController();
@@ -347,7 +347,7 @@ test("it can run a second time, and sees what rang in between", async () => {
   channel.ring("between");
   ended = lamp.run(stop.signal);
   await soon();
-  expect(seen).toEqual(["between"]);
+  expect(reconciled).toEqual(["between"]);
 });
 
 test("thousands that wait let whoever else has something to do come between", async () => {

@@ -198,7 +198,9 @@ export class Controller implements Runnable {
         throw new TypeError(`requeueAfter is ${result.requeueAfter}, not a number of milliseconds`);
       return { is: "requeue_after", ms: result.requeueAfter };
     } catch (error) {
-      return error instanceof TerminalError ? { is: "terminal_error", error } : { is: "error", error: told(error, abort.signal) };
+      return error instanceof TerminalError
+        ? { is: "terminal_error", error }
+        : { is: "error", error: withAbortReason(error, abort.signal) };
     } finally {
       clearTimeout(limit);
       this.#running.delete(key);
@@ -208,7 +210,7 @@ export class Controller implements Runnable {
 }
 
 /** What went wrong is why the signal aborted, whatever the interrupted call made of it. */
-function told(error: unknown, signal: AbortSignal): unknown {
+function withAbortReason(error: unknown, signal: AbortSignal): unknown {
   const reason: unknown = signal.reason;
   if (!(reason instanceof ReconcileError) || error === reason) return error;
   return new ReconcileError(reason.code, reason.message, { cause: error });

@@ -111,14 +111,14 @@ export class WorkQueue {
     const key = this.#take();
     if (key !== undefined) return key;
     return await new Promise((resolve) => {
-      const settle = (key: string | undefined) => {
-        this.#idle.delete(settle);
+      const resume = (key: string | undefined) => {
+        this.#idle.delete(resume);
         signal.removeEventListener("abort", stop);
         resolve(key);
       };
-      const stop = () => settle(undefined);
+      const stop = () => resume(undefined);
       signal.addEventListener("abort", stop);
-      this.#idle.add(settle);
+      this.#idle.add(resume);
     });
   }
 
@@ -140,7 +140,7 @@ export class WorkQueue {
       this.#waiting[priority].clear();
       this.#metrics.depth[priority].set(0);
     }
-    for (const settle of this.#idle) settle(undefined);
+    for (const resume of this.#idle) resume(undefined);
   }
 
   #ripen(key: string): void {
@@ -152,10 +152,10 @@ export class WorkQueue {
 
   /** Gives what waits to those who wait for it. */
   #assign(): void {
-    for (const settle of this.#idle) {
+    for (const resume of this.#idle) {
       const key = this.#take();
       if (key === undefined) break;
-      settle(key);
+      resume(key);
     }
     for (const priority of ["normal", "low"] as const) this.#metrics.depth[priority].set(this.#waiting[priority].size);
   }

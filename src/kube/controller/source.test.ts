@@ -11,15 +11,15 @@ const lamp = (name: string, node: string): Lamp => ({ metadata: { name, namespac
 
 /** Holds two lamps and tells its one listener whatever the test says. */
 function lamps() {
-  const held = [lamp("a", "n1"), lamp("b", "n2")];
+  const objects = [lamp("a", "n1"), lamp("b", "n2")];
   const listeners = new Set<(change: Change<Lamp>) => void>();
   return {
     tell: (change: Change<Lamp>) => listeners.forEach((listener) => listener(change)),
-    list: () => held,
+    list: () => objects,
     waitForSync: async () => {},
     subscribe(listener: (change: Change<Lamp>) => void) {
       listeners.add(listener);
-      for (const object of held) listener({ type: "added", object, initial: true });
+      for (const object of objects) listener({ type: "added", object, initial: true });
       return () => listeners.delete(listener);
     },
   };

@@ -73,7 +73,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
-const lease = () => server.held.get("controller");
+const lease = () => server.stored.get("controller");
 const hang = () => new Promise<void>(() => {});
 const foreign = (spec: Partial<Lease["spec"]>) =>
   server.put({
@@ -137,7 +137,7 @@ describe("taking the Lease", () => {
     foreign({});
     const one = candidate("one");
     await seconds(5);
-    server.held.delete("controller");
+    server.stored.delete("controller");
     await seconds(9);
     expect(one.terms).toEqual([]);
     await seconds(4);
@@ -199,7 +199,7 @@ describe("the fence", () => {
     foreign({ holderIdentity: "two" });
     await seconds(2.5);
     expect(one.elector.isLeader).toBe(false);
-    expect(await one.outcome).toMatchObject({ code: "Fenced", message: expect.stringContaining("is held by two") as string });
+    expect(await one.outcome).toMatchObject({ code: "Fenced", message: expect.stringContaining("was acquired by two") as string });
     expect(lease()?.spec.holderIdentity).toBe("two");
   });
 
@@ -263,7 +263,7 @@ describe("the fence", () => {
     };
     await seconds(20);
     expect(lost).toBe(1);
-    server.held.delete("controller");
+    server.stored.delete("controller");
     await seconds(20);
     one.elector.assertLeading();
     expect(lease()?.spec.holderIdentity).toBe(one.elector.identity);

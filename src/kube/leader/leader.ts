@@ -166,7 +166,7 @@ export class LeaderElector {
         leaderRenewals.inc({ lease: this.#name, outcome: isKubeError(error) ? error.code : "Unexpected" });
         this.#log.warn({ error }, "could not renew the Lease");
         const holder = this.#observed?.lease.spec.holderIdentity;
-        if (holder !== this.identity) return this.#loss(holder ? `is held by ${holder}` : "was taken away");
+        if (holder !== this.identity) return this.#loss(holder ? `was acquired by ${holder}` : "was taken away");
       }
     }
   }

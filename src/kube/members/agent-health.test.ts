@@ -4,7 +4,7 @@ import { CauseGraph } from "../../explain/graph.ts";
 import { agentHealth, agentWaits } from "./agent-health.ts";
 import { notReportingConditions } from "./unknown-conditions.ts";
 
-test("a report that the janitor marked says since when its agent is silent, and that the node lacks it", () => {
+test("a report that the status cleaner marked says since when its agent is silent, and that the node lacks it", () => {
   const silence = { node: "n1", since: new Date("2026-01-01T00:00:00Z") };
   const conditions = notReportingConditions([], ["Ready"], silence, new Date("2026-01-01T00:00:40Z"));
   expect(agentHealth("n1", conditions)).toMatchObject([

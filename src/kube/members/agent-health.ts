@@ -7,7 +7,7 @@ export function agentComponent(node: string): Component {
   return { kind: "Agent", name: node };
 }
 
-/** What a report says of the agent that it comes from, and of its node, once the janitor has marked it. Nothing while the agent speaks. */
+/** What a report says of the agent that it comes from, and of its node, once the status cleaner has marked it. Nothing while the agent speaks. */
 export function agentHealth(node: string, conditions: readonly Condition[] | undefined): HealthStatement[] {
   const marked = conditions?.find(({ status, reason }) => status === "Unknown" && reason === "AgentNotReporting");
   if (!marked) return [];

@@ -35,8 +35,8 @@ test.each([
   ["a Pod is missing", daemonSet({ currentNumberScheduled: 2 }), false],
   ["it is being deleted", { ...daemonSet(), metadata: { ...daemonSet().metadata, deletionTimestamp: "2026-11-15T10:30:00Z" } }, false],
   ["it does not exist", undefined, false],
-])("a DaemonSet of which %s: settled is %s", (_what, held, settled) => {
-  expect(isRolledOut(held)).toBe(settled);
+])("a DaemonSet of which %s: rolled out is %s", (_what, daemonSet, rolledOut) => {
+  expect(isRolledOut(daemonSet)).toBe(rolledOut);
 });
 
 /** The parts of a cache that are looked at, with a hand to change them. */

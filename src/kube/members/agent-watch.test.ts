@@ -11,7 +11,7 @@ import { AgentWatch } from "./agent-watch.ts";
 class World {
   readonly server = new Map<string, Lease>();
   readonly doubts: { expired: number; of: number }[] = [];
-  readonly told = new Set<string>();
+  readonly notified = new Set<string>();
   published: () => Promise<ReadonlySet<string> | undefined> = () => Promise.resolve(undefined);
   lists = 0;
   listFails = false;
@@ -50,7 +50,7 @@ class World {
       onDoubt: (doubt) => this.doubts.push(doubt),
       log: createLog({ level: "silent" }),
     });
-    this.watch.subscribe((node) => this.told.add(node));
+    this.watch.subscribe((node) => this.notified.add(node));
   }
 
   renew(...nodes: string[]): void {
@@ -122,7 +122,7 @@ test("whoever stops renewing is silent, since its last renewal, and no longer am
   expect(world.silent()).toEqual(["c"]);
   expect(world.watch.silence("c")).toEqual({ node: "c", since: new Date(Date.UTC(2026, 10, 15, 10, 30, 10)) });
   expect(world.watch.living()).toEqual(["a", "b"]);
-  expect(world.told).toContain("c");
+  expect(world.notified).toContain("c");
   await world.pass(5, "a", "b", "c");
   expect(world.silent()).toEqual([]);
   expect(world.watch.living()).toEqual(["a", "b", "c"]);
@@ -169,9 +169,9 @@ test("a server that is not heard is asked before anyone is silent, not in a hurr
   world.listFails = false;
   await world.pass(90);
   expect(world.silent()).toEqual(["a"]);
-  const asked = world.lists;
+  const lists = world.lists;
   await world.pass(120);
-  expect(world.lists).toBe(asked);
+  expect(world.lists).toBe(lists);
 });
 
 test("a lost watch marks nobody, and whoever was silent may be marked again only a full duration after it is back", async () => {
@@ -184,10 +184,10 @@ test("a lost watch marks nobody, and whoever was silent may be marked again only
   world.connection("connected");
   await world.pass(28, "a", "b");
   expect(world.silent()).toEqual([]);
-  world.told.clear();
+  world.notified.clear();
   await world.pass(4, "a", "b");
   expect(world.silent()).toEqual(["c"]);
-  expect([...world.told]).toEqual(["c"]);
+  expect([...world.notified]).toEqual(["c"]);
 });
 
 test("a new term begins with what was published, however often that must be asked for, and with nothing seen before", async () => {

@@ -76,8 +76,8 @@ export class AgentWatch implements Runnable, Source {
   silence(node: string): MissedHeartbeats | undefined {
     const agent = this.#state?.agents.get(node);
     if (!agent || !this.#state || !mayMarkUnknown(this.#state, node, performance.now())) return undefined;
-    const { renewal, seenAt } = agent;
-    return { node, since: new Date(renewal?.renewTime ?? Date.now() - (performance.now() - seenAt)) };
+    const { renewal, observedAt } = agent;
+    return { node, since: new Date(renewal?.renewTime ?? Date.now() - (performance.now() - observedAt)) };
   }
 
   /** Whether a Lease of this one has been seen. */

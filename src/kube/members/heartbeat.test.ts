@@ -29,7 +29,7 @@ function start(node = "worker-1", nodeUid: () => string | undefined = () => unde
 }
 
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
-const lease = () => server.held.get("agent-worker-1");
+const lease = () => server.stored.get("agent-worker-1");
 
 test("an agent has a Lease that names its node, and renews it about every ten seconds", async () => {
   start();
@@ -79,7 +79,7 @@ test("a node name too long for a label is whole in the annotation", async () => 
   const node = `worker-${"1".repeat(70)}`;
   start(node);
   await seconds(0);
-  const written = server.held.get(`agent-${node}`);
+  const written = server.stored.get(`agent-${node}`);
   expect(written?.metadata.annotations).toEqual({ "plumbline.dev/node": node });
   expect(written?.metadata.labels?.["plumbline.dev/node"]).toHaveLength(63);
 });
@@ -124,12 +124,12 @@ test("a request that hangs is given up in time for the next one", async () => {
 test("a Lease that someone edited or deleted is renewed at the next beat all the same, and foreign labels stay", async () => {
   start();
   await seconds(1);
-  const held = lease();
-  if (held) server.put({ ...held, metadata: { ...held.metadata, labels: { ...held.metadata.labels, note: "kept" } } });
+  const stored = lease();
+  if (stored) server.put({ ...stored, metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, note: "kept" } } });
   await seconds(12);
   expect(lease()?.metadata.labels).toMatchObject({ note: "kept", "plumbline.dev/component": "agent" });
-  expect(lease()?.spec.renewTime).not.toBe(held?.spec.renewTime);
-  server.held.delete("agent-worker-1");
+  expect(lease()?.spec.renewTime).not.toBe(stored?.spec.renewTime);
+  server.stored.delete("agent-worker-1");
   // The renewal that finds it missing fails, and the next attempt follows after a backoff.
   await seconds(12);
   expect(lease()?.spec.holderIdentity).toBe("worker-1");

@@ -125,18 +125,18 @@ export function renewLease({ client, log, renewMs, ...options }: RenewLeaseOptio
   return {
     name: "heartbeat",
     async run(signal) {
-      let held: Lease | undefined;
+      let written: Lease | undefined;
       let failures = 0;
       while (!signal.aborted) {
         try {
-          held = await withTimeout(Math.min(renewMs, LONGEST_REQUEST_MS), signal, (limited) => beat(leases, options, held, limited));
+          written = await withTimeout(Math.min(renewMs, LONGEST_REQUEST_MS), signal, (limited) => beat(leases, options, written, limited));
           heartbeats.inc({ outcome: "ok" });
           if (failures > 0) log.info({ failures }, "heartbeat restored");
           failures = 0;
         } catch (error) {
           if (signal.aborted) return;
           // Also when someone edited or deleted it, or our own last write arrived without its answer: the next attempt reads it first.
-          held = undefined;
+          written = undefined;
           failures += 1;
           heartbeats.inc({ outcome: isKubeError(error) ? error.code : "Unexpected" });
           log.warn({ error, failures }, "heartbeat failed, retrying");
@@ -149,16 +149,16 @@ export function renewLease({ client, log, renewMs, ...options }: RenewLeaseOptio
   };
 }
 
-/** `held` is the Lease as last written; without it, it is read first. */
+/** `written` is the Lease as last written; without it, it is read first. */
 async function beat(
   leases: ResourceClient<Lease>,
   { holder, metadata, durationMs }: Pick<RenewLeaseOptions, "holder" | "metadata" | "durationMs">,
-  held: Lease | undefined,
+  written: Lease | undefined,
   signal: AbortSignal,
 ): Promise<Lease> {
   const renewTime = microTime(new Date());
   const ours = metadata(renewTime);
-  const found = held ?? (await existing(leases, ours, signal));
+  const found = written ?? (await existing(leases, ours, signal));
   const spec: Lease["spec"] = {
     ...found?.spec,
     holderIdentity: holder,

@@ -12,20 +12,20 @@ test("new nodes get the lowest indexes, in the order of their names", () => {
 });
 
 test("a node that is there keeps its index and everything else that is recorded with it", () => {
-  const held = { indexes: { b: { index: 7, note: "kept" } }, freed: [] };
-  expect(assignIndexes(held, ["a", "b"], monday).indexes).toEqual({ a: { index: 0 }, b: { index: 7, note: "kept" } });
+  const existing = { indexes: { b: { index: 7, note: "kept" } }, freed: [] };
+  expect(assignIndexes(existing, ["a", "b"], monday).indexes).toEqual({ a: { index: 0 }, b: { index: 7, note: "kept" } });
 });
 
 test("the index of a node that is gone rests for 24 hours and is then the lowest again", () => {
-  const held = assignIndexes(none, ["a", "b"], monday);
-  const without = assignIndexes(held, ["b"], monday);
+  const existing = assignIndexes(none, ["a", "b"], monday);
+  const without = assignIndexes(existing, ["b"], monday);
   expect(without).toEqual({ indexes: { b: { index: 1 } }, freed: [{ index: 0, at: "2026-11-16T10:00:00.000Z" }] });
   expect(assignIndexes(without, ["b", "c"], later(24 * hour - 1)).indexes["c"]).toEqual({ index: 2 });
   expect(assignIndexes(without, ["b", "c"], later(24 * hour))).toEqual({ indexes: { b: { index: 1 }, c: { index: 0 } }, freed: [] });
 });
 
 test("a new node keeps the index that it carries, also one that rests, unless another node has it", () => {
-  const held = { indexes: { a: { index: 3 } }, freed: [{ index: 5, at: monday.toISOString() }] };
+  const existing = { indexes: { a: { index: 3 } }, freed: [{ index: 5, at: monday.toISOString() }] };
   const carried = new Map([
     ["a", 8],
     ["b", 3],
@@ -33,7 +33,7 @@ test("a new node keeps the index that it carries, also one that rests, unless an
     ["d", 7],
     ["e", 5],
   ]);
-  expect(assignIndexes(held, ["a", "b", "c", "d", "e", "f"], later(hour), carried)).toEqual({
+  expect(assignIndexes(existing, ["a", "b", "c", "d", "e", "f"], later(hour), carried)).toEqual({
     indexes: { a: { index: 3 }, b: { index: 0 }, c: { index: 7 }, d: { index: 1 }, e: { index: 5 }, f: { index: 2 } },
     freed: [],
   });
@@ -81,12 +81,12 @@ describe("over any history of nodes coming and going", () => {
         for (const { before, after, now } of lived(steps)) {
           const at = now.getTime();
           for (const [node, { index }] of Object.entries(before.indexes)) if (!after.indexes[node]) freedAt.set(index, at);
-          const held = new Set(Object.values(after.indexes).map(({ index }) => index));
+          const existing = new Set(Object.values(after.indexes).map(({ index }) => index));
           for (const [node, { index }] of Object.entries(after.indexes)) {
             if (before.indexes[node]) continue;
             const rests = (number: number) => at - (freedAt.get(number) ?? -Infinity) < 24 * hour;
             expect(rests(index)).toBe(false);
-            for (let lower = 0; lower < index; lower += 1) expect(held.has(lower) || rests(lower)).toBe(true);
+            for (let lower = 0; lower < index; lower += 1) expect(existing.has(lower) || rests(lower)).toBe(true);
           }
         }
       }),

@@ -35,9 +35,9 @@ export function assignIndexes(
     ...left.map(([, { index }]) => ({ index, at: now.toISOString() })),
   ];
 
-  const held = new Set(kept.map(([node]) => node));
+  const keptNodes = new Set(kept.map(([node]) => node));
   const owned = new Set(kept.map(([, { index }]) => index));
-  const arrived = [...present].filter((node) => !held.has(node)).sort();
+  const arrived = [...present].filter((node) => !keptNodes.has(node)).sort();
   const brought: [string, NodeIndex][] = [];
   for (const node of arrived) {
     const index = carried.get(node);
@@ -48,10 +48,10 @@ export function assignIndexes(
   const back = resting.filter(({ index }) => !owned.has(index));
 
   const taken = new Set([...owned, ...back.map(({ index }) => index)]);
-  const settled = new Set(brought.map(([node]) => node));
+  const assigned = new Set(brought.map(([node]) => node));
   let lowest = 0;
   const given = arrived
-    .filter((node) => !settled.has(node))
+    .filter((node) => !assigned.has(node))
     .map((node): [string, NodeIndex] => {
       while (taken.has(lowest)) lowest += 1;
       taken.add(lowest);

@@ -49,7 +49,7 @@ interface Course {
 
 interface Moment {
   now: number;
-  look: ObservationResult;
+  result: ObservationResult;
   silent: string[];
 }
 
@@ -65,7 +65,7 @@ function watch({ reported = [], until, published, lost, stale, away, frozen, ...
   const renewals = Object.fromEntries(
     Object.entries(course.renewals).map(([node, times]) => [node, times.map((time) => delayed(away, time)).sort((a, b) => a - b)]),
   );
-  const seen = (at: number): Map<string, Renewal> =>
+  const observed = (at: number): Map<string, Renewal> =>
     new Map(
       Object.entries(renewals).flatMap(([node, times]): [string, Renewal][] => {
         const last = times.findLast((time) => time <= at);
@@ -78,37 +78,37 @@ function watch({ reported = [], until, published, lost, stale, away, frozen, ...
   const observations = (now: number): LeaseObservations => {
     const known = within(stale, now)?.[0] ?? within(lost, now)?.[0] ?? within(away, now)?.[0] ?? now;
     const heardAt = heard.findLast((time) => time <= known) ?? 0;
-    return { whole: !within(lost, now), listed: false, heardAt, renewals: seen(known), reported };
+    return { whole: !within(lost, now), listed: false, heardAt, renewals: observed(known), reported };
   };
 
   const moments: Moment[] = [];
   let state: Liveness = initialObservations(duration, observations(0), published, 0);
   for (let now = tick; now <= until; now += tick) {
     if (within(frozen, now)) continue;
-    let look = observe(state, observations(now), now);
-    if (look.ask && !within(away, now)) {
-      const answer = observe(look.state, { ...observations(now), listed: true, heardAt: now, renewals: seen(now) }, now);
-      look = { ...answer, changed: [...look.changed, ...answer.changed], doubt: look.doubt ?? answer.doubt };
+    let result = observe(state, observations(now), now);
+    if (result.ask && !within(away, now)) {
+      const answer = observe(result.state, { ...observations(now), listed: true, heardAt: now, renewals: observed(now) }, now);
+      result = { ...answer, changed: [...result.changed, ...answer.changed], doubt: result.doubt ?? answer.doubt };
     }
-    state = look.state;
+    state = result.state;
     const silent = [...state.agents].filter(([, { phase }]) => phase.is === "silent").map(([node]) => node);
-    moments.push({ now, look, silent });
+    moments.push({ now, result, silent });
   }
   return moments;
 }
 
 const last = (moments: Moment[]) => moments.at(-1)?.silent;
 const firstSilent = (moments: Moment[], node: string) => moments.find(({ silent }) => silent.includes(node))?.now ?? Infinity;
-const doubts = (moments: Moment[]) => moments.flatMap(({ now, look }) => (look.doubt ? [{ now, ...look.doubt }] : []));
+const doubts = (moments: Moment[]) => moments.flatMap(({ now, result }) => (result.doubt ? [{ now, ...result.doubt }] : []));
 
 const fine = (until: number, offset = 0) => every(10_000, offset, until);
 const four = (until: number) => ({ a: fine(until), b: fine(until, 3_000), c: fine(until, 6_000), d: fine(until, 9_000) });
 
-const at = (...seen: [node: string, version: number][]): Map<string, Renewal> =>
-  new Map(seen.map(([node, version]) => [node, { resourceVersion: String(version), renewTime: String(version) }]));
+const at = (...observed: [node: string, version: number][]): Map<string, Renewal> =>
+  new Map(observed.map(([node, version]) => [node, { resourceVersion: String(version), renewTime: String(version) }]));
 const clear: LeaseObservations = { whole: true, listed: false, heardAt: 0, reported: [], renewals: at() };
-const seen = (version: number, listed: boolean): LeaseObservations => ({ ...clear, listed, renewals: at(["a", version]) });
-const seenAt = ({ agents }: Liveness) => agents.get("a")?.seenAt;
+const observed = (version: number, listed: boolean): LeaseObservations => ({ ...clear, listed, renewals: at(["a", version]) });
+const observedAt = ({ agents }: Liveness) => agents.get("a")?.observedAt;
 
 describe("one agent", () => {
   test("that stops renewing is silent after a full duration and the time to see whether it is alone", () => {
@@ -120,7 +120,7 @@ describe("one agent", () => {
 
   test("that renews again is alive again", () => {
     const moments = watch({ renewals: { a: [...fine(20_000), 150_000], b: fine(200_000) }, until: 160_000 });
-    expect(moments.filter(({ look }) => look.changed.includes("a")).map(({ now }) => now)).toEqual([52_000, 150_000]);
+    expect(moments.filter(({ result }) => result.changed.includes("a")).map(({ now }) => now)).toEqual([52_000, 150_000]);
     expect(last(moments)).toEqual([]);
   });
 
@@ -131,7 +131,7 @@ describe("one agent", () => {
 
   test("that reports without ever having a Lease is silent too, and not among the living before", () => {
     const moments = watch({ renewals: { b: fine(200_000) }, reported: ["a"], until: 60_000 });
-    expect(moments.every(({ look }) => liveAgents(look.state).join() === "b")).toBe(true);
+    expect(moments.every(({ result }) => liveAgents(result.state).join() === "b")).toBe(true);
     expect(last(moments)).toEqual(["a"]);
   });
 
@@ -157,18 +157,18 @@ describe("a new leader", () => {
     };
     const moments = watch(course);
     expect(doubts(moments)).toEqual([]);
-    expect(moments.every(({ look }) => liveAgents(look.state).join() === "e")).toBe(true);
+    expect(moments.every(({ result }) => liveAgents(result.state).join() === "e")).toBe(true);
   });
 
   test("marks nothing before a full duration of its own observation, not even what was silent before", () => {
     const moments = watch({ renewals: { a: [0], b: fine(200_000) }, published: new Set(["b"]), until: 60_000 });
-    const marked = moments.filter(({ now, look }) => mayMarkUnknown(look.state, "a", now)).map(({ now }) => now);
+    const marked = moments.filter(({ now, result }) => mayMarkUnknown(result.state, "a", now)).map(({ now }) => now);
     expect(marked[0]).toBe(30_000);
   });
 
   test("takes whoever is seen to renew for living, published or not", () => {
     const moments = watch({ renewals: { a: [0, 8_000], b: [0] }, published: new Set(["b"]), until: 10_000 });
-    expect(moments.map(({ look }) => liveAgents(look.state).join())).toEqual(["b", "b", "b", "a,b", "a,b"]);
+    expect(moments.map(({ result }) => liveAgents(result.state).join())).toEqual(["b", "b", "b", "a,b", "a,b"]);
   });
 });
 
@@ -247,16 +247,16 @@ describe("the own view", () => {
   });
 
   test("that a list has overtaken is not confused by what the watch still says", () => {
-    const begun = initialObservations(duration, seen(9, false), undefined, 0);
-    const listed = observe(begun, seen(10, true), 1_000).state;
-    expect(seenAt(listed)).toBe(1_000);
-    const old = observe(listed, seen(9, false), 2_000).state;
-    expect(seenAt(old)).toBe(1_000);
-    expect(seenAt(observe(old, seen(11, false), 3_000).state)).toBe(3_000);
+    const begun = initialObservations(duration, observed(9, false), undefined, 0);
+    const listed = observe(begun, observed(10, true), 1_000).state;
+    expect(observedAt(listed)).toBe(1_000);
+    const old = observe(listed, observed(9, false), 2_000).state;
+    expect(observedAt(old)).toBe(1_000);
+    expect(observedAt(observe(old, observed(11, false), 3_000).state)).toBe(3_000);
     // After a restore of etcd versions start lower again; only a list can tell.
-    const restored = observe(old, seen(5, true), 3_000).state;
-    expect(seenAt(restored)).toBe(3_000);
-    expect(seenAt(observe(restored, seen(6, false), 4_000).state)).toBe(4_000);
+    const restored = observe(old, observed(5, true), 3_000).state;
+    expect(observedAt(restored)).toBe(3_000);
+    expect(observedAt(observe(restored, observed(6, false), 4_000).state)).toBe(4_000);
   });
 });
 
@@ -305,14 +305,14 @@ describe("whatever the others do", () => {
     fc.assert(
       fc.property(others, views, (renewals, broken) => {
         let clearSince = 0;
-        let lookedAt = 0;
+        let checkedAt = 0;
         let before: string[] = [];
         const hasty: string[] = [];
-        for (const { now, silent, look } of watch({ renewals, until, ...broken })) {
-          if (within(broken.lost, now) || now - lookedAt > duration / 2) clearSince = now;
-          lookedAt = now;
+        for (const { now, silent, result } of watch({ renewals, until, ...broken })) {
+          if (within(broken.lost, now) || now - checkedAt > duration / 2) clearSince = now;
+          checkedAt = now;
           const fell = silent.filter((node) => !before.includes(node));
-          const marked = nodes.filter((node) => mayMarkUnknown(look.state, node, now));
+          const marked = nodes.filter((node) => mayMarkUnknown(result.state, node, now));
           if (now - clearSince < duration) hasty.push(...fell, ...marked);
           before = silent;
         }

@@ -37,7 +37,7 @@ type Phase =
 interface Agent {
   renewal: Renewal | undefined;
   /** When the Lease was last seen to change, or first seen. */
-  seenAt: number;
+  observedAt: number;
   phase: Phase;
 }
 
@@ -47,7 +47,7 @@ export interface Liveness {
   readonly whole: boolean;
   /** Since when the view has been whole without a break. */
   readonly clearSince: number;
-  readonly lookedAt: number;
+  readonly checkedAt: number;
   readonly heardAt: number;
 }
 
@@ -79,15 +79,15 @@ export function initialObservations(
   for (const node of [...observations.renewals.keys(), ...observations.reported]) {
     const believed = published === undefined || published.has(node);
     const phase: Phase = believed ? { is: "alive" } : { is: "silent", expiredAt: -Infinity };
-    agents.set(node, { renewal: observations.renewals.get(node), seenAt: now, phase });
+    agents.set(node, { renewal: observations.renewals.get(node), observedAt: now, phase });
   }
-  return { durationMs, agents, whole: observations.whole, clearSince: now, lookedAt: now, heardAt: now };
+  return { durationMs, agents, whole: observations.whole, clearSince: now, checkedAt: now, heardAt: now };
 }
 
 export function observe(before: Liveness, observations: LeaseObservations, now: number): ObservationResult {
   const { durationMs } = before;
   const heardAt = Math.max(before.heardAt, observations.heardAt);
-  const gap = Math.max(now - before.lookedAt, heardAt - before.heardAt) > durationMs * longestGap;
+  const gap = Math.max(now - before.checkedAt, heardAt - before.heardAt) > durationMs * longestGap;
   const clearSince = observations.whole && before.whole && !gap ? before.clearSince : now;
 
   const agents = merge(before.agents, observations, now);
@@ -98,7 +98,7 @@ export function observe(before: Liveness, observations: LeaseObservations, now: 
   const quiet = now - heardAt > durationMs * longestQuiet && agents.values().some(({ phase }) => phase.is !== "silent");
 
   return {
-    state: { durationMs, agents, whole: observations.whole, clearSince, lookedAt: now, heardAt },
+    state: { durationMs, agents, whole: observations.whole, clearSince, checkedAt: now, heardAt },
     changed: differences(before.agents, agents),
     doubt,
     ask: doubt !== undefined || unheard || quiet,
@@ -126,19 +126,19 @@ function merge(before: ReadonlyMap<string, Agent>, { renewals, reported, listed 
     if (agent.phase.is !== "silent" || renewals.has(node) || reportedNodes.has(node)) after.set(node, agent);
   }
   for (const node of reportedNodes) {
-    if (!after.has(node)) after.set(node, { renewal: undefined, seenAt: now, phase: { is: "alive" } });
+    if (!after.has(node)) after.set(node, { renewal: undefined, observedAt: now, phase: { is: "alive" } });
   }
   for (const [node, renewal] of renewals) {
-    if (isNews(after.get(node)?.renewal, renewal, listed)) after.set(node, { renewal, seenAt: now, phase: { is: "alive" } });
+    if (isNews(after.get(node)?.renewal, renewal, listed)) after.set(node, { renewal, observedAt: now, phase: { is: "alive" } });
   }
   return after;
 }
 
 /** A list may be ahead of the watch, so what the watch says afterwards can be old. A list itself is right even if versions went back (etcd restored). */
-function isNews(held: Renewal | undefined, renewal: Renewal, listed: boolean): boolean {
-  if (!held) return true;
-  if (renewal.renewTime === held.renewTime) return false;
-  return listed || compareResourceVersions(renewal.resourceVersion, held.resourceVersion) > 0;
+function isNews(known: Renewal | undefined, renewal: Renewal, listed: boolean): boolean {
+  if (!known) return true;
+  if (renewal.renewTime === known.renewTime) return false;
+  return listed || compareResourceVersions(renewal.resourceVersion, known.resourceVersion) > 0;
 }
 
 function forgetExpiries(agents: Map<string, Agent>): void {
@@ -147,7 +147,7 @@ function forgetExpiries(agents: Map<string, Agent>): void {
 
 function expire(agents: Map<string, Agent>, clearSince: number, durationMs: number, now: number): void {
   for (const [node, agent] of agents) {
-    if (agent.phase.is !== "alive" || now - Math.max(agent.seenAt, clearSince) < durationMs) continue;
+    if (agent.phase.is !== "alive" || now - Math.max(agent.observedAt, clearSince) < durationMs) continue;
     const silentAt = now + durationMs * companyShare;
     agents.set(node, { ...agent, phase: { is: "expired", expiredAt: now, silentAt, doubted: false } });
   }

@@ -35,9 +35,9 @@ export interface MembersPublisherOptions {
 /** Keeps `plumbline-members` true: written when someone joins, leaves or signs with another key, and at no other time. */
 export function membersPublisher(options: MembersPublisherOptions): Runnable {
   const { client, namespace, agents, leases, members, nodes, carriedIndex, waitForOldWrites, log } = options;
-  const assign = (held: Members, present: readonly Node[]) =>
+  const assign = (current: Members, present: readonly Node[]) =>
     assignIndexes(
-      held,
+      current,
       present.map(({ metadata }) => metadata.name),
       new Date(),
       carriedBy(present, carriedIndex),
@@ -61,15 +61,15 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       const living = agents.living();
       if (!living) return undefined;
       const stored = newer(members.get(key), written);
-      const held = known(stored, lastGood, log);
+      const current = known(stored, lastGood, log);
       const names = nodes.list().map(({ metadata }) => metadata.name);
-      const { live, againMs } = joining.admit(living, held.live, names, performance.now());
+      const { live, againMs } = joining.admit(living, current.live, names, performance.now());
       const keys = keysIn(leases.list());
-      let next: Members = { live, keys, ...assign(held, nodes.list()) };
-      if (!isDeepStrictEqual(next.indexes, held.indexes)) {
+      let next: Members = { live, keys, ...assign(current, nodes.list()) };
+      if (!isDeepStrictEqual(next.indexes, current.indexes)) {
         // A cache that misses a Node for a moment must not cost that node its index.
         const { items } = await client.resource(Node).list({ signal });
-        next = { live, keys, ...assign(held, items) };
+        next = { live, keys, ...assign(current, items) };
       }
       if (!stored || !says(stored, next)) {
         const data = printMembers(next);

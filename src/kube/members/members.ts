@@ -47,8 +47,8 @@ export function agentsBefore(node: string, members: ConfigMap | undefined): numb
   if (!members) return 0;
   try {
     const { live, indexes } = parseMembers(members);
-    const place = (name: string) => indexes[name]?.index ?? Infinity;
-    return live.filter((other) => place(other) < place(node)).length;
+    const rank = (name: string) => indexes[name]?.index ?? Infinity;
+    return live.filter((other) => rank(other) < rank(node)).length;
   } catch {
     return Infinity;
   }

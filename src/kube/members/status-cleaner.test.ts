@@ -18,7 +18,7 @@ const Report: Kind<Report> = { group: "test", version: "v1", kind: "Report", plu
 const since = new Date("2026-11-15T10:30:00Z");
 const durationMs = 30_000;
 
-/** One node with one report, as the cluster has it and as the janitor's caches show it. */
+/** One node with one report, as the cluster has it and as the status cleaner's caches show it. */
 class Cluster {
   readonly calls: string[] = [];
   readonly lease: Lease = { metadata: { name: "agent-a", namespace: "system", uid: "l", resourceVersion: "7" }, spec: {} };
@@ -31,7 +31,7 @@ class Cluster {
   partOff = false;
   partOffOnServer = true;
   report: Report | undefined = this.#report("1", true);
-  refuse: (call: string) => KubeError | undefined = () => undefined;
+  failure: (call: string) => KubeError | undefined = () => undefined;
   #version = 1;
   #reportListener: (change: Change<Report>) => void = () => {};
   #nodeListener: (change: Change<Node>) => void = () => {};
@@ -100,8 +100,8 @@ class Cluster {
   #client(): KubeClient {
     const called = (call: string) => {
       this.calls.push(call);
-      const refused = this.refuse(call);
-      if (refused) throw refused;
+      const error = this.failure(call);
+      if (error) throw error;
     };
     const resource = ({ kind }: Kind) => ({
       get: async () => {
@@ -209,17 +209,17 @@ describe("marking", () => {
   });
 
   test("that comes too late because someone wrote is left to the news of that; what fails otherwise is tried again", async () => {
-    cluster.refuse = () => new KubeError("Conflict", "the object has been modified");
+    cluster.failure = () => new KubeError("Conflict", "the object has been modified");
     start();
     await seconds(600);
     expect(cluster.calls).toEqual([mark]);
-    cluster.refuse = () => undefined;
+    cluster.failure = () => undefined;
     cluster.repaired();
     await seconds(1);
     expect(cluster.calls).toHaveLength(2);
 
     let failures = 0;
-    cluster.refuse = () => {
+    cluster.failure = () => {
       failures += 1;
       return failures < 3 ? new KubeError("Unreachable", "connection refused") : undefined;
     };
@@ -285,7 +285,7 @@ describe("deleting", () => {
 
   test("does not go on to the Lease when the report was written meanwhile", async () => {
     cluster.nodeDeleted();
-    cluster.refuse = (call) => (call.startsWith("delete Report") ? new KubeError("Conflict", "modified") : undefined);
+    cluster.failure = (call) => (call.startsWith("delete Report") ? new KubeError("Conflict", "modified") : undefined);
     start();
     await seconds(1);
     expect(cluster.calls.filter((call) => call.startsWith("delete Lease"))).toEqual([]);

@@ -62,7 +62,7 @@ export function statusCleaner(options: StatusCleanerOptions): Runnable {
     agentsNotReporting.set(silent.size);
   };
 
-  const cleaning = controller("janitor", {
+  const cleaning = controller("status-cleaner", {
     watches: [agents, ...kinds.map((reported) => changesOf(reported.cache, (object) => nodesOf(reported, object))), deletionsOf(nodes)],
     log,
     workers: 4,
@@ -150,10 +150,10 @@ class PartsOff {
   forMs(node: string, off: readonly ReportedKind[]): number {
     const parts = [...new Set(off.map(({ part }) => part))].join(",");
     const now = performance.now();
-    const held = this.#since.get(node);
+    const known = this.#since.get(node);
     if (parts === "") this.#since.delete(node);
-    else if (held?.parts !== parts) this.#since.set(node, { parts, at: now });
-    return held?.parts === parts ? now - held.at : 0;
+    else if (known?.parts !== parts) this.#since.set(node, { parts, at: now });
+    return known?.parts === parts ? now - known.at : 0;
   }
 
   clear(): void {

@@ -4,7 +4,7 @@ import { notReportingConditions } from "./unknown-conditions.ts";
 
 const silence = { node: "worker-1", since: new Date("2026-11-15T10:30:00.123Z") };
 const now = new Date("2026-11-15T10:31:00.456Z");
-const held: Condition = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T09:00:00Z" };
+const existing: Condition = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T09:00:00Z" };
 
 test("what is held and what is always said becomes Unknown, with whose agent is silent since when", () => {
   const unknown = {
@@ -13,7 +13,7 @@ test("what is held and what is always said becomes Unknown, with whose agent is 
     message: "Agent on node worker-1 has not reported since 2026-11-15T10:30:00Z; the rest of this status is its last report",
     lastTransitionTime: "2026-11-15T10:31:00Z",
   };
-  expect(notReportingConditions([held], ["Reported"], silence, now)).toEqual([
+  expect(notReportingConditions([existing], ["Reported"], silence, now)).toEqual([
     { type: "Ready", ...unknown },
     { type: "Reported", ...unknown },
   ]);

@@ -20,7 +20,7 @@ export function notReportingConditions(
   cause: MissedHeartbeats | PartOff,
   now: Date,
 ): Condition[] | undefined {
-  return unknownConditions(known, always, wordsOf(cause), now);
+  return unknownConditions(known, always, explanationOf(cause), now);
 }
 
 /** The conditions with these words in each of them; undefined where all of them have such already. */
@@ -30,16 +30,16 @@ export function unknownConditions(
   { reason, message }: { reason: string; message: string },
   now: Date,
 ): Condition[] | undefined {
-  const held = known ?? [];
-  const marked = held.filter((condition) => condition.status === "Unknown" && condition.reason === reason).map(({ type }) => type);
-  const types = new Set([...held.map(({ type }) => type), ...always]);
+  const existing = known ?? [];
+  const marked = existing.filter((condition) => condition.status === "Unknown" && condition.reason === reason).map(({ type }) => type);
+  const types = new Set([...existing.map(({ type }) => type), ...always]);
   if (types.isSubsetOf(new Set(marked))) return undefined;
 
   const reports = [...types].map((type): ConditionReport => ({ type, status: "Unknown", reason, message }));
-  return withTransitionTimes(reports, held, metaTime(now));
+  return withTransitionTimes(reports, existing, metaTime(now));
 }
 
-function wordsOf(cause: MissedHeartbeats | PartOff): { reason: string; message: string } {
+function explanationOf(cause: MissedHeartbeats | PartOff): { reason: string; message: string } {
   if ("part" in cause) {
     const message = `Agent on node ${cause.node} runs without component ${cause.part}; the rest of this status is its last report`;
     return { reason: "PartSwitchedOff", message };

@@ -14,7 +14,7 @@ const forever = new AbortController().signal;
 interface Sent {
   name: string;
   writeClass: WriteClass;
-  asked: number;
+  requestedAt: number;
   at: number;
 }
 
@@ -22,21 +22,21 @@ interface Sent {
 function writer(budget: WriteBudget) {
   const sent: Sent[] = [];
   const write = async (name: string, writeClass: WriteClass, ms = 0) => {
-    const asked = performance.now();
+    const requestedAt = performance.now();
     const leave = await budget.admit(writeClass, forever);
-    sent.push({ name, writeClass, asked, at: performance.now() });
+    sent.push({ name, writeClass, requestedAt, at: performance.now() });
     if (ms > 0) setTimeout(() => leave.done(), ms);
     else leave.done();
   };
   return { sent, write, names: () => sent.map(({ name }) => name) };
 }
 
-const settle = () => vi.advanceTimersByTimeAsync(0);
+const runTimers = () => vi.advanceTimersByTimeAsync(0);
 
 test("after a quiet time twenty refreshes go at once, then five a second", async () => {
   const { sent, write } = writer(new WriteBudget());
   for (let n = 0; n < 40; n++) void write(`refresh-${n}`, "refresh");
-  await settle();
+  await runTimers();
   expect(sent).toHaveLength(20);
   await vi.advanceTimersByTimeAsync(1000);
   expect(sent).toHaveLength(25);
@@ -105,7 +105,7 @@ test("leave that was not used is given to the next", async () => {
   for (const leave of leaves) leave.unused();
   const { sent, write } = writer(budget);
   for (let n = 0; n < 20; n++) void write(`refresh-${n}`, "refresh");
-  await settle();
+  await runTimers();
   expect(sent).toHaveLength(20);
 });
 
@@ -142,7 +142,7 @@ test("a transition that gives up lets the refreshes behind it go", async () => {
   const patience = new AbortController();
   const impatient = budget.admit("transition", patience.signal).catch(() => "gone");
   void write("refresh", "refresh");
-  await settle();
+  await runTimers();
   expect(sent).toHaveLength(10);
   patience.abort();
   expect(await impatient).toBe("gone");
@@ -179,7 +179,7 @@ function tooMany(sent: readonly Sent[], burst: number, perSecond: number) {
 }
 
 const waits = (sent: readonly Sent[]) =>
-  sent.filter(({ writeClass }) => writeClass === "transition").map(({ name, asked, at }) => ({ name, wait: at - asked }));
+  sent.filter(({ writeClass }) => writeClass === "transition").map(({ name, requestedAt, at }) => ({ name, wait: at - requestedAt }));
 
 test("in no window of time more goes than burst and rate allow, and everything goes in the end, in order", async () => {
   await fc.assert(
@@ -189,7 +189,7 @@ test("in no window of time more goes than burst and rate allow, and everything g
       for (const writeClass of ["transition", "refresh"] as const) {
         const { perSecond, burst } = limits[writeClass];
         const ofClass = sent.filter((write) => write.writeClass === writeClass);
-        expect(ofClass.map(({ asked }) => asked)).toEqual(ofClass.map(({ asked }) => asked).sort((a, b) => a - b));
+        expect(ofClass.map(({ requestedAt }) => requestedAt)).toEqual(ofClass.map(({ requestedAt }) => requestedAt).sort((a, b) => a - b));
         expect(tooMany(ofClass, burst, perSecond)).toEqual([]);
       }
     }),
@@ -219,7 +219,7 @@ test("below the rate nothing waits for longer than its neighbors of the same mom
   await fc.assert(
     fc.asyncProperty(quiet, async (pattern) => {
       const sent = await play(pattern.map((arrival) => ({ ...arrival, together: 1, ms: 0 })));
-      expect(sent.map(({ asked, at }) => at - asked)).toEqual(pattern.map(() => 0));
+      expect(sent.map(({ requestedAt, at }) => at - requestedAt)).toEqual(pattern.map(() => 0));
     }),
     { seed: 3, numRuns: 40 },
   );

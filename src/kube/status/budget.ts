@@ -83,7 +83,7 @@ export class WriteBudget {
   #serveNext(waiting: Waiting, bucket: Bucket): boolean {
     if (!bucket.take()) {
       // Without a free place there is nothing to time: an answer opens one, and that serves again.
-      if (bucket.hasPlace) this.#timer = setTimeout(() => this.#serve(), bucket.msToNext);
+      if (bucket.hasCapacity) this.#timer = setTimeout(() => this.#serve(), bucket.msToNext);
       return false;
     }
     const [turn] = waiting;
@@ -126,7 +126,7 @@ class Bucket {
     this.#tokens = limit.burst;
   }
 
-  get hasPlace(): boolean {
+  get hasCapacity(): boolean {
     return this.#inFlight < this.#limit.inFlight;
   }
 
@@ -136,7 +136,7 @@ class Bucket {
 
   take(): boolean {
     this.#fill();
-    if (this.#tokens < WHOLE || !this.hasPlace) return false;
+    if (this.#tokens < WHOLE || !this.hasCapacity) return false;
     this.#tokens -= 1;
     this.#inFlight += 1;
     return true;

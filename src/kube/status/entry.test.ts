@@ -13,32 +13,32 @@ function entry(): StatusEntry<KubeObject> {
 
 test("the newer of cache and own last answer counts, by the number and not by the text", () => {
   const known = entry();
-  expect(known.held(at("9"))).toEqual(at("9"));
+  expect(known.newest(at("9"))).toEqual(at("9"));
   known.learn(at("10"));
-  expect(known.held(at("9"))).toEqual(at("10"));
-  expect(known.held(undefined)).toEqual(at("10"));
-  expect(known.held(at("11"))).toEqual(at("11"));
-  expect(known.held(undefined), "the cache has caught up and is believed from now on").toBeUndefined();
+  expect(known.newest(at("9"))).toEqual(at("10"));
+  expect(known.newest(undefined)).toEqual(at("10"));
+  expect(known.newest(at("11"))).toEqual(at("11"));
+  expect(known.newest(undefined), "the cache has caught up and is believed from now on").toBeUndefined();
 });
 
 test("an object that is known to be missing is so until the cache shows a newer one", () => {
   const missing = entry();
   missing.learnMissing(at("10"));
-  expect(missing.held(at("9"))).toBeUndefined();
-  expect(missing.held(at("10"))).toBeUndefined();
-  expect(missing.held(at("11"))).toEqual(at("11"));
+  expect(missing.newest(at("9"))).toBeUndefined();
+  expect(missing.newest(at("10"))).toBeUndefined();
+  expect(missing.newest(at("11"))).toEqual(at("11"));
 });
 
 test("an end after our own last request is the end; an end before it was that of a predecessor", () => {
   const gone = entry();
   gone.learn(at("10"));
   gone.hear(deletedAt("11"), undefined);
-  expect(gone.held(undefined)).toBeUndefined();
+  expect(gone.newest(undefined)).toBeUndefined();
 
   const recreated = entry();
   recreated.learn(at("10"));
   recreated.hear(deletedAt("8"), undefined);
-  expect(recreated.held(undefined)).toEqual(at("10"));
+  expect(recreated.newest(undefined)).toEqual(at("10"));
 });
 
 test("an answer that was overtaken by an end is doubted, one that was not is believed", () => {
@@ -57,10 +57,10 @@ test("an answer that was overtaken by an end is doubted, one that was not is bel
 });
 
 test("when the cache was read anew, what it does not show is doubted", () => {
-  const shown = entry();
-  shown.learn(at("10"));
-  shown.hearAll(at("10"));
-  expect(shown.doubt).toBe(false);
+  const visible = entry();
+  visible.learn(at("10"));
+  visible.hearAll(at("10"));
+  expect(visible.doubt).toBe(false);
 
   const unshown = entry();
   unshown.learn(at("10"));
@@ -74,6 +74,6 @@ test("an entry is spent when there is nothing to do, and nothing to remember tha
   expect(forgotten.spent).toBe(false);
   forgotten.picture = undefined;
   expect(forgotten.spent).toBe(false);
-  forgotten.held(at("10"));
+  forgotten.newest(at("10"));
   expect(forgotten.spent).toBe(true);
 });

@@ -24,7 +24,7 @@ export class StatusEntry<T extends KubeObject> {
   /** Something changed since the driver last looked. */
   stirred = false;
   /** A picture was given since the last write. */
-  told = false;
+  isSet = false;
   /** What is known may be wrong: the next step starts with a read. */
   doubt = false;
   pending = false;
@@ -58,7 +58,7 @@ export class StatusEntry<T extends KubeObject> {
   }
 
   /** What the cluster holds, as far as we know. */
-  held(cached: T | undefined): T | undefined {
+  newest(cached: T | undefined): T | undefined {
     const known = this.#known;
     if (!known) return cached;
     const order = cached ? compareResourceVersions(versionOf(cached), known.resourceVersion) : -1;
@@ -94,7 +94,7 @@ export class StatusEntry<T extends KubeObject> {
   /** The cache is whole again. If it does not show our own last request, the object may have been deleted unseen. */
   hearAll(cached: T | undefined): void {
     this.#overtaken = true;
-    this.held(cached);
+    this.newest(cached);
     if (!this.picture && !this.mine) this.#known = undefined;
     this.doubt ||= this.#known?.object !== undefined;
   }
@@ -122,7 +122,7 @@ export class StatusEntry<T extends KubeObject> {
     if (isDamped(step)) this.#dampedRoom = { writes: this.#room() - 1, at: performance.now() };
     if (step.do === "patch-status") this.#sent = step.next;
     this.failures = 0;
-    this.told = false;
+    this.isSet = false;
     return this.#repairs;
   }
 

@@ -12,7 +12,7 @@ const after = (code: KubeErrorCode, failures: number) => total(retryPolicy(new K
 test.each<KubeErrorCode>(["Conflict", "AlreadyExists", "NotFound"])(
   "%s: the object is read, and five times the next try is at once",
   (code) => {
-    expect(retryPolicy(new KubeError(code, "no"), 1)).toMatchObject({ code, look: true, severity: "contended" });
+    expect(retryPolicy(new KubeError(code, "no"), 1)).toMatchObject({ code, reread: true, severity: "contended" });
     expect([1, 5].map((failures) => after(code, failures))).toEqual([0, 0]);
     expect(after(code, 6)).toBeGreaterThan(0);
   },
@@ -46,11 +46,11 @@ test.each<KubeErrorCode>(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowe
   },
 );
 
-const look = (code: KubeErrorCode) => retryPolicy(new KubeError(code, "no"), 1).look;
+const reread = (code: KubeErrorCode) => retryPolicy(new KubeError(code, "no"), 1).reread;
 
 test("what may have been carried out all the same is looked at first, what was turned away is not", () => {
-  expect((["Unreachable", "Timeout", "ServerError", "Malformed"] as const).map(look)).toEqual([true, true, true, true]);
-  expect((["TooManyRequests", "Unauthorized", "Certificate", "Fenced", "Invalid"] as const).map(look)).toEqual([
+  expect((["Unreachable", "Timeout", "ServerError", "Malformed"] as const).map(reread)).toEqual([true, true, true, true]);
+  expect((["TooManyRequests", "Unauthorized", "Certificate", "Fenced", "Invalid"] as const).map(reread)).toEqual([
     false,
     false,
     false,

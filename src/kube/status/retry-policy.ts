@@ -8,7 +8,7 @@ export type WakeReason = "picture" | "connection" | "nothing";
 export interface RetryDecision {
   code: string;
   /** The object is not as we thought, or the request may have been carried out all the same: read it first. */
-  look: boolean;
+  reread: boolean;
   /** contended: others write too, which is no fault. hopeless: only another picture or another configuration of the cluster helps. */
   severity: "contended" | "passing" | "hopeless";
   pauses: readonly { ms: number; waker: WakeReason }[];
@@ -27,7 +27,7 @@ export class StatusAltered extends Error {
 /** The server is away, busy or failing. */
 const RETRY = { minMs: 100, maxMs: 30_000 };
 /** The same picture is tried again much later; another one soon, but not a hundred others in a second. */
-const REFUSED = { same: { minMs: 15_000, maxMs: 300_000 }, other: { minMs: 100, maxMs: 10_000 } };
+const REJECTED = { same: { minMs: 15_000, maxMs: 300_000 }, other: { minMs: 100, maxMs: 10_000 } };
 /** The server is well, and the next try has as good a chance as this one had. */
 const CONTENDED = { minMs: 10, maxMs: 1_000 };
 /** So many times in a row an object that moved on is tried again at once. */
@@ -42,20 +42,20 @@ export function retryPolicy(error: unknown, failures: number): RetryDecision {
   const code = codeOf(error);
   if (MOVED.has(code)) {
     const ms = failures <= AT_ONCE ? 0 : backoffMs(failures - AT_ONCE, code === "Conflict" ? CONTENDED : RETRY);
-    return { code, look: true, severity: "contended", pauses: [{ ms, waker: "nothing" }] };
+    return { code, reread: true, severity: "contended", pauses: [{ ms, waker: "nothing" }] };
   }
   if (HOPELESS.has(code)) {
     const pauses = [
-      { ms: backoffMs(failures, REFUSED.other), waker: "nothing" },
-      { ms: backoffMs(failures, REFUSED.same), waker: "picture" },
+      { ms: backoffMs(failures, REJECTED.other), waker: "nothing" },
+      { ms: backoffMs(failures, REJECTED.same), waker: "picture" },
     ] as const;
-    return { code, look: false, severity: "hopeless", pauses };
+    return { code, reread: false, severity: "hopeless", pauses };
   }
-  const askedFor = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
-  const ms = askedFor + backoffMs(failures, RETRY);
+  const retryAfterMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+  const ms = retryAfterMs + backoffMs(failures, RETRY);
   // A leader that was fenced off has no last word.
   const severity = code === "Fenced" ? "hopeless" : "passing";
-  return { code, look: UNANSWERED.has(code), severity, pauses: [{ ms, waker: "connection" }] };
+  return { code, reread: UNANSWERED.has(code), severity, pauses: [{ ms, waker: "connection" }] };
 }
 
 /** What neither the server nor we foresaw was thrown by the picture itself. */

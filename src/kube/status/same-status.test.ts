@@ -24,7 +24,7 @@ const schema = s.object(
     ),
     byNode: s.optional(s.map(s.object({ prefixes: s.counter({ doc }), state: name }, { doc }), { doc, maxProperties: 10 })),
     conditions: s.optional(s.conditions({ doc })),
-    free_form: s.optional(s.object({}, { doc, preserveUnknownFields: true })),
+    any_fields: s.optional(s.object({}, { doc, preserveUnknownFields: true })),
   },
   { doc },
 );
@@ -61,7 +61,7 @@ test.each<[string, unknown, unknown]>([
     { conditions: [condition("A", early), condition("B", early)] },
     { conditions: [condition("B", late), condition("A", late)] },
   ],
-  ["free form, equal", { free_form: { x: [1, { y: 2 }] } }, { free_form: { x: [1, { y: 2 }] } }],
+  ["any fields, equal", { any_fields: { x: [1, { y: 2 }] } }, { any_fields: { x: [1, { y: 2 }] } }],
 ])("the same: %s", (_title, stored, next) => {
   expect(sameStatus(stored, next, schema)).toBe(true);
   expect(sameStatus(next, stored, schema)).toBe(true);
@@ -101,7 +101,7 @@ test.each<[string, unknown, unknown]>([
     { conditions: [{ ...condition("A", early), message: "new" }] },
   ],
   ["a list where an object was", { byNode: {} }, { byNode: [] }],
-  ["free form, different", { free_form: { x: 1 } }, { free_form: { x: 2 } }],
+  ["any fields, different", { any_fields: { x: 1 } }, { any_fields: { x: 2 } }],
 ])("not the same: %s", (_title, stored, next) => {
   expect(sameStatus(stored, next, schema)).toBe(false);
   expect(sameStatus(next, stored, schema)).toBe(false);

@@ -48,7 +48,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant("fault" as const),
-      fault: fc.constantFrom<ModelFault>("lost", "answer-lost", "busy", "refused"),
+      fault: fc.constantFrom<ModelFault>("lost", "answer-lost", "busy", "rejected"),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("watch" as const), lagMs: fc.constantFrom(0, 1, 5, 200, 5000) }) },
@@ -58,25 +58,25 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 );
 
 /** What the writer was last told of an object: to report this, to take it away, or nothing. */
-type Wish = Report | "gone" | undefined;
+type Desired = Report | "gone" | undefined;
 
-async function play(stage: WriterHarness, course: readonly Event[]): Promise<Map<Key, Wish>> {
-  const { api } = stage;
-  const wishes = new Map<Key, Wish>();
-  const writer = stage.start();
+async function play(harness: WriterHarness, course: readonly Event[]): Promise<Map<Key, Desired>> {
+  const { api } = harness;
+  const desired = new Map<Key, Desired>();
+  const writer = harness.start();
   for (const event of course) {
     switch (event.do) {
       case "set":
         for (let n = event.times; n > 0; n--) writer.set(event.key, ready(event.status, n > 1 ? `not yet ${n}` : event.message));
-        wishes.set(event.key, ready(event.status, event.message));
+        desired.set(event.key, ready(event.status, event.message));
         break;
       case "forget":
         writer.forget(event.key);
-        wishes.delete(event.key);
+        desired.delete(event.key);
         break;
       case "delete":
         writer.delete(event.key, () => true);
-        wishes.set(event.key, "gone");
+        desired.set(event.key, "gone");
         break;
       case "foreign-edit":
         api.edit(event.key, () => ({ status: { conditions: [], failedResources: [] } }));
@@ -109,17 +109,17 @@ async function play(stage: WriterHarness, course: readonly Event[]): Promise<Map
         await pass(event.ms);
     }
   }
-  return wishes;
+  return desired;
 }
 
-const said = ({ status }: Report) =>
+const conditionsOf = ({ status }: Report) =>
   typeof status === "function" ? undefined : status.conditions?.map(({ status, message }) => ({ status, message }));
 
 /** What the cluster shows of the objects that the writer was told about. A deleted object may have been made anew by others since. */
-function shown(stage: WriterHarness, wishes: Map<Key, Wish>) {
-  return [...wishes].map(([key, wish]) => {
-    const object = stage.api.object(key);
-    if (wish === "gone") return { key };
+function published(harness: WriterHarness, desired: Map<Key, Desired>) {
+  return [...desired].map(([key, report]) => {
+    const object = harness.api.object(key);
+    if (report === "gone") return { key };
     return {
       key,
       status: object?.status && {
@@ -131,8 +131,10 @@ function shown(stage: WriterHarness, wishes: Map<Key, Wish>) {
   });
 }
 
-const wished = (wishes: Map<Key, Wish>) =>
-  [...wishes].map(([key, wish]) => (wish === "gone" || !wish ? { key } : { key, status: { conditions: said(wish) }, label: "n1" }));
+const expected = (desired: Map<Key, Desired>) =>
+  [...desired].map(([key, report]) =>
+    report === "gone" || !report ? { key } : { key, status: { conditions: conditionsOf(report) }, label: "n1" },
+  );
 
 test(
   "whatever happens in whatever order, in the end the cluster shows the newest pictures, and nothing more is sent",
@@ -141,26 +143,26 @@ test(
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
         vi.useFakeTimers();
-        const stage = new WriterHarness();
-        const wishes = await play(stage, course);
-        stage.api.faults.splice(0);
-        stage.api.latencyMs = 1;
-        stage.api.relist();
+        const harness = new WriterHarness();
+        const desired = await play(harness, course);
+        harness.api.faults.splice(0);
+        harness.api.latencyMs = 1;
+        harness.api.relist();
         // Longer than the longest wait that a refused picture earns.
         await pass(400_000);
-        expect(shown(stage, wishes)).toEqual(wished(wishes));
+        expect(published(harness, desired)).toEqual(expected(desired));
 
-        stage.api.take();
+        harness.api.take();
         await pass(900_000);
-        stage.api.cut();
-        stage.api.relist();
+        harness.api.cut();
+        harness.api.relist();
         await pass(900_000);
-        expect(stage.api.take()).toEqual([]);
+        expect(harness.api.take()).toEqual([]);
 
-        stage.stop.abort();
+        harness.stop.abort();
         await pass(60_000);
-        await stage.ended;
-        expect(stage.api.take()).toEqual([]);
+        await harness.ended;
+        expect(harness.api.take()).toEqual([]);
         expect(vi.getTimerCount()).toBe(0);
       }),
       COURSES,
@@ -172,18 +174,18 @@ test("wherever it is told to stop, the final pictures are written before it ends
   await fc.assert(
     fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
       vi.useFakeTimers();
-      const stage = new WriterHarness();
+      const harness = new WriterHarness();
       // What a foreign hand did a moment ago cannot be known yet, and what is refused now is not tried again.
-      const wishes = await play(
-        stage,
-        course.filter((event) => !event.do.startsWith("foreign") && !("fault" in event && event.fault === "refused")),
+      const desired = await play(
+        harness,
+        course.filter((event) => !event.do.startsWith("foreign") && !("fault" in event && event.fault === "rejected")),
       );
-      stage.api.faults.splice(0);
-      stage.api.latencyMs = 1;
-      stage.stop.abort();
+      harness.api.faults.splice(0);
+      harness.api.latencyMs = 1;
+      harness.stop.abort();
       await pass(5_000);
-      await stage.ended;
-      expect(shown(stage, wishes)).toEqual(wished(wishes));
+      await harness.ended;
+      expect(published(harness, desired)).toEqual(expected(desired));
       await pass(60_000);
       expect(vi.getTimerCount()).toBe(0);
     }),

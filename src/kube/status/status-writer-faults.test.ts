@@ -1,65 +1,65 @@
 import { expect, test } from "vitest";
 import { create, pass, ready, useWriterHarness } from "../testing/writer-harness.ts";
 
-const stage = useWriterHarness();
+const harness = useWriterHarness();
 
 test("a conflict is answered by reading the object and trying again at once", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
-  stage().api.watchLagMs = 10_000;
-  stage().api.edit("n1", ({ metadata }) => ({ metadata: { ...metadata, labels: { ...metadata.labels, foreign: "yes" } } }));
-  stage().api.take();
+  harness().api.watchLagMs = 10_000;
+  harness().api.edit("n1", ({ metadata }) => ({ metadata: { ...metadata, labels: { ...metadata.labels, foreign: "yes" } } }));
+  harness().api.take();
   reports.set("n1", ready("True", "two"));
   await pass();
-  expect(stage().api.take()).toEqual(["patchStatus n1", "get n1", "patchStatus n1"]);
-  expect(stage().message()).toBe("two");
+  expect(harness().api.take()).toEqual(["patchStatus n1", "get n1", "patchStatus n1"]);
+  expect(harness().message()).toBe("two");
 });
 
 test("an object that someone else created first is taken over", async () => {
-  stage().api.watchLagMs = 10_000;
-  stage().api.add({ metadata: { name: "n1", labels: { node: "n1" } } });
-  stage().start().set("n1", ready("True", "ours"));
+  harness().api.watchLagMs = 10_000;
+  harness().api.add({ metadata: { name: "n1", labels: { node: "n1" } } });
+  harness().start().set("n1", ready("True", "ours"));
   await pass();
-  expect(stage().api.take()).toEqual(["create n1", "get n1", "patch n1", "patchStatus n1"]);
-  expect(stage().message()).toBe("ours");
+  expect(harness().api.take()).toEqual(["create n1", "get n1", "patch n1", "patchStatus n1"]);
+  expect(harness().message()).toBe("ours");
 });
 
 test("an object that vanished unseen is created again", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
-  stage().api.watchLagMs = 10_000;
-  stage().api.remove("n1");
-  stage().api.take();
+  harness().api.watchLagMs = 10_000;
+  harness().api.remove("n1");
+  harness().api.take();
   reports.set("n1", ready("True", "two"));
   await pass();
-  expect(stage().api.take()).toEqual(["patchStatus n1", "get n1", "create n1", "patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["patchStatus n1", "get n1", "create n1", "patchStatus n1"]);
 });
 
 test("an object that was created and deleted while the watch was broken is found missing", async () => {
-  stage().api.cut();
-  stage().start().set("n1", ready("True", "ours"));
+  harness().api.cut();
+  harness().start().set("n1", ready("True", "ours"));
   await pass();
-  stage().api.remove("n1");
-  stage().api.take();
-  stage().api.relist();
+  harness().api.remove("n1");
+  harness().api.take();
+  harness().api.relist();
   await pass();
-  expect(stage().api.take()).toEqual(["get n1", "create n1", "patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["get n1", "create n1", "patchStatus n1"]);
 });
 
 test("an object that was written and deleted while the watch was broken is found missing", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
-  stage().api.cut();
+  harness().api.cut();
   reports.set("n1", ready("True", "two"));
   await pass();
-  stage().api.remove("n1");
-  stage().api.take();
-  stage().api.relist();
+  harness().api.remove("n1");
+  harness().api.take();
+  harness().api.relist();
   await pass();
-  expect(stage().api.take()).toEqual(["get n1", "create n1", "patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["get n1", "create n1", "patchStatus n1"]);
 });
 
 test.each([
@@ -67,125 +67,125 @@ test.each([
   ["busy" as const, ["create n1", "create n1", "patchStatus n1"]],
   ["answer-lost" as const, ["create n1", "get n1", "patchStatus n1"]],
 ])("a request that is %s is tried again after a pause", async (fault, requests) => {
-  stage().api.faults.push(fault);
-  stage().start().set("n1", ready("True", "ours"));
+  harness().api.faults.push(fault);
+  harness().start().set("n1", ready("True", "ours"));
   await pass(50);
-  expect(stage().message()).toBeUndefined();
+  expect(harness().message()).toBeUndefined();
   await pass(1000);
-  expect(stage().message()).toBe("ours");
-  expect(stage().api.take()).toEqual(requests);
+  expect(harness().message()).toBe("ours");
+  expect(harness().api.take()).toEqual(requests);
 });
 
 test("a picture that goes back to what was there before a write of unknown fate is written all the same", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
-  stage().api.cut();
-  stage().api.faults.push("answer-lost");
+  harness().api.cut();
+  harness().api.faults.push("answer-lost");
   reports.set("n1", ready("True", "two"));
   await pass(1);
   reports.set("n1", ready("True", "one"));
   await pass(1000);
-  expect(stage().message()).toBe("one");
+  expect(harness().message()).toBe("one");
 });
 
 test("while the server is away tries become rarer, up to one in half a minute; once it is heard again they start at once", async () => {
-  stage().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
-  stage().start().set("n1", ready("True", "ours"));
+  harness().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
+  harness().start().set("n1", ready("True", "ours"));
   await pass(10_000);
-  const first = stage().api.take().length;
+  const first = harness().api.take().length;
   expect(first).toBeGreaterThan(4);
   expect(first).toBeLessThan(10);
   await pass(600_000);
-  expect(stage().api.take().length).toBeLessThan(45);
-  stage().api.faults.splice(0);
-  stage().api.relist();
+  expect(harness().api.take().length).toBeLessThan(45);
+  harness().api.faults.splice(0);
+  harness().api.relist();
   await pass();
-  expect(stage().message()).toBe("ours");
+  expect(harness().message()).toBe("ours");
 });
 
 test("a picture that the server refuses is logged and tried rarely; another one soon", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
-  stage().api.faults.push("refused", "refused");
-  stage().api.take();
+  harness().api.faults.push("rejected", "rejected");
+  harness().api.take();
   reports.set("n1", ready("True", "bad"));
   await pass(10_000);
   reports.set("n1", ready("True", "bad"));
   await pass(4_000);
-  expect(stage().api.take()).toEqual(["patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["patchStatus n1"]);
   expect(
-    stage()
+    harness()
       .logged.filter(({ level }) => level === "error")
       .map(({ msg }) => msg),
   ).toEqual(["status rejected"]);
   await pass(30_000);
-  expect(stage().api.take()).toEqual(["patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["patchStatus n1"]);
   reports.set("n1", ready("True", "better"));
   await pass(1_000);
-  expect(stage().api.take()).toEqual(["patchStatus n1"]);
-  expect(stage().message()).toBe("better");
+  expect(harness().api.take()).toEqual(["patchStatus n1"]);
+  expect(harness().message()).toBe("better");
 });
 
 test.each([
   ["while the refused one is on its way", 5],
   ["right after the refusal", 60],
 ])("another picture that comes %s does not wait for minutes", async (_when, ms) => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
-  stage().api.latencyMs = 10;
-  stage().api.faults.push("refused");
+  harness().api.latencyMs = 10;
+  harness().api.faults.push("rejected");
   reports.set("n1", ready("True", "bad"));
   await pass(ms);
   reports.set("n1", ready("True", "better"));
   await pass(1_000);
-  expect(stage().message()).toBe("better");
+  expect(harness().message()).toBe("better");
 });
 
 test("a server that is heard again while a request to it is failing is not left alone for long", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
-  stage().api.cut();
-  stage().api.faults.push(...Array.from({ length: 24 }, () => "lost" as const));
+  harness().api.cut();
+  harness().api.faults.push(...Array.from({ length: 24 }, () => "lost" as const));
   reports.set("n1", ready("True", "better"));
   await pass(60_000);
-  stage().api.take();
-  stage().api.latencyMs = 1_000;
-  while (stage().api.requests.length === 0) await pass(100);
-  stage().api.faults.length = 0;
-  stage().api.relist();
+  harness().api.take();
+  harness().api.latencyMs = 1_000;
+  while (harness().api.requests.length === 0) await pass(100);
+  harness().api.faults.length = 0;
+  harness().api.relist();
   await pass(6_000);
-  expect(stage().message()).toBe("better");
+  expect(harness().message()).toBe("better");
 });
 
 test("a stream of pictures that are all refused is not a stream of requests", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
-  stage().api.faults.push(...Array.from({ length: 1000 }, () => "refused" as const));
-  stage().api.take();
+  harness().api.faults.push(...Array.from({ length: 1000 }, () => "rejected" as const));
+  harness().api.take();
   for (let n = 0; n < 600; n++) {
     reports.set("n1", ready("True", `bad ${n}`));
     await pass(100);
   }
-  expect(stage().api.take().length).toBeLessThan(20);
+  expect(harness().api.take().length).toBeLessThan(20);
 });
 
 test("a status that the server does not keep as sent is not sent again and again", async () => {
-  stage().api.store = (given) => ({ ...(given as object), vnis: undefined });
-  stage()
+  harness().api.store = (given) => ({ ...(given as object), vnis: undefined });
+  harness()
     .start()
     .set("n1", ready("True", "ours", { vnis: [] }));
   await pass(10_000);
-  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1"]);
-  expect(stage().messages).toContain("status rejected");
+  expect(harness().api.take()).toEqual(["create n1", "patchStatus n1"]);
+  expect(harness().messages).toContain("status rejected");
 });
 
 test("a picture that cannot be made is reported, and the others are written", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", {
     create,
     status: () => {
@@ -194,109 +194,109 @@ test("a picture that cannot be made is reported, and the others are written", as
   });
   reports.set("n2", ready("True", "fine"));
   await pass();
-  expect(stage().message("n2")).toBe("fine");
-  expect(stage().messages).toEqual(["status rejected"]);
+  expect(harness().message("n2")).toBe("fine");
+  expect(harness().messages).toEqual(["status rejected"]);
 });
 
 test("whoever keeps changing our status is answered ever more slowly, and is named in the log", async () => {
-  stage().start().set("n1", ready("True", "ours"));
+  harness().start().set("n1", ready("True", "ours"));
   await pass();
-  stage().api.take();
+  harness().api.take();
   let repairs = 0;
   for (let n = 0; n < 600; n++) {
-    if (stage().message() === "ours") repairs += 1;
-    stage().api.edit("n1", () => ({ status: { vnis: [] } }));
+    if (harness().message() === "ours") repairs += 1;
+    harness().api.edit("n1", () => ({ status: { vnis: [] } }));
     await pass(100);
   }
   expect(repairs).toBeGreaterThan(5);
   expect(repairs).toBeLessThan(16);
-  expect(stage().messages).toEqual(["another writer keeps changing this object"]);
+  expect(harness().messages).toEqual(["another writer keeps changing this object"]);
 });
 
 test("after a minute of peace the first repairs are quick again", async () => {
-  stage().start().set("n1", ready("True", "ours"));
+  harness().start().set("n1", ready("True", "ours"));
   await pass();
   const meddle = async (ms: number) => {
-    stage().api.edit("n1", () => ({ status: { vnis: [] } }));
+    harness().api.edit("n1", () => ({ status: { vnis: [] } }));
     await pass(ms);
   };
   for (let n = 0; n < 300; n++) await meddle(100);
   await pass(120_000);
   await meddle(50);
   await meddle(300);
-  expect(stage().message()).toBe("ours");
+  expect(harness().message()).toBe("ours");
 });
 
 test("whoever keeps changing our labels, or deleting our object, is answered ever more slowly too", async () => {
-  stage().start().set("n1", ready("True", "ours"));
+  harness().start().set("n1", ready("True", "ours"));
   await pass();
-  stage().api.take();
+  harness().api.take();
   for (let n = 0; n < 300; n++) {
-    stage().api.edit("n1", ({ metadata }) => ({ metadata: { ...metadata, labels: { node: "theirs" } } }));
+    harness().api.edit("n1", ({ metadata }) => ({ metadata: { ...metadata, labels: { node: "theirs" } } }));
     await pass(100);
   }
-  expect(stage().api.take().length).toBeLessThan(15);
+  expect(harness().api.take().length).toBeLessThan(15);
   await pass(120_000);
-  stage().api.take();
+  harness().api.take();
   for (let n = 0; n < 300; n++) {
-    stage().api.remove("n1");
+    harness().api.remove("n1");
     await pass(100);
   }
   expect(
-    stage()
+    harness()
       .api.take()
       .filter((request) => request === "create n1").length,
   ).toBeLessThan(15);
 });
 
 test("an object that cannot be created, because its namespace is missing, is tried ever more rarely", async () => {
-  stage().api.faults.push(...Array.from({ length: 1000 }, () => "not-found" as const));
-  stage().start().set("n1", ready("True"));
+  harness().api.faults.push(...Array.from({ length: 1000 }, () => "not-found" as const));
+  harness().start().set("n1", ready("True"));
   await pass(60_000);
-  expect(stage().api.take().length).toBeLessThan(40);
+  expect(harness().api.take().length).toBeLessThan(40);
 });
 
 test("a new picture does not wait for the patience that a fight has taught", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "ours"));
   await pass();
   for (let n = 0; n < 100; n++) {
-    stage().api.edit("n1", () => ({ status: { vnis: [] } }));
+    harness().api.edit("n1", () => ({ status: { vnis: [] } }));
     await pass(100);
   }
   reports.set("n1", ready("True", "news"));
   await pass(10);
-  expect(stage().message()).toBe("news");
+  expect(harness().message()).toBe("news");
 });
 
 test("an answer that comes after the object's end is not believed", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
-  stage().api.latencyMs = 20;
+  harness().api.latencyMs = 20;
   reports.set("n1", ready("True", "two"));
   await pass(30);
-  stage().api.remove("n1");
-  stage().api.take();
+  harness().api.remove("n1");
+  harness().api.take();
   await pass(200);
-  expect(stage().api.take()).toEqual(["get n1", "create n1", "patchStatus n1"]);
-  expect(stage().message()).toBe("two");
+  expect(harness().api.take()).toEqual(["get n1", "create n1", "patchStatus n1"]);
+  expect(harness().message()).toBe("two");
 });
 
 test("a look that is overtaken in its turn is repeated at once, not at the next occasion", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
-  stage().api.latencyMs = 20;
-  stage().api.faults.push("answer-lost");
+  harness().api.latencyMs = 20;
+  harness().api.faults.push("answer-lost");
   reports.set("n1", ready("True", "two"));
   await pass(60);
-  stage().api.relist();
+  harness().api.relist();
   await pass(10);
-  stage().api.relist();
+  harness().api.relist();
   await pass(1000);
-  expect(stage().api.take().slice(2)).toEqual(["patchStatus n1", "get n1", "get n1"]);
-  stage().api.relist();
+  expect(harness().api.take().slice(2)).toEqual(["patchStatus n1", "get n1", "get n1"]);
+  harness().api.relist();
   await pass(1000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });

@@ -1,264 +1,264 @@
 import { expect, test } from "vitest";
 import { create, pass, ready, useWriterHarness } from "../testing/writer-harness.ts";
 
-const stage = useWriterHarness();
+const harness = useWriterHarness();
 
 test("of many pictures given at once only the newest is written", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   for (let n = 0; n < 1000; n++) reports.set("n1", ready("True", `picture ${n}`));
   await pass();
-  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1"]);
-  expect(stage().message()).toBe("picture 999");
+  expect(harness().api.take()).toEqual(["create n1", "patchStatus n1"]);
+  expect(harness().message()).toBe("picture 999");
 });
 
 test("pictures given while a write is on its way cost one more write", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "first"));
   await pass();
-  stage().api.take();
-  stage().api.latencyMs = 10;
+  harness().api.take();
+  harness().api.latencyMs = 10;
   reports.set("n1", ready("True", "second"));
   await pass(5);
   for (let n = 0; n < 50; n++) reports.set("n1", ready("True", `later ${n}`));
   await pass(100);
-  expect(stage().api.take()).toEqual(["patchStatus n1", "patchStatus n1"]);
-  expect(stage().message()).toBe("later 49");
+  expect(harness().api.take()).toEqual(["patchStatus n1", "patchStatus n1"]);
+  expect(harness().message()).toBe("later 49");
 });
 
 test("a picture that is back where it was before its write began is not written", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "first"));
   await pass();
-  stage().api.take();
+  harness().api.take();
   reports.set("n1", ready("True", "second"));
   reports.set("n1", ready("True", "first"));
   await pass();
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("a write that waits for the budget sends the newest picture, and none if there is nothing left to say", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   for (let n = 0; n < 22; n++) reports.set(`n${n}`, ready("True", "first"));
   await pass(10_000);
-  stage().api.take();
+  harness().api.take();
   for (let n = 0; n < 22; n++) reports.set(`n${n}`, ready("True", "second"));
   await pass(100);
-  expect(stage().api.take()).toHaveLength(20);
+  expect(harness().api.take()).toHaveLength(20);
   reports.set("n20", ready("True", "first"));
   reports.set("n21", ready("True", "third"));
   // One turn comes up. The first in line has no more use for it, so it is the second one's.
   await pass(200);
-  expect(stage().api.take()).toEqual(["patchStatus n21"]);
-  expect(stage().message("n21")).toBe("third");
+  expect(harness().api.take()).toEqual(["patchStatus n21"]);
+  expect(harness().message("n21")).toBe("third");
 });
 
 test("a refresh that becomes a transition while it waits no longer waits", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   for (let n = 0; n < 60; n++) reports.set(`n${n}`, ready("True", "first"));
   await pass(10_000);
   for (let n = 0; n < 60; n++) reports.set(`n${n}`, ready("True", "second"));
   await pass(100);
-  stage().api.take();
+  harness().api.take();
   reports.set("n59", ready("False", "third"));
   await pass(10);
-  expect(stage().api.take()).toEqual(["patchStatus n59"]);
+  expect(harness().api.take()).toEqual(["patchStatus n59"]);
 });
 
 test("nothing is asked about an object that was forgotten while the watch was broken", async () => {
-  const reports = stage().start();
-  stage().api.cut();
+  const reports = harness().start();
+  harness().api.cut();
   reports.set("n1", ready("True"));
   await pass();
   reports.forget("n1");
   await pass();
-  stage().api.remove("n1");
-  stage().api.take();
-  stage().api.relist();
+  harness().api.remove("n1");
+  harness().api.take();
+  harness().api.relist();
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("an object that is on its way out keeps its status, but not its labels, and is not deleted twice", async () => {
-  stage().api.add({ metadata: { name: "n1", deletionTimestamp: "2026-11-15T07:00:00Z", finalizers: ["theirs"] } });
+  harness().api.add({ metadata: { name: "n1", deletionTimestamp: "2026-11-15T07:00:00Z", finalizers: ["theirs"] } });
   await pass();
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "last words"));
   await pass();
-  expect(stage().api.take()).toEqual(["patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["patchStatus n1"]);
   reports.delete("n1", () => true);
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("an object is deleted with the version that was seen", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True"));
   await pass();
-  stage().api.take();
+  harness().api.take();
   reports.delete("n1");
   await pass();
-  expect(stage().api.take()).toEqual(["delete n1"]);
-  expect(stage().api.object("n1")).toBeUndefined();
+  expect(harness().api.take()).toEqual(["delete n1"]);
+  expect(harness().api.object("n1")).toBeUndefined();
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("an object that changed hands since is not deleted", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True"));
   await pass();
-  stage().api.watchLagMs = 1000;
-  stage().api.edit("n1", ({ metadata }) => ({ metadata: { ...metadata, annotations: { "plumbline.dev/node": "n2" } } }));
-  stage().api.take();
+  harness().api.watchLagMs = 1000;
+  harness().api.edit("n1", ({ metadata }) => ({ metadata: { ...metadata, annotations: { "plumbline.dev/node": "n2" } } }));
+  harness().api.take();
   reports.delete("n1");
   await pass(10_000);
-  expect(stage().api.take()).toEqual(["delete n1", "get n1"]);
-  expect(stage().api.object("n1")).toBeDefined();
+  expect(harness().api.take()).toEqual(["delete n1", "get n1"]);
+  expect(harness().api.object("n1")).toBeDefined();
 });
 
 test("an object can be deleted of which this process has written nothing", async () => {
-  stage().api.add({ metadata: { name: "n1", labels: { old: "yes" } } });
-  stage().api.add({ metadata: { name: "n2", labels: {} } });
+  harness().api.add({ metadata: { name: "n1", labels: { old: "yes" } } });
+  harness().api.add({ metadata: { name: "n2", labels: {} } });
   await pass();
-  const reports = stage().start();
+  const reports = harness().start();
   for (const key of ["n1", "n2", "n3"]) reports.delete(key, ({ metadata }) => metadata.labels?.old === "yes");
   await pass();
-  expect(stage().api.take()).toEqual(["delete n1"]);
+  expect(harness().api.take()).toEqual(["delete n1"]);
 });
 
 test("a picture given after a deletion wins", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
   reports.delete("n1");
   await pass(1);
   reports.set("n1", ready("True", "two"));
   await pass();
-  expect(stage().message()).toBe("two");
+  expect(harness().message()).toBe("two");
   reports.delete("n1");
   reports.set("n1", ready("True", "three"));
   await pass();
-  expect(stage().message()).toBe("three");
+  expect(harness().message()).toBe("three");
 });
 
 test("an object that is reported again is compared with what was last written to it, also when the watch has not shown that", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
-  stage().api.cut();
+  harness().api.cut();
   reports.set("n1", ready("True", "two"));
   await pass();
   reports.forget("n1");
   await pass();
   reports.set("n1", ready("True", "one"));
   await pass();
-  expect(stage().message()).toBe("one");
+  expect(harness().message()).toBe("one");
 });
 
 test("nothing is written before the cache has been read", async () => {
-  stage().api.unsynced();
-  stage().api.add({ metadata: { name: "n1", ...create.metadata }, status: { conditions: [] } });
-  stage().start().set("n1", ready("True", "ours"));
+  harness().api.unsynced();
+  harness().api.add({ metadata: { name: "n1", ...create.metadata }, status: { conditions: [] } });
+  harness().start().set("n1", ready("True", "ours"));
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
-  stage().api.sync();
+  expect(harness().api.take()).toEqual([]);
+  harness().api.sync();
   await pass();
-  expect(stage().api.take()).toEqual(["patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["patchStatus n1"]);
 });
 
 test("the final pictures are written when told to stop, whatever they were waiting for", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   for (let n = 0; n < 60; n++) reports.set(`n${n}`, ready("True", "first"));
   await pass(10_000);
-  stage().api.faults.push("lost", "lost", "lost");
+  harness().api.faults.push("lost", "lost", "lost");
   for (let n = 0; n < 60; n++) reports.set(`n${n}`, ready("True", "final"));
   await pass(10);
-  stage().stop.abort();
+  harness().stop.abort();
   for (let n = 0; n < 10; n++) reports.set(`n${n}`, ready("True", "really final"));
   await pass(4_000);
-  await stage().ended;
-  expect(Array.from({ length: 60 }, (_, n) => stage().message(`n${n}`))).toEqual(
+  await harness().ended;
+  expect(Array.from({ length: 60 }, (_, n) => harness().message(`n${n}`))).toEqual(
     Array.from({ length: 60 }, (_, n) => (n < 10 ? "really final" : "final")),
   );
 });
 
 test("a writer that is told to stop before it knows anything asks the server itself", async () => {
-  stage().api.unsynced();
-  stage().api.add({ metadata: { name: "n1", ...create.metadata } });
-  stage().start().set("n1", ready("True", "final"));
+  harness().api.unsynced();
+  harness().api.add({ metadata: { name: "n1", ...create.metadata } });
+  harness().start().set("n1", ready("True", "final"));
   await pass();
-  stage().stop.abort();
+  harness().stop.abort();
   await pass(1000);
-  await stage().ended;
-  expect(stage().api.take()).toEqual(["get n1", "patchStatus n1"]);
-  expect(stage().message()).toBe("final");
+  await harness().ended;
+  expect(harness().api.take()).toEqual(["get n1", "patchStatus n1"]);
+  expect(harness().message()).toBe("final");
 });
 
 test("a server that is away delays the end by seconds only, and what could not be written is named", async () => {
-  const reports = stage().start();
-  stage().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
+  const reports = harness().start();
+  harness().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
   reports.set("n1", ready("True", "final"));
   await pass();
-  stage().stop.abort();
+  harness().stop.abort();
   await pass(6_000);
-  await stage().ended;
-  expect(stage().logged.at(-1)).toMatchObject({ msg: "final status not written", unwritten: ["n1"] });
-  stage().api.take();
+  await harness().ended;
+  expect(harness().logged.at(-1)).toMatchObject({ msg: "final status not written", unwritten: ["n1"] });
+  harness().api.take();
   reports.set("n1", ready("True", "after the end"));
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("a server that has long been away, and comes back in the last seconds, is told the final picture", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "first"));
   await pass();
-  stage().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
+  harness().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
   reports.set("n1", ready("True", "final"));
   await pass(300_000);
-  stage().stop.abort();
+  harness().stop.abort();
   await pass(1_000);
-  stage().api.faults.length = 0;
+  harness().api.faults.length = 0;
   await pass(4_000);
-  await stage().ended;
-  expect(stage().message()).toBe("final");
+  await harness().ended;
+  expect(harness().message()).toBe("final");
 });
 
 test("a leader that was fenced off has no last word, and ends at once", async () => {
-  const reports = stage().start();
-  stage().api.faults.push(...Array.from({ length: 100 }, () => "fenced" as const));
+  const reports = harness().start();
+  harness().api.faults.push(...Array.from({ length: 100 }, () => "fenced" as const));
   reports.set("n1", ready("True", "final"));
   await pass();
-  stage().stop.abort();
+  harness().stop.abort();
   await pass(100);
-  await stage().ended;
-  expect(stage().messages.at(-1)).toBe("final status not written");
+  await harness().ended;
+  expect(harness().messages.at(-1)).toBe("final status not written");
 });
 
 test("a picture that the server refuses does not delay the end", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
-  stage().api.faults.push("refused", "refused");
+  harness().api.faults.push("rejected", "rejected");
   reports.set("n1", ready("True", "bad"));
   await pass();
-  stage().stop.abort();
+  harness().stop.abort();
   await pass(100);
-  await stage().ended;
-  expect(stage().logged.at(-1)?.msg).toBe("final status not written");
+  await harness().ended;
+  expect(harness().logged.at(-1)?.msg).toBe("final status not written");
 });
 
 test("a writer can run again, and remembers nothing of its first time", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "first term"));
   await pass();
-  stage().stop.abort();
-  await stage().ended;
-  stage().api.edit("n1", () => ({ status: { vnis: [] } }));
-  stage().run(reports);
+  harness().stop.abort();
+  await harness().ended;
+  harness().api.edit("n1", () => ({ status: { vnis: [] } }));
+  harness().run(reports);
   await pass(1000);
-  expect(stage().status()).toEqual({ vnis: [] });
+  expect(harness().status()).toEqual({ vnis: [] });
   reports.set("n1", ready("True", "second term"));
   await pass();
-  expect(stage().message()).toBe("second term");
+  expect(harness().message()).toBe("second term");
 });

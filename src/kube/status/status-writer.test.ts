@@ -1,101 +1,101 @@
 import { expect, test } from "vitest";
 import { create, owner, pass, ready, type Report, useWriterHarness } from "../testing/writer-harness.ts";
 
-const stage = useWriterHarness();
+const harness = useWriterHarness();
 
 test("an object of ours is created with its labels, annotations and owner, then gets its status", async () => {
-  stage().start().set("n1", ready("True", "fine"));
+  harness().start().set("n1", ready("True", "fine"));
   await pass();
-  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1"]);
-  expect(stage().api.object("n1")).toMatchObject({ metadata: { name: "n1", ...create.metadata } });
-  expect(stage().status()).toEqual({
+  expect(harness().api.take()).toEqual(["create n1", "patchStatus n1"]);
+  expect(harness().api.object("n1")).toMatchObject({ metadata: { name: "n1", ...create.metadata } });
+  expect(harness().status()).toEqual({
     conditions: [{ type: "Ready", status: "True", reason: "Because", message: "fine", lastTransitionTime: "2026-11-15T08:00:00Z" }],
   });
 });
 
 test("the same picture again makes no request at all", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True"));
   await pass();
-  stage().api.take();
+  harness().api.take();
   for (let n = 0; n < 100; n++) {
     reports.set("n1", ready("True"));
     await pass();
   }
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("while the watch lags, the answer to the last write counts", async () => {
-  stage().api.watchLagMs = 60_000;
-  const reports = stage().start();
+  harness().api.watchLagMs = 60_000;
+  const reports = harness().start();
   reports.set("n1", ready("True"));
   await pass();
   reports.set("n1", ready("True"));
   await pass();
   reports.set("n1", ready("False"));
   await pass();
-  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1", "patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["create n1", "patchStatus n1", "patchStatus n1"]);
   await pass(120_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("only the fields that changed are sent", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "", { resources: [{ kind: "L3VNI", name: "red", generation: 1, state: "Applied" }], vnis: [] }));
   await pass();
   const patches: object[] = [];
-  const { patchStatus, ...others } = stage().api.resource();
+  const { patchStatus, ...others } = harness().api.resource();
   const spying = { ...others, patchStatus: (...args: Parameters<typeof patchStatus>) => (patches.push(args[1]), patchStatus(...args)) };
-  stage().stop.abort();
+  harness().stop.abort();
   await pass();
-  const second = stage().start({ client: { resource: () => spying } });
+  const second = harness().start({ client: { resource: () => spying } });
   second.set("n1", ready("True", "", { resources: [{ kind: "L3VNI", name: "red", generation: 2, state: "Applied" }] }));
   await pass();
   expect(patches).toEqual([{ status: { resources: [{ kind: "L3VNI", name: "red", generation: 2, state: "Applied" }], vnis: null } }]);
 });
 
 test("defaults that the server fills in are no difference", async () => {
-  stage().api.store = (given) => {
+  harness().api.store = (given) => {
     const { sessions: [session] = [], ...rest } = given as { sessions?: object[] };
     return { ...rest, sessions: [{ vrf: "default", ...session }] };
   };
   const report = { status: { sessions: [{ neighbor: "10.0.0.1", state: "Established" }] }, create } as unknown as Report;
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", report);
   await pass();
-  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["create n1", "patchStatus n1"]);
   reports.set("n1", report);
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 const vnis = (macs: number) => ({ vnis: [{ vni: 100, type: "L2", vrf: "default", state: "Up", macs }] });
 
 test("traffic counters ride along, but cause no write", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "", vnis(1)));
   await pass();
-  stage().api.take();
+  harness().api.take();
   reports.set("n1", ready("True", "", vnis(2)));
   await pass();
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
   reports.set("n1", ready("True", "changed", vnis(3)));
   await pass();
-  expect(stage().status()?.vnis?.[0]?.macs).toBe(3);
+  expect(harness().status()?.vnis?.[0]?.macs).toBe(3);
 });
 
 const times = () =>
-  stage()
+  harness()
     .status()
     ?.conditions?.map((condition) => condition.lastTransitionTime);
 
 test("a transition time moves only when the status value flips", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass(60_000);
   reports.set("n1", ready("True", "two"));
   await pass(60_000);
-  expect(stage().message()).toBe("two");
+  expect(harness().message()).toBe("two");
   expect(times()).toEqual(["2026-11-15T08:00:00Z"]);
   reports.set("n1", ready("False", "three"));
   await pass();
@@ -103,7 +103,7 @@ test("a transition time moves only when the status value flips", async () => {
 });
 
 test("a stamp adds its own time, by what the cluster holds", async () => {
-  const reports = stage().start({
+  const reports = harness().start({
     stamp: (next, stored, now) => {
       const same = JSON.stringify(next.resources) === JSON.stringify(stored?.resources);
       return { ...next, lastUpdateTime: same && stored?.lastUpdateTime ? stored.lastUpdateTime : now };
@@ -111,44 +111,44 @@ test("a stamp adds its own time, by what the cluster holds", async () => {
   });
   reports.set("n1", ready("True", "one"));
   await pass(60_000);
-  stage().api.take();
+  harness().api.take();
   reports.set("n1", ready("True", "one"));
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
   reports.set("n1", ready("True", "two"));
   await pass(60_000);
-  expect(stage().status()?.lastUpdateTime).toBe("2026-11-15T08:00:00Z");
+  expect(harness().status()?.lastUpdateTime).toBe("2026-11-15T08:00:00Z");
   reports.set("n1", ready("True", "two", { resources: [] }));
   await pass();
-  expect(stage().status()?.lastUpdateTime).toBe("2026-11-15T08:03:00Z");
+  expect(harness().status()?.lastUpdateTime).toBe("2026-11-15T08:03:00Z");
 });
 
 test("a status that others write into is made from the one that is held", async () => {
-  stage().api.add({ metadata: { name: "n1" }, status: { failedResources: [], conditions: [] } });
+  harness().api.add({ metadata: { name: "n1" }, status: { failedResources: [], conditions: [] } });
   await pass();
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", { status: (stored) => ({ ...stored, conditions: [{ type: "Ours", status: "True", reason: "R", message: "" }] }) });
   await pass();
-  expect(stage().status()).toMatchObject({ failedResources: [], conditions: [{ type: "Ours" }] });
-  stage().api.edit("n1", (object) => ({ status: { ...object.status, vnis: [] } }));
+  expect(harness().status()).toMatchObject({ failedResources: [], conditions: [{ type: "Ours" }] });
+  harness().api.edit("n1", (object) => ({ status: { ...object.status, vnis: [] } }));
   await pass();
-  expect(stage().status()).toMatchObject({ failedResources: [], vnis: [], conditions: [{ type: "Ours" }] });
+  expect(harness().status()).toMatchObject({ failedResources: [], vnis: [], conditions: [{ type: "Ours" }] });
 });
 
 test("what a foreign hand changes in the status is changed back", async () => {
-  stage().start().set("n1", ready("True", "ours"));
+  harness().start().set("n1", ready("True", "ours"));
   await pass();
-  stage().api.edit("n1", () => ({ status: { conditions: [], failedResources: [] } }));
+  harness().api.edit("n1", () => ({ status: { conditions: [], failedResources: [] } }));
   await pass();
-  expect(stage().message()).toBe("ours");
-  expect(stage().status()).not.toHaveProperty("failedResources");
+  expect(harness().message()).toBe("ours");
+  expect(harness().status()).not.toHaveProperty("failedResources");
 });
 
 test("labels, annotations and owners of ours are put back, those of others left alone", async () => {
   const theirs = { apiVersion: "v1", kind: "Pod", name: "p", uid: "pod-uid" };
-  stage().start().set("n1", ready("True"));
+  harness().start().set("n1", ready("True"));
   await pass();
-  stage().api.edit("n1", ({ metadata }) => ({
+  harness().api.edit("n1", ({ metadata }) => ({
     metadata: {
       ...metadata,
       labels: { theirs: "yes", node: "other" },
@@ -157,65 +157,65 @@ test("labels, annotations and owners of ours are put back, those of others left 
     },
   }));
   await pass();
-  expect(stage().api.object("n1")?.metadata).toMatchObject({
+  expect(harness().api.object("n1")?.metadata).toMatchObject({
     labels: { theirs: "yes", node: "n1" },
     annotations: { "plumbline.dev/node": "n1" },
     ownerReferences: [theirs, owner],
   });
-  stage().api.take();
+  harness().api.take();
   await pass(60_000);
-  expect(stage().api.take()).toEqual([]);
+  expect(harness().api.take()).toEqual([]);
 });
 
 test("an object of ours that is deleted is created again while the picture stands", async () => {
-  const reports = stage().start();
+  const reports = harness().start();
   reports.set("n1", ready("True", "ours"));
   await pass();
-  stage().api.remove("n1");
+  harness().api.remove("n1");
   await pass();
-  expect(stage().message()).toBe("ours");
+  expect(harness().message()).toBe("ours");
   reports.forget("n1");
   await pass();
-  stage().api.remove("n1");
+  harness().api.remove("n1");
   await pass(60_000);
-  expect(stage().api.object("n1")).toBeUndefined();
+  expect(harness().api.object("n1")).toBeUndefined();
 });
 
 test("an object that is not ours is waited for, without a request", async () => {
-  stage()
+  harness()
     .start()
     .set("n1", { status: { vnis: [] } });
   await pass(600_000);
-  expect(stage().api.take()).toEqual([]);
-  stage().api.add({ metadata: { name: "n1" } });
+  expect(harness().api.take()).toEqual([]);
+  harness().api.add({ metadata: { name: "n1" } });
   await pass();
-  expect(stage().status()).toEqual({ vnis: [] });
-  stage().api.remove("n1");
+  expect(harness().status()).toEqual({ vnis: [] });
+  harness().api.remove("n1");
   await pass(600_000);
-  expect(stage().api.take()).toEqual(["patchStatus n1"]);
+  expect(harness().api.take()).toEqual(["patchStatus n1"]);
 });
 
 test("a picture of one object is never given to a later one with the same name", async () => {
-  stage().api.add({ metadata: { name: "n1" } });
-  const uid = stage().api.object("n1")?.metadata.uid ?? "";
-  const reports = stage().start();
+  harness().api.add({ metadata: { name: "n1" } });
+  const uid = harness().api.object("n1")?.metadata.uid ?? "";
+  const reports = harness().start();
   await pass();
-  stage().api.cut();
-  stage().api.remove("n1");
-  stage().api.add({ metadata: { name: "n1" } });
+  harness().api.cut();
+  harness().api.remove("n1");
+  harness().api.add({ metadata: { name: "n1" } });
   reports.set("n1", { status: ready("True").status, uid });
   await pass(5_000);
-  expect(stage().api.take()).toEqual(["patchStatus n1", "get n1"]);
-  expect(stage().status()).toBeUndefined();
+  expect(harness().api.take()).toEqual(["patchStatus n1", "get n1"]);
+  expect(harness().status()).toBeUndefined();
 });
 
 test("where pictures know when their conditions flipped, that is what the cluster is told", async () => {
   const lastTransitionTime = "2020-01-01T00:00:00Z";
   const conditions = [{ type: "Ready", status: "True" as const, reason: "Because", message: "", lastTransitionTime }];
-  stage().api.add({ metadata: { name: "n1" } });
-  const reports = stage().start({ knowsFlips: true });
+  harness().api.add({ metadata: { name: "n1" } });
+  const reports = harness().start({ knowsFlips: true });
   await pass();
   reports.set("n1", { status: { conditions } });
   await pass();
-  expect(stage().status()?.conditions?.[0]?.lastTransitionTime).toBe(lastTransitionTime);
+  expect(harness().status()?.conditions?.[0]?.lastTransitionTime).toBe(lastTransitionTime);
 });

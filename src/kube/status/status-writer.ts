@@ -68,7 +68,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     const news = !isDeepStrictEqual(copy, entry.picture);
     entry.picture = copy;
     entry.mine = undefined;
-    entry.told = true;
+    entry.isSet = true;
     this.#wake(entry, { news });
   }
 
@@ -179,7 +179,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     while (entry.stirred && !this.#over.signal.aborted) {
       entry.setOut();
       try {
-        await this.#settle(entry);
+        await this.#converge(entry);
         this.#markPending(entry, false);
       } catch (error) {
         if (this.#over.signal.aborted) break;
@@ -191,7 +191,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   }
 
   /** Step by step, until the cluster shows the picture. */
-  async #settle(entry: StatusEntry<T>): Promise<void> {
+  async #converge(entry: StatusEntry<T>): Promise<void> {
     for (;;) {
       this.#over.signal.throwIfAborted();
       while (entry.doubt) await this.#observe(entry);
@@ -208,17 +208,17 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
       const leave = await this.#turn(entry, this.#classOf(step));
       if (!leave) continue;
       // While it waited, picture or cluster may have changed, and with them what there is to say and how urgent it is.
-      const newest = entry.doubt ? undefined : this.#next(entry);
-      if (newest && this.#classOf(newest) === this.#classOf(step)) await this.#send(entry, newest).finally(() => leave.done());
+      const replanned = entry.doubt ? undefined : this.#next(entry);
+      if (replanned && this.#classOf(replanned) === this.#classOf(step)) await this.#send(entry, replanned).finally(() => leave.done());
       else leave.unused();
     }
     if (!entry.picture) entry.mine = undefined;
-    if (entry.told) statusSuppressed.inc({ kind: this.#options.kind.kind });
-    entry.told = false;
+    if (entry.isSet) statusSuppressed.inc({ kind: this.#options.kind.kind });
+    entry.isSet = false;
   }
 
   #next(entry: StatusEntry<T>): StatusRequest<T> | undefined {
-    const stored = entry.held(this.#options.cache.get(entry.key));
+    const stored = entry.newest(this.#options.cache.get(entry.key));
     if (entry.picture) return plan(entry.key, entry.picture, stored, this.#options, new Date());
     return entry.mine && planDeletion(stored, entry.mine);
   }
@@ -296,8 +296,8 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   async #recover(entry: StatusEntry<T>, error: unknown): Promise<boolean> {
     const { kind, log } = this.#options;
     entry.failures += 1;
-    const { code, look, severity, pauses } = retryPolicy(error, entry.failures);
-    entry.doubt ||= look;
+    const { code, reread, severity, pauses } = retryPolicy(error, entry.failures);
+    entry.doubt ||= reread;
     if (code === "Conflict") statusConflicts.inc({ kind: kind.kind });
     else statusErrors.inc({ kind: kind.kind, code });
     const fields = { kind: kind.kind, key: entry.key, error };

@@ -5,13 +5,13 @@ import { KubeError, type KubeErrorCode } from "../client/error.ts";
 import type { ObjectManifest, ObjectRef } from "../client/resource-client.ts";
 
 /** What befalls a request: it does not arrive, its answer is lost after it was carried out, or the server says no. */
-export type ModelFault = "lost" | "answer-lost" | "busy" | "refused" | "not-found" | "fenced";
+export type ModelFault = "lost" | "answer-lost" | "busy" | "rejected" | "not-found" | "fenced";
 
 const ERRORS: Record<ModelFault, KubeErrorCode> = {
   lost: "Unreachable",
   "answer-lost": "Timeout",
   busy: "TooManyRequests",
-  refused: "Invalid",
+  rejected: "Invalid",
   "not-found": "NotFound",
   fenced: "Fenced",
 };
@@ -26,7 +26,7 @@ export class ApiModel<T extends KubeObject> {
   store = (status: unknown): unknown => status;
 
   readonly #objects = new Map<string, T>();
-  readonly #seen = new Map<string, T>();
+  readonly #cached = new Map<string, T>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
   readonly #connectionListeners = new Set<(state: "connected" | "lost") => void>();
   readonly #sync = Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ export class ApiModel<T extends KubeObject> {
   #watching = true;
 
   readonly cache = {
-    get: (key: string) => this.#seen.get(key),
+    get: (key: string) => this.#cached.get(key),
     waitForSync: (signal: AbortSignal) => this.#waitForSync(signal),
     subscribe: (listener: (change: Change<T>) => void) => listen(this.#listeners, listener),
     onConnection: (listener: (state: "connected" | "lost") => void) => listen(this.#connectionListeners, listener),
@@ -107,7 +107,7 @@ export class ApiModel<T extends KubeObject> {
   relist(): void {
     this.#watch += 1;
     this.#watching = true;
-    for (const [key, object] of this.#seen) {
+    for (const [key, object] of this.#cached) {
       if (!this.#objects.has(key)) this.#see({ type: "deleted", object });
     }
     for (const object of this.#objects.values()) this.#see({ type: "added", object, initial: false });
@@ -132,7 +132,7 @@ export class ApiModel<T extends KubeObject> {
     this.requests.push(`${verb} ${key}`);
     const fault = this.faults.shift();
     await sleep(this.latencyMs, signal);
-    if (fault && fault !== "answer-lost" && (fault !== "refused" || verb === "patchStatus")) throw new KubeError(ERRORS[fault], fault);
+    if (fault && fault !== "answer-lost" && (fault !== "rejected" || verb === "patchStatus")) throw new KubeError(ERRORS[fault], fault);
     const answer = carryOut(key);
     await sleep(this.latencyMs, signal);
     if (fault === "answer-lost") throw new KubeError(ERRORS[fault], fault);
@@ -178,12 +178,12 @@ export class ApiModel<T extends KubeObject> {
 
   #see(change: Change<T>): void {
     const key = keyOf(change.object);
-    const old = this.#seen.get(key);
-    if (change.type === "deleted") this.#seen.delete(key);
-    else this.#seen.set(key, change.object);
+    const old = this.#cached.get(key);
+    if (change.type === "deleted") this.#cached.delete(key);
+    else this.#cached.set(key, change.object);
     if (old === change.object && change.type !== "deleted") return;
-    const seen = old && change.type === "added" ? ({ type: "updated", object: change.object, old } as const) : change;
-    for (const listener of this.#listeners) listener(seen);
+    const delivered = old && change.type === "added" ? ({ type: "updated", object: change.object, old } as const) : change;
+    for (const listener of this.#listeners) listener(delivered);
   }
 
   async #waitForSync(signal: AbortSignal): Promise<void> {

@@ -6,7 +6,7 @@ type Verb = "get" | "create" | "replace";
 
 /** For tests with fake time: the Leases of a server, with its answers, delays and faults. */
 export class MemoryLeases {
-  readonly held = new Map<string, Lease>();
+  readonly stored = new Map<string, Lease>();
   readonly writes: Lease[] = [];
   /** Before the request is sent. */
   before: (verb: Verb) => Promise<void> | void = () => {};
@@ -35,7 +35,7 @@ export class MemoryLeases {
   put(lease: Lease): Lease {
     this.#version += 1;
     const stored = structuredClone({ ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.#version) } });
-    this.held.set(lease.metadata.name, stored);
+    this.stored.set(lease.metadata.name, stored);
     return stored;
   }
 
@@ -55,13 +55,13 @@ export class MemoryLeases {
   }
 
   #found(name: string): Lease {
-    const lease = this.held.get(name);
+    const lease = this.stored.get(name);
     if (!lease) throw new KubeError("NotFound", `leases "${name}" not found`);
     return structuredClone(lease);
   }
 
   #create(lease: Lease): Lease {
-    if (this.held.has(lease.metadata.name)) throw new KubeError("AlreadyExists", `leases "${lease.metadata.name}" already exists`);
+    if (this.stored.has(lease.metadata.name)) throw new KubeError("AlreadyExists", `leases "${lease.metadata.name}" already exists`);
     return this.#store(lease);
   }
 

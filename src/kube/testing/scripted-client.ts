@@ -27,7 +27,7 @@ export function useScripted() {
   const clientOf = (
     server: { url: string },
     options: ClientOptions = {},
-    identity?: (refused?: Credential) => Promise<Credential>,
+    identity?: (rejected?: Credential) => Promise<Credential>,
   ): KubeClient => {
     const access = fixedAccess(server.url, {}, { describe: "context test" });
     const client = new KubeClient(identity ? { ...access, identity } : access, options);

@@ -76,7 +76,7 @@ export class WatchedServer {
   /** Answers lists; by default there is nothing. */
   onList: ScriptedStep = listOf(1);
   /** Refuses watches while set. */
-  refuseWatch: ((received: ReceivedRequest) => ScriptedStep | undefined) | undefined;
+  rejectWatch: ((received: ReceivedRequest) => ScriptedStep | undefined) | undefined;
   readonly server: ScriptedServer;
 
   private constructor(server: ScriptedServer) {
@@ -88,8 +88,8 @@ export class WatchedServer {
       await ScriptedServer.start([
         (response, received) => {
           if (received.query.get("watch") !== "true") return watched.onList(response, received);
-          const refusal = watched.refuseWatch?.(received);
-          if (refusal) return refusal(response, received);
+          const rejection = watched.rejectWatch?.(received);
+          if (rejection) return rejection(response, received);
           return watched.watches.push(new ScriptedWatch(response, received));
         },
       ]),

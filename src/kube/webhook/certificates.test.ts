@@ -15,7 +15,7 @@ const names = ["webhook.svc"];
 const secretKey = "plumbline-system/cert";
 
 /** Objects of one kind as a cache shows them. */
-class Shown<T extends KubeObject> {
+class FakeCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
   get = (key: string) => this.#objects.get(key);
@@ -31,23 +31,23 @@ class Shown<T extends KubeObject> {
   }
 }
 
-let secrets: Shown<Secret>;
-let configurations: Shown<ValidatingWebhookConfiguration>;
+let secrets: FakeCache<Secret>;
+let configurations: FakeCache<ValidatingWebhookConfiguration>;
 let requests: { verb: string; body: object }[];
 /** What the next writes are answered with. */
-let refusals: (KubeError | undefined)[];
+let failures: (KubeError | undefined)[];
 let served: CertificatePair[];
 let logged: string[];
 let stop: AbortController;
 let ended: Promise<void>;
 
-function write<T extends KubeObject>(shown: Shown<T>, verb: string, body: object, object: () => T): Promise<T> {
+function write<T extends KubeObject>(cache: FakeCache<T>, verb: string, body: object, object: () => T): Promise<T> {
   requests.push({ verb, body });
-  const refusal = refusals.shift();
-  if (refusal) return Promise.reject(refusal);
+  const failure = failures.shift();
+  if (failure) return Promise.reject(failure);
   const stored = object();
   stored.metadata = { ...stored.metadata, resourceVersion: String(requests.length) };
-  shown.show(stored);
+  cache.show(stored);
   return Promise.resolve(stored);
 }
 
@@ -72,10 +72,10 @@ const client = {
 
 beforeEach(() => {
   vi.useFakeTimers({ now: new Date("2026-11-15T08:00:00Z") });
-  secrets = new Shown();
-  configurations = new Shown();
+  secrets = new FakeCache();
+  configurations = new FakeCache();
   requests = [];
-  refusals = [];
+  failures = [];
   served = [];
   logged = [];
   stop = new AbortController();
@@ -148,7 +148,7 @@ test("what another replica made is served as it is", async () => {
 });
 
 test.each(["AlreadyExists", "Conflict"] as const)("%s: another replica was faster, which is no failure", async (code) => {
-  refusals.push(new KubeError(code, "someone was faster"));
+  failures.push(new KubeError(code, "someone was faster"));
   await start();
   const theirs = renew(undefined, names, LIFETIMES, new Date());
   secrets.show({ metadata: { name: "cert", namespace: "plumbline-system", resourceVersion: "3" }, data: toSecretData(theirs) });
@@ -169,14 +169,14 @@ test("when its time has come the certificate is renewed, and served once the API
 
 test("a certificate that the API servers could not be told of is served only if there is none yet", async () => {
   configurations.show(asking());
-  refusals.push(undefined, ...Array.from({ length: 3 }, forbidden));
+  failures.push(undefined, ...Array.from({ length: 3 }, forbidden));
   await start();
   expect(served).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(1000);
   expect(verbs()).toEqual(["create Secret", ...Array.from({ length: 4 }, () => "patch plumbline at 7")]);
 
   const theirs = renew(undefined, names, LIFETIMES, new Date());
-  refusals.push(...Array.from({ length: 3 }, forbidden));
+  failures.push(...Array.from({ length: 3 }, forbidden));
   secrets.show({ metadata: { name: "cert", namespace: "plumbline-system", resourceVersion: "99" }, data: toSecretData(theirs) });
   await vi.advanceTimersByTimeAsync(5);
   expect(served).toHaveLength(1);

@@ -66,9 +66,9 @@ export class WebhookCertificates implements Runnable {
   async #reconcile(signal: AbortSignal): Promise<Result> {
     const { secrets, secret, names, lifetimes = LIFETIMES } = this.#options;
     const stored = secrets.get(`${secret.namespace}/${secret.name}`);
-    const held = stored && fromSecret(stored);
-    const credentials = renew(held, names, lifetimes, new Date());
-    if (credentials !== held) await this.#store(credentials, stored, signal);
+    const existing = stored && fromSecret(stored);
+    const credentials = renew(existing, names, lifetimes, new Date());
+    if (credentials !== existing) await this.#store(credentials, stored, signal);
 
     // The first certificate cannot break a handshake; any other waits until the API servers trust who signed it.
     if (!this.#serving) this.#serve(credentials.serving);

@@ -8,7 +8,7 @@ const names = ["plumbline-webhook.plumbline-system.svc", "127.0.0.1"];
 const start = new Date("2026-11-15T08:00:00Z");
 const DAY = 24 * 3_600_000;
 const after = (days: number) => new Date(start.getTime() + days * DAY);
-const renewed = (held: Credentials | undefined, now: Date) => renew(held, names, LIFETIMES, now);
+const renewed = (existing: Credentials | undefined, now: Date) => renew(existing, names, LIFETIMES, now);
 
 const life = (pem: string) => {
   const { validFromDate, validToDate } = new X509Certificate(pem);

@@ -13,22 +13,23 @@ export interface Lifetimes {
   authorityMs: number;
   servingMs: number;
   /** How long a new authority is only trusted before it signs, so that every API server has heard of it by then. */
-  settleMs: number;
+  publishedMs: number;
 }
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-export const LIFETIMES: Lifetimes = { authorityMs: 365 * DAY, servingMs: 90 * DAY, settleMs: DAY };
+export const LIFETIMES: Lifetimes = { authorityMs: 365 * DAY, servingMs: 90 * DAY, publishedMs: DAY };
 
 /** Credentials that are good now, made anew where they are missing or two thirds of their life are over. The same object when nothing was due. */
-export function renew(held: Credentials | undefined, names: readonly string[], lifetimes: Lifetimes, now: Date): Credentials {
-  const alive = (held?.authorities ?? []).filter((authority) => isWhole(authority) && endOf(authority) > now.getTime());
+export function renew(existing: Credentials | undefined, names: readonly string[], lifetimes: Lifetimes, now: Date): Credentials {
+  const alive = (existing?.authorities ?? []).filter((authority) => isWhole(authority) && endOf(authority) > now.getTime());
   const newest = alive[0];
   const authorities = newest && renewalOf(newest) > now.getTime() ? alive : [newAuthority(lifetimes, now), ...alive];
 
-  const serving = held && serves(held.serving, authorities, names, now) ? held.serving : newServing(authorities, names, lifetimes, now);
-  if (held && serving === held.serving && authorities.length === held.authorities.length) return held;
+  const serving =
+    existing && serves(existing.serving, authorities, names, now) ? existing.serving : newServing(authorities, names, lifetimes, now);
+  if (existing && serving === existing.serving && authorities.length === existing.authorities.length) return existing;
   return { authorities, serving };
 }
 
@@ -82,9 +83,9 @@ function newServing(authorities: readonly CertificatePair[], names: readonly str
 }
 
 /** The newest authority that everybody trusts by now, or failing that the oldest. One that is about to end would sign certificates that are due at once. */
-function signerOf(authorities: readonly CertificatePair[], { servingMs, settleMs }: Lifetimes, now: Date): CertificatePair {
+function signerOf(authorities: readonly CertificatePair[], { servingMs, publishedMs }: Lifetimes, now: Date): CertificatePair {
   const lasting = authorities.filter((authority) => endOf(authority) - now.getTime() >= servingMs / 2);
-  const signer = lasting.find((authority) => madeAt(authority) + settleMs <= now.getTime()) ?? lasting.at(-1) ?? authorities[0];
+  const signer = lasting.find((authority) => madeAt(authority) + publishedMs <= now.getTime()) ?? lasting.at(-1) ?? authorities[0];
   if (!signer) throw new TypeError("a serving certificate requires a CA");
   return signer;
 }

@@ -103,8 +103,8 @@ const path = "/validate/l3vnis.openpe.openperouter.github.io";
 const outcomes = async () => (await webhookRequests.get()).values.map(({ labels, value }) => `${labels.outcome} ${value}`);
 
 test("a validator's errors refuse the write, its warnings do not", async () => {
-  server.register(L3VNI, (asked) =>
-    asked.operation === "CREATE" ? { errors: [invalid("spec.vni", 5, "taken")] } : { warnings: ["nobody selects it"] },
+  server.register(L3VNI, (review) =>
+    review.operation === "CREATE" ? { errors: [invalid("spec.vni", 5, "taken")] } : { warnings: ["nobody selects it"] },
   );
   await listening();
   expect((await call(path, review())).body.response).toMatchObject({
@@ -136,20 +136,20 @@ test("a validator that throws lets the write through with a warning, a line in t
 });
 
 test("a validator that takes too long lets the write through before the API server gives up, and is told", async () => {
-  let told: unknown;
-  const asked = Promise.withResolvers<void>();
+  let reason: unknown;
+  const called = Promise.withResolvers<void>();
   server.register(L3VNI, async (_review, signal) => {
-    signal.addEventListener("abort", () => (told = signal.reason));
-    asked.resolve();
+    signal.addEventListener("abort", () => (reason = signal.reason));
+    called.resolve();
     return await new Promise(() => undefined);
   });
   await listening();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const answer = call(path, review());
-  await asked.promise;
+  await called.promise;
   await vi.advanceTimersByTimeAsync(4000);
   expect((await answer).body.response).toMatchObject({ allowed: true, warnings: ["Not checked by Plumbline: no result within 4 s"] });
-  expect(told).toBeInstanceOf(Error);
+  expect(reason).toBeInstanceOf(Error);
 });
 
 test.each([
@@ -181,8 +181,8 @@ test("a body that says that it is too large is refused before it is sent, one th
   await listening();
   const announced = begin({ "content-length": 8 * MIB });
   announced.flushHeaders();
-  const [refusal] = (await once(announced, "response")) as [IncomingMessage];
-  expect(refusal.statusCode).toBe(413);
+  const [rejection] = (await once(announced, "response")) as [IncomingMessage];
+  expect(rejection.statusCode).toBe(413);
   announced.destroy();
   const chunked = begin({ "transfer-encoding": "chunked" });
   chunked.on("error", () => undefined);
@@ -194,16 +194,16 @@ test("a body that says that it is too large is refused before it is sent, one th
 
 test("bodies beyond what four large ones have are refused with 429 until others are judged", async () => {
   const validate = Promise.withResolvers<void>();
-  let asked = 0;
+  let calls = 0;
   server.register(L3VNI, async () => {
-    asked += 1;
+    calls += 1;
     await validate.promise;
     return {};
   });
   await listening();
   const large = Buffer.from(review().padEnd(3 * MIB));
   const judged = Array.from({ length: 4 }, () => call(path, large, { agent: new Agent({ ca: authority.certificate }) }));
-  await vi.waitFor(() => expect(asked).toBe(4), 30_000);
+  await vi.waitFor(() => expect(calls).toBe(4), 30_000);
   expect(await call(path, review(), { agent: new Agent({ ca: authority.certificate }) })).toMatchObject({
     status: 429,
     body: { message: "Too many reviews in progress" },
@@ -244,9 +244,9 @@ test("a new certificate serves new connections, while old ones go on", async () 
 
 test("told to end it answers what was asked, takes nothing new, and closes idle connections", async () => {
   const validate = Promise.withResolvers<void>();
-  const asked = Promise.withResolvers<void>();
+  const called = Promise.withResolvers<void>();
   server.register(L3VNI, async () => {
-    asked.resolve();
+    called.resolve();
     await validate.promise;
     return {};
   });
@@ -254,7 +254,7 @@ test("told to end it answers what was asked, takes nothing new, and closes idle 
   await listening();
   await call("/validate/configmaps", review());
   const pending = call(path, review());
-  await asked.promise;
+  await called.promise;
   stop.abort();
   await expect(call("/validate/configmaps", review(), { agent: new Agent({ ca: authority.certificate }) })).rejects.toThrow("ECONNREFUSED");
   validate.resolve();

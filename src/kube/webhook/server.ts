@@ -46,7 +46,7 @@ export class WebhookServer implements Runnable {
   readonly #registered = new Map<string, Registered>();
   readonly #listening = Promise.withResolvers<AddressInfo>();
   #state: "starting" | "listening" | "ending" = "starting";
-  #bytesHeld = 0;
+  #bufferedBytes = 0;
 
   constructor(options: WebhookServerOptions) {
     this.#options = options;
@@ -118,11 +118,11 @@ export class WebhookServer implements Runnable {
 
     const kind = registered.kind.kind;
     const stop = webhookSeconds.startTimer({ kind });
-    let held = 0;
+    let buffered = 0;
     const hold = (bytes: number) => {
-      held += bytes;
-      this.#bytesHeld += bytes;
-      if (this.#bytesHeld > MOST_BYTES) throw new MalformedReview("Too many reviews in progress", { status: 429 });
+      buffered += bytes;
+      this.#bufferedBytes += bytes;
+      if (this.#bufferedBytes > MOST_BYTES) throw new MalformedReview("Too many reviews in progress", { status: 429 });
     };
     try {
       const { outcome, review } = await this.#review(registered, parseReview(await bodyOf(request, hold)));
@@ -133,7 +133,7 @@ export class WebhookServer implements Runnable {
       webhookRequests.inc({ kind, outcome: "malformed" });
       this.#send(response, error.status, { message: error.message });
     } finally {
-      this.#bytesHeld -= held;
+      this.#bufferedBytes -= buffered;
       stop();
     }
   }

@@ -130,7 +130,7 @@ test("a session that is not configured in FRR depends on its BGPPeer", () => {
   expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([]);
 });
 
-test("what the janitor marked is unknown and needs its agent, which is to blame", () => {
+test("what the status cleaner marked is unknown and needs its agent, which is to blame", () => {
   const conditions = [
     condition("Reported", "Unknown", "AgentNotReporting", `Agent on node n1 has not reported since ${T}; the rest of this status`),
   ];

@@ -15,7 +15,7 @@ export interface SpeakerReports {
   /** As little. */
   readonly bgp: Cache<ServiceBGPStatus>;
   readonly sessions: Cache<BGPSessionStatus>;
-  /** For the janitor. */
+  /** For the status cleaner. */
   readonly kinds: readonly ReportedKind[];
 }
 

@@ -99,8 +99,8 @@ export function deleting(server: () => Conforming): void {
     await server().send("POST", paths.maps(ns), map("held", {}, { finalizers: HOLD }));
     const deleted = await server().send("DELETE", `${paths.namespaces}/${ns}`);
     expect(deleted.json).toMatchObject({ kind: "Namespace", metadata: { name: ns }, status: { phase: "Terminating" } });
-    const refused = await server().send("POST", paths.maps(ns), map("new"));
-    expect(refused.json).toEqual({
+    const rejected = await server().send("POST", paths.maps(ns), map("new"));
+    expect(rejected.json).toEqual({
       kind: "Status",
       apiVersion: "v1",
       metadata: {},

@@ -230,8 +230,8 @@ export function describing(server: () => Conforming): void {
       kind: "L3VNI",
       spec: { vni: 100 },
     });
-    const refused = await server().send("GET", `${paths.vnis(ns)}?includeObject=Foo`, undefined, TABLE);
-    expect([refused.status, refused.json["message"]]).toEqual([
+    const rejected = await server().send("GET", `${paths.vnis(ns)}?includeObject=Foo`, undefined, TABLE);
+    expect([rejected.status, rejected.json["message"]]).toEqual([
       400,
       "Unable to convert to Table as requested: includeObject: Invalid value: \"Foo\": must be 'Metadata', 'Object', 'None', or empty",
     ]);

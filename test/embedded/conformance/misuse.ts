@@ -49,12 +49,12 @@ export function misuse(server: () => Conforming): void {
       }
     }
     const kindless = { metadata: { name: "a" } };
-    const shown = JSON.stringify(kindless);
+    const body = JSON.stringify(kindless);
     expect(statusOfError(await server().send("POST", paths.vnis(ns), kindless))).toEqual(
       errorStatus(
         400,
         "BadRequest",
-        `the object provided is unrecognized (must be of type L3VNI): Object 'Kind' is missing in '${shown}' (${shown})`,
+        `the object provided is unrecognized (must be of type L3VNI): Object 'Kind' is missing in '${body}' (${body})`,
       ),
     );
     expect((await server().send("POST", paths.maps(ns), kindless)).status).toBe(201);

@@ -116,15 +116,15 @@ export class Following {
 
   /** So many events, each as `TYPE name`. */
   async take(count: number): Promise<string[]> {
-    const seen: string[] = [];
-    while (seen.length < count) {
+    const events: string[] = [];
+    while (events.length < count) {
       const event = await this.next();
       if (!event) break;
       const { name, annotations } = event.object.metadata;
       const end = annotations?.["k8s.io/initial-events-end"];
-      seen.push(event.type === "BOOKMARK" ? `BOOKMARK${end ? " end" : ""}` : `${event.type} ${name}`);
+      events.push(event.type === "BOOKMARK" ? `BOOKMARK${end ? " end" : ""}` : `${event.type} ${name}`);
     }
-    return seen;
+    return events;
   }
 
   close(): void {

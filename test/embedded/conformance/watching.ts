@@ -64,8 +64,8 @@ export function watching(server: () => Conforming): void {
       await remove(ns, "a");
       expect(await watch.take(1)).toEqual(["DELETED a"]);
     });
-    const refused = await server().send("GET", `${paths.vnis(ns)}?watch=true&sendInitialEvents=true`);
-    expect([refused.status, refused.json["message"]]).toEqual([
+    const rejected = await server().send("GET", `${paths.vnis(ns)}?watch=true&sendInitialEvents=true`);
+    expect([rejected.status, rejected.json["message"]]).toEqual([
       422,
       'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
     ]);

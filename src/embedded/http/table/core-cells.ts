@@ -73,13 +73,13 @@ export const nodeAddress =
     return textAt(address, "address") || NONE;
   };
 
-export function firstSeen(object: StoredObject): string {
+export function firstObserved(object: StoredObject): string {
   return ageOf(textAt(object, "firstTimestamp") || textAt(object, "eventTime"));
 }
 
-export function lastSeen(object: StoredObject): string {
+export function lastObserved(object: StoredObject): string {
   const last = textAt(object, "series", "lastObservedTime") || textAt(object, "lastTimestamp");
-  return last ? ageOf(last) : firstSeen(object);
+  return last ? ageOf(last) : firstObserved(object);
 }
 
 export function involved(object: StoredObject): string {
@@ -115,8 +115,8 @@ export function podRestarts(object: StoredObject): string {
 /** The first three, and how many more. */
 export function some(list: readonly string[], otherwise: string): string {
   if (list.length === 0) return otherwise;
-  const shown = list.slice(0, 3).join(",");
-  return list.length > 3 ? `${shown} + ${list.length - 3} more...` : shown;
+  const first = list.slice(0, 3).join(",");
+  return list.length > 3 ? `${first} + ${list.length - 3} more...` : first;
 }
 
 export function portName(port: JsonObject): string {
