@@ -19,7 +19,7 @@ interface CachedBuild {
   readonly script: string;
   readonly args?: readonly string[];
   /** What to check when the build fails: `it needs the Debian package debootstrap`. */
-  readonly needs: string;
+  readonly requirement: string;
   /** Turns a line of the script's output into a progress detail; undefined: not shown. */
   readonly detail?: (line: string) => string | undefined;
 }
@@ -64,7 +64,7 @@ export async function cachedBuild(build: CachedBuild, progress: Progress): Promi
 }
 
 async function runLocked(
-  { title, script, args = [], needs, detail = (line) => line }: CachedBuild,
+  { title, script, args = [], requirement, detail = (line) => line }: CachedBuild,
   result: string,
   progress: Progress,
 ): Promise<void> {
@@ -88,5 +88,5 @@ async function runLocked(
       if (lines.length > QUOTED_LINES) lines.shift();
     });
   }
-  if ((await ended) !== 0) throw new LabError("NoBinaries", `${title} could not be built (${needs}):\n${lines.join("\n")}`);
+  if ((await ended) !== 0) throw new LabError("NoBinaries", `${title} could not be built (${requirement}):\n${lines.join("\n")}`);
 }

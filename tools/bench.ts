@@ -35,25 +35,25 @@ export async function run(args: readonly string[]): Promise<number> {
     console.log(HELP + all.map((name) => `  ${name}`).join("\n"));
     return 0;
   }
-  const asked = requestOf(args, all);
-  if (typeof asked === "string") {
-    console.error(`bench: ${asked}`);
+  const request = requestOf(args, all);
+  if (typeof request === "string") {
+    console.error(`bench: ${request}`);
     return 2;
   }
   const measures: Measure[] = [];
   const running = { bench: "" };
   endOnSignal(running);
-  for (const name of asked.names) {
+  for (const name of request.names) {
     running.bench = name;
     console.error(`── ${name}`);
     const { bench } = (await import(join(ROOT, "bench", `${name}.bench.ts`))) as { bench: Bench };
-    const results = await bench.run(asked.size, (line) => console.error(`   ${line}`));
-    if (asked.write) await writeRows(results);
+    const results = await bench.run(request.size, (line) => console.error(`   ${line}`));
+    if (request.write) await writeRows(results);
     measures.push(...results);
   }
   console.log(textTable(measures));
   for (const measure of measures) console.log(JSON.stringify(measure));
-  const counted = asked.size === "full" ? measures : measures.filter(({ kind }) => kind === "correctness");
+  const counted = request.size === "full" ? measures : measures.filter(({ kind }) => kind === "correctness");
   return counted.every(({ ratio, goal }) => ratio >= goal) ? 0 : 1;
 }
 

@@ -73,7 +73,7 @@ export function missingFromLock({ packages }: LockFile): Map<string, Locked> {
       const top = `node_modules/${name}`;
       const nested = `${path}/${top}`;
       const platform = platformOf(name);
-      if (!platform || [top, nested].some((place) => (packages[place] ?? missing.get(place))?.version === version)) continue;
+      if (!platform || [top, nested].some((location) => (packages[location] ?? missing.get(location))?.version === version)) continue;
       missing.set(packages[top] || missing.has(top) ? nested : top, { version, ...platform, ...(dev && { dev }), optional: true });
     }
   }
@@ -83,9 +83,9 @@ export function missingFromLock({ packages }: LockFile): Map<string, Locked> {
 /** Native packages end in their platform: `binding-linux-x64-musl`. */
 function platformOf(name: string): Pick<Locked, "os" | "cpu" | "libc"> | undefined {
   if (name.endsWith("wasm32-wasi")) return { cpu: ["wasm32"] };
-  const words = name.slice(name.indexOf("/") + 1).split("-");
-  const at = words.findIndex((word) => SYSTEMS.has(word));
-  const [os, cpu, flavor = ""] = words.slice(at);
+  const parts = name.slice(name.indexOf("/") + 1).split("-");
+  const at = parts.findIndex((part) => SYSTEMS.has(part));
+  const [os, cpu, flavor = ""] = parts.slice(at);
   if (at < 0 || !os || !cpu) return undefined;
   const libc = os !== "linux" ? {} : { libc: [flavor.startsWith("musl") ? "musl" : "glibc"] };
   return { os: [os], cpu: [cpu], ...libc };

@@ -25,7 +25,7 @@ interface Orphan {
   readonly pid: number;
   readonly isAlive: () => boolean;
   /** Its last line. */
-  readonly lastWords: () => string;
+  readonly lastLine: () => string;
 }
 
 async function orphan(script: string, { graceSeconds }: { graceSeconds: number }): Promise<Orphan> {
@@ -40,7 +40,7 @@ async function orphan(script: string, { graceSeconds }: { graceSeconds: number }
   const pid = Number(lines.orphan[0]);
   const since = startTime(pid);
   expect(since).toBeDefined();
-  return { runner, pid, isAlive: () => startTime(pid) === since, lastWords: () => lines.orphan.at(-1) ?? "" };
+  return { runner, pid, isAlive: () => startTime(pid) === since, lastLine: () => lines.orphan.at(-1) ?? "" };
 }
 
 const FOREVER = "while :; do sleep 0.05; done";
@@ -48,12 +48,12 @@ const FOREVER = "while :; do sleep 0.05; done";
 test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
   "what a run left in the background is told to end when the run gets %s",
   async (signal) => {
-    const { runner, isAlive, lastWords } = await orphan(`trap 'echo told; exit' TERM; echo $$; ${FOREVER}`, { graceSeconds: 60 });
+    const { runner, isAlive, lastLine } = await orphan(`trap 'echo told; exit' TERM; echo $$; ${FOREVER}`, { graceSeconds: 60 });
     const ended = once(runner, "exit");
     runner.kill(signal);
     await ended;
     await vi.waitFor(() => expect(isAlive()).toBe(false), PATIENCE);
-    await vi.waitFor(() => expect(lastWords()).toBe("told"), PATIENCE);
+    await vi.waitFor(() => expect(lastLine()).toBe("told"), PATIENCE);
   },
 );
 

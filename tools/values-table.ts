@@ -34,13 +34,13 @@ function valuesOf(map: YAMLMap, before: string): Value[] {
     const { key, value } = pair;
     const path = `${before}${isScalar(key) ? String(key.value) : ""}`;
     // The comment above the first of a map is the map's own.
-    const says = wordsOf(key.commentBefore) || (at === 0 ? wordsOf(map.commentBefore) : "");
+    const says = textOf(key.commentBefore) || (at === 0 ? textOf(map.commentBefore) : "");
     if (says === "" && isMap(value)) return valuesOf(value, `${path}.`);
     return [{ path, given: JSON.stringify(value?.toJSON() ?? null), says }];
   });
 }
 
-function wordsOf(comment: string | null | undefined): string {
+function textOf(comment: string | null | undefined): string {
   return (comment ?? "")
     .split("\n")
     .map((line) => line.trim())

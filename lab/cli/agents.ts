@@ -40,7 +40,7 @@ export class Agent {
   readonly #stopped = new AbortController();
   #process: RemoteProcess | undefined;
   #running: Promise<void>;
-  #held = false;
+  #paused = false;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -50,12 +50,12 @@ export class Agent {
 
   /** Kills it at once, as a crash would; it is back a second later unless told to stay away. */
   async kill({ stayAway = false } = {}): Promise<void> {
-    this.#held = stayAway;
+    this.#paused = stayAway;
     await this.#process?.kill();
   }
 
   comeBack(): void {
-    this.#held = false;
+    this.#paused = false;
   }
 
   async stop(): Promise<void> {
@@ -68,7 +68,7 @@ export class Agent {
   async #run(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      if (!this.#held) await this.#runOnce(signal);
+      if (!this.#paused) await this.#runOnce(signal);
       await sleep(AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -35,21 +35,21 @@ const headless: Service = { ...service("new"), spec: { ...service("new").spec, c
 
 test("who announces a service is what the status objects of the nodes say", () => {
   const services = [service("wiki", "10.30.0.100"), service("web", "10.200.0.1"), service("none", undefined, "ClusterIP"), headless];
-  const told = announcedServices({
+  const announced = announcedServices({
     services,
     overBgp: [overBgp("web", "node2", ["tor"]), overBgp("web", "node1", ["tor"]), overBgp("web", "node3", [])],
     overL2: [overL2("wiki", "node3", "True")],
   });
-  expect(told).toEqual([
+  expect(announced).toEqual([
     { key: "default/new", addresses: [], clusterIPs: [], ports: [80], bgp: [] },
     { key: "default/web", addresses: ["10.200.0.1"], clusterIPs: ["10.96.0.80"], ports: [80], bgp: ["node1", "node2"] },
     { key: "default/wiki", addresses: ["10.30.0.100"], clusterIPs: ["10.96.0.80"], ports: [80], bgp: [], l2: "node3" },
   ]);
-  expect(targetsOf(told)).toEqual([
+  expect(targetsOf(announced)).toEqual([
     { name: "default/web", address: "10.200.0.1", port: 80 },
     { name: "default/wiki", address: "10.30.0.100", port: 80 },
   ]);
-  expect(told.map(announcedText)).toEqual([
+  expect(announced.map(announcedText)).toEqual([
     "default/new without an address",
     "default/web 10.200.0.1 over BGP from node1, node2",
     "default/wiki 10.30.0.100 on its segment by node3",
@@ -57,10 +57,10 @@ test("who announces a service is what the status objects of the nodes say", () =
 });
 
 test("an elected node that does not hold the address does not announce it", () => {
-  const told = announcedServices({
+  const announced = announcedServices({
     services: [service("wiki", "10.30.0.100")],
     overBgp: [],
     overL2: [overL2("wiki", "node3", "False")],
   });
-  expect(told.map(announcedText)).toEqual(["default/wiki 10.30.0.100 not announced"]);
+  expect(announced.map(announcedText)).toEqual(["default/wiki 10.30.0.100 not announced"]);
 });

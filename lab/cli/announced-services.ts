@@ -21,7 +21,7 @@ export interface AnnouncedService {
 }
 
 /** What services and the statuses of those who announce them say together. */
-interface Told {
+interface ServiceState {
   readonly services: readonly Service[];
   readonly overBgp: readonly ServiceBGPStatus[];
   readonly overL2: readonly ServiceL2Status[];
@@ -55,12 +55,12 @@ export class AnnouncedServices {
   }
 }
 
-export function announcedServices({ services, overBgp, overL2 }: Told): AnnouncedService[] {
+export function announcedServices({ services, overBgp, overL2 }: ServiceState): AnnouncedService[] {
   const balanced = services.filter(({ spec }) => spec.type === "LoadBalancer");
   return balanced.map((service) => announced(service, overBgp, overL2)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-function announced(service: Service, overBgp: Told["overBgp"], overL2: Told["overL2"]): AnnouncedService {
+function announced(service: Service, overBgp: ServiceState["overBgp"], overL2: ServiceState["overL2"]): AnnouncedService {
   const key = keyOf(service);
   const l2 = overL2.find((status) => serviceOf(status) === key && holds(status))?.status?.node;
   const bgp = overBgp.filter((status) => serviceOf(status) === key && status.status?.bgpPeers?.length);

@@ -4,27 +4,27 @@ import type { ConnectAttempt } from "../services/connect.ts";
 import { Connections } from "./connections.ts";
 
 function client() {
-  const told: string[] = [];
+  const inputs: string[] = [];
   const process = {
     onOutput: (_chunk: Buffer) => undefined as void,
-    input: (line: string) => void told.push(line),
+    input: (line: string) => void inputs.push(line),
     kill: () => Promise.resolve(),
   };
   const attempts: ConnectAttempt[] = [];
   const host = { start: () => process } as unknown as LabHost;
   const connections = new Connections({ host, everyMs: 100, onAttempt: (attempt) => attempts.push(attempt) });
-  return { connections, attempts, told, says: (text: string) => process.onOutput(Buffer.from(text)) };
+  return { connections, attempts, inputs, says: (text: string) => process.onOutput(Buffer.from(text)) };
 }
 
 const web = { name: "default/web", address: "10.200.0.1", port: 80 };
 
 test("the client is told of its targets once, and again when they change", () => {
-  const { connections, told } = client();
+  const { connections, inputs } = client();
   connections.aim([]);
   connections.aim([web]);
   connections.aim([web]);
   connections.aim([]);
-  expect(told).toEqual([`[${JSON.stringify(web)}]\n`, "[]\n"]);
+  expect(inputs).toEqual([`[${JSON.stringify(web)}]\n`, "[]\n"]);
 });
 
 test("attempts are counted by target, in whatever pieces they are told", () => {

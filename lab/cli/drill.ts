@@ -6,7 +6,7 @@ import { createLog } from "../../src/kube/log.ts";
 import { EXIT } from "../../src/cli/shared/exit.ts";
 import { printItems } from "../../src/cli/print/items.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
-import { DrillRunner, type DrillResult, type PlacedFault } from "../drill/runner.ts";
+import { DrillRunner, type DrillResult, type FaultOnNode } from "../drill/runner.ts";
 import { BackgroundTraffic } from "../drill/traffic.ts";
 import { isGood } from "../drill/result.ts";
 import { pairsOf } from "../drill/pairs.ts";
@@ -43,17 +43,17 @@ export async function drill(options: DrillOptions): Promise<void> {
   if (!exercised.every(({ judgment }) => isGood(judgment))) process.exitCode = EXIT.no;
 }
 
-interface Ground {
+interface DrillContext {
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
   readonly progress: Progress;
 }
 
 /** Where routers need User-Mode Linux, which has one slow processor, all that is not about them is broken at the same time in a second lab beside it. */
-export async function drillAll(context: Ground, { kube = false, only, pairs, seed = 1 }: DrillOptions): Promise<DrillResult[]> {
-  const singles = placed(only);
-  const rounds: readonly PlacedFault[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
-  const [aboutRouters, others] = (await needsTwoLabs(kube)) ? apart(rounds) : [rounds, []];
+export async function drillAll(context: DrillContext, { kube = false, only, pairs, seed = 1 }: DrillOptions): Promise<DrillResult[]> {
+  const singles = faultsOnNodes(only);
+  const rounds: readonly FaultOnNode[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
+  const [aboutRouters, others] = (await requiresTwoLabs(kube)) ? splitByDomain(rounds) : [rounds, []];
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
   context.tell(apiLine(kube));
@@ -73,10 +73,10 @@ export async function drillAll(context: Ground, { kube = false, only, pairs, see
   return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
 }
 
-interface Part extends Ground {
+interface Part extends DrillContext {
   readonly kube: boolean;
   readonly routers: boolean;
-  readonly rounds: readonly PlacedFault[][];
+  readonly rounds: readonly FaultOnNode[][];
 }
 
 async function drillIn({ tell, signal: given, ...part }: Part): Promise<DrillResult[]> {
@@ -93,10 +93,10 @@ async function drillIn({ tell, signal: given, ...part }: Part): Promise<DrillRes
   ending.defer(() => ended.abort());
   lab.services.subscribe(() => flows.aim(lab.services.list()));
   flows.aim(lab.services.list());
-  const sight = new StatusReader(client);
-  await sight.open(signal);
-  const exercise = new DrillRunner({ sight, flows, ground: { nodes: lab.net.topology.nodes, client, host, signal } });
-  for (const text of await exercise.settle(AT_REST_WITHIN_MS)) tell(`Before any fault: ${text}`);
+  const reader = new StatusReader(client);
+  await reader.open(signal);
+  const exercise = new DrillRunner({ reader, flows, context: { nodes: lab.net.topology.nodes, client, host, signal } });
+  for (const text of await exercise.converge(AT_REST_WITHIN_MS)) tell(`Before any fault: ${text}`);
   const exercised: DrillResult[] = [];
   for (const faults of rounds) {
     for (const one of await exercise.of(faults)) {
@@ -108,20 +108,20 @@ async function drillIn({ tell, signal: given, ...part }: Part): Promise<DrillRes
 }
 
 /** Routers need VRF, which this machine's kernel may lack. The lab without routers runs on this kernel, where kube-proxy needs nftables. */
-async function needsTwoLabs(kube: boolean): Promise<boolean> {
+async function requiresTwoLabs(kube: boolean): Promise<boolean> {
   const missing = await missingHere();
   return missing.includes("vrf") && !(kube && missing.includes("nftables"));
 }
 
-function apart(rounds: readonly PlacedFault[][]): [PlacedFault[][], PlacedFault[][]] {
+function splitByDomain(rounds: readonly FaultOnNode[][]): [FaultOnNode[][], FaultOnNode[][]] {
   return [rounds.filter((faults) => faults.some(isAboutRouters)), rounds.filter((faults) => !faults.some(isAboutRouters))];
 }
 
-function isAboutRouters({ fault: { domain } }: PlacedFault): boolean {
+function isAboutRouters({ fault: { domain } }: FaultOnNode): boolean {
   return domain === "router" || domain === "cluster";
 }
 
-function placed(only: readonly string[] = Object.keys(FAULTS)): PlacedFault[] {
+function faultsOnNodes(only: readonly string[] = Object.keys(FAULTS)): FaultOnNode[] {
   return only.flatMap((name) => {
     const fault = FAULTS[name];
     const expected = fault?.expect?.(NODE);

@@ -20,7 +20,7 @@ export async function execOn(host: LabHost, command: readonly string[]): Promise
 /** script gives it a terminal of the size of ours. */
 function onTerminal(command: readonly string[]): string[] {
   const { rows, columns } = process.stdout;
-  const line = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const line = command.map((arg) => `'${arg.replaceAll("'", "'\\''")}'`).join(" ");
   return [
     "env",
     `TERM=${process.env["TERM"] ?? "xterm"}`,

@@ -28,7 +28,7 @@ export function kubeCommand(): Command {
     .option("--foreground", "run in the foreground until Ctrl-C")
     .addHelpText("after", "\nExample:\n  export KUBECONFIG=$(plumbline lab kube up)\n")
     .action(async (options: { kwok: boolean; foreground?: boolean }) =>
-      options.foreground ? holdInFront(options.kwok) : bringUp(options.kwok),
+      options.foreground ? holdInFront(options.kwok) : startInBackground(options.kwok),
     );
 
   kube
@@ -72,7 +72,7 @@ async function clean(): Promise<void> {
   if (removed !== undefined) process.stderr.write(`${removed}\n`);
 }
 
-async function bringUp(kwok: boolean): Promise<void> {
+async function startInBackground(kwok: boolean): Promise<void> {
   await clean();
   let running = await background.find();
   if (!running) {

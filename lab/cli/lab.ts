@@ -20,7 +20,7 @@ import { removeStaleUps } from "../../src/cli/shared/running-ups.ts";
 
 interface UpOptions {
   foreground?: boolean;
-  held?: boolean;
+  background?: boolean;
   kube?: boolean;
   kernel?: string;
   sites?: 2;
@@ -53,7 +53,7 @@ export function configure(lab: Command): void {
     .addOption(nodesOption())
     .addOption(torsOption())
     .addOption(localPageOption())
-    .addOption(new Option("--held").hideHelp())
+    .addOption(new Option("--background").hideHelp())
     .addHelpText(
       "after",
       "\nExamples:\n  plumbline lab up --foreground\n  plumbline lab up --tors 2 --nodes 4\n  plumbline lab up --sites 2\n",
@@ -135,16 +135,16 @@ function listed(faults: Readonly<Record<string, { about: string }>>): string {
 }
 
 async function up(options: UpOptions): Promise<void> {
-  if (!options.held) await clean();
+  if (!options.background) await clean();
   if (options.sites) {
     const sites = await import("./sites.ts");
-    return (options.held ? sites.runSitesInBackground : options.foreground ? sites.runSitesInForeground : sites.startSites)();
+    return (options.background ? sites.runSitesInBackground : options.foreground ? sites.runSitesInForeground : sites.startSites)();
   }
   // Only who holds the lab needs what it is made of.
-  const { startLab: bringUp, runInBackground: holdForOthers, runInForeground: holdInFront } = await import("./up.ts");
+  const { startLab, runInBackground, runInForeground } = await import("./up.ts");
   const { nodes, tors, ...others } = options;
   const topology = { ...(nodes !== undefined && { nodes }), ...(tors !== undefined && { tors }) };
-  await (options.held ? holdForOthers : options.foreground ? holdInFront : bringUp)({ ...others, topology });
+  await (options.background ? runInBackground : options.foreground ? runInForeground : startLab)({ ...others, topology });
 }
 
 async function down(): Promise<void> {

@@ -59,13 +59,13 @@ function linkName(): Argument {
   return suggest(new Argument("[link]", "such as node1-tor (default: list all links)"), candidates);
 }
 
-async function printTopology({ output, ...asked }: RequestedTopology & { output?: "json" }): Promise<void> {
+async function printTopology({ output, ...requested }: RequestedTopology & { output?: "json" }): Promise<void> {
   const running = await background.find();
-  const isOther = asked.nodes !== undefined || asked.tors !== undefined;
+  const isOther = requested.nodes !== undefined || requested.tors !== undefined;
   if (!running && !isOther) {
     throw new CliError("No lab is running: run plumbline lab up, or draw one with plumbline lab topology --tors 2", EXIT.no);
   }
-  const topology = running && !isOther ? running.topology : topologyFor(asked);
+  const topology = running && !isOther ? running.topology : topologyFor(requested);
   const routers = !running || isOther || running.routers;
   const links = running && !isOther ? await observeLinks(topology.links, running.hosts) : topology.links.map(untouched);
   if (output === "json")

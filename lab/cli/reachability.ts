@@ -5,7 +5,7 @@ import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
 /** Who makes the lab's checks writes onto each where its ends are. */
-const PLACES: Zones = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
+const NO_ZONES: Zones = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
 
 /** What the lab's connectivity checks come to, kept up to date. */
 export class Reachability {
@@ -37,13 +37,13 @@ export class Reachability {
 /** `Connectivity: 20 of 24 reachable, 4 outages`, and below it who is to blame. */
 export function reachabilityLines(checks: readonly PodNetworkConnectivityCheck[], now: number): string[] {
   if (checks.length === 0) return [];
-  const said = checks.map((check) => resultOf(check, PLACES, now));
-  const count = (verdict: string) => said.filter((one) => one.verdict === verdict).length;
+  const results = checks.map((check) => resultOf(check, NO_ZONES, now));
+  const count = (verdict: string) => results.filter((one) => one.verdict === verdict).length;
   const [failed, unknown] = [count("failed"), count("unknown")];
   const parts = [
     `${count("reached")} of ${checks.length} reachable`,
     ...(failed > 0 ? [`${failed} ${failed === 1 ? "outage" : "outages"}`] : []),
     ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ];
-  return [`Connectivity: ${parts.join(", ")}`, ...commonCauses(said).map(({ sentence }) => `  ${sentence}`)];
+  return [`Connectivity: ${parts.join(", ")}`, ...commonCauses(results).map(({ sentence }) => `  ${sentence}`)];
 }

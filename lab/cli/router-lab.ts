@@ -107,16 +107,16 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   const memory = await memoryDirectory("lab");
   started.defer(() => memory.remove());
   const directory = memory.path;
-  const needs: readonly Feature[] = options.kernel === "own" ? [] : ["vrf", ...(options.kube ? (["nftables"] as const) : [])];
-  const machine = await startMachine({ directory, progress, use: options.kernel, needs });
+  const features: readonly Feature[] = options.kernel === "own" ? [] : ["vrf", ...(options.kube ? (["nftables"] as const) : [])];
+  const machine = await startMachine({ directory, progress, use: options.kernel, features });
   started.defer(() => machine.stop());
   signal.throwIfAborted();
 
   const { network, kernel } = machine;
   const routers = !kernel.missing.includes("vrf");
   const manifests = (await options.manifests?.({ routers, directory })) ?? [];
-  const place = { directory, address: network.outside, progress, signal };
-  const api = await (options.kube ? startKubeApi(place) : startEmbeddedApi({ ...place, manifests, log }));
+  const apiOptions = { directory, address: network.outside, progress, signal };
+  const api = await (options.kube ? startKubeApi(apiOptions) : startEmbeddedApi({ ...apiOptions, manifests, log }));
   started.defer(() => api.stop());
   for (const node of topology.nodes) await createNode(api.client, node, network.address(managementHost(node)), signal);
   // Not before all nodes are there: pods spread over those that there are.
@@ -224,8 +224,8 @@ async function runController(
     waitForOldWrites: noOldWrites,
     ...(silenceMs === undefined ? {} : { silenceMs }),
   });
-  const places = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
-  const page = address && (await import("../../src/cli/dashboard/local-page.ts")).addLocalPage({ manager, places, address, log });
+  const namespaces = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
+  const page = address && (await import("../../src/cli/dashboard/local-page.ts")).addLocalPage({ manager, namespaces, address, log });
   const running = manager.run(stop.signal);
   return {
     page,

@@ -12,7 +12,7 @@ export async function startSites(): Promise<void> {
   let running = await sitesInBackground.find();
   if (!running) {
     const [node = ""] = process.argv;
-    const command = [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--sites", "2", "--held"];
+    const command = [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--sites", "2", "--background"];
     running = await sitesInBackground.start(command, progressOn(process.stderr));
   }
   say(directions(running).join("\n"));
@@ -41,7 +41,7 @@ async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promis
   const other = await sitesInBackground.find();
   if (other) throw new CliError(`A lab of two sites is already running (pid ${other.pid}): run plumbline lab down first`, EXIT.no);
   const abort = new AbortController();
-  const asked = untilStopped().then(() => abort.abort());
+  const stopRequested = untilStopped().then(() => abort.abort());
   await using ending = new AsyncDisposableStack();
   let lab: TwoSites;
   try {
@@ -52,7 +52,7 @@ async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promis
   }
   ending.defer(() => lab.stop());
   ending.defer(await sitesInBackground.record(described(lab)));
-  await whileUp(lab, asked);
+  await whileUp(lab, stopRequested);
 }
 
 export function controllerOn(kubeconfig: string): readonly [string, ...string[]] {

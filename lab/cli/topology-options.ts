@@ -17,8 +17,8 @@ export function torsOption(): Option {
     .argParser(parseTors);
 }
 
-export function topologyFor(asked: RequestedTopology): Topology {
-  return topologyOf({ ...DEFAULTS, ...asked });
+export function topologyFor(requested: RequestedTopology): Topology {
+  return topologyOf({ ...DEFAULTS, ...requested });
 }
 
 /** What another process needs on its command line to do the same. */

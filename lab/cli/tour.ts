@@ -31,7 +31,7 @@ const SILENT_NODE = "n2";
  */
 export async function tour({ stay }: { stay: boolean }): Promise<void> {
   const stopped = new AbortController();
-  const asked = untilStopped().then(() => stopped.abort());
+  const stopRequested = untilStopped().then(() => stopped.abort());
   const plane = await startControlPlane({ kwok: true, progress: progressOn(process.stderr) });
   try {
     const show = new Show(await accessFromKubeconfig({ path: plane.kubeconfig }), stopped.signal);
@@ -40,7 +40,7 @@ export async function tour({ stay }: { stay: boolean }): Promise<void> {
     });
     if (stay && !stopped.signal.aborted) {
       say(`\nRunning until Ctrl-C. In another terminal:\n  export KUBECONFIG=${plane.kubeconfig}\n  kubectl get rncs -A -w`);
-      await asked;
+      await stopRequested;
     }
     await show.end();
   } finally {

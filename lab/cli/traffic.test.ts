@@ -6,8 +6,8 @@ import { Traffic } from "./traffic.ts";
 function ping(): { traffic: Traffic; says: (text: string) => void; command: readonly string[] } {
   const process = { onOutput: (_chunk: Buffer) => undefined as void, kill: () => Promise.resolve() };
   let command: readonly string[] = [];
-  const start = (words: readonly string[]) => {
-    command = words;
+  const start = (args: readonly string[]) => {
+    command = args;
     return process;
   };
   const traffic = new Traffic({

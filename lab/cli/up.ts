@@ -39,7 +39,7 @@ export async function startLab({ kube = false, kernel, pageAddress, topology }: 
     const kernelFlags = kernel === undefined ? [] : ["--kernel", kernel];
     const flags = [...(kube ? ["--kube"] : []), ...kernelFlags, ...pageFlags(pageAddress), ...topologyFlags(topology)];
     running = await background.start(
-      [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--held", ...flags],
+      [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--background", ...flags],
       progressOn(process.stderr),
     );
   }
@@ -94,13 +94,13 @@ export async function runInBackground({ kube = false, kernel, pageAddress, topol
   );
 }
 
-type Held = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { kube: boolean; topology: Topology };
+type LabOptions = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { kube: boolean; topology: Topology };
 
-async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
+async function hold(options: LabOptions, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
   const other = await background.find();
   if (other) throw new CliError(`A lab is already running (pid ${other.pid}): run plumbline lab down first`, EXIT.no);
   const abort = new AbortController();
-  const asked = untilStopped().then(() => abort.abort());
+  const stopRequested = untilStopped().then(() => abort.abort());
   await using ending = new AsyncDisposableStack();
   let lab: RouterLab;
   try {
@@ -121,7 +121,7 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   const { embedded, manifests, url, kubeconfig } = lab.api;
   const endpoint = embedded ? { socket: embedded.socket } : { url, kubeconfig };
   ending.defer(recordUp({ directory: manifests ?? lab.directory, endpoint }));
-  await whileUp(lab, Promise.race([asked, lab.gone.then(() => undefined)]));
+  await whileUp(lab, Promise.race([stopRequested, lab.gone.then(() => undefined)]));
   if (!abort.signal.aborted) throw new CliError(`The lab's machine exited unexpectedly:\n${await lab.gone}`, EXIT.unknown);
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { FAULTS } from "../faults/faults.ts";
-import type { PlacedFault } from "./runner.ts";
+import type { FaultOnNode } from "./runner.ts";
 import { pairsOf } from "./pairs.ts";
 
-const ALL: PlacedFault[] = Object.entries(FAULTS).flatMap(([name, fault]) => {
+const ALL: FaultOnNode[] = Object.entries(FAULTS).flatMap(([name, fault]) => {
   const expected = fault.expect?.("node2");
   return expected ? [{ name, fault, node: "node2" as const, expected }] : [];
 });

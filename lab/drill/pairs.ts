@@ -1,10 +1,10 @@
-import type { PlacedFault } from "./runner.ts";
+import type { FaultOnNode } from "./runner.ts";
 
 /** So many pairs of faults that can be told apart: one of the two is a resource that is refused, which interrupts nothing. The same for the same seed. */
-export function pairsOf(faults: readonly PlacedFault[], count: number, seed: number): PlacedFault[][] {
+export function pairsOf(faults: readonly FaultOnNode[], count: number, seed: number): FaultOnNode[][] {
   const random = mulberry32(seed);
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
-  const pairs: PlacedFault[][] = [];
+  const pairs: FaultOnNode[][] = [];
   while (pairs.length < count) {
     const one = pick(faults.filter(({ expected }) => expected.cause !== undefined));
     const other = one && pick(faults.filter((fault) => goesWith(one, fault)));
@@ -14,7 +14,7 @@ export function pairsOf(faults: readonly PlacedFault[], count: number, seed: num
   return pairs;
 }
 
-function goesWith(one: PlacedFault, other: PlacedFault): boolean {
+function goesWith(one: FaultOnNode, other: FaultOnNode): boolean {
   return other.expected.cause !== undefined && (other.expected.interrupts ?? []).length === 0 && other.fault.domain !== one.fault.domain;
 }
 

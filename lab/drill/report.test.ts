@@ -6,8 +6,8 @@ const good: DrillResult = {
   outcome: {
     fault: "link-down",
     domain: "router",
-    toldMs: 640,
-    told: "Status node2: Ready=False|x",
+    reportedMs: 640,
+    firstReport: "Status node2: Ready=False|x",
     causeMs: 1260,
     clearedMs: 4200,
     named: ["Link/eth1@node2"],

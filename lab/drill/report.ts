@@ -37,10 +37,10 @@ export function problemsOf({ outcome, judgment }: DrillResult): string[] {
 }
 
 export function scoreLine(exercised: readonly DrillResult[]): string {
-  const { faults, silent, asked, right, claimedHealth, notCleared, interrupted } = scoreOf(exercised.map(({ judgment }) => judgment));
-  const share = asked === 0 ? 100 : Math.floor((100 * right) / asked);
+  const { faults, silent, expected, right, claimedHealth, notCleared, interrupted } = scoreOf(exercised.map(({ judgment }) => judgment));
+  const share = expected === 0 ? 100 : Math.floor((100 * right) / expected);
   return [
-    `${faults} faults: ${right} of ${asked} causes named first (${share} %)`,
+    `${faults} faults: ${right} of ${expected} causes named first (${share} %)`,
     `${silent} not reported`,
     `${claimedHealth} reported as healthy to the end`,
     `${notCleared} not cleared`,
@@ -64,7 +64,7 @@ export function drillDocument(exercised: readonly DrillResult[], { kube, about, 
     "",
     scoreLine(exercised),
     "",
-    "- **told**: time until a status reports it. Where Plumbline fixes it by itself, that may be an Event.",
+    "- **reported**: time until a status reports it. Where Plumbline fixes it by itself, that may be an Event.",
     "- **cause**: time until `plumbline why` names the right cause first, and keeps doing so. Empty where the fault is over before anyone could ask.",
     "- **health**: honest when in the end no status reports the broken part as healthy. Until the fault is reported, a status has the last known state.",
     "- **cleared**: time from the fix until no status mentions the fault and all traffic passes.",
@@ -72,11 +72,11 @@ export function drillDocument(exercised: readonly DrillResult[], { kube, about, 
     "",
     "Times are those of the machine it ran on; a busy one is slower. Where its kernel has no VRF, router and node faults run in User-Mode Linux, and all others in a lab without routers.",
     "",
-    row(["fault", "what happens", "told", "cause", "health", "cleared", "traffic", "first report"]),
+    row(["fault", "what happens", "reported", "cause", "health", "cleared", "traffic", "first report"]),
     row(["---", "---", "---", "---", "---", "---", "---", "---"]),
     ...exercised.map(({ outcome, judgment }) => {
       const [, , ...measured] = cells(outcome, judgment);
-      return row([`\`${outcome.fault}\``, about(outcome.fault), ...measured, outcome.told ?? ""]);
+      return row([`\`${outcome.fault}\``, about(outcome.fault), ...measured, outcome.firstReport ?? ""]);
     }),
     "",
     `Left out, because they show no effect or only much later: ${others.map((fault) => `\`${fault}\` (${about(fault)})`).join(", ")}.`,
@@ -84,11 +84,11 @@ export function drillDocument(exercised: readonly DrillResult[], { kube, about, 
   ].join("\n");
 }
 
-function cells({ fault, domain, toldMs, causeMs, clearedMs, with: other }: FaultResult, score: FaultScore): string[] {
+function cells({ fault, domain, reportedMs, causeMs, clearedMs, with: other }: FaultResult, score: FaultScore): string[] {
   return [
     other === undefined ? fault : `${fault} + ${other}`,
     domain,
-    score.silent ? "silent" : seconds(toldMs),
+    score.silent ? "silent" : seconds(reportedMs),
     score.right === undefined ? "-" : score.right ? seconds(causeMs) : "wrong",
     score.claimsHealth ? "claimed" : "honest",
     score.cleared ? seconds(clearedMs) : "left",

@@ -3,11 +3,11 @@ import type { Expectation } from "../faults/fault.ts";
 import { isGood, scoreFault, type FaultResult, scoreOf } from "./result.ts";
 
 const expected: Expectation = { says: /x/, cause: /x/, withinMs: 1 };
-const seen = { fault: "x", domain: "router", named: ["x"], untrue: [], left: [], interrupted: [] };
-const good: FaultResult = { ...seen, toldMs: 1, causeMs: 2, clearedMs: 3 };
-const silent: FaultResult = { ...seen, causeMs: 2, clearedMs: 3 };
-const unexplained: FaultResult = { ...seen, toldMs: 1, clearedMs: 3 };
-const lasting: FaultResult = { ...seen, toldMs: 1, causeMs: 2 };
+const base = { fault: "x", domain: "router", named: ["x"], untrue: [], left: [], interrupted: [] };
+const good: FaultResult = { ...base, reportedMs: 1, causeMs: 2, clearedMs: 3 };
+const silent: FaultResult = { ...base, causeMs: 2, clearedMs: 3 };
+const unexplained: FaultResult = { ...base, reportedMs: 1, clearedMs: 3 };
+const lasting: FaultResult = { ...base, reportedMs: 1, causeMs: 2 };
 
 test("a fault that was told, explained and cleared, with nothing untrue and nothing interrupted, went well", () => {
   expect(scoreFault(good, expected)).toEqual({ silent: false, right: true, claimsHealth: false, cleared: true, flowed: true });
@@ -32,7 +32,7 @@ test("where there is nothing to ask for, no cause is wrong, and none counts", ()
   expect(scoreOf([scoreFault(unexplained, over), scoreFault(unexplained, expected), scoreFault(good, expected)])).toEqual({
     faults: 3,
     silent: 0,
-    asked: 2,
+    expected: 2,
     right: 1,
     claimedHealth: 0,
     notCleared: 0,

@@ -26,7 +26,7 @@ export interface FaultScore {
 
 export function scoreFault(outcome: FaultResult, expected: Expectation): FaultScore {
   return {
-    silent: outcome.toldMs === undefined,
+    silent: outcome.reportedMs === undefined,
     ...(expected.cause && { right: outcome.causeMs !== undefined }),
     claimsHealth: outcome.untrue.length > 0,
     cleared: outcome.clearedMs !== undefined,
@@ -42,7 +42,7 @@ export function isGood({ silent, right = true, claimsHealth, cleared, flowed }: 
 interface Score {
   readonly faults: number;
   readonly silent: number;
-  readonly asked: number;
+  readonly expected: number;
   readonly right: number;
   readonly claimedHealth: number;
   readonly notCleared: number;
@@ -54,7 +54,7 @@ export function scoreOf(judgments: readonly FaultScore[]): Score {
   return {
     faults: judgments.length,
     silent: count(({ silent }) => silent),
-    asked: count(({ right }) => right !== undefined),
+    expected: count(({ right }) => right !== undefined),
     right: count(({ right }) => right === true),
     claimedHealth: count(({ claimsHealth }) => claimsHealth),
     notCleared: count(({ cleared }) => !cleared),

@@ -8,7 +8,7 @@ import { type FaultScore, scoreFault, type FaultResult } from "./result.ts";
 import type { StatusReader } from "./status-reader.ts";
 import { identityOf, newStatements } from "./statements.ts";
 
-const LOOK_EVERY_MS = 200;
+const POLL_INTERVAL_MS = 200;
 const CLEARED_WITHIN_MS = 240_000;
 /** Connections that were on their way. */
 const PASSES = 2;
@@ -19,51 +19,51 @@ export interface DrillResult {
 }
 
 /** A fault, and where it is. */
-export interface PlacedFault {
+export interface FaultOnNode {
   readonly name: string;
   readonly fault: Fault;
   readonly node: NodeName;
   readonly expected: Expectation;
 }
 
-interface Stage {
-  readonly sight: StatusReader;
+interface DrillDeps {
+  readonly reader: StatusReader;
   readonly flows: BackgroundTraffic;
-  readonly ground: Omit<FaultContext, "node">;
+  readonly context: Omit<FaultContext, "node">;
 }
 
 /** What was not well before anything was broken. */
 interface Rest {
-  readonly words: ReadonlySet<string>;
+  readonly statements: ReadonlySet<string>;
   readonly causes: ReadonlySet<string>;
 }
 
 /** Breaks things in the lab one after the other, looks at what is said of each, and fixes it. */
 export class DrillRunner {
-  readonly #stage: Stage;
+  readonly #deps: DrillDeps;
   readonly #signal: AbortSignal;
 
-  constructor(stage: Stage) {
-    this.#stage = stage;
-    this.#signal = stage.ground.signal;
+  constructor(deps: DrillDeps) {
+    this.#deps = deps;
+    this.#signal = deps.context.signal;
   }
 
   /** Until all is well and all traffic passes. Returns what was not, if that does not come. */
-  async settle(withinMs: number): Promise<string[]> {
-    return (await this.#rested({ words: new Set(), causes: new Set() }, performance.now() + withinMs)) ?? [];
+  async converge(withinMs: number): Promise<string[]> {
+    return (await this.#rested({ statements: new Set(), causes: new Set() }, performance.now() + withinMs)) ?? [];
   }
 
-  async of(faults: readonly PlacedFault[]): Promise<DrillResult[]> {
+  async of(faults: readonly FaultOnNode[]): Promise<DrillResult[]> {
     const rest = this.#rest();
-    const before = this.#stage.flows.losses();
+    const before = this.#deps.flows.losses();
     const expectations = faults.map(({ expected }) => expected);
-    for (const { fault, node } of faults) await fault.break({ ...this.#stage.ground, node });
+    for (const { fault, node } of faults) await fault.break({ ...this.#deps.context, node });
     const samples = await this.#follow(rest, expectations);
-    for (const { fault, node } of faults.toReversed()) await fault.fix?.({ ...this.#stage.ground, node });
+    for (const { fault, node } of faults.toReversed()) await fault.fix?.({ ...this.#deps.context, node });
     const restored = performance.now();
     const left = await this.#rested(rest, restored + CLEARED_WITHIN_MS);
     const clearedMs = performance.now() - restored;
-    const interrupted = interruptedBy(before, this.#stage.flows.losses(), expectations);
+    const interrupted = interruptedBy(before, this.#deps.flows.losses(), expectations);
     return faults.map(({ name, fault, expected }, index) => {
       const other = faults[index === 0 ? 1 : 0]?.name;
       const outcome: FaultResult = {
@@ -80,23 +80,23 @@ export class DrillRunner {
   }
 
   #rest(): Rest {
-    const { sight } = this.#stage;
+    const { reader } = this.#deps;
     return {
-      words: new Set(sight.words().map(identityOf)),
-      causes: new Set(sight.causes().map(({ id }) => id)),
+      statements: new Set(reader.statements().map(identityOf)),
+      causes: new Set(reader.causes().map(({ id }) => id)),
     };
   }
 
   async #follow(rest: Rest, expectations: readonly Expectation[]): Promise<Sample[]> {
-    const { sight } = this.#stage;
+    const { reader } = this.#deps;
     const began = performance.now();
     const samples: Sample[] = [];
     do {
-      await sleep(samples.length === 0 ? 0 : LOOK_EVERY_MS, undefined, { signal: this.#signal });
+      await sleep(samples.length === 0 ? 0 : POLL_INTERVAL_MS, undefined, { signal: this.#signal });
       samples.push({
         atMs: performance.now() - began,
-        words: newStatements(sight.words(), rest.words),
-        causes: sight
+        statements: newStatements(reader.statements(), rest.statements),
+        causes: reader
           .causes()
           .filter(({ id }) => !rest.causes.has(id))
           .map(causeText),
@@ -107,15 +107,15 @@ export class DrillRunner {
 
   /** Until nothing is wrong that was not before, and all traffic passes again. Returns what still is when it is too late. */
   async #rested(rest: Rest, deadline: number): Promise<string[] | undefined> {
-    const { sight, flows } = this.#stage;
+    const { reader, flows } = this.#deps;
     const passed = flows.passed();
     for (;;) {
       const left = [
-        ...sight
-          .words()
-          .filter(({ well, once, text }) => !well && once === undefined && !rest.words.has(text))
+        ...reader
+          .statements()
+          .filter(({ well, once, text }) => !well && once === undefined && !rest.statements.has(text))
           .map(({ text }) => text),
-        ...sight
+        ...reader
           .causes()
           .filter(({ id }) => !rest.causes.has(id))
           .map((cause) => `why: ${causeText(cause)}`),
@@ -123,7 +123,7 @@ export class DrillRunner {
       ];
       if (left.length === 0) return undefined;
       if (performance.now() > deadline) return left;
-      await sleep(LOOK_EVERY_MS, undefined, { signal: this.#signal });
+      await sleep(POLL_INTERVAL_MS, undefined, { signal: this.#signal });
     }
   }
 }

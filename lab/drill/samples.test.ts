@@ -7,8 +7,8 @@ const expected: Expectation = { says: /^Session down/, untrue: /^Session up/, ca
 const up: StatusStatement = { text: "Session up", well: true };
 const down: StatusStatement = { text: "Session down", well: false };
 
-function sample(seconds: number, words: readonly StatusStatement[], ...causes: string[]): Sample {
-  return { atMs: seconds * 1000, words, causes };
+function sample(seconds: number, statements: readonly StatusStatement[], ...causes: string[]): Sample {
+  return { atMs: seconds * 1000, statements, causes };
 }
 
 test("a fault is told of by the first status that says it, and explained since the right cause is first for good", () => {
@@ -19,7 +19,13 @@ test("a fault is told of by the first status that says it, and explained since t
     sample(3, [down], "Link eth1"),
     sample(4, [down], "Link eth1"),
   ];
-  expect(observationOf(samples, expected)).toEqual({ toldMs: 1000, told: "Session down", causeMs: 3000, named: ["Link eth1"], untrue: [] });
+  expect(observationOf(samples, expected)).toEqual({
+    reportedMs: 1000,
+    firstReport: "Session down",
+    causeMs: 3000,
+    named: ["Link eth1"],
+    untrue: [],
+  });
 });
 
 test("what nobody says is silent, and goes on until it is too late", () => {
@@ -30,7 +36,7 @@ test("what nobody says is silent, and goes on until it is too late", () => {
 });
 
 test("a good word that matches is no sign of the fault", () => {
-  expect(observationOf([sample(1, [{ ...down, well: true }], "Link eth1")], expected).toldMs).toBeUndefined();
+  expect(observationOf([sample(1, [{ ...down, well: true }], "Link eth1")], expected).reportedMs).toBeUndefined();
 });
 
 test("while something still claims health it is not over, however well it is explained", () => {
@@ -39,10 +45,10 @@ test("while something still claims health it is not over, however well it is exp
 });
 
 test("a wrong cause is given some time to become the right one", () => {
-  const told = sample(1, [down], "Session x");
+  const reported = sample(1, [down], "Session x");
   const patient = { ...expected, withinMs: 60_000 };
-  expect(isOver([told, sample(20, [down], "Session x")], patient)).toBe(false);
-  expect(isOver([told, sample(21, [down], "Session x")], patient)).toBe(true);
+  expect(isOver([reported, sample(20, [down], "Session x")], patient)).toBe(false);
+  expect(isOver([reported, sample(21, [down], "Session x")], patient)).toBe(true);
 });
 
 test("of two faults at once each cause is among the first two", () => {

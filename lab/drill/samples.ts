@@ -5,7 +5,7 @@ import type { StatusStatement } from "./statements.ts";
 export interface Sample {
   /** Since the fault. */
   readonly atMs: number;
-  readonly words: readonly StatusStatement[];
+  readonly statements: readonly StatusStatement[];
   /** The causes that `why` names, the first one first. */
   readonly causes: readonly string[];
 }
@@ -13,8 +13,8 @@ export interface Sample {
 /** What became of a fault while it lasted. */
 export interface FaultObservation {
   /** When a status said it; never, where it is silent. */
-  readonly toldMs?: number;
-  readonly told?: string;
+  readonly reportedMs?: number;
+  readonly firstReport?: string;
   /** Since when `why` names the right cause first, for as long as it was looked at. */
   readonly causeMs?: number;
   /** What it named last. */
@@ -28,30 +28,30 @@ const EXPLAINED_WITHIN_MS = 20_000;
 
 /** Of one of several faults at once; each cause must be among as many first ones. */
 export function observationOf(samples: readonly Sample[], expected: Expectation, atOnce = 1): FaultObservation {
-  const telling = samples.find(({ words }) => tellingWord(words, expected) !== undefined);
+  const first = samples.find(({ statements }) => matchingText(statements, expected) !== undefined);
   const last = samples.at(-1);
-  const told = telling && tellingWord(telling.words, expected);
+  const firstReport = first && matchingText(first.statements, expected);
   const causeMs = rightSince(samples, expected, atOnce);
   return {
-    ...(telling && { toldMs: telling.atMs }),
-    ...(told !== undefined && { told }),
+    ...(first && { reportedMs: first.atMs }),
+    ...(firstReport !== undefined && { firstReport }),
     ...(causeMs !== undefined && { causeMs }),
     named: last?.causes ?? [],
-    untrue: (last?.words ?? []).filter(({ well, text }) => well && expected.untrue?.test(text)).map(({ text }) => text),
+    untrue: (last?.statements ?? []).filter(({ well, text }) => well && expected.untrue?.test(text)).map(({ text }) => text),
   };
 }
 
 /** Whether there is nothing left to wait for: all that was expected was seen, or it is too late. */
 export function isOver(samples: readonly Sample[], expected: Expectation, atOnce = 1): boolean {
-  const { toldMs, causeMs, untrue } = observationOf(samples, expected, atOnce);
+  const { reportedMs, causeMs, untrue } = observationOf(samples, expected, atOnce);
   const atMs = samples.at(-1)?.atMs ?? 0;
   if (atMs >= expected.withinMs) return true;
-  if (toldMs === undefined || untrue.length > 0) return false;
-  return expected.cause === undefined || causeMs !== undefined || atMs >= toldMs + EXPLAINED_WITHIN_MS;
+  if (reportedMs === undefined || untrue.length > 0) return false;
+  return expected.cause === undefined || causeMs !== undefined || atMs >= reportedMs + EXPLAINED_WITHIN_MS;
 }
 
-function tellingWord(words: readonly StatusStatement[], { says }: Expectation): string | undefined {
-  return words.find(({ well, text }) => !well && says.test(text))?.text;
+function matchingText(statements: readonly StatusStatement[], { says }: Expectation): string | undefined {
+  return statements.find(({ well, text }) => !well && says.test(text))?.text;
 }
 
 function rightSince(samples: readonly Sample[], { cause }: Expectation, atOnce: number): number | undefined {

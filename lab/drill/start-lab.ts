@@ -21,7 +21,7 @@ function withoutRouters({ kube }: { kube: boolean }): string[] {
   ];
 }
 
-interface StageOptions {
+interface DrillLabOptions {
   /** The real API server instead of the embedded one. */
   readonly kube: boolean;
   readonly routers: boolean;
@@ -31,7 +31,7 @@ interface StageOptions {
 }
 
 /** The lab as it comes, only that it is sooner noticed there that someone fell silent. Without routers it needs no kernel with VRF. */
-export function startDrillLab({ routers, kube, ...options }: StageOptions): Promise<RouterLab> {
+export function startDrillLab({ routers, kube, ...options }: DrillLabOptions): Promise<RouterLab> {
   return startRouterLab({
     ...options,
     kube,

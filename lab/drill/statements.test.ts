@@ -51,9 +51,9 @@ function event(name: string, content: object): StatusStatement[] {
 }
 
 test("a warning is said once, and anew when another Event says it or it counts further", () => {
-  const said = [...event("a", {}), ...event("a", { count: 2 }), ...event("b", {})];
-  expect(said.map(({ text }) => text)).toEqual(Array(3).fill("Event Drift of Node node1"));
-  expect(new Set(said.map(identityOf)).size).toBe(3);
+  const statements = [...event("a", {}), ...event("a", { count: 2 }), ...event("b", {})];
+  expect(statements.map(({ text }) => text)).toEqual(Array(3).fill("Event Drift of Node node1"));
+  expect(new Set(statements.map(identityOf)).size).toBe(3);
   expect(event("a", { type: "Normal" })).toEqual([]);
 });
 

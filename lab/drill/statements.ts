@@ -34,34 +34,36 @@ const WELL: Readonly<Record<string, string>> = {
 
 /** Everything that an object says of health, its own or that of others. */
 export function statementsOf(kind: Kind, object: KubeObject): StatusStatement[] {
-  if (kind.kind === "Event") return eventWords(object as Event);
+  if (kind.kind === "Event") return eventStatements(object as Event);
   const about = `${kind.kind} ${nameOf(object)}:`;
-  const said = [...conditionsOf(object).flatMap(conditionWord), ...(SPEAKERS[kind.kind]?.(object as never) ?? [])];
-  return said.map(({ text, well }) => ({ text: `${about} ${text}`, well }));
+  const statements = [...conditionsOf(object).flatMap(conditionStatements), ...(SPEAKERS[kind.kind]?.(object as never) ?? [])];
+  return statements.map(({ text, well }) => ({ text: `${about} ${text}`, well }));
 }
 
 const SPEAKERS: Readonly<Record<string, (object: never) => StatusStatement[]>> = {
   RouterNodeConfigurationStatus: ({ status = {} }: RouterNodeConfigurationStatus) => [
     ...(status.failedResources ?? []).map(({ kind, name, reason }) => bad(`${kind} ${name} ${reason}`)),
-    ...(status.resources ?? []).map(({ kind, name, state }) => word(`${kind} ${name} ${state}`, state === "Applied")),
-    ...(status.sessions ?? []).map(({ vrf, neighbor, state }) => word(`session ${vrf}/${neighbor} ${state}`, state === "Established")),
+    ...(status.resources ?? []).map(({ kind, name, state }) => statement(`${kind} ${name} ${state}`, state === "Applied")),
+    ...(status.sessions ?? []).map(({ vrf, neighbor, state }) => statement(`session ${vrf}/${neighbor} ${state}`, state === "Established")),
   ],
   ConfigurationState: ({ status = {} }: ConfigurationState) =>
     (status.failedResources ?? []).map(({ kind, name, reason }) => bad(`${kind} ${name} ${reason}`)),
   BGPSessionStatus: ({ status = {} }: BGPSessionStatus) => [
-    word(`session ${status.bgpStatus ?? "Unknown"}`, status.bgpStatus === "Established"),
-    ...(status.bfdStatus === undefined || status.bfdStatus === "N/A" ? [] : [word(`BFD ${status.bfdStatus}`, status.bfdStatus === "Up")]),
+    statement(`session ${status.bgpStatus ?? "Unknown"}`, status.bgpStatus === "Established"),
+    ...(status.bfdStatus === undefined || status.bfdStatus === "N/A"
+      ? []
+      : [statement(`BFD ${status.bfdStatus}`, status.bfdStatus === "Up")]),
   ],
   Service: ({ spec, status }: Service) => {
     if (spec.type !== "LoadBalancer") return [];
     const has = (status?.loadBalancer?.ingress ?? []).length > 0;
-    return [word(has ? "has an address" : "has no address", has)];
+    return [statement(has ? "has an address" : "has no address", has)];
   },
   FailoverPolicy: ({ status = {} }: FailoverPolicy) =>
-    status.peer ? [word(status.peer.reachable ? "peer reachable" : "peer unreachable", status.peer.reachable)] : [],
+    status.peer ? [statement(status.peer.reachable ? "peer reachable" : "peer unreachable", status.peer.reachable)] : [],
 };
 
-function eventWords({ metadata, type, reason = "", count = 1, involvedObject: { kind = "", name = "" } }: Event): StatusStatement[] {
+function eventStatements({ metadata, type, reason = "", count = 1, involvedObject: { kind = "", name = "" } }: Event): StatusStatement[] {
   return type === "Warning" ? [{ text: `Event ${reason} of ${kind} ${name}`, well: false, once: `${metadata.name} ${count}` }] : [];
 }
 
@@ -71,11 +73,11 @@ export function identityOf({ text, once = text }: StatusStatement): string {
 }
 
 /** Without what was said before; what is well is not news and counts all the same. */
-export function newStatements(words: readonly StatusStatement[], before: ReadonlySet<string>): StatusStatement[] {
-  return words.filter((word) => word.well || !before.has(identityOf(word)));
+export function newStatements(statements: readonly StatusStatement[], before: ReadonlySet<string>): StatusStatement[] {
+  return statements.filter((one) => one.well || !before.has(identityOf(one)));
 }
 
-function word(text: string, well: boolean): StatusStatement {
+function statement(text: string, well: boolean): StatusStatement {
   return { text, well };
 }
 
@@ -83,10 +85,10 @@ function bad(text: string): StatusStatement {
   return { text, well: false };
 }
 
-function conditionWord({ type, status, reason }: Condition): StatusStatement[] {
+function conditionStatements({ type, status, reason }: Condition): StatusStatement[] {
   const well = WELL[type];
   if (well === undefined) return [];
-  return [word(`${type}=${status} ${reason}`, status === well)];
+  return [statement(`${type}=${status} ${reason}`, status === well)];
 }
 
 function conditionsOf(object: KubeObject): readonly Condition[] {

@@ -30,7 +30,7 @@ export class StatusReader {
     for (const cache of this.#caches) await cache.waitForSync(signal);
   }
 
-  words(): StatusStatement[] {
+  statements(): StatusStatement[] {
     return this.#caches.flatMap((cache) => cache.list().flatMap((object) => statementsOf(cache.kind, object)));
   }
 

@@ -31,7 +31,7 @@ function notReady(name: string): Expectation {
     says: new RegExp(`^ConnectivityMesh ${NAMESPACE}/${name}: Ready=False`),
     untrue: new RegExp(`^ConnectivityMesh ${NAMESPACE}/${name}: Ready=True`),
     cause: new RegExp(`^ConnectivityMesh/${NAMESPACE}/${name} `),
-    withinMs: DETECTION_LIMIT_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.rejected,
   };
 }
 

@@ -44,7 +44,7 @@ export type Flow = (typeof FLOWS)[number];
 /** How long it may take until the truth is told. A busy machine is slow: these are bounds, and nobody waits for them where all goes well. */
 export const DETECTION_LIMIT_MS = {
   /** Somebody looks at it at once. */
-  refused: 60_000,
+  rejected: 60_000,
   /** A session has to miss its keepalives first, or an attempt has to come. */
   session: 120_000,
   /** A Lease has to run out. */

@@ -2,15 +2,15 @@ import { expect, test } from "vitest";
 import { FAULTS } from "./faults.ts";
 
 /** The faults of which these words would be taken for the news. */
-function toldBy(words: (fault: string) => string): string[] {
-  return Object.keys(FAULTS).filter((name) => FAULTS[name]?.expect?.("node2").says.test(words(name)));
+function faultsReportedBy(text: (fault: string) => string): string[] {
+  return Object.keys(FAULTS).filter((name) => FAULTS[name]?.expect?.("node2").says.test(text(name)));
 }
 
 test("that a Service which was just created has no address yet tells of no fault", () => {
-  expect(toldBy((name) => `Service default/${name}: has no address`)).toEqual([]);
+  expect(faultsReportedBy((name) => `Service default/${name}: has no address`)).toEqual([]);
 });
 
 test("that something else was put back tells of no fault of a router", () => {
-  expect(toldBy(() => "Event DriftRepaired of ConfigurationState speaker-node3")).toEqual([]);
-  expect(toldBy(() => "Event DriftRepaired of L2VNI shop")).toEqual(["bridge-deleted", "address-flushed"]);
+  expect(faultsReportedBy(() => "Event DriftRepaired of ConfigurationState speaker-node3")).toEqual([]);
+  expect(faultsReportedBy(() => "Event DriftRepaired of L2VNI shop")).toEqual(["bridge-deleted", "address-flushed"]);
 });

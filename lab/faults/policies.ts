@@ -39,7 +39,7 @@ function inError(name: string, cause = `FailoverPolicy/${NAMESPACE}/${name}`, wh
     says: new RegExp(`^FailoverPolicy ${NAMESPACE}/${name}: ${what}`),
     untrue: new RegExp(`^FailoverPolicy ${NAMESPACE}/${name}: Complete=True`),
     cause: new RegExp(`^(${cause})(@[^ ]+)? `),
-    withinMs: DETECTION_LIMIT_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.rejected,
   };
 }
 
@@ -109,14 +109,14 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
 /** The pod is held by a finalizer, as one on a node that nobody hears of is held by its kubelet. */
 function podStays(): Fault {
   const pod = { name: "stays-1", namespace: NAMESPACE };
-  const held = { metadata: { ...pod, labels: { app: "stays" }, finalizers: ["drill.plumbline.dev/stays"] } };
+  const stuck = { metadata: { ...pod, labels: { app: "stays" }, finalizers: ["drill.plumbline.dev/stays"] } };
   const spec = { nodeName: "node3", terminationGracePeriodSeconds: 0, containers: [{ name: "stays", image: "stays" }] };
   const fault = applied(
     "someone switches a site to secondary, and a pod does not terminate",
     "failover",
     [
       deployment("stays", 1),
-      { kind: Pod, object: { ...held, spec } },
+      { kind: Pod, object: { ...stuck, spec } },
       policy("policy-pod-stays", { desiredState: "secondary", ...managed("Deployment", "stays") }),
     ],
     inError("policy-pod-stays", `Pod/${NAMESPACE}/stays-1`, "Complete=False"),

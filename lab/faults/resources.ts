@@ -60,7 +60,7 @@ export function rejectedByRouters(kind: string, name: string, reason: string, { 
     says: new RegExp(`${status} ${kind} ${name} ${reason}$`),
     untrue: new RegExp(`${status} (Ready=True|Degraded=False|${kind} ${name} Applied)`),
     cause: new RegExp(`^${kind}/${ROUTER_NAMESPACE}/${name}(@[^ ]+)? ${reason}`),
-    withinMs: DETECTION_LIMIT_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.rejected,
     interrupts,
   };
 }
@@ -71,6 +71,6 @@ export function rejectedByBalancer(kind: string, name: string, { cause = `${kind
     says: new RegExp(`^ConfigurationState [^ ]+: ${kind} ${name} `),
     untrue: /^ConfigurationStatus [^ ]+: Valid=True/,
     cause: new RegExp(`^(${cause})(@[^ ]+)? `),
-    withinMs: DETECTION_LIMIT_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.rejected,
   };
 }

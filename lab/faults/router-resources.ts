@@ -13,11 +13,11 @@ function made(kind: Kind, name: string, spec: object): Made {
   return { kind, object: { metadata: { name, namespace: ROUTER_NAMESPACE }, spec } };
 }
 
-function refused(about: string, kind: Kind, name: string, spec: object, reason = "ValidationFailed"): Fault {
+function rejected(about: string, kind: Kind, name: string, spec: object, reason = "ValidationFailed"): Fault {
   return applied(about, "router", [made(kind, name, spec)], rejectedByRouters(kind.kind, name, reason));
 }
 
-function editRefused(about: string, kind: Kind, name: string, change: object, back: object): Fault {
+function rejectedEdit(about: string, kind: Kind, name: string, change: object, back: object): Fault {
   const edit = { kind, name, namespace: ROUTER_NAMESPACE, change: { spec: change }, back: { spec: back } };
   return edited(about, "router", edit, rejectedByRouters(kind.kind, name, "ValidationFailed"));
 }
@@ -27,72 +27,72 @@ const neighbor = { asn: TOR_ASN, address: TOR_ADDRESS, holdTime: "9s", keepalive
 
 /** What `lab break` knows of configuration that routers refuse. */
 export const ROUTER_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
-  "bad-resource": refused("someone applies an L3VNI with the VNI of a working L2VNI", L3VNI, "bad", { vrf: "bad", vni: 110 }),
-  "vni-taken": refused("someone applies an L2VNI with the VNI of a working L3VNI", L2VNI, "vni-taken", { vrf: "red", vni: 200 }),
-  "vrf-taken": refused("someone applies a second L3VNI for the VRF red", L3VNI, "vrf-taken", { vrf: "red", vni: 301 }),
-  "route-target-taken": refused("someone applies an L3VNI that exports the route target of another", L3VNI, "route-target-taken", {
+  "bad-resource": rejected("someone applies an L3VNI with the VNI of a working L2VNI", L3VNI, "bad", { vrf: "bad", vni: 110 }),
+  "vni-taken": rejected("someone applies an L2VNI with the VNI of a working L3VNI", L2VNI, "vni-taken", { vrf: "red", vni: 200 }),
+  "vrf-taken": rejected("someone applies a second L3VNI for the VRF red", L3VNI, "vrf-taken", { vrf: "red", vni: 301 }),
+  "route-target-taken": rejected("someone applies an L3VNI that exports the route target of another", L3VNI, "route-target-taken", {
     vrf: "rtt",
     vni: 302,
     hostsession: session("192.169.31.0/24"),
     exportRTs: [`${ROUTER_ASN}:100`],
   }),
-  "route-target-bad": refused("someone applies an L3VNI with an invalid route target", L3VNI, "route-target-bad", {
+  "route-target-bad": rejected("someone applies an L3VNI with an invalid route target", L3VNI, "route-target-bad", {
     vrf: "rtb",
     vni: 303,
     hostsession: session("192.169.32.0/24"),
     exportRTs: ["soon"],
   }),
-  "subnet-taken": refused("someone applies an L2VNI whose gateway is in the subnet of another", L2VNI, "subnet-taken", {
+  "subnet-taken": rejected("someone applies an L2VNI whose gateway is in the subnet of another", L2VNI, "subnet-taken", {
     vrf: "red",
     vni: 304,
     l2gatewayips: ["10.110.0.254/25"],
   }),
-  "gateway-bad": refused("someone applies an L2VNI with an invalid gateway address", L2VNI, "gateway-bad", {
+  "gateway-bad": rejected("someone applies an L2VNI with an invalid gateway address", L2VNI, "gateway-bad", {
     vrf: "red",
     vni: 305,
     l2gatewayips: ["10.131.0.300/24"],
   }),
-  "bridge-missing": refused("someone applies an L2VNI for a bridge that no node has", L2VNI, "bridge-missing", {
+  "bridge-missing": rejected("someone applies an L2VNI for a bridge that no node has", L2VNI, "bridge-missing", {
     vrf: "red",
     vni: 306,
     hostmaster: { type: "linux-bridge", linuxBridge: { name: "br-nowhere" } },
   }),
-  "selector-bad": refused("someone applies an L2VNI with an invalid nodeSelector", L2VNI, "selector-bad", {
+  "selector-bad": rejected("someone applies an L2VNI with an invalid nodeSelector", L2VNI, "selector-bad", {
     vrf: "red",
     vni: 307,
     nodeSelector: { matchExpressions: [{ key: "rack", operator: "In" }] },
   }),
-  "vrf-lonely": refused("someone applies an L3VNI for an empty VRF", L3VNI, "vrf-lonely", { vrf: "lonely", vni: 308 }, "DependencyFailed"),
-  "session-prefix-taken": refused("someone applies an L3VNI with the session prefix of another", L3VNI, "session-prefix-taken", {
+  "vrf-lonely": rejected("someone applies an L3VNI for an empty VRF", L3VNI, "vrf-lonely", { vrf: "lonely", vni: 308 }, "DependencyFailed"),
+  "session-prefix-taken": rejected("someone applies an L3VNI with the session prefix of another", L3VNI, "session-prefix-taken", {
     vrf: "spt",
     vni: 309,
     hostsession: session("192.169.10.0/24"),
   }),
-  "second-passthrough": refused("someone applies a second L3Passthrough", L3Passthrough, "second-passthrough", {
+  "second-passthrough": rejected("someone applies a second L3Passthrough", L3Passthrough, "second-passthrough", {
     hostsession: session("192.169.33.0/24"),
   }),
-  "second-underlay": refused("someone applies a second Underlay", Underlay, "second-underlay", {
+  "second-underlay": rejected("someone applies a second Underlay", Underlay, "second-underlay", {
     asn: ROUTER_ASN,
     nics: ["eth1"],
     neighbors: [neighbor],
     evpn: { vtepcidr: "100.66.0.0/24" },
   }),
-  "raw-refused": refused(
+  rejected: rejected(
     "someone applies a RawFRRConfig with a line that FRR does not know",
     RawFRRConfig,
     "raw-refused",
     { rawConfig: "route-map drill permit 10\n set nonsense 7\n" },
     "ApplicationFailed",
   ),
-  "vni-edited": editRefused("someone changes a working L2VNI to the VNI of another", L2VNI, "stock", { vni: 110 }, { vni: 120 }),
-  "nic-edited": editRefused(
+  "vni-edited": rejectedEdit("someone changes a working L2VNI to the VNI of another", L2VNI, "stock", { vni: 110 }, { vni: 120 }),
+  "nic-edited": rejectedEdit(
     "someone changes the Underlay to an interface that no node has",
     Underlay,
     "underlay",
     { nics: ["eth9"] },
     { nics: ["eth1"] },
   ),
-  "neighbor-secret-missing": editRefused(
+  "neighbor-secret-missing": rejectedEdit(
     "someone changes the Underlay's password to a missing Secret",
     Underlay,
     "underlay",

@@ -130,9 +130,9 @@ function repaired(node: NodeName): Expectation {
   return { says: /^Event DriftRepaired of L2VNI shop$/, withinMs: DETECTION_LIMIT_MS.session, interrupts: trafficThrough(node) };
 }
 
-async function torNeighbor({ node, host }: FaultContext, words: string): Promise<void> {
-  const not = words.startsWith("no ") ? "no " : "";
-  const line = `${not}neighbor ${underlayAddress(node)} ${words.replace(/^no /, "")}`;
+async function torNeighbor({ node, host }: FaultContext, option: string): Promise<void> {
+  const not = option.startsWith("no ") ? "no " : "";
+  const line = `${not}neighbor ${underlayAddress(node)} ${option.replace(/^no /, "")}`;
   await host("tor").do(["vtysh", ...["configure terminal", `router bgp ${TOR_ASN}`, line].flatMap((text) => ["-c", text])]);
 }
 

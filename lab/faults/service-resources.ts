@@ -22,7 +22,7 @@ function made(kind: Kind, name: string, spec: object): Made {
   return { kind, object: { metadata: { name, namespace: METALLB_NAMESPACE }, spec } };
 }
 
-function refused(about: string, kind: Kind, name: string, spec: object): Fault {
+function rejected(about: string, kind: Kind, name: string, spec: object): Fault {
   return applied(about, "loadbalancer", [made(kind, name, spec)], rejectedByBalancer(kind.kind, name));
 }
 
@@ -64,7 +64,7 @@ function withoutAddress(name: string, cause = `Service/${NAMESPACE}/${name}`): E
     says: new RegExp(`^Service ${NAMESPACE}/${name}: metallb.io/Announced=False noIPAllocated|^Event AllocationFailed of Service ${name}$`),
     untrue: new RegExp(`^Service ${NAMESPACE}/${name}: (has an address|metallb.io/Announced=True)`),
     cause: new RegExp(`^(${cause}) `),
-    withinMs: DETECTION_LIMIT_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.rejected,
   };
 }
 
@@ -109,14 +109,14 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
       cause: `${of("BGPPeer", "peer-profile-missing")}|${of("BFDProfile", "drill-nowhere")}`,
     }),
   ),
-  "peer-asn-other": refused(
+  "peer-asn-other": rejected(
     "someone applies a BGPPeer with a different local AS number",
     BGPPeer,
     "peer-asn-other",
     peer({ myASN: 64999 }),
   ),
   "peer-twice": peerTwice(),
-  "peer-timers-bad": refused(
+  "peer-timers-bad": rejected(
     "someone applies a BGPPeer with a hold time that is too short",
     BGPPeer,
     "peer-timers-bad",
@@ -125,7 +125,7 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
   "peer-away": applied("someone applies a BGPPeer at an address where no host is", "loadbalancer", [made(BGPPeer, "peer-away", peer({}))], {
     says: /^BGPSessionStatus peer-away@[^ ]+: session (?!Established)/,
     cause: new RegExp(`^${of("BGPPeer", "peer-away")}(@[^ ]+)? `),
-    withinMs: DETECTION_LIMIT_MS.refused,
+    withinMs: DETECTION_LIMIT_MS.rejected,
   }),
   "community-missing": applied(
     "someone applies a BGPAdvertisement with an unknown community alias",
@@ -135,20 +135,20 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
       cause: `${of("BGPAdvertisement", "community-missing")}|Community/[^ ]*`,
     }),
   ),
-  "community-bad": refused("someone applies a Community with an invalid value", Community, "community-bad", {
+  "community-bad": rejected("someone applies a Community with an invalid value", Community, "community-bad", {
     communities: [{ name: "odd", value: "many" }],
   }),
-  "aggregation-bad": refused(
+  "aggregation-bad": rejected(
     "someone applies a BGPAdvertisement that aggregates more narrowly than its pool",
     BGPAdvertisement,
     "aggregation-bad",
     { ipAddressPools: ["fabric"], aggregationLength: 16 },
   ),
-  "pool-taken": refused("someone applies an IPAddressPool with addresses of another", IPAddressPool, "pool-taken", {
+  "pool-taken": rejected("someone applies an IPAddressPool with addresses of another", IPAddressPool, "pool-taken", {
     addresses: ["10.200.0.128/25"],
     autoAssign: false,
   }),
-  "pool-bad": refused("someone applies an IPAddressPool whose range ends before it begins", IPAddressPool, "pool-bad", {
+  "pool-bad": rejected("someone applies an IPAddressPool whose range ends before it begins", IPAddressPool, "pool-bad", {
     addresses: ["10.201.0.9-10.201.0.1"],
   }),
   "pool-edited": edited(
@@ -163,7 +163,7 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     },
     rejectedByBalancer("IPAddressPool", "fabric"),
   ),
-  "advert-interface-bad": refused(
+  "advert-interface-bad": rejected(
     "someone applies an L2Advertisement with an invalid interface name",
     L2Advertisement,
     "advert-interface-bad",
@@ -252,7 +252,7 @@ async function setWebReady({ client, signal }: FaultContext, ready: boolean): Pr
 
 function peerTwice(): Fault {
   const name = "peer-twice";
-  const fault = refused("someone applies a second BGPPeer for the same peer", BGPPeer, name, {});
+  const fault = rejected("someone applies a second BGPPeer for the same peer", BGPPeer, name, {});
   return {
     ...fault,
     break: async ({ client, signal }) => {

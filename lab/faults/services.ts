@@ -90,7 +90,7 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
       says: /^IPAddressPool [^ ]+\/segment: Exhausted=True/,
       untrue: /^IPAddressPool [^ ]+\/segment: Exhausted=False/,
       cause: /^IPAddressPool\/metallb-system\/segment /,
-      withinMs: DETECTION_LIMIT_MS.refused,
+      withinMs: DETECTION_LIMIT_MS.rejected,
     }),
   },
   "service-stolen": {

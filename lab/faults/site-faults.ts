@@ -7,7 +7,7 @@ import { Pod } from "../../src/api/core/pod.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
 /** What a fault of a site is done to. */
-interface SiteGround {
+interface SiteFaultContext {
   readonly site: SiteName;
   readonly client: KubeClient;
   /** Of the lab. */
@@ -17,8 +17,8 @@ interface SiteGround {
 
 export interface SiteFault {
   readonly about: string;
-  break(context: SiteGround): Promise<void>;
-  fix(context: SiteGround): Promise<void>;
+  break(context: SiteFaultContext): Promise<void>;
+  fix(context: SiteFaultContext): Promise<void>;
 }
 
 const { namespace } = APPLICATION;
@@ -51,7 +51,7 @@ export const SITE_FAULTS: Readonly<Record<string, SiteFault>> = {
   },
 };
 
-async function onStorage({ site, directory }: SiteGround, fault: VolumeFault | undefined): Promise<void> {
+async function onStorage({ site, directory }: SiteFaultContext, fault: VolumeFault | undefined): Promise<void> {
   const storage = new StorageControl(controlSocket(directory));
   try {
     if (fault) await breakVolume(storage, site, VOLUME, fault);
@@ -61,11 +61,11 @@ async function onStorage({ site, directory }: SiteGround, fault: VolumeFault | u
   }
 }
 
-function peerOf({ directory, site }: SiteGround): Promise<string> {
+function peerOf({ directory, site }: SiteFaultContext): Promise<string> {
   return readFile(peerFile(directory, site), "utf8");
 }
 
-async function labelPods({ client, signal }: SiteGround, value: string | null): Promise<void> {
+async function labelPods({ client, signal }: SiteFaultContext, value: string | null): Promise<void> {
   const pods = client.resource(Pod);
   const { items } = await pods.list({ namespace, labelSelector: "app=db", signal });
   for (const { metadata } of items)

@@ -24,7 +24,7 @@ export function frr10(progress: Progress): Promise<string> {
     step: "Fetching FRR 10 (Debian 13 in a directory of its own, once; about two minutes)",
     script: SCRIPT,
     args: [RELEASE, ...PACKAGES],
-    needs: "it needs the Debian package debootstrap and a Debian mirror",
+    requirement: "it needs the Debian package debootstrap and a Debian mirror",
   };
   return cachedBuild(build, progress);
 }

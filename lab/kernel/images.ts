@@ -41,7 +41,7 @@ const PACKAGED = {
   name: "kernel",
   title: "User-Mode Linux of Debian testing",
   step: "Fetching User-Mode Linux (Debian testing's package, unpacked in the cache; once)",
-  needs: "it needs the Debian package patchelf and a Debian mirror",
+  requirement: "it needs the Debian package patchelf and a Debian mirror",
   script: `${FETCH}
 building=$1 result=\${1%.building}
 fetch "$building" user-mode-linux libc6
@@ -65,7 +65,7 @@ const OLD = {
   name: "kernel",
   title: "User-Mode Linux of this Debian release",
   step: "Fetching User-Mode Linux (this Debian release's package, unpacked in the cache; once)",
-  needs: "it needs a Debian mirror",
+  requirement: "it needs a Debian mirror",
   script: `set -e
 mkdir -p "$1"
 cd "$1"
@@ -86,7 +86,7 @@ const BUILT = {
   name: "kernel",
   title: "The lab's kernel",
   step: "Building the lab's kernel from Debian's source (once; about ten minutes on two cores)",
-  needs: "it needs the Debian packages gcc, make, flex, bison, bc, libelf-dev and xz-utils, and a Debian mirror",
+  requirement: "it needs the Debian packages gcc, make, flex, bison, bc, libelf-dev and xz-utils, and a Debian mirror",
   script: `${FETCH}
 building=$1
 fetch "$building/package" linux-source

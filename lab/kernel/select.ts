@@ -37,7 +37,7 @@ export function missingIn(output: string): Feature[] {
 
 export interface KernelOptions {
   /** What the lab cannot do without. */
-  readonly needs: readonly Feature[];
+  readonly features: readonly Feature[];
   /** `own`, `uml`, or the path of a User-Mode Linux; chosen by the needs if undefined. */
   readonly use?: string | undefined;
   readonly progress: Progress;
@@ -48,7 +48,7 @@ export interface KernelOptions {
  * testing's package; where that cannot be had the package of the machine's own release. Only our own build has nftables for IP: a lab that needs it
  * builds it. ADR 0014 has the measurements.
  */
-export async function selectKernel({ needs, use, progress }: KernelOptions): Promise<Image | "own"> {
+export async function selectKernel({ features, use, progress }: KernelOptions): Promise<Image | "own"> {
   if (use !== undefined && use !== "own" && use !== "uml") {
     if (!existsSync(use)) throw new LabError("Misuse", `Kernel image ${use} not found: give the path of a User-Mode Linux`);
     return { program: use, seccomp: true };
@@ -56,11 +56,11 @@ export async function selectKernel({ needs, use, progress }: KernelOptions): Pro
   if (use === "own") return "own";
   if (use === undefined) {
     const missing = await missingHere();
-    if (!needs.some((feature) => missing.includes(feature))) return "own";
+    if (!features.some((feature) => missing.includes(feature))) return "own";
   }
   const built = builtImageIfCached();
   if (built) return built;
-  if (needs.includes("nftables")) return builtImage(progress);
+  if (features.includes("nftables")) return builtImage(progress);
   try {
     return await packagedImage(progress);
   } catch (error) {

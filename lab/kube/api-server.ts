@@ -32,7 +32,7 @@ const IDENTITIES = {
   scheduler: { user: "system:kube-scheduler", groups: [] },
   proxy: { user: "system:kube-proxy", groups: [] },
   /** Authenticated, allowed nothing: for tests of refusals. */
-  nobody: { user: "plumbline:nobody", groups: [] },
+  unprivileged: { user: "plumbline:unprivileged", groups: [] },
 } as const;
 export type ClientName = keyof typeof IDENTITIES;
 

@@ -102,13 +102,13 @@ async function goBuild(go: string, output: string, env: NodeJS.ProcessEnv, onPac
     child.once("error", reject);
     child.once("close", resolve);
   });
-  const words: string[] = [];
+  const lines: string[] = [];
   let built = 0;
   for await (const line of createInterface({ input: child.stderr })) {
     if (/^[\w./-]+$/.test(line)) onPackage(++built);
-    else words.push(line);
+    else lines.push(line);
   }
-  if ((await ended) !== 0) throw new LabError("NoBinaries", `go build of the control plane failed: ${words.slice(-5).join("\n")}`);
+  if ((await ended) !== 0) throw new LabError("NoBinaries", `go build of the control plane failed: ${lines.slice(-5).join("\n")}`);
 }
 
 /** Each build is 150 MB; the newest two are kept, so that switching between two branches costs nothing. */

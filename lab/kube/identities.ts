@@ -105,8 +105,8 @@ export function accessAs(program: Program, admin: ClusterAccess, own = NAMESPACE
   let identity: Promise<Credential> | undefined;
   return {
     ...fixedAccess(admin.server),
-    identity(refused) {
-      if (refused !== undefined) identity = undefined;
+    identity(rejected) {
+      if (rejected !== undefined) identity = undefined;
       // Not what failed once: the server may be away.
       identity ??= identityOf(program, admin, own).catch((error: unknown) => {
         identity = undefined;

@@ -90,10 +90,10 @@ export class RemoteProcess {
   readonly ended: Promise<number>;
   readonly #socket: Socket;
 
-  constructor({ address, port, token }: MachineAccess, command: readonly string[], { signal, ...place }: CommandOptions) {
+  constructor({ address, port, token }: MachineAccess, command: readonly string[], { signal, ...settings }: CommandOptions) {
     const socket = connect({ host: address, port, noDelay: true, ...(signal === undefined ? {} : { signal }) });
     this.#socket = socket;
-    this.#send(encode(FRAME.request, JSON.stringify({ token, command, ...place })));
+    this.#send(encode(FRAME.request, JSON.stringify({ token, command, ...settings })));
     this.ended = new Promise((resolve, reject) => {
       const read = frameReader((type, payload) => {
         if (type === FRAME.output) this.onOutput(payload);

@@ -77,17 +77,17 @@ const GB = 2 ** 30;
 
 /** Boots the machine. It is gone with the process that called this, however that one ends. */
 export async function startMachine(
-  options: Partial<Pick<KernelOptions, "needs" | "use">> & { directory: string; progress: Progress },
+  options: Partial<Pick<KernelOptions, "features" | "use">> & { directory: string; progress: Progress },
 ): Promise<StartedMachine> {
-  const { directory, use, needs = ["vrf"], progress } = options;
+  const { directory, use, features = ["vrf"], progress } = options;
   if (process.getuid?.() !== 0) throw new LabError("Misuse", "The lab creates network namespaces, which only root may: run it as root");
-  const image = await selectKernel({ needs, use, progress });
+  const image = await selectKernel({ features, use, progress });
   if (image !== "own") await checkHost();
   progress.step(image === "own" ? "Creating the lab's namespaces" : "Booting User-Mode Linux");
   for (;;) {
     const started = await boot({ directory, image }, LabNetwork.unused());
     if (!started) continue;
-    const lacks = started.kernel.missing.filter((feature) => needs.includes(feature));
+    const lacks = started.kernel.missing.filter((feature) => features.includes(feature));
     if (lacks.length === 0) return started;
     await started.stop();
     throw new LabError(

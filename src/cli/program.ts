@@ -117,7 +117,7 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
     .description("Runs the network edge of a bare-metal Kubernetes cluster and reports its state.")
     .version(VERSION, "-V, --version", "print the version")
     .addHelpText("after", HELP);
-  const inOrder = Object.entries(COMMANDS).sort(([one], [other]) => placeOf(one) - placeOf(other));
+  const inOrder = Object.entries(COMMANDS).sort(([one], [other]) => orderOf(one) - orderOf(other));
   for (const [name, { about, load, hidden = false }] of inOrder) {
     const group = Object.keys(GROUPS).find((heading) => GROUPS[heading]?.includes(name));
     const command = new Command(name).description(about);
@@ -129,6 +129,6 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
   return strict(plumbline);
 }
 
-function placeOf(name: string): number {
+function orderOf(name: string): number {
   return Object.values(GROUPS).flat().indexOf(name);
 }

@@ -21,7 +21,7 @@ const PATIENCE = { timeout: 240_000, interval: 50 };
 // session-flap starts all there is: etcd, an API server, two FRRs in namespaces of their own, and an agent in its own process.
 test.for([
   { signal: "SIGTERM", moment: "its FRR daemons start", isThen: ({ processes }: Running) => processes.includes("zebra"), code: 143 },
-  { signal: "SIGINT", moment: "sessions flap", isThen: (_: Running, said: string) => said.includes("sessions are up"), code: 130 },
+  { signal: "SIGINT", moment: "sessions flap", isThen: (_: Running, output: string) => output.includes("sessions are up"), code: 130 },
 ] as const)("a bench that gets $signal while $moment leaves nothing", async ({ signal, isThen, code }) => {
   const temporary = await mkdtemp(join(tmpdir(), "plumbline-bench-test-"));
   const mark = `PLUMBLINE_TEST_MARK=${randomUUID()}`;
@@ -29,13 +29,13 @@ test.for([
     env: { ...process.env, TMPDIR: temporary, ...Object.fromEntries([mark.split("=")]) },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let said = "";
-  bench.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  let output = "";
+  bench.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
   const ended = once(bench, "exit");
   try {
     const before = await vi.waitFor(async () => {
       const running = await runningWith(mark);
-      if (bench.exitCode !== null || !isThen(running, said)) throw new Error(said);
+      if (bench.exitCode !== null || !isThen(running, output)) throw new Error(output);
       return running;
     }, PATIENCE);
     expect(before.processes).toEqual(expect.arrayContaining(["kube"]));
@@ -44,7 +44,7 @@ test.for([
 
     bench.kill(signal);
     expect(await ended).toEqual([code, null]);
-    expect(said).toContain(`session-flap was interrupted by ${signal}`);
+    expect(output).toContain(`session-flap was interrupted by ${signal}`);
     await vi.waitFor(async () => {
       const left = {
         processes: (await runningWith(mark)).processes,

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const LIB = "/usr/local/lib/plumbline";
 
 interface Instruction {
-  readonly word: string;
+  readonly keyword: string;
   readonly rest: string;
 }
 
@@ -23,12 +23,12 @@ function stagesOf(text: string): Instruction[][] {
     .replaceAll(/\\\n\s*/g, "")
     .split("\n");
   const instructions = lines.flatMap((line) => {
-    const [, word, rest] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
-    return word !== undefined && rest !== undefined ? [{ word, rest }] : [];
+    const [, keyword, rest] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    return keyword !== undefined && rest !== undefined ? [{ keyword, rest }] : [];
   });
   const stages: Instruction[][] = [];
   for (const instruction of instructions) {
-    if (instruction.word === "FROM") stages.push([]);
+    if (instruction.keyword === "FROM") stages.push([]);
     stages.at(-1)?.push(instruction);
   }
   return stages;
@@ -45,7 +45,7 @@ function groupsOf(spec: Workload | undefined): readonly number[] {
 const [build = [], image = []] = stagesOf(await readFile(join(ROOT, "Dockerfile"), "utf8"));
 const ignored = (await readFile(join(ROOT, ".dockerignore"), "utf8")).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 const allowed = new Set(ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1)));
-const all = (stage: readonly Instruction[], word: string) => stage.filter((one) => one.word === word).map(({ rest }) => rest);
+const all = (stage: readonly Instruction[], keyword: string) => stage.filter((one) => one.keyword === keyword).map(({ rest }) => rest);
 const copied = (stage: readonly Instruction[]) =>
   all(stage, "COPY")
     .filter((rest) => !rest.startsWith("--from"))
@@ -101,15 +101,15 @@ test("with what it copies and nothing else the programs can be built, and run wh
   expect(links.map(([, , name]) => name)).toEqual(["plumbline", "p2pnc"]);
   for (const [, file = "", name = ""] of links) await symlink(join(lib, file), join(directory, name));
   expect(all(image, "ENTRYPOINT")).toEqual(['["plumbline"]']);
-  const said = await promisify(execFile)(join(directory, "plumbline"), ["version"], { env });
-  expect(said.stdout).toContain("plumbline 0.1.0");
+  const version = await promisify(execFile)(join(directory, "plumbline"), ["version"], { env });
+  expect(version.stdout).toContain("plumbline 0.1.0");
   expect((await promisify(execFile)(join(directory, "p2pnc"), ["--help"], { env })).stdout).toContain("Usage: p2pnc");
   await stat(join(lib, "page/index.html"));
 
   // As krew has it: unpacked, and called through a link.
   await layOut(join(directory, "plugin"), join(checkout, "dist"));
   await symlink(join(directory, "plugin", "kubectl-plumbline"), join(directory, "kubectl-plumbline"));
-  expect((await promisify(execFile)(join(directory, "kubectl-plumbline"), ["version"])).stdout).toBe(said.stdout);
+  expect((await promisify(execFile)(join(directory, "kubectl-plumbline"), ["version"])).stdout).toBe(version.stdout);
 });
 
 test("the manifest for krew names the version, the checksum and a program that the archive holds", async () => {

@@ -122,8 +122,8 @@ test.each(VARIATIONS)("the API server takes all of the chart %s to the letter", 
   // The definitions are there already, and many.
   const text = await template({ ...values, "crds.install": false });
   const flags = ["--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict"];
-  const said = await kubectl(["apply", ...flags, "-f", "-"], text);
-  expect(said.trim().split("\n").length).toBeGreaterThan(20);
+  const output = await kubectl(["apply", ...flags, "-f", "-"], text);
+  expect(output.trim().split("\n").length).toBeGreaterThan(20);
 });
 
 test("who removes the release keeps the definitions and what people have configured", async () => {
@@ -160,8 +160,8 @@ test('afterwards "plumbline clean --statuses" removes every report of ours, and 
   const beating = heartbeat({ ...agent, durationMs: 1_000, renewMs: 200 }).run(stop.signal);
   await expect.poll(() => leases(), { timeout: 30_000 }).toEqual(["agent-n1"]);
   const clean = (...flags: string[]) => plumbline(["clean", "--statuses", "--namespace", "edge-system", ...flags], env);
-  const refused = await clean();
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("The agent on node n1 is running and would report again")]);
+  const rejected = await clean();
+  expect([rejected.code, rejected.stderr]).toEqual([1, expect.stringContaining("The agent on node n1 is running and would report again")]);
   stop.abort();
   await beating;
 
@@ -174,9 +174,9 @@ test('afterwards "plumbline clean --statuses" removes every report of ours, and 
     "Service default/web condition metallb.io/Announced removed",
     "Lease edge-system/agent-n1 deleted",
   ];
-  const looked = await clean("--dry-run", "-o", "json");
-  const { kind, items } = JSON.parse(looked.stdout) as { kind: string; items: { name: string; done: boolean }[] };
-  expect([looked.code, kind, items.length, items.every(({ done }) => !done)]).toEqual([0, "CleanedStatus", cleaned.length, true]);
+  const dryRun = await clean("--dry-run", "-o", "json");
+  const { kind, items } = JSON.parse(dryRun.stdout) as { kind: string; items: { name: string; done: boolean }[] };
+  expect([dryRun.code, kind, items.length, items.every(({ done }) => !done)]).toEqual([0, "CleanedStatus", cleaned.length, true]);
   expect(await clean()).toMatchObject({ code: 0, stdout: cleaned.map((line) => `${line}\n`).join("") });
   const reports = await client.resource(RouterNodeConfigurationStatus).list({ ...routers, signal: soon() });
   expect(reports.items.map(({ metadata }) => metadata.name)).toEqual(["of-others"]);

@@ -10,8 +10,8 @@ describe.each(VARIATIONS)("the chart %s", (_how, values) => {
   const objects = rendered(values);
 
   test("lints", async () => {
-    const said = await helm(["lint", "--strict", "--kube-version", KUBERNETES_VERSION, CHART, ...settings(values)]);
-    expect(said).toContain("1 chart(s) linted, 0 chart(s) failed");
+    const output = await helm(["lint", "--strict", "--kube-version", KUBERNETES_VERSION, CHART, ...settings(values)]);
+    expect(output).toContain("1 chart(s) linted, 0 chart(s) failed");
   });
 
   test("has each object once, and uses only the given namespaces", async () => {
@@ -84,8 +84,8 @@ test.each([
   [{ "monitoring.rules": true }, "at '/monitoring/rules': value must be one of 'on', 'off', 'auto'"],
   [{ "monitoring.runbooks": "https://wiki.example.com/" }, "at '/monitoring/runbooks'"],
   [{ "agent.resources": { limit: { memory: "1Gi" } } }, "at '/agent/resources': additional properties 'limit' not allowed"],
-])("a wrong value is refused with its place: %o", async (values, words) => {
-  await expect(template(values)).rejects.toThrow(words);
+])("a wrong value is refused with its place: %o", async (values, message) => {
+  await expect(template(values)).rejects.toThrow(message);
 });
 
 test.each(["namespaces.router", "namespaces.loadbalancer"])(
@@ -99,8 +99,8 @@ test.each(["namespaces.router", "namespaces.loadbalancer"])(
 
 test("namespaces may have the names that others of them have by default", async () => {
   const objects = await rendered({ "namespaces.router": "metallb-system", "namespaces.loadbalancer": "pools" });
-  const places = objects.filter(({ kind }) => kind === "Role").map(({ metadata }) => `${metadata.name} ${metadata.namespace}`);
-  expect(places).toEqual(expect.arrayContaining(["plumbline-router-agent metallb-system", "plumbline-loadbalancer-agent pools"]));
+  const roles = objects.filter(({ kind }) => kind === "Role").map(({ metadata }) => `${metadata.name} ${metadata.namespace}`);
+  expect(roles).toEqual(expect.arrayContaining(["plumbline-router-agent metallb-system", "plumbline-loadbalancer-agent pools"]));
 });
 
 /** What each container may beyond what anyone may. */

@@ -48,7 +48,7 @@ await() {
   tail -n 3 /tmp/*.log
   exit 1
 }
-eval "$LOOK"
+eval "$OBSERVE"
 eval "$PROBE" >/dev/null && echo "FRR is ready"
 kill -KILL $agent
 wait $agent || echo "the agent is gone"
@@ -76,7 +76,7 @@ spec: { myASN: 64600, peerASN: 64512, peerAddress: 192.168.11.2 }
 `;
 
 /** What the machine says with the containers that these values give. */
-async function onMachine(values: Record<string, unknown>, look: string): Promise<string[]> {
+async function onMachine(values: Record<string, unknown>, observe: string): Promise<string[]> {
   const containers = containersOf(await rendered(values));
   const confined = (name: string) => {
     const { args = [], securityContext } = containers.get(name) ?? {};
@@ -88,8 +88,8 @@ async function onMachine(values: Record<string, unknown>, look: string): Promise
     CHECKOUT: dirname(LAUNCHER),
     PLUMBLINE: "",
     SITE,
-    LOOK: look,
-    PROBE: (containers.get("plumbline-frr/frr")?.readinessProbe?.exec?.command ?? []).map((word) => `'${word}'`).join(" "),
+    OBSERVE: observe,
+    PROBE: (containers.get("plumbline-frr/frr")?.readinessProbe?.exec?.command ?? []).map((arg) => `'${arg}'`).join(" "),
     PREPARE: (containers.get("plumbline-frr/namespace")?.args ?? []).join(" "),
     FRR: confined("plumbline-frr/frr"),
     AGENT: confined("plumbline-agent/agent"),
@@ -100,8 +100,8 @@ async function onMachine(values: Record<string, unknown>, look: string): Promise
 }
 
 test("with the rights of the chart the agent configures FRR in another container, which keeps running without it", async () => {
-  const look = "await router 'router bgp 64514'; await router 'neighbor 192.168.11.2 remote-as 64512'; await lb 'router bgp 64600'";
-  expect(await onMachine({}, look)).toEqual([
+  const observe = "await router 'router bgp 64514'; await router 'neighbor 192.168.11.2 remote-as 64512'; await lb 'router bgp 64600'";
+  expect(await onMachine({}, observe)).toEqual([
     "router bgp 64514",
     "neighbor 192.168.11.2 remote-as 64512",
     "router bgp 64600",

@@ -72,7 +72,7 @@ test("an agent speaks to its API server, reports, and ends without touching the 
 });
 
 /** A machine that was started anew, with an agent whom the API server refuses. */
-const REFUSED = `
+const REJECTED = `
 set -eu
 ip link set lo up
 ip link add eth0 type veth peer name segment
@@ -108,13 +108,13 @@ test("an agent that is refused says so and ends, but on a machine where one has 
   };
   await writeFile(kubeconfig, JSON.stringify(config));
 
-  const refused = await plumbline(["agent", "--node", "n1", "--kubeconfig", kubeconfig, "--state-directory", state]);
-  expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("it is not for you")]);
+  const rejected = await plumbline(["agent", "--node", "n1", "--kubeconfig", kubeconfig, "--state-directory", state]);
+  expect([rejected.code, rejected.stderr]).toEqual([3, expect.stringContaining("it is not for you")]);
 
-  const held = { address: parseAddress("192.168.50.200"), service: "shop/web", candidates: ["n1"] };
-  await new SpeakerStateStore(state, createLog({ level: "silent" })).keep({ addresses: [held] });
+  const owned = { address: parseAddress("192.168.50.200"), service: "shop/web", candidates: ["n1"] };
+  await new SpeakerStateStore(state, createLog({ level: "silent" })).keep({ addresses: [owned] });
   const environment = [`PLUMBLINE=${LAUNCHER}`, `KUBE=${kubeconfig}`, `STATE=${state}`];
-  expect(await run("unshare", "-n", "env", ...environment, "bash", "-c", REFUSED)).toBe("192.168.50.200/32\nagent ended with 0\n");
+  expect(await run("unshare", "-n", "env", ...environment, "bash", "-c", REJECTED)).toBe("192.168.50.200/32\nagent ended with 0\n");
 });
 
 test("an agent without anyone to speak to says so", async () => {

@@ -141,8 +141,8 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   });
 
   test("a delete that something holds up says what", async () => {
-    const held = await file("held.yaml", configMap("held", {}).replace("  name: held", "  name: held\n  finalizers: [example.com/hold]"));
-    await server.plumbline("apply", "-f", held);
+    const path = await file("held.yaml", configMap("held", {}).replace("  name: held", "  name: held\n  finalizers: [example.com/hold]"));
+    await server.plumbline("apply", "-f", path);
     expect((await server.plumbline("delete", "cm", "held")).stdout).toBe(
       "configmap/held is being deleted; waiting for finalizers example.com/hold\n",
     );

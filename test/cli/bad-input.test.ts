@@ -6,7 +6,7 @@ import { parse, stringify } from "yaml";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { plumbline } from "../support/command-line.ts";
 
-async function refusal(path: string): Promise<string> {
+async function errorFor(path: string): Promise<string> {
   const { code, stdout, stderr } = await plumbline(["controller", "--kubeconfig", path, "--health-address", "127.0.0.1:0"]);
   expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
   expect(stderr.trim().split("\n")).toHaveLength(1);
@@ -70,7 +70,7 @@ describe("with an API server that does not do as asked", () => {
     clusters: { cluster: Record<string, string> }[];
     users: { user: Record<string, string> }[];
   }
-  async function kubeconfig(identity: "admin" | "nobody", change: (config: Kubeconfig) => void): Promise<string> {
+  async function kubeconfig(identity: "admin" | "unprivileged", change: (config: Kubeconfig) => void): Promise<string> {
     const config = parse(await readFile(await api.server.kubeconfig(identity), "utf8")) as Kubeconfig;
     change(config);
     const path = join(directory, `${Math.random()}.kubeconfig`);
@@ -80,32 +80,32 @@ describe("with an API server that does not do as asked", () => {
 
   test("a missing kubeconfig is named", async () => {
     const path = join(directory, "missing");
-    expect(await refusal(path)).toContain(path);
+    expect(await errorFor(path)).toContain(path);
   });
 
   test("a kubeconfig that is not one is named", async () => {
     const path = join(directory, "broken");
     await writeFile(path, "clusters: [");
-    expect(await refusal(path)).toContain(path);
+    expect(await errorFor(path)).toContain(path);
   });
 
   test("a server that is not there is named", async () => {
     const path = await kubeconfig("admin", ({ clusters }) =>
       clusters.forEach(({ cluster }) => (cluster["server"] = "https://127.0.0.1:1")),
     );
-    expect(await refusal(path)).toMatch(/127\.0\.0\.1:1\b.*(refused|running)/);
+    expect(await errorFor(path)).toMatch(/127\.0\.0\.1:1\b.*(refused|running)/);
   });
 
   test("a certificate that we do not trust is named", async () => {
     const path = await kubeconfig("admin", ({ clusters }) =>
       clusters.forEach(({ cluster }) => delete cluster["certificate-authority-data"]),
     );
-    expect(await refusal(path)).toMatch(/certificate/i);
+    expect(await errorFor(path)).toMatch(/certificate/i);
   });
 
   test("a token that the server does not know is said to be refused", async () => {
     const path = await kubeconfig("admin", ({ users }) => users.forEach(({ user }) => (user["token"] = "nonsense")));
-    expect(await refusal(path)).toMatch(/credentials|token|[Uu]nauthorized/);
+    expect(await errorFor(path)).toMatch(/credentials|token|[Uu]nauthorized/);
   });
 
   test("a port that is taken is named", async () => {
@@ -117,7 +117,7 @@ describe("with an API server that does not do as asked", () => {
   });
 
   test("a missing right is named", async () => {
-    const path = await kubeconfig("nobody", () => undefined);
-    expect(await refusal(path)).toMatch(/plumbline:nobody.*leases/);
+    const path = await kubeconfig("unprivileged", () => undefined);
+    expect(await errorFor(path)).toMatch(/plumbline:unprivileged.*leases/);
   });
 });

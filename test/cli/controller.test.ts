@@ -66,7 +66,7 @@ class Controller {
     running.add(this);
   }
 
-  said(message: string): Promise<Line> {
+  logged(message: string): Promise<Line> {
     return vi.waitFor(
       () => {
         const line = this.#lines.find(({ msg }) => msg === message);
@@ -78,7 +78,7 @@ class Controller {
   }
 
   async get(path: string): Promise<{ status: number; body: string }> {
-    const { address = "" } = await this.said("health server listening");
+    const { address = "" } = await this.logged("health server listening");
     const response = await fetch(`http://${address}${path}`);
     return { status: response.status, body: await response.text() };
   }
@@ -98,7 +98,7 @@ const holder = async () => (await client.resource(Lease).get("plumbline-controll
 
 test("two replicas are ready, one leads; told to end it lets go, and the other leads at once", async () => {
   const first = new Controller("first", kubeconfig);
-  await first.said("leadership changed");
+  await first.logged("leadership changed");
   const second = new Controller("second", kubeconfig);
   await Promise.all([first.ready(), second.ready()]);
   expect(await holder()).toMatch(/^first_/);
@@ -146,13 +146,13 @@ test("when both replicas are killed an agent marks what they reported Unknown, a
   // Otherwise the next one waits until it expires.
   await client.resource(Lease).delete({ name: "plumbline-controller", namespace }, { signal });
   const third = new Controller("three", kubeconfig);
-  await third.said("leadership changed");
+  await third.logged("leadership changed");
   await becomes("Valid", "ConfigurationValid", "True", "ConfigurationValid", true);
 });
 
 test("every replica answers on the webhook's address with the certificate that they share", async () => {
   const replicas = [new Controller("a", kubeconfig), new Controller("b", kubeconfig)];
-  const ports = await Promise.all(replicas.map(async (replica) => (await replica.said("webhook listening")).port ?? 0));
+  const ports = await Promise.all(replicas.map(async (replica) => (await replica.logged("webhook listening")).port ?? 0));
   const served = await Promise.all(ports.map(servedCertificate));
   const { data = {} } = await client.resource(Secret).get("plumbline-webhook-cert", { namespace, signal });
   const stored = Buffer.from(data["tls.crt"] ?? "", "base64").toString();

@@ -18,8 +18,8 @@ const output = async (program: string, ...args: string[]) => (await promisify(ex
 
 /** What an attempt could leave behind. */
 async function traces(): Promise<string[]> {
-  const seen = await Promise.all([output("ip", "-o", "link"), output("nft", "list", "tables"), output("ip", "netns", "list")]);
-  return seen.flatMap((text) => text.split("\n").filter((line) => line.includes("pldoctor")));
+  const outputs = await Promise.all([output("ip", "-o", "link"), output("nft", "list", "tables"), output("ip", "netns", "list")]);
+  return outputs.flatMap((text) => text.split("\n").filter((line) => line.includes("pldoctor")));
 }
 
 test("a node is looked at, what the kernel can do is really tried, and nothing is left behind", async () => {
@@ -44,7 +44,7 @@ test("an identity without rights is a no, and the rights that an agent would lac
     "--router",
     "off",
     "--kubeconfig",
-    await server.api.server.kubeconfig("nobody"),
+    await server.api.server.kubeconfig("unprivileged"),
   );
   expect(code).toBe(1);
   expect(stdout).toMatch(/^fail +rights +This identity lacks (\d+) of the \1 permissions of an agent: get nodes; list nodes; /m);

@@ -39,9 +39,9 @@ test("every command is found under what a person wants to do", () => {
 });
 
 test("help COMMAND is the help of that command", async () => {
-  const asked = await plumbline(["help", "lab", "kube", "up"]);
-  expect(asked).toEqual(await plumbline(["lab", "kube", "up", "--help"]));
-  expect(asked.stdout).toContain("Usage: plumbline lab kube up");
+  const help = await plumbline(["help", "lab", "kube", "up"]);
+  expect(help).toEqual(await plumbline(["lab", "kube", "up", "--help"]));
+  expect(help.stdout).toContain("Usage: plumbline lab kube up");
   expect(await plumbline(["help"])).toEqual(await plumbline(["--help"]));
 });
 

@@ -89,20 +89,20 @@ test("a bundle has the objects and the state of this machine, says what it lacks
 
 test("commands that look show of a bundle what they show of its server", async () => {
   const offline = { KUBECONFIG: "/nowhere", PLUMBLINE_DIR: "" };
-  const look = (...args: string[]) => plumbline([...args, "--bundle", fileOf("whole")], offline);
+  const read = (...args: string[]) => plumbline([...args, "--bundle", fileOf("whole")], offline);
 
   const live = await server.plumbline("get", "bgppeer,rawfrrconfig", "-A");
-  const table = await look("get", "bgppeer,rawfrrconfig", "-A");
+  const table = await read("get", "bgppeer,rawfrrconfig", "-A");
   expect(table.code).toBe(0);
   expect(withoutAge(table.stdout)).toBe(withoutAge(live.stdout));
   expect(table.stderr).toMatch(/^Support bundle taken at 20\S+Z; AGE columns count from now\n$/);
 
-  const described = await look("describe", "bgppeer", "tor", "-n", namespace);
+  const described = await read("describe", "bgppeer", "tor", "-n", namespace);
   expect(described).toMatchObject({ code: 0, stdout: expect.stringContaining("password: <masked>") as string });
   expect(described.stdout).toMatch(/^Created: .* \(\d+s ago\)$/m);
   expect(described.stdout).toContain("FRR refused: unknown word <masked>, and <masked> too");
-  expect(await look("get", "bgppeer", "tor", "-n", namespace, "-w")).toMatchObject({ code: 2 });
-  expect(await look("get", "bgppeer", "tor", "--kubeconfig", "x")).toMatchObject({ code: 2 });
+  expect(await read("get", "bgppeer", "tor", "-n", namespace, "-w")).toMatchObject({ code: 2 });
+  expect(await read("get", "bgppeer", "tor", "--kubeconfig", "x")).toMatchObject({ code: 2 });
 });
 
 test("what a policy of failover speaks of is in it, as far as a switch is planned on it, and what cannot be is told", async () => {
@@ -154,11 +154,11 @@ test("rights that are missing cost only what they are for, and are told", async 
   const binding = {
     metadata: { name: "peers" },
     roleRef: { apiGroup: roles.group, kind: "ClusterRole", name: "peers" },
-    subjects: [{ apiGroup: roles.group, kind: "User", name: "plumbline:nobody" }],
+    subjects: [{ apiGroup: roles.group, kind: "User", name: "plumbline:unprivileged" }],
   };
   await client.resource(bindings).create(binding, { signal });
 
-  const bundled = await server.plumbline("bundle", "--kubeconfig", await api.server.kubeconfig("nobody"), "-o", fileOf("narrow"));
+  const bundled = await server.plumbline("bundle", "--kubeconfig", await api.server.kubeconfig("unprivileged"), "-o", fileOf("narrow"));
   expect(bundled).toMatchObject({ code: 0, stderr: expect.stringContaining("Warning: objects/services is missing: ") as string });
   const { files, missing } = await manifestIn("narrow");
   expect(files).toEqual([{ path: "objects/bgppeers.metallb.io.json", objects: 1 }]);

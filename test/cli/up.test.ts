@@ -36,21 +36,21 @@ class Up {
   readonly #process: ChildProcess;
   /** With the exit code, or null after a signal. */
   readonly ended: Promise<number | null>;
-  said = "";
+  output = "";
   complained = "";
 
   constructor(command: string, args: readonly string[]) {
     this.#process = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-    this.#process.stdout?.setEncoding("utf8").on("data", (text: string) => (this.said += text));
+    this.#process.stdout?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
     this.#process.stderr?.setEncoding("utf8").on("data", (text: string) => (this.complained += text));
     this.ended = once(this.#process, "exit").then(([code]) => code as number | null);
     running.push(this);
   }
 
   async says(what: string | RegExp): Promise<void> {
-    const heard = () => (typeof what === "string" ? this.said.includes(what) : what.test(this.said));
+    const heard = () => (typeof what === "string" ? this.output.includes(what) : what.test(this.output));
     const wait = () => {
-      if (!heard()) throw new Error(`${String(what)} is not in: ${this.said}\n${this.complained}`);
+      if (!heard()) throw new Error(`${String(what)} is not in: ${this.output}\n${this.complained}`);
     };
     await vi.waitFor(wait, { timeout: 60_000 });
   }
@@ -102,7 +102,7 @@ test("other commands find it by themselves, and Ctrl-C leaves only what programs
     stderr: "",
   });
   expect(await serving.end("SIGINT")).toBe(0);
-  expect(serving.said).toMatch(/Stopped\. State is kept in \S+\/d\/\.plumbline\.\n$/);
+  expect(serving.output).toMatch(/Stopped\. State is kept in \S+\/d\/\.plumbline\.\n$/);
   expect(serving.complained).toBe("");
   expect(await readdir(join(directory, "run"))).toEqual([]);
   expect(await readdir(join(directory, "d"))).toEqual([".plumbline"]);
@@ -145,7 +145,7 @@ test("of two that run one must be chosen", async () => {
 test("with --listen it is a cluster to whoever has its kubeconfig", async () => {
   const serving = await up("--listen", "127.0.0.1:0");
   const kubeconfig = join(directory, "d/.plumbline/kubeconfig");
-  expect(serving.said).toContain(`kubectl: export KUBECONFIG=${kubeconfig}\n`);
+  expect(serving.output).toContain(`kubectl: export KUBECONFIG=${kubeconfig}\n`);
   const elsewhere = { ...env, XDG_RUNTIME_DIR: directory, KUBECONFIG: kubeconfig };
   expect(await plumbline(["apply", "-f", "-"], elsewhere, l3vni(7))).toMatchObject({ code: 0 });
   expect((await plumbline(["describe", "l3vni", "red", "-n", "openperouter-system"], elsewhere)).stdout).toContain("File:        applied/");
@@ -165,7 +165,7 @@ test("on a terminal a table is drawn on its second screen, and the first one com
   const { pid } = JSON.parse(await readFile(join(records, record), "utf8")) as { pid: number };
   process.kill(pid, "SIGINT");
   await terminal.says("Stopped.");
-  const [before, screen, after] = terminal.said.split(/\p{Cc}\[\?1049[hl]/u);
+  const [before, screen, after] = terminal.output.split(/\p{Cc}\[\?1049[hl]/u);
   expect({ before, after }).toEqual({ before: "", after: expect.stringMatching(/^Stopped\./) as string });
   expect(screen).toMatch(/KIND {3,}NAMESPACE {3,}NAME/);
 });

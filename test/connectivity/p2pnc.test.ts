@@ -227,7 +227,7 @@ describe("in a pod", () => {
   });
 
   test("a right that is missing ends it with a sentence", async () => {
-    const none = await api.server.kubeconfig("nobody");
+    const none = await api.server.kubeconfig("unprivileged");
     const child = new P2pncProcess(["check", "tcp-endpoint", "--kubeconfig", none], env("web-1"));
     expect(await child.end()).toBe(3);
     expect(child.stderr).toMatch(/^p2pnc: .*cannot list resource "podnetworkconnectivitychecks".*\n$/);

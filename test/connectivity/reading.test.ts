@@ -253,7 +253,7 @@ What the checks say of it:
       kind: "Outage",
       items: [
         { state: "unheard", overlaps: [] },
-        { state: "over", mendedBy: "2020-03-20T12:12:00Z" },
+        { state: "over", restoredBy: "2020-03-20T12:12:00Z" },
       ],
     });
     expect(await server.plumbline("outages", "--since", "tomorrow")).toEqual({
@@ -280,7 +280,7 @@ test("shows the checks of a namespace to a user who may read nothing else", asyn
   const rules = [{ apiGroups: ["controlplane.operator.openshift.io"], resources: ["podnetworkconnectivitychecks"], verbs: ["list"] }];
   const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
   await client.request("POST", `${rbac}/roles`, { signal, body: { metadata: { name: "reader" }, rules } });
-  const subjects = [{ kind: "User", name: "plumbline:nobody", apiGroup: "rbac.authorization.k8s.io" }];
+  const subjects = [{ kind: "User", name: "plumbline:unprivileged", apiGroup: "rbac.authorization.k8s.io" }];
   const roleRef = { kind: "Role", name: "reader", apiGroup: "rbac.authorization.k8s.io" };
   await client.request("POST", `${rbac}/rolebindings`, { signal, body: { metadata: { name: "reader" }, subjects, roleRef } });
   const checks = client.resource(PodNetworkConnectivityCheck);
@@ -288,7 +288,7 @@ test("shows the checks of a namespace to a user who may read nothing else", asyn
   await checks.create({ metadata: { name: "one", namespace: "default" }, spec }, { signal });
   await checks.patchStatus({ name: "one", namespace: "default" }, { status: well("10.0.0.1:80") }, { signal });
 
-  const env = { KUBECONFIG: await api.server.kubeconfig("nobody"), PLUMBLINE_DIR: "" };
+  const env = { KUBECONFIG: await api.server.kubeconfig("unprivileged"), PLUMBLINE_DIR: "" };
   // The authorizer hears of a new role a moment later.
   await vi.waitFor(async () => {
     const { code, stdout, stderr } = await plumbline(["connectivity", "-n", "default"], env);

@@ -244,7 +244,16 @@ test("an agent that starts without an API server continues its checks and loses 
     const manager = new Manager({ client, log });
     const place = { ...ROUTER_HOST_DEFAULTS, stateDirectory: state };
     const checks = { ...CHECKS, allowTarget: [parsePrefix("127.0.0.0/8")], checkInterval: 100 };
-    const agent = addAgentComponents({ manager, client, log, node: "worker0", namespace: own, place, startFrr: false, checks });
+    const agent = addAgentComponents({
+      manager,
+      client,
+      log,
+      node: "worker0",
+      namespace: own,
+      hostOptions: place,
+      startFrr: false,
+      checks,
+    });
     const stop = new AbortController();
     const ended = agent.run(stop.signal, { restoreAfterMs: 100 });
     try {

@@ -133,7 +133,7 @@ describe("an agent", () => {
       log,
       node: "worker0",
       namespace: own,
-      place: { ...ROUTER_HOST_DEFAULTS, stateDirectory: directory },
+      hostOptions: { ...ROUTER_HOST_DEFAULTS, stateDirectory: directory },
       startFrr: false,
       checks: { ...CHECKS, allowTarget: [allowed], checkInterval: 300 },
     });

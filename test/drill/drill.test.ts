@@ -35,9 +35,9 @@ test("none leaves a status that claims health", () => {
 });
 
 test("of nineteen out of twenty the right cause is named first", () => {
-  const asked = exercised.filter(({ judgment }) => judgment.right !== undefined);
+  const expected = exercised.filter(({ judgment }) => judgment.right !== undefined);
   const wrong = those(({ right }) => right === false);
-  expect(wrong.slice(Math.floor(asked.length / 20))).toEqual([]);
+  expect(wrong.slice(Math.floor(expected.length / 20))).toEqual([]);
 });
 
 test("nothing is left of any of them once it is fixed", () => {

@@ -68,9 +68,9 @@ async function whoAmI(client: KubeClient): Promise<string> {
 }
 
 test("a token, inline or in a file, is believed", async () => {
-  expect(await whoAmI(await clientWith({ token: api.server.token("nobody") }))).toBe("plumbline:nobody");
-  await writeFile(join(directory, "token"), `${api.server.token("nobody")}\n`);
-  expect(await whoAmI(await clientWith({ tokenFile: "token" }))).toBe("plumbline:nobody");
+  expect(await whoAmI(await clientWith({ token: api.server.token("unprivileged") }))).toBe("plumbline:unprivileged");
+  await writeFile(join(directory, "token"), `${api.server.token("unprivileged")}\n`);
+  expect(await whoAmI(await clientWith({ tokenFile: "token" }))).toBe("plumbline:unprivileged");
 });
 
 test("a client certificate, inline or in files, is believed; one of another authority is not", async () => {
@@ -97,8 +97,8 @@ test("an exec plugin's token is believed, and asked for again when the server re
   await chmod(plugin, 0o755);
   const user = await clientWith({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin", interactiveMode: "Never" } });
   await expect(whoAmI(user)).rejects.toMatchObject({ code: "Unauthorized" });
-  await writeFile(join(directory, "given"), api.server.token("nobody"));
-  expect(await whoAmI(user)).toBe("plumbline:nobody");
+  await writeFile(join(directory, "given"), api.server.token("unprivileged"));
+  expect(await whoAmI(user)).toBe("plumbline:unprivileged");
 });
 
 test("in a pod, a token that rotates is followed as soon as the server refuses the old one", async () => {
@@ -125,12 +125,12 @@ test("in a pod, a token that rotates is followed as soon as the server refuses t
 });
 
 test("what RBAC forbids is refused in the server's words", async () => {
-  const none = await clientWith({ token: api.server.token("nobody") });
+  const none = await clientWith({ token: api.server.token("unprivileged") });
   await expect(none.resource(Service).list({ signal })).rejects.toMatchObject({
     code: "Forbidden",
     status: 403,
     message:
-      'services is forbidden: User "plumbline:nobody" cannot list resource "services" in API group "" at the cluster scope; a role must allow it',
+      'services is forbidden: User "plumbline:unprivileged" cannot list resource "services" in API group "" at the cluster scope; a role must allow it',
   });
 });
 

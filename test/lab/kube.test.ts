@@ -72,8 +72,8 @@ test("kwok makes a Node ready, and what is scheduled onto it run", async () => {
   await kubectl(kubeconfig, ["wait", "serviceaccount/default", "--for=create", "--timeout=60s"]);
   await kubectl(kubeconfig, ["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }));
   await kubectl(kubeconfig, ["wait", "node/painted", "--for=condition=Ready", "--timeout=60s"]);
-  const { stdout: seen } = await kubectl(kubeconfig, ["wait", "pod/painted", "--for=jsonpath={.status.phase}=Running", "--timeout=60s"]);
-  expect(seen).toBe("pod/painted condition met\n");
+  const { stdout: output } = await kubectl(kubeconfig, ["wait", "pod/painted", "--for=jsonpath={.status.phase}=Running", "--timeout=60s"]);
+  expect(output).toBe("pod/painted condition met\n");
 });
 
 test.each(["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"] as const)(
@@ -97,13 +97,13 @@ test("when the process that holds it is killed, its parts and its data go too", 
 });
 
 test("in front it ends on SIGINT and leaves nothing", async () => {
-  const held = spawn(join(import.meta.dirname, "../../plumbline"), ["lab", "kube", "up", "--foreground", "--no-kwok"], {
+  const child = spawn(join(import.meta.dirname, "../../plumbline"), ["lab", "kube", "up", "--foreground", "--no-kwok"], {
     env: { ...process.env, XDG_RUNTIME_DIR: runtime },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const ended = new Promise<number | null>((resolve) => held.once("exit", resolve));
-  for await (const chunk of held.stdout) if (String(chunk).split("\n").includes("up")) break;
-  held.kill("SIGINT");
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  for await (const chunk of child.stdout) if (String(chunk).split("\n").includes("up")) break;
+  child.kill("SIGINT");
   expect(await ended).toBe(0);
   expect(await readdir(runtime)).toEqual([]);
 });

@@ -22,7 +22,7 @@ describe.each(["own", "uml"])("a machine on the kernel %s", (kernel) => {
 
   beforeAll(async () => {
     directory = await memoryDirectory("lab");
-    started = await startMachine({ directory: directory.path, use: kernel, needs: [], progress: silent });
+    started = await startMachine({ directory: directory.path, use: kernel, features: [], progress: silent });
     machine = started.machine;
   });
   afterAll(async () => {
@@ -88,7 +88,7 @@ test("a network that another lab has just taken is left to it", async () => {
   ip((link) => `link add ${link} type bridge`);
   const directory = await memoryDirectory("lab");
   try {
-    const started = await startMachine({ directory: directory.path, use: "own", needs: [], progress: silent });
+    const started = await startMachine({ directory: directory.path, use: "own", features: [], progress: silent });
     expect(links).not.toContain(started.network.linkName);
     await started.machine.do(["ping", "-c1", "-W5", started.network.outside]);
     await started.stop();

@@ -27,7 +27,7 @@ function volumeOf(volume: string) {
   };
 }
 
-const REFUSED = { code: "FailedPrecondition" };
+const REJECTED = { code: "FailedPrecondition" };
 
 test("both sides are ready only when none is primary and the last writes have arrived, and nothing is lost then", async () => {
   const one = volumeOf("shop/planned");
@@ -39,7 +39,7 @@ test("both sides are ready only when none is primary and the last writes have ar
   await storage.setLink("cut", one.name);
   await one.demote("east");
   expect([await one.resync("east"), await one.resync("west")]).toEqual([{ ready: false }, { ready: false }]);
-  expect(await one.promote("west")).toMatchObject(REFUSED);
+  expect(await one.promote("west")).toMatchObject(REJECTED);
   await storage.setLink("up", one.name);
   await vi.waitFor(async () => expect(await one.resync("east")).toEqual({ ready: true }), PATIENCE);
   await one.promote("west");
@@ -58,7 +58,7 @@ test("a forced promotion before the last writes have arrived loses them, and the
   expect(await one.damage()).toEqual([{ kind: "TailLost", site: "west", volume: one.name, detail: "has version 0, 2 was acknowledged" }]);
   expect(await storage.holds("west", one.name, 1)).toBe(false);
   await storage.setLink("up", one.name);
-  expect(await one.resync("east")).toMatchObject(REFUSED);
+  expect(await one.resync("east")).toMatchObject(REJECTED);
   expect(await one.resync("east", true)).toEqual({ ready: false });
   await one.demote("west");
   await vi.waitFor(async () => expect(await one.resync("east")).toEqual({ ready: true }), PATIENCE);
@@ -68,7 +68,7 @@ test("a forced promotion before the last writes have arrived loses them, and the
 test("a promotion while the other side is primary is a split brain, and is refused without force", async () => {
   const one = volumeOf("shop/both");
   await one.promote("east");
-  expect(await one.promote("west")).toMatchObject(REFUSED);
+  expect(await one.promote("west")).toMatchObject(REJECTED);
   await one.promote("west", true);
   expect(await one.state()).toMatchObject({ primaries: ["east", "west"], diverged: ["east"] });
   expect(await one.damage()).toEqual([{ kind: "SplitBrain", site: "west", volume: one.name, detail: "east was primary" }]);

@@ -31,11 +31,11 @@ describe.each(SERVERS)("on %s", (_name, start) => {
 
   test.each(FAULTS)("%s passes admission, and mending restores every object", async (_name, fault) => {
     const { signal } = new AbortController();
-    const ground: FaultContext = { node: "node2", nodes: NODES, client: server.client, host: noHost, signal };
+    const context: FaultContext = { node: "node2", nodes: NODES, client: server.client, host: noHost, signal };
     const before = await objects(server);
-    await fault.break(ground);
+    await fault.break(context);
     expect(await objects(server)).not.toEqual(before);
-    await fault.fix?.(ground);
+    await fault.fix?.(context);
     expect(await objects(server)).toEqual(before);
   });
 });

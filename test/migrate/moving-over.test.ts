@@ -109,9 +109,9 @@ test("before anything is done, it is told what differs, and reports of MetalLB a
   );
   expect(stdout).toMatch(/1 of \d+ differences are in the way\n$/);
   expect(stdout).not.toContain("s3cret");
-  const refused = await migrate("crds");
-  expect([refused.code, refused.stdout]).toEqual([1, ""]);
-  expect(refused.stderr).toContain(
+  const rejected = await migrate("crds");
+  expect([rejected.code, rejected.stdout]).toEqual([1, ""]);
+  expect(rejected.stderr).toContain(
     "servicel2statuses.metallb.io defines reports of another program; replace them with --replace-status-crds",
   );
   const { stdout: unchanged } = await migrate("check");
@@ -120,9 +120,9 @@ test("before anything is done, it is told what differs, and reports of MetalLB a
 
 test("the commands of the guide turn the definitions into ours, every object stays, and every Service keeps its address", async () => {
   const guide = await readFile(join(import.meta.dirname, "../../docs/migrate.md"), "utf8");
-  const commands = [...guide.matchAll(/^ *\$ plumbline migrate (.*)$/gm)].map(([, words = ""]) => words.split(" "));
+  const commands = [...guide.matchAll(/^ *\$ plumbline migrate (.*)$/gm)].map(([, args = ""]) => args.split(" "));
   expect(commands.map(([name]) => name)).toEqual(["check", "check", "crds"]);
-  for (const words of commands.slice(1)) expect([words, (await migrate(...words)).code]).toEqual([words, 0]);
+  for (const args of commands.slice(1)) expect([args, (await migrate(...args)).code]).toEqual([args, 0]);
 
   await eventually(async () => {
     const { spec, status = {} } = await client.resource(IPAddressPool).get("edge", { namespace, signal });

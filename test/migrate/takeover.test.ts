@@ -77,11 +77,11 @@ const viaOf = () => cluster.torIp("-4", "route", "show", PREFIX);
 
 /** How often the session with this node has come up at the router of the segment. */
 async function comings(node: SpeakerNode): Promise<number> {
-  const said = JSON.parse(await cluster.show(`bgp neighbors ${addressOf(node)} json`)) as Record<
+  const neighbors = JSON.parse(await cluster.show(`bgp neighbors ${addressOf(node)} json`)) as Record<
     string,
     { connectionsEstablished: number }
   >;
-  return Object.values(said)[0]?.connectionsEstablished ?? 0;
+  return Object.values(neighbors)[0]?.connectionsEstablished ?? 0;
 }
 
 /** Every time that the kernel of the router was told to forget the prefix. */

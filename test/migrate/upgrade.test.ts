@@ -148,7 +148,7 @@ test("under the definitions of today all that was stored is there, is the same, 
   const now = await everything();
   expect(now).toEqual(stored);
   expect(now.size).toBe(EACH * CUSTOM_KINDS.length);
-  const refused: string[] = [];
+  const errors: string[] = [];
   for (const kind of CUSTOM_KINDS) {
     const path = `/apis/${kind.group}/${kind.version}/namespaces/stored/${kind.plural}`;
     const ofKind = [...now.values()].filter((object) => object.kind === kind.kind);
@@ -156,11 +156,11 @@ test("under the definitions of today all that was stored is there, is the same, 
       for (const part of "status" in object ? ["", "/status"] : [""]) {
         await client
           .request("PUT", `${path}/${object.metadata.name}${part}`, { body: object, query: { dryRun: "All" }, signal })
-          .catch((error: unknown) => refused.push(`${keyOf(object)}${part}: ${String(error)}`));
+          .catch((error: unknown) => errors.push(`${keyOf(object)}${part}: ${String(error)}`));
       }
     }
   }
-  expect(refused).toEqual([]);
+  expect(errors).toEqual([]);
 });
 
 test("an agent that was there before the definitions adds what they have room for now", async () => {
@@ -177,8 +177,8 @@ test("a new controller takes the reports of an old agent for what they say, and 
   const router = { name: "old-agent", namespace: ROUTERS, annotations };
   await old.resource(RouterNodeConfigurationStatus).create({ metadata: router }, { signal });
   const time = "2026-11-16T08:00:00Z";
-  const told = { conditions: [{ ...conditions("True")[0], lastTransitionTime: time }] };
-  await old.resource(RouterNodeConfigurationStatus).patchStatus(router, { status: told }, { signal });
+  const reported = { conditions: [{ ...conditions("True")[0], lastTransitionTime: time }] };
+  await old.resource(RouterNodeConfigurationStatus).patchStatus(router, { status: reported }, { signal });
   const speaker = { name: "speaker-old-agent", namespace: METALLB, annotations };
   await old.resource(ConfigurationState).create({ metadata: speaker }, { signal });
   await old.resource(ConfigurationState).patchStatus(speaker, { status: { result: "Valid", lastError: "" } }, { signal });
@@ -200,7 +200,7 @@ test("a new controller takes the reports of an old agent for what they say, and 
   });
   const written = await reports("controller");
   expect(written.filter((line) => line.includes("old-agent"))).toEqual([]);
-  expect((await report("old-agent")).status).toEqual(told);
+  expect((await report("old-agent")).status).toEqual(reported);
   stop.abort();
   await Promise.all(beats);
   old.close();

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  server.specimen = BROKEN;
+  server.fixture = BROKEN;
   server.token = undefined;
   server.resumes = false;
   context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light" });
@@ -96,7 +96,7 @@ test("what changes is seen without asking, and what is fixed is gone", async () 
 });
 
 test("with 500 nodes and 100 services at most 200 rows are drawn, the worst on top, wherever one scrolls", async () => {
-  server.specimen = pageFixture({ nodes: 500, services: 100, every: 25 });
+  server.fixture = pageFixture({ nodes: 500, services: 100, every: 25 });
   for (const [hash, scrolled] of [
     ["", ".nodes .table"],
     ["", ".cards"],
@@ -226,18 +226,18 @@ test("while the server is away the page says since when and loses its colors, an
   await using back = await PageServer.start(BROKEN, port);
   await page.getByText("2 problems").waitFor();
   await page.getByText("live", { exact: true }).waitFor();
-  expect(back.asked[0]?.resumed).toBe("specimen-2");
+  expect(back.streams[0]?.resumed).toBe("fixture-2");
 });
 
 test("a stream that was cut and has missed nothing is live again without a word of news", async () => {
   await open();
   await page.getByText("2 problems").waitFor();
   server.resumes = true;
-  server.asked.length = 0;
+  server.streams.length = 0;
   server.cut();
   await page.getByText(/reconnecting since/).waitFor();
   await page.getByText("live", { exact: true }).waitFor();
-  expect(server.asked[0]?.resumed).toMatch(/^specimen-/);
+  expect(server.streams[0]?.resumed).toMatch(/^fixture-/);
   expect(await page.getByText("2 problems").count()).toBe(1);
 });
 
@@ -262,7 +262,7 @@ test("what is not read yet, not live or not shown is told", async () => {
 });
 
 test("on paper there is everything, and nothing to press", async () => {
-  server.specimen = pageFixture({ nodes: 120, services: 3, every: 6 });
+  server.fixture = pageFixture({ nodes: 120, services: 3, every: 6 });
   await open("#/router");
   await page.emulateMedia({ media: "print" });
   await settled(async () => expect(await count("[role=row]")).toBe(121));
@@ -305,7 +305,7 @@ test("everything that can be used or looked at has a name", async () => {
 });
 
 test("what is open can be closed, also where there is only one", async () => {
-  server.specimen = { ...BROKEN, rows: { ...BROKEN.rows, failover: BROKEN.rows.failover.slice(0, 1) } };
+  server.fixture = { ...BROKEN, rows: { ...BROKEN.rows, failover: BROKEN.rows.failover.slice(0, 1) } };
   await open("#/failover/FailoverPolicy/shop/shop");
   await page.locator(".detail").waitFor();
   await page.getByRole("link", { name: "Close" }).click();
@@ -313,7 +313,7 @@ test("what is open can be closed, also where there is only one", async () => {
 });
 
 test("where nothing is configured it says what to do first", async () => {
-  server.specimen = { ...WELL, rows: { ...WELL.rows, overview: [], router: [], loadbalancer: [], failover: [], connectivity: [] } };
+  server.fixture = { ...WELL, rows: { ...WELL.rows, overview: [], router: [], loadbalancer: [], failover: [], connectivity: [] } };
   for (const [hash, words] of [
     ["", "plumbline lab up"],
     ["#/router", "No router has reported"],

@@ -83,7 +83,7 @@ test("sessions are in the status, and the condition names those that are down", 
 });
 
 test("the boot file has the live configuration and is readable by its owner only", async () => {
-  expect(await readFile(join(node.place.stateDirectory, "frr.conf"), "utf8")).toContain("neighbor 192.168.11.2 remote-as 64512");
+  expect(await readFile(join(node.hostOptions.stateDirectory, "frr.conf"), "utf8")).toContain("neighbor 192.168.11.2 remote-as 64512");
 });
 
 const version = async () => (await node.status()).metadata.resourceVersion;
@@ -99,7 +99,7 @@ async function settledVersion(): Promise<string | undefined> {
 
 test("passes that find nothing to do write nothing, to FRR, to the kernel or to the API", async () => {
   const resourceVersion = await settledVersion();
-  const state = await readFile(join(node.place.stateDirectory, "router.json"), "utf8");
+  const state = await readFile(join(node.hostOptions.stateDirectory, "router.json"), "utf8");
   const index = await node.router("-j", "link", "show", "dev", "pt-ns");
   // A label that no selector uses wakes the agent.
   for (const nth of ["1", "2", "3"]) {
@@ -107,7 +107,7 @@ test("passes that find nothing to do write nothing, to FRR, to the kernel or to 
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
   expect(await version()).toBe(resourceVersion);
-  expect(await readFile(join(node.place.stateDirectory, "router.json"), "utf8")).toBe(state);
+  expect(await readFile(join(node.hostOptions.stateDirectory, "router.json"), "utf8")).toBe(state);
   expect(JSON.parse(await node.router("-j", "link", "show", "dev", "pt-ns"))[0].ifindex).toBe(JSON.parse(index)[0].ifindex);
 });
 
@@ -184,7 +184,7 @@ describe("drift", () => {
 
   test("daemons that are killed come back with their configuration", async () => {
     for (const daemon of ["bgpd", "zebra"]) {
-      process.kill(Number(await readFile(join(node.place.frrRunDirectory, `${daemon}.pid`), "utf8")), "SIGKILL");
+      process.kill(Number(await readFile(join(node.hostOptions.frrRunDirectory, `${daemon}.pid`), "utf8")), "SIGKILL");
       await eventually(async () => expect(await node.vtysh("show running-config")).toContain("neighbor 192.168.11.2 remote-as 64512"));
     }
     await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
@@ -223,7 +223,7 @@ test("uses the previous state file if one is damaged, and adopts the running sta
   const links = await node.router("-j", "link", "show", "dev", "pt-ns");
   const damaged = async (...files: string[]) => {
     await node.stopAgent();
-    for (const file of files) await writeFile(join(node.place.stateDirectory, file), "{");
+    for (const file of files) await writeFile(join(node.hostOptions.stateDirectory, file), "{");
     node.startAgent();
   };
   await damaged("router.json");
@@ -237,7 +237,7 @@ test("uses the previous state file if one is damaged, and adopts the running sta
 test("an older agent keeps the state file of a newer one and adopts the running state", async () => {
   const links = await node.router("-j", "link", "show", "dev", "pt-ns");
   await node.stopAgent();
-  const { stateDirectory } = node.place;
+  const { stateDirectory } = node.hostOptions;
   const path = join(stateDirectory, "router.json");
   const { router } = JSON.parse(await readFile(path, "utf8")) as { router: object };
   const newer = new StateFile<object>(stateDirectory, "router", { versions: [same, same], keepsPrevious: true });
@@ -252,7 +252,7 @@ test("an older agent keeps the state file of a newer one and adopts the running 
 test("restores the last good router after a reboot without the API server", async () => {
   await node.stopAgent();
   await node.frr.stop();
-  await run("ip", "netns", "del", node.place.routerNetns);
+  await run("ip", "netns", "del", node.hostOptions.routerNetns);
   await eventually(() => node.plugIn());
   node.startAgent({}, { away: true });
   await eventually(async () => {
@@ -283,8 +283,8 @@ describe("while the Underlay is invalid", () => {
   test("restores the last good router after a reboot", async () => {
     await node.stopAgent();
     await node.frr.stop();
-    await rm(join(node.place.stateDirectory, "frr.conf"));
-    await run("ip", "netns", "del", node.place.routerNetns);
+    await rm(join(node.hostOptions.stateDirectory, "frr.conf"));
+    await run("ip", "netns", "del", node.hostOptions.routerNetns);
     await eventually(() => node.plugIn());
     node.startAgent();
     await eventually(async () => {
@@ -300,17 +300,17 @@ describe("while the Underlay is invalid", () => {
 
 describe("a router that cannot be used", () => {
   test("because its directory cannot be written reports it, and recovers", async () => {
-    const inTheWay = join(node.place.stateDirectory, "frr.candidate.conf.new", "x");
+    const inTheWay = join(node.hostOptions.stateDirectory, "frr.candidate.conf.new", "x");
     await mkdir(inTheWay, { recursive: true });
     await create(RawFRRConfig, "late", { rawConfig: "ip prefix-list late seq 5 permit 198.51.100.0/24" });
     await eventually(async () => expect(await condition("Ready")).toBe("False RouterUnavailable"));
     expect((await node.status()).status?.conditions?.[0]?.message).toContain("frr.candidate.conf cannot be written: EISDIR");
-    await rm(join(node.place.stateDirectory, "frr.candidate.conf.new"), { recursive: true });
+    await rm(join(node.hostOptions.stateDirectory, "frr.candidate.conf.new"), { recursive: true });
     await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/late": "Applied" }));
   });
 
   test("because the disk is full reports it, and loses nothing", async () => {
-    const { stateDirectory } = node.place;
+    const { stateDirectory } = node.hostOptions;
     await node.stopAgent();
     const aside = await mkdtemp(join(tmpdir(), "plumbline-aside-"));
     await run("cp", "-a", `${stateDirectory}/.`, aside);
@@ -336,7 +336,7 @@ describe("a router that cannot be used", () => {
   });
 
   test("because its namespace cannot be entered reports it", async () => {
-    const { routerNetns, frrRunDirectory } = node.place;
+    const { routerNetns, frrRunDirectory } = node.hostOptions;
     await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
     const zebra = Number(await readFile(join(frrRunDirectory, "zebra.pid"), "utf8"));
     await run("umount", "-l", `/run/netns/${routerNetns}`);
@@ -348,7 +348,7 @@ describe("a router that cannot be used", () => {
   });
 
   test("because its namespace was deleted is set up again, with FRR in it", async () => {
-    await run("ip", "netns", "del", node.place.routerNetns);
+    await run("ip", "netns", "del", node.hostOptions.routerNetns);
     await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "6" } } }, { signal });
     // A veth dies with its namespace; hardware would be back on the host.
     await eventually(async () => expect(await failed()).toEqual(["Underlay/fabric ValidationFailed: Interface eth1 not present on node"]));
@@ -374,7 +374,7 @@ describe("a router that cannot be used", () => {
 });
 
 const place = () => {
-  const { routerNetns, hostNetns, stateDirectory, frrRunDirectory } = node.place;
+  const { routerNetns, hostNetns, stateDirectory, frrRunDirectory } = node.hostOptions;
   const namespaces = ["--router-netns", routerNetns, "--host-netns", hostNetns];
   return [...namespaces, "--state-directory", stateDirectory, "--frr-run-directory", frrRunDirectory];
 };

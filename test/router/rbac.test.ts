@@ -242,7 +242,7 @@ test("an agent that may not read what it needs says in its Lease what it waits f
     log,
     node: "worker-2",
     namespace: own,
-    place: ROUTER_HOST_DEFAULTS,
+    hostOptions: ROUTER_HOST_DEFAULTS,
     startFrr: false,
   });
   const stopping = new AbortController();

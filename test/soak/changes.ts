@@ -14,8 +14,8 @@ const NAMESPACE = "default";
 
 /** What operators do on any day: it costs nobody a connection, and is taken back in the end. */
 export interface Change {
-  make(ground: FaultContext): Promise<void>;
-  takeBack(ground: FaultContext): Promise<void>;
+  make(context: FaultContext): Promise<void>;
+  takeBack(context: FaultContext): Promise<void>;
 }
 
 export const CHANGES: Readonly<Record<string, Change>> = {

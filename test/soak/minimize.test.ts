@@ -4,9 +4,9 @@ import { shortest } from "./minimize.ts";
 
 const always = () => true;
 const failsWith =
-  (...needed: readonly number[]) =>
+  (...required: readonly number[]) =>
   (history: readonly number[]) =>
-    Promise.resolve(needed.every((one) => history.includes(one)));
+    Promise.resolve(required.every((one) => history.includes(one)));
 
 test("what fails alone is found at once, however much came before it", async () => {
   let tried = 0;
@@ -22,10 +22,10 @@ test("of any history exactly those are left that it takes", async () => {
   const numbers = fc.uniqueArray(fc.nat(30), { minLength: 2, maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(numbers, fc.nat(), fc.nat(), async (history, one, other) => {
-      const needed = [...new Set([history[one % history.length], history[other % history.length]])] as number[];
-      const found = await shortest(history, failsWith(...needed), always);
-      expect(new Set(found)).toEqual(new Set(needed));
-      expect(found).toHaveLength(needed.length);
+      const required = [...new Set([history[one % history.length], history[other % history.length]])] as number[];
+      const found = await shortest(history, failsWith(...required), always);
+      expect(new Set(found)).toEqual(new Set(required));
+      expect(found).toHaveLength(required.length);
     }),
     { seed: 4, numRuns: 100 },
   );

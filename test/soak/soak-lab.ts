@@ -14,7 +14,7 @@ import { BREAKABLE, type Move } from "./scenario.ts";
 import { growthOf, type Resident } from "./memory-growth.ts";
 import { NODES } from "../support/nodes.ts";
 
-const LOOK_EVERY_MS = 200;
+const POLL_INTERVAL_MS = 200;
 /** A busy machine is slow, and nothing here is about time. */
 const WELL_WITHIN_MS = 360_000;
 /** No status may be gathered for longer than this before it is written. */
@@ -41,19 +41,19 @@ interface Interruption {
 /** The lab on a real API server, and everything in it that must never be. */
 export class SoakLab {
   readonly #lab: ServiceLab;
-  readonly #sight: StatusReader;
+  readonly #reader: StatusReader;
   readonly #stop = new AbortController();
   readonly #interruptions: Interruption[] = [];
   readonly #residents = new Map<string, Resident[]>();
   readonly #found = new Set<string>();
   /** Of the nodes on the client's segment. */
   readonly #macs = new Set<string>();
-  #overlapsTold = 0;
+  #overlapsReported = 0;
   #judged = 0;
 
   private constructor(lab: ServiceLab) {
     this.#lab = lab;
-    this.#sight = new StatusReader(lab.lab.api.client);
+    this.#reader = new StatusReader(lab.lab.api.client);
   }
 
   static async start(): Promise<SoakLab> {
@@ -64,7 +64,7 @@ export class SoakLab {
 
   async #begin(): Promise<void> {
     const { lab } = this.#lab;
-    await this.#sight.open(this.#stop.signal);
+    await this.#reader.open(this.#stop.signal);
     lab.services.subscribe(() => {
       for (const twice of givenTwice(lab.services.list())) this.#found.add(twice);
     });
@@ -88,7 +88,7 @@ export class SoakLab {
     const fault = BREAKABLE[move.fault];
     if (!fault) throw new TypeError(`there is no fault ${move.fault}`);
     const change = move.change === undefined ? undefined : CHANGES[move.change];
-    const ground: FaultContext = {
+    const context: FaultContext = {
       node: move.node,
       nodes: NODES,
       client: this.#lab.lab.api.client,
@@ -96,15 +96,15 @@ export class SoakLab {
       signal: this.#stop.signal,
     };
     const expected = fault.expect?.(move.node);
-    const rest = this.#badWords();
+    const rest = this.#unhealthyStatements();
     const interruption: Interruption = { from: Date.now(), until: Infinity, services: expected?.interrupts ?? [] };
     this.#interruptions.push(interruption);
 
-    await fault.break(ground);
-    await change?.make(ground);
+    await fault.break(context);
+    await change?.make(context);
     if (expected) await this.#follow(rest, expected);
-    await change?.takeBack(ground);
-    await fault.fix?.(ground);
+    await change?.takeBack(context);
+    await fault.fix?.(context);
     for (const left of await this.#untilWell(rest)) this.#found.add(`still reported after the fix: ${left}`);
     interruption.until = Date.now();
     await this.#measure();
@@ -113,16 +113,16 @@ export class SoakLab {
 
   /** What must not be and was, since the last time. */
   violations(): string[] {
-    const { attempts, addressHistory: held } = this.#lab;
+    const { attempts, addressHistory } = this.#lab;
     for (const { name, at, ms, by, why } of attempts.slice(this.#judged)) {
       const service = name.replace("default/", "");
       const excused = this.#interruptions.some(({ from, until, services }) => services.includes(service) && at + ms >= from && at <= until);
       if (by === undefined && !excused) this.#found.add(`a connection to ${service} was lost that had nothing to do with it: ${why ?? ""}`);
     }
     this.#judged = attempts.length;
-    for (const overlap of held.overlaps.slice(this.#overlapsTold).filter((text) => this.#isOurs(text)))
+    for (const overlap of addressHistory.overlaps.slice(this.#overlapsReported).filter((text) => this.#isOurs(text)))
       this.#found.add(`two announcers: ${overlap}`);
-    this.#overlapsTold = held.overlaps.length;
+    this.#overlapsReported = addressHistory.overlaps.length;
     for (const [agent, samples] of this.#residents) {
       const growth = growthOf(samples);
       if (growth !== undefined) this.#found.add(`the agent on ${agent} ${growth}`);
@@ -160,17 +160,17 @@ export class SoakLab {
     const began = performance.now();
     const samples: Sample[] = [];
     do {
-      if (samples.length > 0) await sleep(LOOK_EVERY_MS);
-      const words = newStatements(this.#sight.words(), rest);
-      samples.push({ atMs: performance.now() - began, words, causes: [] });
+      if (samples.length > 0) await sleep(POLL_INTERVAL_MS);
+      const statements = newStatements(this.#reader.statements(), rest);
+      samples.push({ atMs: performance.now() - began, statements, causes: [] });
     } while (!isOver(samples, expected));
     const finding = observationOf(samples, expected);
-    if (finding.toldMs === undefined) this.#found.add(`no status reports it within ${withinMs / 1000} s: ${says.source}`);
+    if (finding.reportedMs === undefined) this.#found.add(`no status reports it within ${withinMs / 1000} s: ${says.source}`);
     for (const text of finding.untrue) this.#found.add(`claims health: ${text}`);
   }
 
-  #badWords(): Set<string> {
-    return new Set(this.#sight.words().flatMap((word) => (word.well ? [] : [identityOf(word)])));
+  #unhealthyStatements(): Set<string> {
+    return new Set(this.#reader.statements().flatMap((statement) => (statement.well ? [] : [identityOf(statement)])));
   }
 
   /** Until nothing is wrong that was not before, and connections to all services are answered. Returns what still is when it is too late. */
@@ -178,7 +178,7 @@ export class SoakLab {
     const deadline = performance.now() + WELL_WITHIN_MS;
     const since = Date.now();
     for (;;) {
-      const bad = this.#sight.words().filter(({ well, once, text }) => !well && !once && !rest.has(text) && !LEFT_OVER.test(text));
+      const bad = this.#reader.statements().filter(({ well, once, text }) => !well && !once && !rest.has(text) && !LEFT_OVER.test(text));
       const unreached = SERVICES.filter((service) => !this.#passes(service, since)).map((service) => `${service} is not reached`);
       const left = [...bad.map(({ text }) => text), ...unreached];
       if (left.length === 0) {
@@ -186,7 +186,7 @@ export class SoakLab {
         return [];
       }
       if (performance.now() > deadline) return left;
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   }
 

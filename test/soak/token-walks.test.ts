@@ -65,8 +65,8 @@ function bothWriting(
 }
 
 function worked(site: ModelSite, other: ModelSite, choice: number, cut: boolean, protocol: typeof PROTOCOL): ModelSite {
-  const asked = readPeer(site, cut ? { reachable: false, message: "no answer" } : tokenText(other), protocol);
-  const possible = [...nextStates(site, protocol), ...(asked ? [asked] : [])];
+  const next = readPeer(site, cut ? { reachable: false, message: "no answer" } : tokenText(other), protocol);
+  const possible = [...nextStates(site, protocol), ...(next ? [next] : [])];
   return possible[choice % Math.max(1, possible.length)] ?? site;
 }
 
@@ -82,7 +82,7 @@ test("never do both sites write, however often they are turned round, die and lo
 test("a protocol that takes what it has not been given is found out", () => {
   const greedy: typeof PROTOCOL = {
     ...PROTOCOL,
-    decide: (sight) => ({ ...decideToken(sight), mayWrite: sight.policy.spec.desiredState === "primary" }),
+    decide: (observed) => ({ ...decideToken(observed), mayWrite: observed.policy.spec.desiredState === "primary" }),
   };
   const found = fc.check(
     fc.property(begin, fc.array(step, { minLength: 1, maxLength: STEPS, size: "max" }), (beginning, steps) =>

@@ -13,7 +13,7 @@ import { plumbline } from "./command-line.ts";
 import { NODES } from "./nodes.ts";
 
 const PATIENCE_MS = 180_000;
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 const MANIFESTS = ["loadbalancer/services.yaml", "../kube/manifests/pods.yaml", "connectivity"];
 const SERVICES = ["web", "wiki"];
 
@@ -86,9 +86,15 @@ export class ChecksLab {
   async fault(name: string, node: NodeName, how: "break" | "fix"): Promise<TimeRange> {
     const fault = FAULTS[name];
     if (!fault?.fix) throw new TypeError(`there is no fault ${name} that can be fixed`);
-    const ground = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#stop.signal };
+    const context = {
+      node,
+      nodes: NODES,
+      client: this.#lab.api.client,
+      host: (host: string) => this.host(host),
+      signal: this.#stop.signal,
+    };
     const from = Date.now();
-    await (how === "break" ? fault.break(ground) : fault.fix(ground));
+    await (how === "break" ? fault.break(context) : fault.fix(context));
     return { from, by: Date.now() };
   }
 
@@ -104,7 +110,7 @@ export class ChecksLab {
     const deadline = performance.now() + PATIENCE_MS;
     while (!(await holds())) {
       if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s\n${this.#picture()}`);
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   }
 

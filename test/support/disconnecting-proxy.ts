@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 /** What happens to one connection after so many bytes of its answers. */
-type Fate = "reset" | "stall" | "truncate" | "delay" | "refuse";
+type Fate = "reset" | "stall" | "truncate" | "delay" | "reject";
 
-const FATES: readonly Fate[] = ["reset", "stall", "truncate", "delay", "refuse"];
+const FATES: readonly Fate[] = ["reset", "stall", "truncate", "delay", "reject"];
 
 /** How many pieces of a delayed connection come late before it breaks. */
 const DELAYS = 10;
 
 /** Stands between a client and a server and breaks their connections in all the ways a network can. It sees only bytes. */
 export class CuttingProxy {
-  readonly suffered: Record<Fate, number> = { reset: 0, stall: 0, truncate: 0, delay: 0, refuse: 0 };
+  readonly suffered: Record<Fate, number> = { reset: 0, stall: 0, truncate: 0, delay: 0, reject: 0 };
   /** Lets every connection be while true. */
   calm = false;
   /** Lets no connection be while true. */
@@ -55,8 +55,8 @@ export class CuttingProxy {
   #serve(client: Socket): void {
     client.on("error", () => undefined);
     const fate = this.calm ? undefined : FATES[Math.floor(this.#random() * FATES.length)];
-    if (this.blocked || fate === "refuse") {
-      if (!this.blocked) this.suffered.refuse += 1;
+    if (this.blocked || fate === "reject") {
+      if (!this.blocked) this.suffered.reject += 1;
       cut(client);
       return;
     }
@@ -77,7 +77,7 @@ export class CuttingProxy {
   }
 
   /** Passes on what the server says until the fate strikes. */
-  #answer(server: Socket, client: Socket, fate: Exclude<Fate, "refuse"> | undefined): void {
+  #answer(server: Socket, client: Socket, fate: Exclude<Fate, "reject"> | undefined): void {
     let left = 1_000 + Math.floor(this.#random() * 20_000);
     let delays = 0;
     let struck = false;

@@ -17,7 +17,7 @@ declare module "vitest" {
 /** One etcd for all suites; each suite has an API server of its own on it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // What is built once is built here, so that suites do not wait for each other.
-  await selectKernel({ needs: ["vrf", "nftables"], progress: progressOn(process.stderr) });
+  await selectKernel({ features: ["vrf", "nftables"], progress: progressOn(process.stderr) });
   const binaries = await kubeBinaries(progressOn(process.stderr));
   await helmBinary(progressOn(process.stderr));
   await replicationDriver(progressOn(process.stderr));

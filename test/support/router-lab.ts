@@ -22,7 +22,7 @@ import { NODES } from "./nodes.ts";
 export const EVENTUALLY = { timeout: 240_000, interval: 200 };
 const PING_EVERY_MS = 100;
 /** Pings that were on their way when something was looked at. */
-const SETTLE_MS = 600;
+const CONVERGENCE_MS = 600;
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Failed = NonNullable<Status["failedResources"]>[number];
@@ -84,8 +84,8 @@ export class TestLab {
       await resource.create({ ...object, metadata }, { signal: this.#signal });
     } catch (error) {
       if (!isKubeError(error, "AlreadyExists")) throw error;
-      const held = await resource.get(metadata.name, { namespace: metadata.namespace, signal: this.#signal });
-      await resource.replace({ ...held, spec: object.spec } as never, { signal: this.#signal });
+      const stored = await resource.get(metadata.name, { namespace: metadata.namespace, signal: this.#signal });
+      await resource.replace({ ...stored, spec: object.spec } as never, { signal: this.#signal });
     }
   }
 
@@ -197,7 +197,7 @@ export class TestLab {
 
   /** How many of these pings were lost until now. */
   async lost(traffic: readonly Traffic[]): Promise<number[]> {
-    await sleep(SETTLE_MS);
+    await sleep(CONVERGENCE_MS);
     return traffic.map(({ lost }) => lost);
   }
 
@@ -205,8 +205,8 @@ export class TestLab {
   async fault(name: string, node: NodeName, how: "break" | "fix" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
-    const ground = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
-    await (how === "break" ? fault.break(ground) : fault.fix?.(ground));
+    const context = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
+    await (how === "break" ? fault.break(context) : fault.fix?.(context));
   }
 }
 

@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 /** A machine made of two network namespaces, `eth1` in one of them leading to a neighbor, and an embedded API that its agent serves. */
 export class RouterNode {
   readonly name = "n1";
-  readonly place: RouterHostOptions & { hostNetns: string };
+  readonly hostOptions: RouterHostOptions & { hostNetns: string };
   readonly neighbor: string;
   readonly client: KubeClient;
   readonly frr: FrrInstance;
@@ -34,7 +34,7 @@ export class RouterNode {
   private constructor(id: string, directory: string, embedded: Embedded) {
     this.directory = directory;
     this.neighbor = `${id}n`;
-    this.place = {
+    this.hostOptions = {
       routerNetns: `${id}r`,
       hostNetns: `${id}h`,
       stateDirectory: join(directory, "state"),
@@ -42,8 +42,8 @@ export class RouterNode {
     };
     this.#embedded = embedded;
     this.client = new KubeClient(fixedAccess(`unix:${embedded.socket}`));
-    this.frr = frrOf(this.place, createLog({ level: "silent" }));
-    this.#sweep = removeFrrWhenGone(this.place.routerNetns, this.frr, directory);
+    this.frr = frrOf(this.hostOptions, createLog({ level: "silent" }));
+    this.#sweep = removeFrrWhenGone(this.hostOptions.routerNetns, this.frr, directory);
   }
 
   static async create(): Promise<RouterNode> {
@@ -53,7 +53,7 @@ export class RouterNode {
     await mkdir(site);
     const embedded = await startEmbedded({ directory: site, log: createLog({ level: "error" }) });
     const node = new RouterNode(id, directory, embedded);
-    for (const netns of [node.place.hostNetns, node.neighbor]) {
+    for (const netns of [node.hostOptions.hostNetns, node.neighbor]) {
       await run("ip", "netns", "add", netns);
       await run("ip", "-n", netns, "link", "set", "lo", "up");
     }
@@ -73,28 +73,28 @@ export class RouterNode {
 
   /** `ip` in the namespace that stands for the machine's own. */
   host(...args: string[]): Promise<string> {
-    return run("ip", "-n", this.place.hostNetns, ...args);
+    return run("ip", "-n", this.hostOptions.hostNetns, ...args);
   }
 
   /** `ip` in the router's. */
   router(...args: string[]): Promise<string> {
-    return run("ip", "-n", this.place.routerNetns, ...args);
+    return run("ip", "-n", this.hostOptions.routerNetns, ...args);
   }
 
   vtysh(...lines: string[]): Promise<string> {
-    const command = ["vtysh", "--vty_socket", this.place.frrRunDirectory];
-    return run("nsenter", `--net=/run/netns/${this.place.routerNetns}`, ...command, ...lines.flatMap((line) => ["-c", line]));
+    const command = ["vtysh", "--vty_socket", this.hostOptions.frrRunDirectory];
+    return run("nsenter", `--net=/run/netns/${this.hostOptions.routerNetns}`, ...command, ...lines.flatMap((line) => ["-c", line]));
   }
 
   /** The agent, and the controller with it, in this process; or one that finds no API server. */
-  startAgent(place: Partial<RouterHostOptions> = {}, { away } = { away: false }): void {
+  startAgent(hostOptions: Partial<RouterHostOptions> = {}, { away } = { away: false }): void {
     const stop = new AbortController();
     const log = createLog({ level: "silent" });
     const client = new KubeClient(fixedAccess(`unix:${away ? join(this.directory, "nobody.sock") : this.#embedded.socket}`));
     const manager = new Manager({ client, log });
     const shared = { manager, client, log, namespace: "plumbline-system", routerNamespace: NAMESPACE };
     addControllerComponents({ ...shared, waitForOldWrites: () => Promise.resolve() });
-    const agent = addAgentComponents({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
+    const agent = addAgentComponents({ ...shared, node: this.name, hostOptions: { ...this.hostOptions, ...hostOptions }, startFrr: true });
     this.#agent = { stop, ended: agent.run(stop.signal, away ? { restoreAfterMs: 0 } : {}) };
   }
 
@@ -114,7 +114,7 @@ export class RouterNode {
     this.client.close();
     await this.#embedded.stop();
     await this.#sweep();
-    for (const netns of [this.place.hostNetns, this.neighbor]) await run("ip", "netns", "del", netns);
+    for (const netns of [this.hostOptions.hostNetns, this.neighbor]) await run("ip", "netns", "del", netns);
     await rm(this.directory, { recursive: true, force: true });
   }
 }

@@ -105,7 +105,7 @@ export class SpeakerNode {
       log,
       node: this.name,
       namespace: "plumbline-system",
-      place: this.hostOptions,
+      hostOptions: this.hostOptions,
       loadbalancer: { ...this.loadbalancer, ...more },
       startFrr: true,
     });

@@ -71,7 +71,14 @@ beforeAll(async () => {
   leader = new LeaderElector({ client, namespace: OWN, name: "plumbline-controller", identity: "page", log, retryMs: 300 });
   const manager = new Manager({ client, log, leader });
   const places = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
-  const listening = addClusterPage({ manager, client, log, namespace: OWN, places, address: { host: "127.0.0.1", port: 0, chosen: true } });
+  const listening = addClusterPage({
+    manager,
+    client,
+    log,
+    namespace: OWN,
+    namespaces: places,
+    address: { host: "127.0.0.1", port: 0, chosen: true },
+  });
   const stop = new AbortController();
   const running = manager.run(stop.signal);
   stopping.defer(async () => {

@@ -38,28 +38,28 @@ export function overlaps(incident: Incident, all: readonly Incident[]): number[]
   return all.flatMap((other, at) => (other !== incident && overlap(incident, other) ? [at + 1] : []));
 }
 
-type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "mendedAfter" | "mendedBy" | "state">;
+type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "restoredAfter" | "restoredBy" | "state">;
 
 /** When something broke, when it was fixed and how long that was, as narrow as is known. */
 export function timeRangeCells(bounds: Bounds, now: number): TextCell[] {
   const color = bounds.state === "open" ? "red" : bounds.state === "unheard" ? "yellow" : undefined;
-  return [{ text: broke(bounds) }, { text: restored(bounds), color: color }, { text: lasted(bounds, now) }];
+  return [{ text: broke(bounds) }, { text: restored(bounds), color }, { text: lasted(bounds, now) }];
 }
 
 function broke({ brokenAfter, brokenBy }: Bounds): string {
   return brokenAfter === undefined ? `by ${time(brokenBy)}` : between(brokenAfter, brokenBy);
 }
 
-function restored({ state, mendedAfter, mendedBy }: Bounds): string {
+function restored({ state, restoredAfter, restoredBy }: Bounds): string {
   if (state === "open") return "still open";
-  return mendedBy === undefined ? `no report since ${time(mendedAfter)}` : between(mendedAfter, mendedBy);
+  return restoredBy === undefined ? `no report since ${time(restoredAfter)}` : between(restoredAfter, restoredBy);
 }
 
-function lasted({ state, brokenAfter, brokenBy, mendedAfter, mendedBy }: Bounds, now: number): string {
+function lasted({ state, brokenAfter, brokenBy, restoredAfter, restoredBy }: Bounds, now: number): string {
   if (state === "open") return `${humanDuration(now - brokenBy)} so far`;
-  const least = humanDuration(mendedAfter - brokenBy);
-  if (mendedBy === undefined || brokenAfter === undefined) return `at least ${least}`;
-  const most = humanDuration(mendedBy - brokenAfter);
+  const least = humanDuration(restoredAfter - brokenBy);
+  if (restoredBy === undefined || brokenAfter === undefined) return `at least ${least}`;
+  const most = humanDuration(restoredBy - brokenAfter);
   return least === most ? least : `${least} to ${most}`;
 }
 

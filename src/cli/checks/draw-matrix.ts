@@ -14,7 +14,7 @@ const MARKS = {
   lookup: { text: "D", color: "red", means: "name not found" },
   unknown: { text: "?", color: "yellow", means: "no result" },
 } as const satisfies Record<string, Mark & { means: string }>;
-const NAMES_SHOWN = 3;
+const MAX_NAMES = 3;
 const LONGEST_NAME = 48;
 
 /** The matrix, what its columns are, and what its marks mean. `describe` says more about a target than its name. */
@@ -40,14 +40,14 @@ function nameOf(band: Band): string {
 function titleOf({ names }: Band, describe: (name: string) => string): string {
   const [only] = names;
   if (names.length === 1 && only !== undefined) return shortened(describe(only), 2 * LONGEST_NAME);
-  const shown = names.length > NAMES_SHOWN + 1 ? names.slice(0, NAMES_SHOWN) : names;
-  const more = names.length - shown.length;
-  return `${shown.map((name) => shortened(name, LONGEST_NAME)).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const first = names.length > MAX_NAMES + 1 ? names.slice(0, MAX_NAMES) : names;
+  const more = names.length - first.length;
+  return `${first.map((name) => shortened(name, LONGEST_NAME)).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function shortened(text: string, most: number): string {
-  const shown = stripControlCharacters(text);
-  return shown.length > most ? `${shown.slice(0, most - 3)}...` : shown;
+  const clean = stripControlCharacters(text);
+  return clean.length > most ? `${clean.slice(0, most - 3)}...` : clean;
 }
 
 function markOf(field: MatrixField | undefined): Mark {

@@ -6,8 +6,8 @@ import type { OutageWindow } from "../../connectivity/analysis/outage-window.ts"
 
 /** What other programs read: the same facts, with times as the API has them. */
 
-export function checkItem({ since, ...said }: CheckResult): object {
-  return { ...said, since: time(since) };
+export function checkItem({ since, ...result }: CheckResult): object {
+  return { ...result, since: time(since) };
 }
 
 export function commonCauseItem({ cause, couldBe, failing, sentence }: CommonCause): object {
@@ -22,15 +22,15 @@ function outageItem({ said: { check, source, target }, reason, why, message, ...
   return { check, source, target, ...bounds(outage), reason, why, message };
 }
 
-type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "mendedAfter" | "mendedBy" | "state">;
+type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "restoredAfter" | "restoredBy" | "state">;
 
-function bounds({ brokenAfter, brokenBy, mendedAfter, mendedBy, state }: Bounds): object {
+function bounds({ brokenAfter, brokenBy, restoredAfter, restoredBy, state }: Bounds): object {
   return {
     state,
     ...(brokenAfter !== undefined && { brokenAfter: time(brokenAfter) }),
     brokenBy: time(brokenBy),
-    mendedAfter: time(mendedAfter),
-    ...(mendedBy !== undefined && { mendedBy: time(mendedBy) }),
+    restoredAfter: time(restoredAfter),
+    ...(restoredBy !== undefined && { restoredBy: time(restoredBy) }),
   };
 }
 

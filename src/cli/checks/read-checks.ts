@@ -37,8 +37,8 @@ export interface ReadChecks {
 /** Reads the checks and what they say. What else there is to know, of nodes and pods, is left out where we may not see it. */
 export async function readChecks(client: KubeClient, options: CheckSelection, now: number, signal: AbortSignal): Promise<ReadChecks> {
   const checks = await listChecks(client, options, signal);
-  const places = await placesOf(client, checks, signal);
-  const all = checks.map((check) => ({ check, said: resultOf(check, places, now), outages: outageWindows(check, places, now) }));
+  const zones = await readZones(client, checks, signal);
+  const all = checks.map((check) => ({ check, said: resultOf(check, zones, now), outages: outageWindows(check, zones, now) }));
   return { all, current: all.filter(({ check }) => !isRetired(check)) };
 }
 
@@ -68,17 +68,17 @@ async function listChecks(
   }
 }
 
-async function placesOf(client: KubeClient, checks: readonly PodNetworkConnectivityCheck[], signal: AbortSignal): Promise<Zones> {
-  const nodes = await whatIsSeen(client, Node, undefined, signal);
+async function readZones(client: KubeClient, checks: readonly PodNetworkConnectivityCheck[], signal: AbortSignal): Promise<Zones> {
+  const nodes = await listIfAllowed(client, Node, undefined, signal);
   const pods = new Map<string, string | undefined>();
-  for (const namespace of placeless(checks))
-    for (const { metadata, spec } of await whatIsSeen(client, Pod, namespace, signal))
+  for (const namespace of namespacesOfUnknownSources(checks))
+    for (const { metadata, spec } of await listIfAllowed(client, Pod, namespace, signal))
       pods.set(`${namespace}/${metadata.name}`, spec.nodeName);
   return { ...zonesOf(nodes), nodeOfPod: (pod) => pods.get(pod) };
 }
 
 /** The namespaces of checks that somebody else than a mesh made: nobody has noted where their sources run. */
-function placeless(checks: readonly PodNetworkConnectivityCheck[]): Set<string> {
+function namespacesOfUnknownSources(checks: readonly PodNetworkConnectivityCheck[]): Set<string> {
   const marks = [nodeAnnotation, sourceNodeAnnotation];
   const unmarked = checks.filter(
     (check) => sourceOf(check) !== "" && marks.every((mark) => check.metadata.annotations?.[mark] === undefined),
@@ -86,7 +86,7 @@ function placeless(checks: readonly PodNetworkConnectivityCheck[]): Set<string> 
   return new Set(unmarked.map(({ metadata }) => metadata.namespace ?? ""));
 }
 
-async function whatIsSeen<T extends KubeObject>(
+async function listIfAllowed<T extends KubeObject>(
   client: KubeClient,
   kind: Kind<T>,
   namespace: string | undefined,

@@ -86,7 +86,7 @@ async function run({
     node,
     namespace,
     metallbNamespace: options.metallbNamespace,
-    place: options,
+    hostOptions: options,
     startFrr: frrStart,
     ...(heartbeatInterval !== undefined && { heartbeatMs: heartbeatInterval }),
     ...(router === "on" && { routerNamespace }),

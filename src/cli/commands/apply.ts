@@ -70,8 +70,8 @@ async function applyOne(client: KubeClient, one: ResolvedInput, apply: Apply, si
     print(`${labelOf(resource)}/${stripControlCharacters(object.metadata.name)} ${outcome}\n`);
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    const refused = applyErrors(error);
-    if (!refused) throw error;
-    for (const { field, sentence } of refused) failWith(`${input.file}:${input.lineOf(field)}: ${titleOf(object)}: ${sentence}`, EXIT.no);
+    const errors = applyErrors(error);
+    if (!errors) throw error;
+    for (const { field, sentence } of errors) failWith(`${input.file}:${input.lineOf(field)}: ${titleOf(object)}: ${sentence}`, EXIT.no);
   }
 }

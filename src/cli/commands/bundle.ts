@@ -42,7 +42,7 @@ interface ReachableNode {
   readonly run: RunOnNode;
 }
 
-const PLACES: NodePaths = {
+const NODE_PATHS: NodePaths = {
   routerNetns: ROUTER_HOST_DEFAULTS.routerNetns,
   frrRunDirectory: ROUTER_HOST_DEFAULTS.frrRunDirectory,
   lbFrrRunDirectory: LOAD_BALANCER.lbFrrRunDirectory,
@@ -131,7 +131,7 @@ async function addNodes(
       say(`Reading FRR and the kernel of ${name}`);
       const below = `nodes/${name.replaceAll(/[^\w.-]/g, "_")}`;
       try {
-        const state = await gatherNode(run, PLACES);
+        const state = await gatherNode(run, NODE_PATHS);
         for (const { path, content } of state.files) files.push({ path: `${below}/${path}`, content });
         for (const { what, why } of state.missing) missing.push({ what: `${below}/${what}`, why });
       } catch (error) {

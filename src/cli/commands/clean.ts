@@ -80,8 +80,8 @@ async function run({ statuses = false, dryRun = false, output, ...options }: Cle
       if (!dryRun && !(await done(cleaning, signal))) continue;
       items.push({ kind: kind.kind, name, namespace, action, done: !dryRun });
       if (output === "text") {
-        const words = dryRun ? `would be ${DONE[action]}` : DONE[action];
-        process.stdout.write(stripControlCharacters(`${kind.kind} ${namespace}/${name} ${words}`) + "\n");
+        const result = dryRun ? `would be ${DONE[action]}` : DONE[action];
+        process.stdout.write(stripControlCharacters(`${kind.kind} ${namespace}/${name} ${result}`) + "\n");
       }
     }
     if (output === "json") printItems("CleanedStatus", items);
@@ -166,9 +166,9 @@ function ofNode({ metadata }: KubeObject): boolean {
 
 async function announcedServices(client: KubeClient, signal: AbortSignal): Promise<Cleaning[]> {
   return (await found(client, Service, {}, signal)).flatMap((object): Cleaning[] => {
-    const held = object.status?.conditions ?? [];
-    const conditions = held.filter(({ type }) => type !== announcedType);
-    if (conditions.length === held.length) return [];
+    const current = object.status?.conditions ?? [];
+    const conditions = current.filter(({ type }) => type !== announcedType);
+    if (conditions.length === current.length) return [];
     const { resourceVersion } = versionOf(object.metadata);
     const patch = { status: { conditions } };
     const write = (limited: AbortSignal) =>
@@ -182,9 +182,9 @@ async function checksOfNodes(client: KubeClient, namespace: string, signal: Abor
   return (await found(client, PodNetworkConnectivityCheck, { namespace }, signal)).flatMap((object): Cleaning[] => {
     const reachable = reachableOf(object);
     if (nodeOf(object, namespace) === undefined || !reachable || isStale(reachable)) return [];
-    const held = object.status?.conditions ?? [];
-    const marked = setCondition(held, { type: "Reachable", status: "Unknown", reason: "Stale", message });
-    const patch = { status: { conditions: withTransitionTimes(marked, held, metaTime(new Date())) } };
+    const current = object.status?.conditions ?? [];
+    const marked = setCondition(current, { type: "Reachable", status: "Unknown", reason: "Stale", message });
+    const patch = { status: { conditions: withTransitionTimes(marked, current, metaTime(new Date())) } };
     const { resourceVersion } = versionOf(object.metadata);
     const write = (limited: AbortSignal) =>
       client.resource(PodNetworkConnectivityCheck).patchStatus(object.metadata, patch, { resourceVersion, signal: limited });

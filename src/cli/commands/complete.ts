@@ -20,37 +20,37 @@ export function configure(command: Command): void {
   command.argument("[words...]", "the line so far, its last word unfinished").action(run);
 }
 
-async function run(words: readonly string[]): Promise<void> {
-  const current = words.at(-1) ?? "";
-  const line = parseCommandLine(await program(() => true), words.length === 0 ? [""] : words);
+async function run(args: readonly string[]): Promise<void> {
+  const current = args.at(-1) ?? "";
+  const line = parseCommandLine(await program(() => true), args.length === 0 ? [""] : args);
   const fitting = (await candidatesOf(line)).filter(({ text }) => text.startsWith(current) && printable(text) === text);
   process.stdout.write(fitting.map(({ text, about = "" }) => `${text}\t${about}\n`).join(""));
 }
 
-async function candidatesOf({ place, options }: Line): Promise<readonly Completion[]> {
-  if (place.is === "one of") return place.candidates;
-  if (place.is === "other") return [];
+async function candidatesOf({ context, options }: Line): Promise<readonly Completion[]> {
+  if (context.is === "one of") return context.candidates;
+  if (context.is === "other") return [];
   const client = await connect(options).catch(() => undefined);
   try {
-    if (client) return await askServer(client, place, options);
+    if (client) return await askServer(client, context, options);
   } catch {
     // A completion has nobody to complain to.
   } finally {
     client?.close();
   }
-  return place.is === "kind" ? CUSTOM_KINDS.map(kindCandidate) : [];
+  return context.is === "kind" ? CUSTOM_KINDS.map(kindCandidate) : [];
 }
 
-type Asked = Exclude<Line["place"], { is: "one of" | "other" }>;
+type ServerContext = Exclude<Line["context"], { is: "one of" | "other" }>;
 
-async function askServer(client: KubeClient, place: Asked, options: Line["options"]): Promise<Completion[]> {
+async function askServer(client: KubeClient, context: ServerContext, options: Line["options"]): Promise<Completion[]> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  if (place.is === "namespace") return named(await firstObjects(client, Namespace, { signal }));
+  if (context.is === "namespace") return named(await firstObjects(client, Namespace, { signal }));
   const discovered = await discover(client, signal);
-  if (place.is === "kind") return discovered.resources.filter(({ verbs }) => verbs.includes("list")).map(kindCandidate);
+  if (context.is === "kind") return discovered.resources.filter(({ verbs }) => verbs.includes("list")).map(kindCandidate);
   const namespace = options["allNamespaces"] ? undefined : namespaceOf(client, options);
-  const objects = await firstObjects(client, resolve(place.kind, discovered), { namespace, signal });
-  return named(objects.filter(({ name }) => !place.taken.includes(name)));
+  const objects = await firstObjects(client, resolve(context.kind, discovered), { namespace, signal });
+  return named(objects.filter(({ name }) => !context.taken.includes(name)));
 }
 
 function named(objects: readonly { name: string }[]): Completion[] {

@@ -22,8 +22,8 @@ interface ConnectivityOptions extends CheckSelection {
 }
 
 /** Of many causes people read the first few. */
-const SENTENCES_SHOWN = 10;
-const OUTAGES_SHOWN = 20;
+const MAX_SENTENCES = 10;
+const MAX_OUTAGES = 20;
 
 export function configure(command: Command): void {
   withCheckSelection(command)
@@ -42,9 +42,9 @@ Examples:
     .action(run);
 }
 
-interface Picture {
-  readonly said: readonly CheckResult[];
-  readonly blames: readonly CommonCause[];
+interface Snapshot {
+  readonly results: readonly CheckResult[];
+  readonly causes: readonly CommonCause[];
   readonly silent: readonly NoResultGroup[];
   readonly open: readonly Incident[];
   readonly now: number;
@@ -57,36 +57,36 @@ async function run(options: ConnectivityOptions): Promise<void> {
     const now = snapshotTime(client);
     const { current } = await readChecks(client, options, now, signal);
     if (current.length === 0) throw noChecks(options);
-    const said = current.map((told) => told.said);
+    const results = current.map((check) => check.said);
     const open = incidentsOf(current.flatMap(({ outages }) => outages.filter(({ state }) => state === "open")));
-    const picture: Picture = { said, blames: commonCauses(said), silent: noResultGroups(said), open, now };
-    if (options.output === "json") printItems("Connectivity", [itemOf(picture)]);
-    else print(textOf(picture, colorizeFor(process.stdout)));
-    if (picture.blames.length > 0) process.exitCode = EXIT.no;
-    else if (picture.silent.length > 0) process.exitCode = EXIT.unknown;
+    const snapshot: Snapshot = { results, causes: commonCauses(results), silent: noResultGroups(results), open, now };
+    if (options.output === "json") printItems("Connectivity", [itemOf(snapshot)]);
+    else print(textOf(snapshot, colorizeFor(process.stdout)));
+    if (snapshot.causes.length > 0) process.exitCode = EXIT.no;
+    else if (snapshot.silent.length > 0) process.exitCode = EXIT.unknown;
   } finally {
     client.close();
   }
 }
 
-function itemOf({ said, blames, silent, open }: Picture): object {
+function itemOf({ results, causes, silent, open }: Snapshot): object {
   return {
-    checks: said.map(checkItem),
-    blame: blames.map(commonCauseItem),
+    checks: results.map(checkItem),
+    blame: causes.map(commonCauseItem),
     silent: silent.map(({ reason, checks, sentence }) => ({ reason, checks: checks.map(({ check }) => check), sentence })),
-    partly: partiallyReachable(said),
+    partly: partiallyReachable(results),
     outages: open.map((incident) => incidentItem(incident, {})),
   };
 }
 
-function textOf({ said, blames, silent, open, now }: Picture, colorize: Colorize): string {
-  const labels = new Map(said.map(({ target }) => [target.endpoint, targetLabel(target)]));
+function textOf({ results, causes, silent, open, now }: Snapshot, colorize: Colorize): string {
+  const labels = new Map(results.map(({ target }) => [target.endpoint, targetLabel(target)]));
   const sections = [
-    [colorize("bold", summary(said))],
-    drawMatrix(matrixOf(said), (target) => labels.get(target) ?? target, colorize),
-    ...titled("Why:", sentences(blames.map(({ sentence }) => sentence))),
+    [colorize("bold", summary(results))],
+    drawMatrix(matrixOf(results), (target) => labels.get(target) ?? target, colorize),
+    ...titled("Why:", sentences(causes.map(({ sentence }) => sentence))),
     ...titled("Not known:", sentences(silent.map(({ sentence }) => sentence))),
-    ...titled("Partly:", sentences(partiallyReachable(said))),
+    ...titled("Partly:", sentences(partiallyReachable(results))),
     ...titled("Outages now:", open.length > 0 ? outagesNow(open, now, colorize) : []),
   ];
   return sections.map((lines) => lines.map((line) => `${line}\n`).join("")).join("\n");
@@ -97,25 +97,25 @@ function titled(title: string, lines: readonly string[]): string[][] {
 }
 
 function outagesNow(open: readonly Incident[], now: number, colorize: Colorize): string[] {
-  const more = open.length - OUTAGES_SHOWN;
-  return [...drawIncidents(open.slice(0, OUTAGES_SHOWN), now, colorize), ...(more > 0 ? [`and ${more} more: see plumbline outages`] : [])];
+  const more = open.length - MAX_OUTAGES;
+  return [...drawIncidents(open.slice(0, MAX_OUTAGES), now, colorize), ...(more > 0 ? [`and ${more} more: see plumbline outages`] : [])];
 }
 
 function sentences(all: readonly string[]): string[] {
-  const more = all.length - SENTENCES_SHOWN;
-  return [...all.slice(0, SENTENCES_SHOWN).map(stripControlCharacters), ...(more > 0 ? [`and ${more} more: see -o json`] : [])];
+  const more = all.length - MAX_SENTENCES;
+  return [...all.slice(0, MAX_SENTENCES).map(stripControlCharacters), ...(more > 0 ? [`and ${more} more: see -o json`] : [])];
 }
 
 /** `4 sources, 13 targets, 48 checks: 44 reached, 4 not reached` */
-function summary(said: readonly CheckResult[]): string {
-  const count = (verdict: CheckResult["verdict"]) => said.filter((one) => one.verdict === verdict).length;
-  const sources = new Set(said.map(({ source }) => `${source.kind} ${source.name}`)).size;
-  const targets = new Set(said.map(({ target }) => target.endpoint)).size;
+function summary(results: readonly CheckResult[]): string {
+  const count = (verdict: CheckResult["verdict"]) => results.filter((one) => one.verdict === verdict).length;
+  const sources = new Set(results.map(({ source }) => `${source.kind} ${source.name}`)).size;
+  const targets = new Set(results.map(({ target }) => target.endpoint)).size;
   const [reached, failed, unknown] = [count("reached"), count("failed"), count("unknown")];
   const verdicts = [
     `${reached} reached`,
     ...(failed > 0 ? [`${failed} not reached`] : []),
     ...(unknown > 0 ? [`${unknown} without result`] : []),
   ];
-  return `${plural(sources, "source")}, ${plural(targets, "target")}, ${plural(said.length, "check")}: ${verdicts.join(", ")}`;
+  return `${plural(sources, "source")}, ${plural(targets, "target")}, ${plural(results.length, "check")}: ${verdicts.join(", ")}`;
 }

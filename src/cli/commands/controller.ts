@@ -104,7 +104,7 @@ async function run(options: ControllerOptions): Promise<void> {
     const { pageAddress: address, routerNamespace, metallbNamespace } = options;
     if (address) {
       const { addClusterPage } = await import("../dashboard/cluster-page.ts");
-      void addClusterPage({ manager, client, log, namespace, places: { routerNamespace, metallbNamespace }, address });
+      void addClusterPage({ manager, client, log, namespace, namespaces: { routerNamespace, metallbNamespace }, address });
     }
   }
   await manager.run(new AbortController().signal);

@@ -43,8 +43,8 @@ Examples:
     );
 }
 
-async function run(words: readonly string[], options: DeleteOptions): Promise<void> {
-  if ((options.filename === undefined) === (words.length === 0)) {
+async function run(args: readonly string[], options: DeleteOptions): Promise<void> {
+  if ((options.filename === undefined) === (args.length === 0)) {
     throw new CliError("Give a kind and names, or files with -f", EXIT.misuse);
   }
   const { signal } = new AbortController();
@@ -52,15 +52,15 @@ async function run(words: readonly string[], options: DeleteOptions): Promise<vo
   try {
     const doomed = options.filename
       ? await ofFiles(client, options.filename, options, signal)
-      : await ofWords(client, words, options, signal);
+      : await selectObjects(client, args, options, signal);
     for (const one of doomed) await deleteOne(client, one, signal);
   } finally {
     client.close();
   }
 }
 
-async function ofWords(client: KubeClient, words: readonly string[], options: DeleteOptions, signal: AbortSignal): Promise<Doomed[]> {
-  const selections = await select(client, words, options, signal);
+async function selectObjects(client: KubeClient, args: readonly string[], options: DeleteOptions, signal: AbortSignal): Promise<Doomed[]> {
+  const selections = await select(client, args, options, signal);
   if (selections.some(({ names }) => names.length === 0)) throw new CliError("No names given: name the objects to delete", EXIT.misuse);
   return selections.flatMap(({ resource, namespace, names }) => names.map((name) => ({ resource, namespace, name })));
 }

@@ -24,11 +24,11 @@ export function configure(command: Command): void {
     .action((kind: string, names: string[], options: ConnectionOptions & SelectionOptions) => run([kind, ...names], options));
 }
 
-async function run(words: readonly string[], options: ConnectionOptions & SelectionOptions): Promise<void> {
+async function run(args: readonly string[], options: ConnectionOptions & SelectionOptions): Promise<void> {
   const { signal } = new AbortController();
   const client = await connect(options);
   try {
-    const selections = await select(client, words, options, signal);
+    const selections = await select(client, args, options, signal);
     const embedded = await isEmbedded(client, signal);
     let printed = 0;
     for (const selection of selections) printed += await describeSelection(client, selection, embedded, printed, signal);

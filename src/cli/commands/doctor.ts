@@ -44,13 +44,13 @@ Examples:
 async function run({ router, stateDirectory: directory, output, ...connection }: DoctorOptions): Promise<void> {
   const signal = AbortSignal.timeout(120_000);
   const parts = { router: router === "on" };
-  const findings = [...(await lookAtMachine(parts, directory, signal)), ...(await askApi(connection, parts, signal))];
+  const findings = [...(await checkMachine(parts, directory, signal)), ...(await askApi(connection, parts, signal))];
   if (output === "json") printItems("Finding", findings);
   else print(text(findings, colorizeFor(process.stdout)));
   if (findings.some(({ level }) => level === "fail")) process.exitCode = EXIT.no;
 }
 
-async function lookAtMachine(parts: EnabledComponents, directory: string, signal: AbortSignal): Promise<CheckFinding[]> {
+async function checkMachine(parts: EnabledComponents, directory: string, signal: AbortSignal): Promise<CheckFinding[]> {
   const here = (command: readonly string[]) => runHere(command, signal);
   const root = process.getuid?.() === 0;
   return [

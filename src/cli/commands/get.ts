@@ -36,11 +36,11 @@ Examples:
     .action((kind: string, names: string[], options: GetOptions) => run([kind, ...names], options));
 }
 
-async function run(words: readonly string[], options: GetOptions): Promise<void> {
+async function run(args: readonly string[], options: GetOptions): Promise<void> {
   const { signal } = new AbortController();
   const client = await connect(options);
   try {
-    const selections = await select(client, words, options, signal);
+    const selections = await select(client, args, options, signal);
     if (options.watch) await follow(client, selections, options, signal);
     else if (options.output === "table" || options.output === "wide") await showTables(client, selections, options, signal);
     else await showObjects(client, selections, await objectView(options.output, selections), signal);

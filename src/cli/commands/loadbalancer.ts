@@ -29,10 +29,10 @@ Examples:
     .action(run);
 }
 
-async function run({ yes = false, ...place }: CleanOptions): Promise<void> {
+async function run({ yes = false, ...hostOptions }: CleanOptions): Promise<void> {
   const { signal } = new AbortController();
-  const { hostNetns, stateDirectory, lbFrrRunDirectory } = place;
-  const frr = loadBalancerFrr(place, place, createLog({ level: "warn", pretty: true }));
+  const { hostNetns, stateDirectory, lbFrrRunDirectory } = hostOptions;
+  const frr = loadBalancerFrr(hostOptions, hostOptions, createLog({ level: "warn", pretty: true }));
   const found = await removals({ netns: hostNetns, stateDirectory, frrRunDirectory: lbFrrRunDirectory, stopFrr: () => frr.stop() }, signal);
   await clean(found, { what: "load balancer", yes, signal });
 }

@@ -52,7 +52,7 @@ async function run(options: OutagesOptions): Promise<void> {
     const from = now - lengthMs;
     const incidents = incidentsOf(
       all.flatMap(({ outages }) =>
-        outages.filter(({ state, mendedBy = 0, mendedAfter }) => state === "open" || Math.max(mendedBy, mendedAfter) >= from),
+        outages.filter(({ state, restoredBy = 0, restoredAfter }) => state === "open" || Math.max(restoredBy, restoredAfter) >= from),
       ),
     );
     const explained = incidents.map((incident, at) => ({ incident, sentences: at < EXPLAINED ? explanation(all, incident) : [] }));
@@ -67,8 +67,14 @@ async function run(options: OutagesOptions): Promise<void> {
       incidents.length === 0
         ? [`No outage in the last ${options.since}, by ${plural(all.length, "check")}`]
         : drawIncidents(incidents, now, colorizeFor(process.stdout));
-    const words = explained.flatMap(({ sentences }, at) => sentences.map((sentence) => `${at + 1}: ${stripControlCharacters(sentence)}`));
-    print([...lines, ...(words.length > 0 ? ["", "What the checks say of it:", ...words.map((line) => `  ${line}`)] : []), ""].join("\n"));
+    const causeLines = explained.flatMap(({ sentences }, at) =>
+      sentences.map((sentence) => `${at + 1}: ${stripControlCharacters(sentence)}`),
+    );
+    print(
+      [...lines, ...(causeLines.length > 0 ? ["", "What the checks say of it:", ...causeLines.map((line) => `  ${line}`)] : []), ""].join(
+        "\n",
+      ),
+    );
     warn(all, from);
   } finally {
     client.close();

@@ -29,12 +29,12 @@ Examples:
     .action(run);
 }
 
-async function run({ yes = false, ...place }: CleanOptions): Promise<void> {
+async function run({ yes = false, ...hostOptions }: CleanOptions): Promise<void> {
   const { signal } = new AbortController();
-  const frr = frrOf(place, createLog({ level: "warn", pretty: true }));
-  const { stateDirectory, frrRunDirectory } = place;
+  const frr = frrOf(hostOptions, createLog({ level: "warn", pretty: true }));
+  const { stateDirectory, frrRunDirectory } = hostOptions;
   const found = await removals(
-    { namespaces: networkNamespaces(place), stateDirectory, frrRunDirectory, stopFrr: () => frr.stop() },
+    { namespaces: networkNamespaces(hostOptions), stateDirectory, frrRunDirectory, stopFrr: () => frr.stop() },
     signal,
   );
   await clean(found, { what: "router", yes, signal });

@@ -135,8 +135,8 @@ async function runParts(
   const addPage = async () => {
     if (!pageAddress) return;
     const { addLocalPage } = await import("../dashboard/local-page.ts");
-    const places = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
-    void addLocalPage({ manager, places, address: pageAddress, log }).then(onPage);
+    const namespaces = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
+    void addLocalPage({ manager, namespaces, address: pageAddress, log }).then(onPage);
   };
   if (router || loadbalancer || connectivity) {
     const { addAgentComponents: addAgentParts } = await import("../shared/agent-components.ts");
@@ -149,7 +149,8 @@ async function runParts(
       node,
       namespace: NAMESPACE,
       // What changes this machine outlives the directory; what only looks goes with it, and needs no root.
-      place: router || loadbalancer ? ROUTER_HOST_DEFAULTS : { ...ROUTER_HOST_DEFAULTS, stateDirectory: join(directory, ".plumbline") },
+      hostOptions:
+        router || loadbalancer ? ROUTER_HOST_DEFAULTS : { ...ROUTER_HOST_DEFAULTS, stateDirectory: join(directory, ".plumbline") },
       startFrr: true,
       ...(router && { routerNamespace: ROUTER_NAMESPACE }),
       ...(loadbalancer && { loadbalancer: LOAD_BALANCER }),

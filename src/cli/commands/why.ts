@@ -48,7 +48,7 @@ async function run(components: readonly string[], options: WhyOptions): Promise<
       process.exitCode = exitCodeFor(causes.length > 0, read);
       return;
     }
-    const answers = components.flatMap((words) => graph.why(findComponent(words, options.namespace, graph.verdicts()).id) ?? []);
+    const answers = components.flatMap((reference) => graph.why(findComponent(reference, options.namespace, graph.verdicts()).id) ?? []);
     if (options.output === "json") printItems("Answers", answers);
     else print(`${answers.map((answer) => drawAnswer(answer, now, colorize).join("\n")).join("\n\n")}\n`);
     process.exitCode = exitCodeFor(

@@ -4,9 +4,9 @@ import { type CompletionContext, parseCommandLine } from "./parse-line.ts";
 
 const whole = await program(() => true);
 
-function textsAt(...words: string[]): string[] {
-  const { place } = parseCommandLine(whole, words);
-  return place.is === "one of" ? place.candidates.map(({ text }) => text) : [];
+function textsAt(...args: string[]): string[] {
+  const { context } = parseCommandLine(whole, args);
+  return context.is === "one of" ? context.candidates.map(({ text }) => text) : [];
 }
 
 test("a first word is a command, and what is for developers is left out", () => {
@@ -37,8 +37,8 @@ test.for<[string[], CompletionContext]>([
   [["get", "--dir", ""], { is: "other" }],
   [["version", ""], { is: "other" }],
   [["nonsense", "more", ""], { is: "one of", candidates: expect.any(Array) as never }],
-])("at the end of %j is %j", ([words, place]) => {
-  expect(parseCommandLine(whole, words).place).toEqual(place);
+])("at the end of %j is %j", ([args, context]) => {
+  expect(parseCommandLine(whole, args).context).toEqual(context);
 });
 
 test("choices are completed", () => {
@@ -53,8 +53,8 @@ test("what can be broken in the lab, and where, is offered with what it does", (
   expect(textsAt("lab", "break", "link-down", "--node", "")).toEqual(["node1", "node2", "node3"]);
   expect(textsAt("lab", "link", "")).toEqual(expect.arrayContaining(["node1-tor", "client2-lan"]));
   expect(textsAt("lab", "up", "--tors", "")).toEqual(["1", "2"]);
-  const { place } = parseCommandLine(whole, ["lab", "break", ""]);
-  expect(place.is === "one of" && place.candidates).toContainEqual({
+  const { context } = parseCommandLine(whole, ["lab", "break", ""]);
+  expect(context.is === "one of" && context.candidates).toContainEqual({
     text: "peer-unreachable",
     about: "the site can no longer reach its peer",
   });

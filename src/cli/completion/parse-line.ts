@@ -15,7 +15,7 @@ export interface Completion {
 }
 
 export interface Line {
-  readonly place: CompletionContext;
+  readonly context: CompletionContext;
   /** The values of options that are there already, by long name: `namespace`, `dir`. */
   readonly options: Readonly<Record<string, string>>;
 }
@@ -29,32 +29,32 @@ export function suggest(argument: Argument, candidates: readonly Completion[]): 
 }
 
 /** Understands a line up to its last word, which is the one to be completed. */
-export function parseCommandLine(program: Command, words: readonly string[]): Line {
-  const current = words.at(-1) ?? "";
+export function parseCommandLine(program: Command, args: readonly string[]): Line {
+  const current = args.at(-1) ?? "";
   const options: Record<string, string> = {};
   const positional: string[] = [];
   let command = program;
   let open: Option | undefined;
-  for (const word of words.slice(0, -1)) {
+  for (const arg of args.slice(0, -1)) {
     if (open) {
-      options[open.attributeName()] = word;
+      options[open.attributeName()] = arg;
       if (!open.variadic) open = undefined;
-    } else if (word.startsWith("-")) {
-      const [flag, value] = word.split("=", 2);
+    } else if (arg.startsWith("-")) {
+      const [flag, value] = arg.split("=", 2);
       const option = command.options.find(({ short, long }) => short === flag || long === flag);
       if (option && value !== undefined) options[option.attributeName()] = value;
       else if (option?.isBoolean()) options[option.attributeName()] = "true";
       else open = option;
     } else {
-      const child = positional.length === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+      const child = positional.length === 0 ? command.commands.find((one) => one.name() === arg) : undefined;
       if (child) command = child;
-      else positional.push(word);
+      else positional.push(arg);
     }
   }
-  return { place: placeOf(command, open, positional, current), options };
+  return { context: contextOf(command, open, positional, current), options };
 }
 
-function placeOf(command: Command, open: Option | undefined, positional: readonly string[], current: string): CompletionContext {
+function contextOf(command: Command, open: Option | undefined, positional: readonly string[], current: string): CompletionContext {
   if (open?.variadic !== true || !current.startsWith("-")) {
     if (open?.argChoices) return { is: "one of", candidates: open.argChoices.map((text) => ({ text })) };
     if (open) return { is: open.long === "--namespace" ? "namespace" : "other" };

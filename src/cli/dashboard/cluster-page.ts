@@ -22,10 +22,10 @@ export function addClusterPage(options: {
   client: KubeClient;
   log: Log;
   namespace: string;
-  places: ConfigNamespaces;
+  namespaces: ConfigNamespaces;
   address: PageAddress;
 }): Promise<AddressInfo> {
-  const { manager, client, log, namespace, places } = options;
+  const { manager, client, log, namespace, namespaces } = options;
   const { host, port } = options.address;
   const secret = { namespace, name: `${NAME}-cert` };
   const service = `${NAME}.${namespace}`;
@@ -39,8 +39,8 @@ export function addClusterPage(options: {
     log,
   });
   const page = new DashboardServer({
-    caches: pageCaches(manager, places),
-    places,
+    caches: pageCaches(manager, namespaces),
+    places: namespaces,
     doorkeeper: new TokenLogin(client.apart({ maxSockets: REVIEW_SOCKETS })),
     assets: pageFiles,
     version: VERSION,

@@ -13,12 +13,12 @@ import { pageFiles } from "./page-files.ts";
 const OTHER_PORTS = 20;
 
 /** The page on a loopback address, for whoever sits at the machine. Returns where it is served, once it is, or that it is not and why. */
-export function addLocalPage(options: { manager: Manager; places: ConfigNamespaces; address: PageAddress; log: Log }): Promise<string> {
-  const { manager, places, log } = options;
+export function addLocalPage(options: { manager: Manager; namespaces: ConfigNamespaces; address: PageAddress; log: Log }): Promise<string> {
+  const { manager, namespaces, log } = options;
   const { chosen, ...address } = options.address;
   const page = new DashboardServer({
-    caches: pageCaches(manager, places),
-    places,
+    caches: pageCaches(manager, namespaces),
+    places: namespaces,
     doorkeeper: loopbackViewer,
     assets: pageFiles,
     version: VERSION,

@@ -18,7 +18,7 @@ interface SectionOptions {
   readonly now: number;
 }
 
-const SHOWN = 10;
+const MAX_ENTRIES = 10;
 const NOWHERE: Zones = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
 
 /** The status of a connectivity check for people: how fast, what happened last, and every outage. Undefined for other kinds. */
@@ -67,7 +67,7 @@ function latest(successes: readonly LogLine[], failures: readonly LogLine[], { p
   if (entries.length === 0) return [];
   const head = ["TIME", "AGE", "RESULT", "TOOK", "MESSAGE"].map((text): TextCell => ({ text }));
   const rows = entries
-    .slice(0, SHOWN)
+    .slice(0, MAX_ENTRIES)
     .map((entry): TextCell[] => [
       { text: timeOf(entry) },
       { text: ageOf(timeOf(entry), now) },
@@ -75,7 +75,7 @@ function latest(successes: readonly LogLine[], failures: readonly LogLine[], { p
       { text: short(entry.latencyMs) },
       { text: stripControlCharacters(entry.message) },
     ]);
-  const more = entries.length - SHOWN;
+  const more = entries.length - MAX_ENTRIES;
   return [...new Columns(paint).lines([head, ...rows]), ...(more > 0 ? [`and ${more} more; plumbline get -o yaml shows all`] : [])];
 }
 
@@ -84,10 +84,10 @@ function order({ outcome }: LogLine): number {
 }
 
 function outages(check: PodNetworkConnectivityCheck, { paint, now }: SectionOptions): string[] {
-  const seen = outageWindows(check, NOWHERE, now);
-  if (seen.length === 0) return [];
+  const windows = outageWindows(check, NOWHERE, now);
+  if (windows.length === 0) return [];
   const head = ["BROKE", "RESTORED", "LASTED", "WHY", "MESSAGE"].map((text): TextCell => ({ text }));
-  const rows = seen.map((outage) =>
+  const rows = windows.map((outage) =>
     timeRangeCells(outage, now).concat([
       { text: stripControlCharacters(outage.why || outage.reason) },
       { text: stripControlCharacters(outage.message) },

@@ -118,7 +118,7 @@ function eventTable(events: readonly Event[] | undefined, { paint, now }: Descri
   if (events.length === 0) return ["Events: none"];
   const head = ["TYPE", "REASON", "AGE", "FROM", "MESSAGE"].map((text): TextCell => ({ text }));
   const rows = events
-    .toSorted((a, b) => (lastSeen(a) < lastSeen(b) ? -1 : 1))
+    .toSorted((a, b) => (lastOccurrence(a) < lastOccurrence(b) ? -1 : 1))
     .map((event): TextCell[] => [
       { text: stripControlCharacters(event.type), color: event.type === "Warning" ? "yellow" : undefined },
       { text: stripControlCharacters(event.reason) },
@@ -129,14 +129,14 @@ function eventTable(events: readonly Event[] | undefined, { paint, now }: Descri
   return ["Events:", ...indented(new Columns(paint).lines([head, ...rows]))];
 }
 
-function lastSeen({ lastTimestamp, eventTime, firstTimestamp, metadata }: Event): string {
+function lastOccurrence({ lastTimestamp, eventTime, firstTimestamp, metadata }: Event): string {
   return lastTimestamp || eventTime || firstTimestamp || metadata.creationTimestamp || "";
 }
 
 /** `5m`, or `5m (x3 over 10m)` */
 function eventAge(event: Event, now: number): string {
   const { count = 1, firstTimestamp } = event;
-  const age = ageOf(lastSeen(event), now);
+  const age = ageOf(lastOccurrence(event), now);
   return count > 1 && firstTimestamp ? `${age} (x${count} over ${ageOf(firstTimestamp, now)})` : age;
 }
 

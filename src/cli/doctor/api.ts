@@ -8,7 +8,7 @@ const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 const OLDEST_MINOR = 30;
 /** Between clocks. Leases are not compared with them, but people are. */
 const FAR_MS = 5_000;
-const SHOWN = 6;
+const MAX_LISTED = 6;
 
 /** Whether the API server answers, keeps the same time, and would let an agent with this identity do its work. */
 export async function checkApi(client: KubeClient, parts: EnabledComponents, signal: AbortSignal): Promise<CheckFinding[]> {
@@ -48,16 +48,16 @@ async function rights(client: KubeClient, parts: EnabledComponents, signal: Abor
   }
   const missing = wanted.filter((_, at) => !answers[at]);
   if (missing.length === 0) return ok("rights", `This identity has all permissions of an agent (${wanted.length})`);
-  const shown = missing.slice(0, SHOWN).map(sentence).join("; ");
-  const more = missing.length > SHOWN ? `; and ${missing.length - SHOWN} more` : "";
+  const first = missing.slice(0, MAX_LISTED).map(sentence).join("; ");
+  const more = missing.length > MAX_LISTED ? `; and ${missing.length - MAX_LISTED} more` : "";
   return fail(
     "rights",
-    `This identity lacks ${missing.length} of the ${wanted.length} permissions of an agent: ${shown}${more}`,
+    `This identity lacks ${missing.length} of the ${wanted.length} permissions of an agent: ${first}${more}`,
     "apply the RBAC of the chart, or use the agent's identity: --kubeconfig agent.kubeconfig",
   );
 }
 
-interface Asked {
+interface ResourceAttributes {
   readonly namespace?: string;
   readonly group: string;
   readonly resource: string;
@@ -67,8 +67,8 @@ interface Asked {
 }
 
 /** One question for each verb, resource and name. */
-export function each({ namespace, group, resources, verbs, names }: Right): Asked[] {
-  const questions: Asked[] = [];
+export function each({ namespace, group, resources, verbs, names }: Right): ResourceAttributes[] {
+  const questions: ResourceAttributes[] = [];
   for (const path of resources) {
     const [resource = "", subresource] = path.split("/");
     const where = { ...(namespace !== undefined && { namespace }), group, resource, ...(subresource !== undefined && { subresource }) };
@@ -80,13 +80,13 @@ export function each({ namespace, group, resources, verbs, names }: Right): Aske
   return questions;
 }
 
-async function isAllowed(client: KubeClient, resourceAttributes: Asked, signal: AbortSignal): Promise<boolean> {
+async function isAllowed(client: KubeClient, resourceAttributes: ResourceAttributes, signal: AbortSignal): Promise<boolean> {
   const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
   const { status } = await client.request<{ status?: { allowed?: boolean } }>("POST", REVIEWS, { signal, body, repeatable: true });
   return status?.allowed === true;
 }
 
-function sentence({ verb, resource, subresource, group, namespace }: Asked): string {
+function sentence({ verb, resource, subresource, group, namespace }: ResourceAttributes): string {
   const what = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
   return `${verb} ${what}${namespace === undefined ? "" : ` in ${namespace}`}`;
 }

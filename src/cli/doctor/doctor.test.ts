@@ -46,7 +46,7 @@ const poorKernel = (command: readonly string[]) => {
   });
 };
 
-const mode = (said: string | undefined) => () => Promise.resolve(said);
+const mode = (text: string | undefined) => () => Promise.resolve(text);
 const saying =
   (stdout: string, code = 0) =>
   () =>
@@ -182,7 +182,7 @@ test("ports that others hold are in the way, and those of our own agent are not"
   expect(free.map(({ level }) => level)).toEqual(["ok", "ok", "ok"]);
 });
 
-function asked(parts: { router: boolean }): string[] {
+function checkedRights(parts: { router: boolean }): string[] {
   return agentRights(parts)
     .flatMap(each)
     .map((one) => JSON.stringify(one))
@@ -217,8 +217,8 @@ async function chartsRights(...files: string[]): Promise<string[]> {
 
 test("the rights that are asked for are those that the chart gives to agents", async () => {
   const everyone = ["agent", "loadbalancer-agent", "connectivity-agent"];
-  expect(asked(noRouter)).toEqual((await chartsRights(...everyone)).toSorted());
-  expect(asked(router)).toEqual((await chartsRights(...everyone, "router-agent")).toSorted());
+  expect(checkedRights(noRouter)).toEqual((await chartsRights(...everyone)).toSorted());
+  expect(checkedRights(router)).toEqual((await chartsRights(...everyone, "router-agent")).toSorted());
 });
 
 /** What an API server of this version lacks. */

@@ -11,7 +11,7 @@ interface Feature {
   readonly module: string;
   readonly command: readonly string[];
   /** What goes without it; an agent goes without where it is only less. */
-  readonly need: "router" | "less";
+  readonly requiredFor: "router" | "less";
   readonly gives: string;
   readonly costs: string;
 }
@@ -32,13 +32,13 @@ const FEATURES: readonly Feature[] = [
   nftables("arp", "nf_tables_arp", "interfaces that are not selected answer ARP for service addresses"),
 ];
 
-function link(name: string, module: string, words: readonly string[], gives: string, costs: string): Feature {
-  const command = ["ip", "link", "add", "name", "pldoctor0", "type", name, ...words];
+function link(name: string, module: string, args: readonly string[], gives: string, costs: string): Feature {
+  const command = ["ip", "link", "add", "name", "pldoctor0", "type", name, ...args];
   return {
     name: `kernel ${name}`,
     module,
     command: ["sh", "-c", '"$@" && ip link del pldoctor0', "sh", ...command],
-    need: "router",
+    requiredFor: "router",
     gives,
     costs,
   };
@@ -50,7 +50,7 @@ function nftables(family: string, module: string, costs: string): Feature {
     name: `nftables ${family}`,
     module,
     command,
-    need: "less",
+    requiredFor: "less",
     gives: `Rules of family ${family} are possible`,
     costs: `Without nftables family ${family} ${costs}`,
   };
@@ -58,7 +58,7 @@ function nftables(family: string, module: string, costs: string): Feature {
 
 /** Really makes each in a network namespace that is gone with the attempt; modules that the kernel loads for it stay loaded. */
 export async function tryKernel(run: RunOnNode, { router }: EnabledComponents): Promise<CheckFinding[]> {
-  const tried = FEATURES.filter(({ need }) => router || need === "less");
+  const tried = FEATURES.filter(({ requiredFor }) => router || requiredFor === "less");
   const inside: RunOnNode = (command) => run(["unshare", "--net", "--", ...command]);
   const outcomes = await runOnNode(
     inside,
@@ -67,8 +67,8 @@ export async function tryKernel(run: RunOnNode, { router }: EnabledComponents): 
   return tried.map((feature, at) => {
     const { code, stderr } = outcomes[at] ?? { code: -1, stderr: "" };
     if (code === 0) return ok(feature.name, feature.gives);
-    const words = stderr.trim().split("\n")[0] ?? "";
-    return lacking(feature, words === "" ? "" : ` (${words})`);
+    const output = stderr.trim().split("\n")[0] ?? "";
+    return lacking(feature, output === "" ? "" : ` (${output})`);
   });
 }
 
@@ -79,7 +79,7 @@ export async function readKernel({ router }: EnabledComponents, root = "/"): Pro
     [join(root, "proc/modules"), join(directory, "modules.builtin"), join(directory, "modules.dep")].map(textOf),
   );
   const known = texts.join("\n");
-  const wanted = FEATURES.filter(({ need }) => router || need === "less");
+  const wanted = FEATURES.filter(({ requiredFor }) => router || requiredFor === "less");
   return wanted.map((feature) => {
     const { name, module } = feature;
     if (new RegExp(`(^|/)${module}(\\.ko|\\s)`, "m").test(known))
@@ -88,10 +88,10 @@ export async function readKernel({ router }: EnabledComponents, root = "/"): Pro
   });
 }
 
-function lacking({ name, module, need, costs }: Feature, words: string): CheckFinding {
+function lacking({ name, module, requiredFor, costs }: Feature, detail: string): CheckFinding {
   const load = `modprobe ${module}, and where that fails install the kernel's package with all modules (linux-modules-extra)`;
-  if (need === "less") return warn(name, `${costs}${words}`, load);
-  return fail(name, `${costs}${words}`, `${load}; or disable the router: --router off`);
+  if (requiredFor === "less") return warn(name, `${costs}${detail}`, load);
+  return fail(name, `${costs}${detail}`, `${load}; or disable the router: --router off`);
 }
 
 async function textOf(path: string): Promise<string> {

@@ -10,16 +10,16 @@ const ROOM = 64 * 1024 * 1024;
 /** Whether whoever runs this may do what an agent does. */
 export function permissions(status: string, uid: number, { router }: EnabledComponents): CheckFinding {
   const about = "permissions";
-  const needed = ["NET_ADMIN", "NET_RAW", ...(router ? ["SYS_ADMIN" as const] : [])] as const;
+  const required = ["NET_ADMIN", "NET_RAW", ...(router ? ["SYS_ADMIN" as const] : [])] as const;
   if (uid !== 0) {
     const message = "Not root: kernel features are read, not tried; an agent needs root";
     return warn(about, message, "run it as root: sudo plumbline doctor");
   }
-  const held = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
-  const missing = needed.filter((name) => ((held >> BigInt(CAPABILITIES[name])) & 1n) === 0n);
-  if (missing.length === 0) return ok(about, `Root with ${needed.join(", ")}`);
+  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
+  const missing = required.filter((name) => ((effective >> BigInt(CAPABILITIES[name])) & 1n) === 0n);
+  if (missing.length === 0) return ok(about, `Root with ${required.join(", ")}`);
   const without = !router || missing.some((name) => name !== "SYS_ADMIN") ? "" : "; or disable the router: --router off";
-  return fail(about, `Root without ${missing.join(" and ")}`, `give the container the capabilities ${needed.join(", ")}${without}`);
+  return fail(about, `Root without ${missing.join(" and ")}`, `give the container the capabilities ${required.join(", ")}${without}`);
 }
 
 /** Nothing is written: it may be made by whoever installs. */

@@ -30,16 +30,16 @@ async function readFrom(steps: ScriptedStep[], selection: ResourceSelection = co
   return { names: items.map(({ metadata }) => metadata.name), ...rest };
 }
 
-const asked = () => server.received.map(({ query }) => `limit=${query.get("limit")} continue=${query.get("continue")}`);
+const queries = () => server.received.map(({ query }) => `limit=${query.get("limit")} continue=${query.get("continue")}`);
 
 test("all pages are read", async () => {
   expect(await readFrom([page(["a", "b"], "next"), page(["c"])])).toEqual({ names: ["a", "b", "c"], resourceVersion: "9", missing: [] });
-  expect(asked()).toEqual(["limit=500 continue=null", "limit=500 continue=next"]);
+  expect(queries()).toEqual(["limit=500 continue=null", "limit=500 continue=next"]);
 });
 
 test("pages of a moment that expires half-way are read again, all at once", async () => {
   const { names } = await readFrom([page(["a"], "next"), statusError(410, "Expired"), page(["a", "b"])]);
-  expect({ names, asked: asked().at(-1) }).toEqual({ names: ["a", "b"], asked: "limit=null continue=null" });
+  expect({ names, queries: queries().at(-1) }).toEqual({ names: ["a", "b"], queries: "limit=null continue=null" });
 });
 
 test("a server that cannot list elsewhere still says that a name is missing", async () => {

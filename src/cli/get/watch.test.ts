@@ -65,7 +65,7 @@ async function requests(count: number): Promise<void> {
   }
 }
 
-const asked = () =>
+const requestTexts = () =>
   server.received.map(({ query }) => `${query.has("watch") ? "watch" : "list"} ${query.get("resourceVersion") ?? ""}`.trim());
 
 test("a watch that the server ends goes on where it was, bookmarks included", async () => {
@@ -75,7 +75,7 @@ test("a watch that the server ends goes on where it was, bookmarks included", as
     silent,
   );
   await requests(3);
-  expect(asked()).toEqual(["list", "watch 5", "watch 9"]);
+  expect(requestTexts()).toEqual(["list", "watch 5", "watch 9"]);
   expect(out).toEqual(["configmap/a", "configmap/a"]);
   expect(err).toEqual([]);
 });
@@ -89,7 +89,7 @@ test("a connection that breaks is said once, and tried again until it holds", as
     silent,
   );
   await requests(5);
-  expect(asked()).toEqual(["list", "watch 5", "watch 6", "watch 6", "watch 6"]);
+  expect(requestTexts()).toEqual(["list", "watch 5", "watch 6", "watch 6", "watch 6"]);
   expect(out).toEqual(["configmap/a", "configmap/b"]);
   expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} was cut off; retrying`]);
 });
@@ -102,7 +102,7 @@ test("after the server has forgotten where we were, only what differs is printed
     silent,
   );
   await requests(4);
-  expect(asked()).toEqual(["list", "watch 5", "list", "watch 20"]);
+  expect(requestTexts()).toEqual(["list", "watch 5", "list", "watch 20"]);
   expect(out).toEqual(["configmap/a", "configmap/b", "configmap/b", "configmap/c"]);
   expect(err).toEqual([]);
 });
@@ -113,7 +113,7 @@ test("a server that says nothing for long is asked anew", async () => {
   await until(() => server.connections.size > 1);
   await vi.advanceTimersByTimeAsync(90_000);
   await requests(3);
-  expect(asked()).toEqual(["list", "watch 5", "watch 5"]);
+  expect(requestTexts()).toEqual(["list", "watch 5", "watch 5"]);
   expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} sent nothing for 90 s; retrying`]);
 });
 

@@ -34,7 +34,7 @@ interface Event {
 class Watching<Item> {
   readonly #options: WatchOptions<Item>;
   /** What was printed, by its key. */
-  readonly #seen = new Map<string, string>();
+  readonly #versions = new Map<string, string>();
   /** Where to go on; empty when everything must be read again. */
   #resourceVersion = "";
 
@@ -45,10 +45,10 @@ class Watching<Item> {
   async run(): Promise<void> {
     const { signal } = this.#options;
     // The first look must succeed: a user who misspelled the server should not wait for it.
-    await this.#look();
+    await this.#list();
     for (let failures = 0; ;) {
       try {
-        if (this.#resourceVersion === "") await this.#look();
+        if (this.#resourceVersion === "") await this.#list();
         await this.#follow(() => (failures = 0));
       } catch (error) {
         if (signal.aborted || !isKubeError(error)) throw error;
@@ -63,7 +63,7 @@ class Watching<Item> {
   }
 
   /** Reads everything and prints what is new or has changed since it was last printed. */
-  async #look(): Promise<void> {
+  async #list(): Promise<void> {
     const { client, selection, view, signal } = this.#options;
     const [name] = selection.names;
     const { items, resourceVersion } = await read(client, { ...selection, names: [] }, view, signal);
@@ -91,12 +91,12 @@ class Watching<Item> {
       for await (const line of createInterface({ input: stream })) {
         silence.refresh();
         const { type, object } = JSON.parse(line) as Event;
-        if (type === "ERROR") throw refusal(object as Status);
+        if (type === "ERROR") throw errorOf(object as Status);
         for (const item of view.items(object)) {
           const metadata = view.metadata(item);
           this.#resourceVersion = metadata.resourceVersion ?? this.#resourceVersion;
           if (type === "BOOKMARK") continue;
-          if (type === "DELETED") this.#seen.delete(keyOf({ metadata }));
+          if (type === "DELETED") this.#versions.delete(keyOf({ metadata }));
           else this.#note(metadata);
           process.stdout.write(view.change(type, item));
         }
@@ -116,12 +116,12 @@ class Watching<Item> {
   #note(metadata: ObjectMeta): boolean {
     const { resourceVersion = "" } = metadata;
     const key = keyOf({ metadata });
-    if (this.#seen.get(key) === resourceVersion) return false;
-    this.#seen.set(key, resourceVersion);
+    if (this.#versions.get(key) === resourceVersion) return false;
+    this.#versions.set(key, resourceVersion);
     return true;
   }
 }
 
-function refusal({ code, message, reason }: Status): KubeError {
+function errorOf({ code, message, reason }: Status): KubeError {
   return new KubeError(code === 410 ? "Gone" : "ServerError", message ?? "The server ended the watch", { status: code, reason });
 }

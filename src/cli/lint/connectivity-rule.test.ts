@@ -21,7 +21,7 @@ const mesh = (target: object, spec: object = {}, namespace = "shop") =>
   });
 const service = (...ports: object[]) => ({ ...object("v1", "Service", "shop", { ports }), metadata: { name: "web", namespace: "shop" } });
 
-const said = (...objects: KubeObject[]) => connectivityRule(objects).map(({ kind, field, message }) => `${kind} ${field}: ${message}`);
+const failures = (...objects: KubeObject[]) => connectivityRule(objects).map(({ kind, field, message }) => `${kind} ${field}: ${message}`);
 const warned = (...objects: KubeObject[]) =>
   connectivityWarnings(objects).map(({ kind, field, message }) => `${kind} ${field}: ${message}`);
 
@@ -34,11 +34,11 @@ test("what is sound is fine", () => {
     mesh({ host: "a:1" }),
     service({ port: 80 }),
   ];
-  expect([...said(...objects), ...warned(...objects)]).toEqual([]);
+  expect([...failures(...objects), ...warned(...objects)]).toEqual([]);
 });
 
 test("a target that the schema lets pass and nobody can try is told of", () => {
-  expect(said(check("fd00::1:80"), check("web:99999"), check("web:"), mesh({ host: "10.0.0:80" }))).toEqual([
+  expect(failures(check("fd00::1:80"), check("web:99999"), check("web:"), mesh({ host: "10.0.0:80" }))).toEqual([
     'PodNetworkConnectivityCheck spec.targetEndpoint: Target "fd00::1:80": IPv6 addresses need brackets: [fd00::1]:443',
     'PodNetworkConnectivityCheck spec.targetEndpoint: Target "web:99999": the port "99999" is not between 1 and 65535',
     'PodNetworkConnectivityCheck spec.targetEndpoint: Target "web:": the port after the colon is missing',
@@ -48,10 +48,10 @@ test("a target that the schema lets pass and nobody can try is told of", () => {
 
 test("a Service among the manifests has to have the port, and one elsewhere is trusted", () => {
   const web = service({ name: "http", port: 80, protocol: "TCP" }, { port: 53, protocol: "UDP" });
-  expect(said(mesh({ service: { name: "web", port: 80 } }), mesh({ endpoints: { service: "web", port: "http" } }), web)).toEqual([]);
-  expect(said(mesh({ service: { name: "other", port: 1 } }), web)).toEqual([]);
+  expect(failures(mesh({ service: { name: "web", port: 80 } }), mesh({ endpoints: { service: "web", port: "http" } }), web)).toEqual([]);
+  expect(failures(mesh({ service: { name: "other", port: 1 } }), web)).toEqual([]);
   expect(
-    said(
+    failures(
       mesh({ service: { name: "web", port: 53 } }),
       mesh({ endpoints: { service: "web", port: "https", namespace: "shop" } }, {}, "x"),
       web,
@@ -60,13 +60,13 @@ test("a Service among the manifests has to have the port, and one elsewhere is t
     "ConnectivityMesh spec.targets[0].service.port: Service shop/web has no TCP port 53",
     "ConnectivityMesh spec.targets[0].endpoints.port: Service shop/web has no TCP port https",
   ]);
-  expect(said(mesh({ service: { name: "web" } }), service({ port: 53, protocol: "UDP" }))).toEqual([
+  expect(failures(mesh({ service: { name: "web" } }), service({ port: 53, protocol: "UDP" }))).toEqual([
     "ConnectivityMesh spec.targets[0].service.port: Service shop/web has no TCP port",
   ]);
 });
 
 test("no sources at all are too few", () => {
-  expect(said(mesh({ host: "a:1" }, { sourcesPerTarget: 0 }), mesh({ host: "a:1" }, { sourcesPerTarget: "all" }))).toEqual([
+  expect(failures(mesh({ host: "a:1" }, { sourcesPerTarget: 0 }), mesh({ host: "a:1" }, { sourcesPerTarget: "all" }))).toEqual([
     "ConnectivityMesh spec.sourcesPerTarget: must be at least 1, or all",
   ]);
 });

@@ -34,12 +34,12 @@ export function connectivityWarnings(objects: readonly KubeObject[]): LintWarnin
   return remarks(
     objects,
     (check) => [
-      { field: "spec.targetEndpoint", message: refusal(check.spec.targetEndpoint) },
+      { field: "spec.targetEndpoint", message: targetProblem(check.spec.targetEndpoint) },
       { field: "metadata.annotations", message: nodeAnnotation in (check.metadata.annotations ?? {}) ? elsewhere(check) : undefined },
     ],
     (mesh) => [
       { field: "spec.sources.nodes", message: mesh.spec.sources.nodes && elsewhere(mesh) },
-      ...mesh.spec.targets.map(({ host = "" }, at): Remark => ({ field: `spec.targets[${at}].host`, message: refusal(host) })),
+      ...mesh.spec.targets.map(({ host = "" }, at): Remark => ({ field: `spec.targets[${at}].host`, message: targetProblem(host) })),
       ...mesh.spec.targets.map((target, at): Remark => ({ field: `spec.targets[${at}]`, message: noConsent(target, mesh, services) })),
     ],
   );
@@ -80,10 +80,10 @@ function remarks(
 ): LintWarning[] {
   const checks = of<PodNetworkConnectivityCheck>(PodNetworkConnectivityCheck, objects);
   const meshes = of<ConnectivityMesh>(ConnectivityMesh, objects);
-  return [...checks.flatMap((check) => placed(check, ofCheck(check))), ...meshes.flatMap((mesh) => placed(mesh, ofMesh(mesh)))];
+  return [...checks.flatMap((check) => warningsOf(check, ofCheck(check))), ...meshes.flatMap((mesh) => warningsOf(mesh, ofMesh(mesh)))];
 }
 
-function placed({ kind = "", metadata: { name, namespace = "" } }: KubeObject, about: readonly Remark[]): LintWarning[] {
+function warningsOf({ kind = "", metadata: { name, namespace = "" } }: KubeObject, about: readonly Remark[]): LintWarning[] {
   return about.flatMap(({ field, message }) => (message === undefined ? [] : [{ kind, name, namespace, field, message }]));
 }
 
@@ -110,7 +110,7 @@ function problemOf(text: string): string | undefined {
   return "problem" in target ? target.problem : undefined;
 }
 
-function refusal(text: string): string | undefined {
+function targetProblem(text: string): string | undefined {
   const target = parseTarget(text);
   return "problem" in target || !target.address ? undefined : forbiddenReason(target.address, []);
 }

@@ -10,32 +10,32 @@ const policy = (name: string, spec: object, namespace?: string): KubeObject =>
     spec: { desiredState: "primary", ...spec },
   }) as KubeObject;
 const web = { kind: "Deployment", name: "web" };
-const said = (...objects: KubeObject[]) =>
+const failures = (...objects: KubeObject[]) =>
   failoverRule(objects).map(({ name, reason, field, message }) => `${name} ${reason} ${field}: ${message}`);
 
 test("what is sound is fine, also where policies of two namespaces name the same name", () => {
-  expect(said(policy("a", { managedResources: [web] }, "shop"), policy("b", { managedResources: [web] }, "stock"))).toEqual([]);
+  expect(failures(policy("a", { managedResources: [web] }, "shop"), policy("b", { managedResources: [web] }, "stock"))).toEqual([]);
 });
 
 test("a policy that names nothing, or names something twice, is told of as the controller tells of it", () => {
-  expect(said(policy("a", {}))).toEqual(["a ValidationFailed spec.managedResources: no resource to switch; name at least one"]);
-  expect(said(policy("a", { managedResources: [web], deployments: [{ name: "web" }] }))).toEqual([]);
+  expect(failures(policy("a", {}))).toEqual(["a ValidationFailed spec.managedResources: no resource to switch; name at least one"]);
+  expect(failures(policy("a", { managedResources: [web], deployments: [{ name: "web" }] }))).toEqual([]);
 });
 
 test("of two policies that name the same resource the first by name has it, whichever way they name it", () => {
   const other = policy("a", { deployments: [{ name: "web", namespace: "shop" }] }, "apps");
-  expect(said(policy("b", { managedResources: [{ kind: "CronJob", name: "web" }, web] }, "shop"), other)).toEqual([
+  expect(failures(policy("b", { managedResources: [{ kind: "CronJob", name: "web" }, web] }, "shop"), other)).toEqual([
     "b ValidationFailed spec.managedResources[1]: Deployment shop/web belongs to FailoverPolicy apps/a; only one policy can switch it",
   ]);
-  expect(said(policy("b", { managedResources: [web] }), policy("a", { managedResources: [web] }, "default"))).toEqual([
+  expect(failures(policy("b", { managedResources: [web] }), policy("a", { managedResources: [web] }, "default"))).toEqual([
     "b ValidationFailed spec.managedResources[0]: Deployment default/web belongs to FailoverPolicy default/a; only one policy can switch it",
   ]);
 });
 
 test("a force that names no policy object is told of: it is not for manifests", () => {
   const force = { reason: "no power", epoch: 0 };
-  expect(said(policy("a", { managedResources: [web], force }))).toEqual([
+  expect(failures(policy("a", { managedResources: [web], force }))).toEqual([
     "a ValidationFailed spec.force: force without the uid of the policy has no effect, and does not belong into a manifest; remove it, and use plumbline failover switch --force",
   ]);
-  expect(said(policy("a", { managedResources: [web], force: { ...force, uid: "u-1" } }))).toEqual([]);
+  expect(failures(policy("a", { managedResources: [web], force: { ...force, uid: "u-1" } }))).toEqual([]);
 });

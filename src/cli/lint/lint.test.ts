@@ -89,18 +89,18 @@ test("what cannot be read is named with its line, and the rest is judged all the
 });
 
 test("an object that stands there twice is one too many", () => {
-  const seen: unknown[] = [];
-  const { failures: found } = verdict(`${good}---\n${good}`, [(objects) => (seen.push(...objects), [])]);
+  const received: unknown[] = [];
+  const { failures: found } = verdict(`${good}---\n${good}`, [(objects) => (received.push(...objects), [])]);
   expect(found).toMatchObject([
     { line: 10, reason: "Duplicate", field: "metadata.name", message: "also defined in a.yaml:1: remove one of them" },
   ]);
-  expect(seen).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 test("a domain's rule sees the sound objects with defaults filled, and its failures get their line", () => {
-  const seen: unknown[] = [];
+  const received: unknown[] = [];
   const rule: LintRule = (objects) => {
-    seen.push(...objects.map((object) => (object as KubeObject & { spec: unknown }).spec));
+    received.push(...objects.map((object) => (object as KubeObject & { spec: unknown }).spec));
     return [
       {
         kind: "L3VNI",
@@ -124,7 +124,7 @@ test("a domain's rule sees the sound objects with defaults filled, and its failu
     file: "a.yaml",
     line: 13,
   });
-  expect(seen).toEqual([{ vrf: "red", vni: 100, vxlanport: 4789 }]);
+  expect(received).toEqual([{ vrf: "red", vni: 100, vxlanport: 4789 }]);
 });
 
 const warner = () => [{ kind: "L3VNI", name: "red", namespace: "openperouter-system", field: "spec.vni", message: "VNI 100 is round" }];

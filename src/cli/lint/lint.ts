@@ -30,15 +30,15 @@ export function lint(
     const { object } = input;
     const judgment = validateManifest(object);
     if (judgment.warning !== undefined) warnings.push(`${input.file}:${input.lineOf("apiVersion")}: ${judgment.warning}`);
-    for (const problem of judgment.complaints) failures.push(placed(input, failureOf(object, problem)));
+    for (const problem of judgment.complaints) failures.push(locate(input, failureOf(object, problem)));
     const twin = first.get(idOf(object));
-    if (twin) failures.push(placed(input, duplicate(object, twin)));
+    if (twin) failures.push(locate(input, duplicate(object, twin)));
     else first.set(idOf(object), input);
     if (judgment.admitted && !twin) admitted.push(judgment.admitted);
   }
   for (const failure of rules.flatMap((rule) => rule(admitted, context))) {
     const input = inputs.find(({ object }) => isAbout(failure, object));
-    if (input) failures.push(placed(input, failure));
+    if (input) failures.push(locate(input, failure));
   }
   for (const warning of warners.flatMap((warner) => warner(admitted, context))) {
     const input = inputs.find(({ object }) => isAbout(warning, object));
@@ -60,7 +60,7 @@ function duplicate(object: KubeObject, twin: Input): LintFailure {
   return failureOf(object, { reason: "Duplicate", field: "metadata.name", message });
 }
 
-function placed(input: Input, failure: LintFailure): LocatedFailure {
+function locate(input: Input, failure: LintFailure): LocatedFailure {
   return { ...failure, file: input.file, line: input.lineOf(failure.field) };
 }
 

@@ -18,35 +18,35 @@ const rack = (rack: string) => ({ nodeSelectors: [{ matchLabels: { rack } }] });
 const node = (name: string, labels: object) => object("Node", name, {}, { metadata: { name, labels } });
 const secret = (fields: object) => object("Secret", "s", {}, fields);
 
-const said = (objects: readonly KubeObject[], context: LintContext = {}) =>
+const failures = (objects: readonly KubeObject[], context: LintContext = {}) =>
   loadBalancerRule(objects, context).map(({ kind, name, reason, field, message }) => `${kind}/${name} ${reason} ${field}: ${message}`);
 
 test("what is sound is fine", () => {
-  expect(said([pool("a", "10.0.0.0/24"), peer("p"), ad("ad"), object("L2Advertisement", "l2", {})])).toEqual([]);
+  expect(failures([pool("a", "10.0.0.0/24"), peer("p"), ad("ad"), object("L2Advertisement", "l2", {})])).toEqual([]);
 });
 
 test("two pools that overlap are told apart by name, since neither is older", () => {
-  expect(said([pool("b", "10.0.0.0/24"), pool("a", "10.0.0.0/16")])).toEqual([
+  expect(failures([pool("b", "10.0.0.0/24"), pool("a", "10.0.0.0/16")])).toEqual([
     'IPAddressPool/b ValidationFailed spec.addresses[0]: CIDR "10.0.0.0/24" in pool "b" overlaps with already defined CIDR "10.0.0.0/16"',
   ]);
 });
 
 test("peers for different nodes are not in each other's way, those for every node are in everyone's", () => {
   const apart = [peer("a", rack("a")), peer("b", rack("b"))];
-  expect(said(apart)).toEqual([]);
-  expect(said([...apart, peer("c", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
+  expect(failures(apart)).toEqual([]);
+  expect(failures([...apart, peer("c", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
     "BGPPeer/c ValidationFailed spec.myASN: peer 192.0.2.9 has myAsn different from 192.0.2.1, in FRR mode all myAsn must be equal",
   ]);
   const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b", zone: "1" })];
   const zone = { nodeSelectors: [{ matchLabels: { zone: "1" } }] };
-  expect(said([...apart, ...nodes])).toEqual([]);
-  expect(said([...apart, ...nodes, peer("z", zone)])).toHaveLength(1);
+  expect(failures([...apart, ...nodes])).toEqual([]);
+  expect(failures([...apart, ...nodes, peer("z", zone)])).toHaveLength(1);
 });
 
 test("a node that is named has its own view", () => {
   const objects = [peer("a", { ...rack("a"), myASN: 0 }), peer("b", rack("b")), node("n1", { rack: "a" }), node("n2", { rack: "b" })];
-  expect(said(objects, { node: "n1" })).toEqual(["BGPPeer/a ValidationFailed spec.myASN: parsing peer a missing local ASN"]);
-  expect(said(objects, { node: "n2" })).toEqual([]);
+  expect(failures(objects, { node: "n1" })).toEqual(["BGPPeer/a ValidationFailed spec.myASN: parsing peer a missing local ASN"]);
+  expect(failures(objects, { node: "n2" })).toEqual([]);
 });
 
 const warnedIn = (namespace: string, context: LintContext = {}) =>
@@ -71,7 +71,7 @@ const referring = [
 const references = (...objects: KubeObject[]) => loadBalancerWarnings(objects).map(({ field, message }) => `${field}: ${message}`);
 
 test("a reference to an object of a kind that is not given is a warning, not a failure", () => {
-  expect(said(referring)).toEqual([]);
+  expect(failures(referring)).toEqual([]);
   expect(references(...referring)).toEqual([
     "spec.communities[0]: BGPAdvertisement ad refers to community alias alias, and no Community is in the given files",
     "spec.communities[2]: BGPAdvertisement ad refers to community alias other, and no Community is in the given files",
@@ -89,7 +89,7 @@ test("an advertisement refers to peers elsewhere where none is given", () => {
 });
 
 test("a reference is a failure where others of the kind are given", () => {
-  expect(said([...referring, object("BFDProfile", "slow", {}), object("Community", "c", { communities: [] })])).toEqual([
+  expect(failures([...referring, object("BFDProfile", "slow", {}), object("Community", "c", { communities: [] })])).toEqual([
     'BGPAdvertisement/ad DependencyFailed spec.communities[0]: invalid community format: alias\ninvalid community "alias" in BGP advertisement',
     'BGPAdvertisement/ad DependencyFailed spec.communities[2]: invalid community format: other\ninvalid community "other" in BGP advertisement',
     "BGPPeer/p DependencyFailed spec.bfdProfile: peer p referencing non existing bfd profile fast",
@@ -97,7 +97,7 @@ test("a reference is a failure where others of the kind are given", () => {
 });
 
 test("an object with a reference elsewhere is still compared with the others", () => {
-  expect(said([peer("a", { bfdProfile: "fast" }), peer("b", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
+  expect(failures([peer("a", { bfdProfile: "fast" }), peer("b", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
     "BGPPeer/b ValidationFailed spec.myASN: peer 192.0.2.9 has myAsn different from 192.0.2.1, in FRR mode all myAsn must be equal",
   ]);
 });
@@ -110,8 +110,8 @@ test("a pool is covered by an advertisement whose community alias is elsewhere",
 
 test("a Secret among the manifests has to be of the right type and have the password, and one elsewhere is trusted", () => {
   const peers = [peer("p", { passwordSecret: { name: "s" } })];
-  expect(said([...peers, secret({ type: "kubernetes.io/basic-auth", stringData: { password: "geheim" } })])).toEqual([]);
-  expect(said([...peers, secret({ type: "Opaque", stringData: { password: "geheim" } })])).toEqual([
+  expect(failures([...peers, secret({ type: "kubernetes.io/basic-auth", stringData: { password: "geheim" } })])).toEqual([]);
+  expect(failures([...peers, secret({ type: "Opaque", stringData: { password: "geheim" } })])).toEqual([
     'BGPPeer/p ValidationFailed spec.passwordSecret.name: parsing peer p secret type mismatch on "metallb-system"/"s", type "kubernetes.io/basic-auth" is expected \nfailed to parse peer p password secret',
   ]);
 });
@@ -119,7 +119,7 @@ test("a Secret among the manifests has to be of the right type and have the pass
 test("namespaces are load balancers of their own", () => {
   const elsewhere = pool("a", "10.0.0.0/24");
   elsewhere.metadata.namespace = "other";
-  expect(said([pool("b", "10.0.0.0/24"), elsewhere])).toEqual([]);
+  expect(failures([pool("b", "10.0.0.0/24"), elsewhere])).toEqual([]);
 });
 
 const warned = (...objects: KubeObject[]) =>

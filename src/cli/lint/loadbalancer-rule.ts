@@ -20,8 +20,8 @@ export function loadBalancerRule(objects: readonly KubeObject[], context: LintCo
   const found = new Map<string, LintFailure>();
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
     const { config } = withoutReferencesElsewhere(configObjects(group, objects));
-    for (const { view, seen } of viewsOf(config, objects, context)) {
-      for (const failure of loadConfig(seen, { view, lastGood: new Map(), now: new Date() }).failures) {
+    for (const { view, visible } of viewsOf(config, objects, context)) {
+      for (const failure of loadConfig(visible, { view, lastGood: new Map(), now: new Date() }).failures) {
         found.set(JSON.stringify([failure.kind, failure.namespace, failure.name, failure.field, failure.message]), failure);
       }
     }
@@ -131,15 +131,15 @@ function configObjects(group: readonly KubeObject[], objects: readonly KubeObjec
   };
 }
 
-interface Look {
+interface VisibleConfig {
   readonly view: ConfigScope;
-  readonly seen: ConfigObjects;
+  readonly visible: ConfigObjects;
 }
 
-function viewsOf(config: ConfigObjects, objects: readonly KubeObject[], { node }: LintContext): Look[] {
-  if (node !== undefined) return [{ view: { of: "node", node }, seen: { ...config, nodes: [nodeNamed(node, objects)] } }];
-  if (config.nodes.length > 0) return [{ view: { of: "cluster" }, seen: config }];
-  return selectorsIn(config).map((selectors) => ({ view: { of: "cluster" }, seen: whatSelects(selectors, config) }));
+function viewsOf(config: ConfigObjects, objects: readonly KubeObject[], { node }: LintContext): VisibleConfig[] {
+  if (node !== undefined) return [{ view: { of: "node", node }, visible: { ...config, nodes: [nodeNamed(node, objects)] } }];
+  if (config.nodes.length > 0) return [{ view: { of: "cluster" }, visible: config }];
+  return selectorsIn(config).map((selectors) => ({ view: { of: "cluster" }, visible: whatSelects(selectors, config) }));
 }
 
 type Selecting = { spec: { nodeSelectors?: LabelSelector[] } };

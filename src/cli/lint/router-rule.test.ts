@@ -27,15 +27,15 @@ const rack = (rack: string) => ({ nodeSelector: { matchLabels: { rack } } });
 const node = (name: string, labels: object = {}, annotations: object = {}) =>
   object("Node", name, {}, { metadata: { name, labels, annotations } });
 
-const said = (objects: readonly KubeObject[], context: LintContext = {}) =>
+const failures = (objects: readonly KubeObject[], context: LintContext = {}) =>
   routerRule(objects, context).map(({ kind, name, reason, field, message }) => `${kind}/${name} ${reason} ${field}: ${message}`);
 
 test("what is sound is fine for every node", () => {
-  expect(said([underlay(), l2vni("red", { vni: 1 }), l3vni("red", { vrf: "red", vni: 2 })])).toEqual([]);
+  expect(failures([underlay(), l2vni("red", { vni: 1 }), l3vni("red", { vrf: "red", vni: 2 })])).toEqual([]);
 });
 
 test("two that cannot both be on a node are told apart by name, since neither is older", () => {
-  expect(said([underlay(), l2vni("b", { vni: 1 }), l2vni("a", { vni: 1 })])).toEqual([
+  expect(failures([underlay(), l2vni("b", { vni: 1 }), l2vni("a", { vni: 1 })])).toEqual([
     "L2VNI/b ValidationFailed spec.vni: VNI 1 conflicts with L2VNI a",
   ]);
 });
@@ -43,7 +43,7 @@ test("two that cannot both be on a node are told apart by name, since neither is
 test("of two kinds that were never created, the L3VNI wins, as on a node where both are equally old", () => {
   const objects = [underlay(), l2vni("a", { vni: 300, vrf: "red" }), l3vni("x", { vni: 100, vrf: "red", exportRTs: ["65000:300"] })];
   const admitted = objects.flatMap((one) => validateManifest(one).admitted ?? []);
-  expect(said(admitted)[0]).toContain("L2VNI/a ValidationFailed spec.vni: Route target *:300");
+  expect(failures(admitted)[0]).toContain("L2VNI/a ValidationFailed spec.vni: Route target *:300");
 });
 
 test("what is meant for different nodes is not in each other's way", () => {
@@ -53,8 +53,8 @@ test("what is meant for different nodes is not in each other's way", () => {
     l2vni("x", { vni: 1, ...rack("a") }),
     l2vni("y", { vni: 1, ...rack("b") }),
   ];
-  expect(said(objects)).toEqual([]);
-  expect(said([...objects, l2vni("z", { vni: 1 })])).toEqual([
+  expect(failures(objects)).toEqual([]);
+  expect(failures([...objects, l2vni("z", { vni: 1 })])).toEqual([
     "L2VNI/z ValidationFailed spec.vni: VNI 1 conflicts with L2VNI x",
     "L2VNI/z ValidationFailed spec.vni: VNI 1 conflicts with L2VNI y",
   ]);
@@ -62,17 +62,17 @@ test("what is meant for different nodes is not in each other's way", () => {
 
 test("a part of the whole does not miss the rest, unless a node is named", () => {
   const alone = [l3vni("red", { vrf: "red", vni: 2 })];
-  expect(said(alone)).toEqual([]);
-  expect(said(alone, { node: "n1" })).toEqual(["L3VNI/red DependencyFailed : No Underlay selects this node"]);
-  expect(said([underlay(), ...alone])).toEqual(["L3VNI/red DependencyFailed spec.vrf: No healthy L2VNI exists for VRF 'red'"]);
+  expect(failures(alone)).toEqual([]);
+  expect(failures(alone, { node: "n1" })).toEqual(["L3VNI/red DependencyFailed : No Underlay selects this node"]);
+  expect(failures([underlay(), ...alone])).toEqual(["L3VNI/red DependencyFailed spec.vrf: No healthy L2VNI exists for VRF 'red'"]);
 });
 
 test("interfaces are there unless the user says which are", () => {
   const bridge = { type: "linux-bridge", linuxBridge: { name: "br0", autoCreate: false } };
   const objects = [underlay(), l2vni("red", { vni: 1, hostmaster: bridge })];
-  expect(said(objects)).toEqual([]);
-  expect(said(objects, { interfaces: ["eth1", "br0"] })).toEqual([]);
-  expect(said(objects, { interfaces: ["eth0"] })).toEqual([
+  expect(failures(objects)).toEqual([]);
+  expect(failures(objects, { interfaces: ["eth1", "br0"] })).toEqual([]);
+  expect(failures(objects, { interfaces: ["eth0"] })).toEqual([
     "Underlay/fabric ValidationFailed spec.nics[0]: Interface eth1 not present on node",
     "L2VNI/red ValidationFailed spec.hostmaster.linuxBridge.name: Interface br0 not present on node",
   ]);
@@ -81,21 +81,21 @@ test("interfaces are there unless the user says which are", () => {
 test("nodes that are described are asked each, by their labels and numbers", () => {
   const small = underlay({ evpn: { vtepcidr: "100.65.0.0/31" } });
   const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" }), node("n3", { rack: "b" }, { "openpe.io/nodeindex": "7" })];
-  expect(said([small, ...nodes])).toEqual([
+  expect(failures([small, ...nodes])).toEqual([
     "Underlay/fabric ValidationFailed spec.evpn.vtepcidr: vtepcidr 100.65.0.0/31 has no VTEP address for node index 7",
   ]);
-  expect(said([small, ...nodes], { node: "n2" })).toEqual([]);
-  expect(said([underlay(rack("a")), l2vni("x", { vni: 1 }), ...nodes])).toEqual([
+  expect(failures([small, ...nodes], { node: "n2" })).toEqual([]);
+  expect(failures([underlay(rack("a")), l2vni("x", { vni: 1 }), ...nodes])).toEqual([
     "L2VNI/x DependencyFailed : No Underlay selects this node",
   ]);
 });
 
 test("a Secret among the manifests has to have the password, and one elsewhere is trusted", () => {
   const withSecret = underlay({ neighbors: [{ asn: 1, address: "192.0.2.2", passwordSecret: "tor" }] });
-  expect(said([withSecret])).toEqual([]);
-  expect(said([withSecret, secret({ stringData: { password: "geheim" } })])).toEqual([]);
-  expect(said([withSecret, secret({ data: { password: Buffer.from("a b").toString("base64") } })])).toHaveLength(1);
-  expect(said([withSecret, secret({ data: {} })])).toEqual([
+  expect(failures([withSecret])).toEqual([]);
+  expect(failures([withSecret, secret({ stringData: { password: "geheim" } })])).toEqual([]);
+  expect(failures([withSecret, secret({ data: { password: Buffer.from("a b").toString("base64") } })])).toHaveLength(1);
+  expect(failures([withSecret, secret({ data: {} })])).toEqual([
     "Underlay/fabric ValidationFailed spec.neighbors[0].passwordSecret: Secret tor has no key password",
   ]);
 });
@@ -103,7 +103,7 @@ test("a Secret among the manifests has to have the password, and one elsewhere i
 test("namespaces are routers of their own", () => {
   const elsewhere = l2vni("x", { vni: 1 });
   elsewhere.metadata.namespace = "other";
-  expect(said([underlay(), l2vni("x", { vni: 1 }), elsewhere])).toEqual([]);
+  expect(failures([underlay(), l2vni("x", { vni: 1 }), elsewhere])).toEqual([]);
 });
 
 const warned = (objects: readonly KubeObject[], context: LintContext = {}) =>

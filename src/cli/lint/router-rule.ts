@@ -18,8 +18,8 @@ export function routerRule(objects: readonly KubeObject[], context: LintContext)
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
     const router = routerObjects(group);
     const partial = isPartial(router, objects, context);
-    for (const { node, seen } of nodesFor(router, objects, context)) {
-      for (const failure of previewNode(observeOffline({ ...node, interfaces: context.interfaces }, seen, group)).failures) {
+    for (const { node, visible } of nodesFor(router, objects, context)) {
+      for (const failure of previewNode(observeOffline({ ...node, interfaces: context.interfaces }, visible, group)).failures) {
         if (partial && failure.reason === "DependencyFailed") continue;
         found.set(JSON.stringify([failure.kind, failure.namespace, failure.name, failure.field, failure.message]), failure);
       }
@@ -54,8 +54,8 @@ function secretsElsewhere({ metadata: { name }, spec: { neighbors = [] } }: Unde
 }
 
 function withoutUnderlay({ l2vnis, l3vnis, passthroughs }: RouterObjects): Remark[] {
-  const needing: readonly KubeObject[] = [...l2vnis, ...l3vnis, ...passthroughs];
-  return needing.map(({ kind = "", metadata: { name } }) => {
+  const dependents: readonly KubeObject[] = [...l2vnis, ...l3vnis, ...passthroughs];
+  return dependents.map(({ kind = "", metadata: { name } }) => {
     return { kind, name, field: "", message: `${kind} ${name} needs an Underlay, and none is in the given files` };
   });
 }
@@ -92,11 +92,11 @@ function nodesFor(
   router: RouterObjects,
   objects: readonly KubeObject[],
   { node }: LintContext,
-): { node: OfflineNode; seen: RouterObjects }[] {
-  if (node !== undefined) return [{ node: nodeNamed(node, objects), seen: router }];
+): { node: OfflineNode; visible: RouterObjects }[] {
+  if (node !== undefined) return [{ node: nodeNamed(node, objects), visible: router }];
   const described = nodesOf(objects);
-  if (described.length > 0) return described.map((one) => ({ node: one, seen: router }));
-  return selectorsIn(router).map((selector) => ({ node: { name: "any", labels: {}, index: 0 }, seen: whatSelects(selector, router) }));
+  if (described.length > 0) return described.map((one) => ({ node: one, visible: router }));
+  return selectorsIn(router).map((selector) => ({ node: { name: "any", labels: {}, index: 0 }, visible: whatSelects(selector, router) }));
 }
 
 const textOf = (selector: LabelSelector | undefined) => (isEmpty(selector) ? "" : JSON.stringify(selector));

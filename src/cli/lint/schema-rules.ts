@@ -58,20 +58,20 @@ function validateAs(kind: ServedKind, object: KubeObject): SchemaResult {
     return { admitted: prepared.object, complaints: prepared.unknownFields.map((field) => unknownField(kind, field)) };
   } catch (error) {
     const unknown = kind.custom ? unknownFields(kind.custom, object) : [];
-    return { complaints: [...refusals(error), ...unknown.map((field) => unknownField(kind, field))] };
+    return { complaints: [...problemsOf(error), ...unknown.map((field) => unknownField(kind, field))] };
   }
 }
 
-function refusals(error: unknown): Problem[] {
-  if (error instanceof Undecodable) return [refused("metadata", error.message)];
+function problemsOf(error: unknown): Problem[] {
+  if (error instanceof Undecodable) return [invalid("metadata", error.message)];
   if (!(error instanceof ApiError)) throw error;
   // That rules were not asked because of the other complaints need not be said beside them.
   const causes = (error.details?.causes ?? []).filter(({ field }) => field !== "<nil>");
-  if (causes.length === 0) return [refused("", error.message)];
-  return causes.map(({ field = "", message = "" }) => refused(field, message));
+  if (causes.length === 0) return [invalid("", error.message)];
+  return causes.map(({ field = "", message = "" }) => invalid(field, message));
 }
 
-function refused(field: string, message: string): Problem {
+function invalid(field: string, message: string): Problem {
   return { reason: "ValidationFailed", field, message };
 }
 

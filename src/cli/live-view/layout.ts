@@ -34,10 +34,10 @@ function table(rows: readonly Row[], room: number, colorize: Colorize, now: numb
   if (rows.length === 0) return ["No objects yet: put manifests into the directory."];
   const worth = rows.filter(isWorthARow);
   const fits = worth.length + (worth.length < rows.length ? 1 : 0) < room;
-  const shown = fits ? worth : mostTelling(worth, room - 2);
-  const left = rows.length - shown.length;
+  const visible = fits ? worth : mostImportant(worth, room - 2);
+  const left = rows.length - visible.length;
   const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "CONDITIONS", "FILE"].map((text): TextCell => ({ text }));
-  const cells = shown.map((row): TextCell[] => [
+  const cells = visible.map((row): TextCell[] => [
     { text: row.kind },
     { text: row.namespace },
     { text: row.name },
@@ -55,13 +55,15 @@ function isWorthARow({ kind, conditions }: Row): boolean {
 }
 
 /** Those that are not well, then those that have changed last; in their usual order. */
-function mostTelling(rows: readonly Row[], room: number): Row[] {
-  const ranked = rows.toSorted((a, b) => Number(isWell(a)) - Number(isWell(b)) || (a.since < b.since ? 1 : a.since > b.since ? -1 : 0));
+function mostImportant(rows: readonly Row[], room: number): Row[] {
+  const ranked = rows.toSorted(
+    (a, b) => Number(isHealthy(a)) - Number(isHealthy(b)) || (a.since < b.since ? 1 : a.since > b.since ? -1 : 0),
+  );
   const chosen = new Set(ranked.slice(0, room));
   return rows.filter((row) => chosen.has(row));
 }
 
-function isWell({ conditions }: Row): boolean {
+function isHealthy({ conditions }: Row): boolean {
   return conditions.every(({ type, status }) => statusColor(type, status) === "green");
 }
 

@@ -43,7 +43,7 @@ function apply(object: KubeObject, line = 1): void {
   applyManifest(store, object, { path: "red.yaml", line });
 }
 
-const told = () =>
+const changeTexts = () =>
   changes.map(({ type, row, fields }) =>
     `${type} ${row.name} ${fields.map(({ field, from, to }) => `${field}:${String(from)}→${String(to)}`).join(" ")}`.trim(),
   );
@@ -54,7 +54,7 @@ test("an object of a file is told when it comes, changes and goes, with what is 
   apply(l3vni(101, { tenant: "a" }), 7);
   expect(board.rows().map((row) => [row.name, row.source()])).toEqual([["red", { path: "red.yaml", line: 7 }]]);
   removeManifest(store, L3VNI(), red);
-  expect(told()).toEqual(["added red", "changed red spec.vni:100→101 metadata.labels.tenant:undefined→a", "deleted red"]);
+  expect(changeTexts()).toEqual(["added red", "changed red spec.vni:100→101 metadata.labels.tenant:undefined→a", "deleted red"]);
   expect(board.rows()).toEqual([]);
 });
 
@@ -62,12 +62,12 @@ test("a condition that turns is a change, and when it did is since when the obje
   const status = { metadata: { name: "n1", namespace: "default" } };
   const reports = kind("openpe.openperouter.github.io/v1alpha1", "RouterNodeConfigurationStatus");
   store.create(reports, "default", { apiVersion: "openpe.openperouter.github.io/v1alpha1", kind: reports.kind, ...status });
-  for (const [word, time] of [
+  for (const [reason, time] of [
     ["True", "2999-01-01T00:00:00Z"],
     ["True", "2999-01-01T00:00:00Z"],
     ["Unknown", "2999-01-02T00:00:00Z"],
   ] as const) {
-    store.update(reports, status.metadata, (held) => ({ ...held, status: ready(word, time) }), { half: "status", patch: true });
+    store.update(reports, status.metadata, (stored) => ({ ...stored, status: ready(reason, time) }), { half: "status", patch: true });
   }
   expect(changes.map(({ type, row, conditionsTurned }) => [type, row.conditions, conditionsTurned])).toEqual([
     ["added", [], false],
@@ -80,7 +80,7 @@ test("a condition that turns is a change, and when it did is since when the obje
 test("of other kinds only what stands in files is shown, and what was there before is not news", () => {
   store.create(kind("v1", "ConfigMap"), "default", configMap("programs"));
   apply(configMap("mine"));
-  expect(told()).toEqual(["added mine"]);
+  expect(changeTexts()).toEqual(["added mine"]);
   const later = new ObjectTable(store, () => undefined);
   expect(later.rows().map(({ name }) => name)).toEqual(["mine"]);
 });

@@ -39,7 +39,7 @@ export class ObjectTable {
     this.#store = store;
     for (const kind of store.kinds) {
       for (const { object } of store.collection(kind).list()) {
-        if (this.#isShown(kind, object)) this.#rows.set(idOf(kind, object), this.#row(kind, object));
+        if (this.#isVisible(kind, object)) this.#rows.set(idOf(kind, object), this.#row(kind, object));
       }
     }
     this.#unsubscribe = store.subscribe((kind, { type, entry, previous }) => {
@@ -65,7 +65,7 @@ export class ObjectTable {
       this.#rows.delete(id);
       return before && { type: "deleted", row: before, fields: [], conditionsTurned: false };
     }
-    if (!before && !this.#isShown(kind, object)) return undefined;
+    if (!before && !this.#isVisible(kind, object)) return undefined;
     const fields = previous ? changedFields(previous, object) : [];
     const row = this.#row(kind, object, fields.length > 0 ? new Date().toISOString() : before?.since);
     this.#rows.set(id, row);
@@ -87,7 +87,7 @@ export class ObjectTable {
     };
   }
 
-  #isShown(kind: ServedKind, { metadata }: StoredObject): boolean {
+  #isVisible(kind: ServedKind, { metadata }: StoredObject): boolean {
     return kind.custom !== undefined || this.#store.declarationOf(kind, metadata) !== undefined;
   }
 }

@@ -19,7 +19,7 @@ const TICK_MS = 1_000;
 /** Changes that come together are drawn together. */
 const GATHER_MS = 50;
 const NEWS_KEPT = 20;
-const FIELDS_SHOWN = 3;
+const MAX_FIELDS = 3;
 const VALUE_LENGTH = 40;
 
 /** A table that follows the objects, on the terminal's second screen. */
@@ -65,14 +65,14 @@ export function lineView(embedded: Watched, head: readonly string[]): LiveView {
   const board = new ObjectTable(embedded.store, (change) => tell(changeText(change)));
   write(summary(board));
   let known = new Set<string>();
-  const look = () => {
+  const refresh = () => {
     const problems = new Set(problemLines(embedded));
     for (const problem of problems) if (!known.has(problem)) tell(`problem: ${problem}`);
     for (const problem of known) if (!problems.has(problem)) tell(`solved: ${problem}`);
     known = problems;
   };
-  const tick = setInterval(look, TICK_MS);
-  look();
+  const tick = setInterval(refresh, TICK_MS);
+  refresh();
   return {
     tell,
     close() {
@@ -95,9 +95,9 @@ function problemLines({ problems }: Watched): string[] {
 /** `L3VNI openperouter-system/red changed: spec.vni 100 → 101` */
 function changeText({ type, row, fields, conditionsTurned }: RowChange): string {
   const { kind, namespace, name } = row;
-  const shown = fields.slice(0, FIELDS_SHOWN).map(({ field, from, to }) => `${field} ${valueText(from)} → ${valueText(to)}`);
-  const more = fields.length > FIELDS_SHOWN ? [`${fields.length - FIELDS_SHOWN} more fields`] : [];
-  const details = [...shown, ...more, ...(conditionsTurned ? [conditionText(row)] : [])].join(", ");
+  const first = fields.slice(0, MAX_FIELDS).map(({ field, from, to }) => `${field} ${valueText(from)} → ${valueText(to)}`);
+  const more = fields.length > MAX_FIELDS ? [`${fields.length - MAX_FIELDS} more fields`] : [];
+  const details = [...first, ...more, ...(conditionsTurned ? [conditionText(row)] : [])].join(", ");
   return stripControlCharacters(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${details === "" ? "" : `: ${details}`}`);
 }
 

@@ -38,7 +38,7 @@ export async function readInputs(paths: readonly string[]): Promise<Inputs> {
     }
   }
   if (inputs.length === 0 && unreadable.length === 0) {
-    throw new CliError(`No manifests found in ${paths.map(shown).join(", ")}`, EXIT.misuse);
+    throw new CliError(`No manifests found in ${paths.map(displayName).join(", ")}`, EXIT.misuse);
   }
   return { inputs, unreadable };
 }
@@ -73,7 +73,7 @@ interface FileContent {
 
 async function filesOf(path: string): Promise<FileContent[]> {
   try {
-    if (path === "-") return [{ file: shown(path), content: await standardInput() }];
+    if (path === "-") return [{ file: displayName(path), content: await standardInput() }];
     if (!(await stat(path)).isDirectory()) return [{ file: path, content: await readFile(path) }];
     const names = (await readdir(path, { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile() && isManifest(entry.name))
@@ -98,7 +98,7 @@ function isManifest(name: string): boolean {
   return /^[^.~#].*\.(yaml|yml|json)$/.test(name);
 }
 
-function shown(path: string): string {
+function displayName(path: string): string {
   return path === "-" ? "standard input" : path;
 }
 

@@ -30,14 +30,14 @@ export function resolveInputs(
   defaultNamespace: string,
   onlyNamespace: string | undefined,
 ): ResolvedInput[] {
-  const problems: Problem[] = unreadable.map(({ message, ...place }) => ({ ...place, sentence: message }));
+  const problems: Problem[] = unreadable.map(({ message, ...position }) => ({ ...position, sentence: message }));
   const resolved: ResolvedInput[] = [];
   for (const input of inputs) {
     const found = resolveInput(input, discovered, defaultNamespace, onlyNamespace);
     if ("sentence" in found) problems.push(found);
     else resolved.push(found);
   }
-  const lines = problems.toSorted(byPlace).map(({ file, line, sentence }) => `${file}:${line}: ${sentence}`);
+  const lines = problems.toSorted(byPosition).map(({ file, line, sentence }) => `${file}:${line}: ${sentence}`);
   const last = lines.pop();
   for (const line of lines) failWith(line, EXIT.no);
   if (last !== undefined) throw new CliError(last, EXIT.no);
@@ -74,7 +74,7 @@ function unknownKind(apiVersion: string, kind: string, named: readonly Resource[
   return `the server has no kind ${kind}${near.length > 0 ? ` (Did you mean ${near.join(", ")}?)` : ""}`;
 }
 
-function byPlace(a: Problem, b: Problem): number {
+function byPosition(a: Problem, b: Problem): number {
   return a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1;
 }
 

@@ -38,11 +38,11 @@ Examples:
 async function run({ output, replaceStatusCrds = false, ...options }: CheckOptions): Promise<void> {
   const client = await connectToCluster(options);
   try {
-    const seen = await readInventory(client, options, AbortSignal.timeout(120_000));
-    const found = differences(seen, { ...options, replaceStatusCrds });
+    const inventory = await readInventory(client, options, AbortSignal.timeout(120_000));
+    const found = differences(inventory, { ...options, replaceStatusCrds });
     if (output === "json") printItems("Difference", found);
     else print(report(found, colorizeFor(process.stdout)));
-    for (const what of seen.unseen) failWith(`Could not look at ${what}`, EXIT.unknown);
+    for (const what of inventory.unreadable) failWith(`Could not look at ${what}`, EXIT.unknown);
     if (found.some((one) => one.class === "Blocks")) process.exitCode = EXIT.no;
   } finally {
     client.close();

@@ -20,12 +20,12 @@ const CONFIGURATION = new Set([
 
 /** What Plumbline makes of the configuration that is there: what it does not know, what it refuses, what has no effect. */
 export function configurationDifferences(
-  seen: Inventory,
+  inventory: Inventory,
   namespaces: { metallbNamespace: string; routerNamespace: string },
 ): MigrationDifference[] {
   const found: MigrationDifference[] = [];
-  const admitted: KubeObject[] = [...withKind("Node", seen.nodes), ...withKind("Namespace", seen.namespaces)];
-  for (const object of seen.objects.filter(({ kind = "" }) => CONFIGURATION.has(kind))) {
+  const admitted: KubeObject[] = [...withKind("Node", inventory.nodes), ...withKind("Namespace", inventory.namespaces)];
+  for (const object of inventory.objects.filter(({ kind = "" }) => CONFIGURATION.has(kind))) {
     const stray = strayed(object, namespaces);
     if (stray !== undefined) {
       found.push(difference(object, "metadata.namespace", "Differs", stray));

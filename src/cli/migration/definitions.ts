@@ -7,10 +7,10 @@ import type { Inventory, StoredDefinition } from "./inventory.ts";
 const THEIR_GROUPS = new Set(["metallb.io", "frrk8s.metallb.io", "openpe.openperouter.github.io"]);
 const MOST_FIELDS = 8;
 
-export function definitionDifferences(seen: Inventory, { replaceStatusCrds }: { replaceStatusCrds: boolean }): MigrationDifference[] {
-  return seen.definitions.flatMap((definition) => {
+export function definitionDifferences(inventory: Inventory, { replaceStatusCrds }: { replaceStatusCrds: boolean }): MigrationDifference[] {
+  return inventory.definitions.flatMap((definition) => {
     const ours = ourDefinition(definition);
-    if (ours) return replaced(definition, ours, countOf(definition, seen), replaceStatusCrds);
+    if (ours) return replaced(definition, ours, countOf(definition, inventory), replaceStatusCrds);
     if (!THEIR_GROUPS.has(definition.spec.group)) return [];
     return [difference(definition, "", "Unused", "Plumbline has no such kind and does not read its objects")];
   });
@@ -101,8 +101,8 @@ function objects(count: number): string {
 }
 
 function listed(fields: readonly string[]): string {
-  const shown = fields.slice(0, MOST_FIELDS);
-  return fields.length > shown.length ? `${shown.join(", ")} and ${fields.length - shown.length} more` : shown.join(", ");
+  const first = fields.slice(0, MOST_FIELDS);
+  return fields.length > first.length ? `${first.join(", ")} and ${fields.length - first.length} more` : first.join(", ");
 }
 
 function difference({ metadata }: StoredDefinition, field: string, kind: DifferenceClass, message: string): MigrationDifference {

@@ -19,11 +19,11 @@ const NOTHING: Inventory = {
   namespaces: [],
   configMaps: [],
   secrets: [],
-  unseen: [],
+  unreadable: [],
 };
 
-const told = (seen: Partial<Inventory>, moving: Partial<MigrationOptions> = {}) =>
-  differences({ ...NOTHING, ...seen }, { ...MOVING, ...moving }).map(
+const found = (inventory: Partial<Inventory>, moving: Partial<MigrationOptions> = {}) =>
+  differences({ ...NOTHING, ...inventory }, { ...MOVING, ...moving }).map(
     ({ class: what, kind, name, field, message }) => `${what} ${kind} ${name} ${field}: ${message}`,
   );
 
@@ -62,7 +62,7 @@ function workload(kind: Workload["kind"], name: string, image: string, container
 }
 
 test("a cluster with our own definitions and nothing else has no differences", () => {
-  expect(told({ definitions: CUSTOM_KINDS.map((kind) => crdOf(kind) as StoredDefinition) })).toEqual([]);
+  expect(found({ definitions: CUSTOM_KINDS.map((kind) => crdOf(kind) as StoredDefinition) })).toEqual([]);
 });
 
 describe("definitions", () => {
@@ -73,17 +73,17 @@ describe("definitions", () => {
       { apiVersion: "metallb.io/v1beta1", kind: "ServiceL2Status", metadata: { name: "l2-abc", namespace: "metallb-system" } },
     ];
     const fields = "Reports of another program, with status.serviceName, status.serviceNamespace; there is 1 of them";
-    expect(told({ definitions: [foreign], objects })).toEqual([
+    expect(found({ definitions: [foreign], objects })).toEqual([
       `Blocks CustomResourceDefinition servicel2statuses.metallb.io spec.versions: ${fields}. Plumbline's definition takes its place only with --replace-status-crds`,
     ]);
-    expect(told({ definitions: [foreign], objects }, { replaceStatusCrds: true })).toEqual([
+    expect(found({ definitions: [foreign], objects }, { replaceStatusCrds: true })).toEqual([
       `Differs CustomResourceDefinition servicel2statuses.metallb.io spec.versions: ${fields}, which lose what Plumbline does not know`,
     ]);
   });
 
   test("a version that is stored and that we do not serve is in the way, and a conversion is told of", () => {
     const peers = { ...theirs(BGPPeer, {}, { conversion: { strategy: "Webhook" } }), status: { storedVersions: ["v1alpha1", "v1beta2"] } };
-    expect(told({ definitions: [peers] })).toEqual([
+    expect(found({ definitions: [peers] })).toEqual([
       "Blocks CustomResourceDefinition bgppeers.metallb.io status.storedVersions: Objects are stored as v1alpha1, which Plumbline does not serve: store them as v1beta2 or v1beta1 first",
       expect.stringMatching(
         "^Differs CustomResourceDefinition bgppeers.metallb.io spec.conversion: Its versions are converted by a webhook",
@@ -98,7 +98,7 @@ describe("definitions", () => {
   });
 
   test("kinds of theirs that we have not are of no use, and those of others nobody's business", () => {
-    expect(told({ definitions: [ofGroup("frrk8s.metallb.io"), ofGroup("example.com")] })).toEqual([
+    expect(found({ definitions: [ofGroup("frrk8s.metallb.io"), ofGroup("example.com")] })).toEqual([
       "Unused CustomResourceDefinition things.frrk8s.metallb.io : Plumbline has no such kind and does not read its objects",
     ]);
   });
@@ -112,7 +112,7 @@ describe("programs", () => {
     });
     const labeled = workload("Deployment", "pe-controller", "registry.example/mirror/pe:1");
     labeled.metadata.labels = { "app.kubernetes.io/name": "openperouter" };
-    expect(told({ workloads: [speaker, labeled] })).toEqual([
+    expect(found({ workloads: [speaker, labeled] })).toEqual([
       expect.stringMatching("^Stop DaemonSet speaker spec.template: The speaker of MetalLB runs on the nodes"),
       expect.stringMatching("^Stop Deployment pe-controller spec.replicas: The controller of OpenPERouter runs"),
       expect.stringMatching(/^Differs DaemonSet speaker spec.template.spec.containers\[speaker\].env\[METALLB_BGP_TYPE\]: frr-k8s mode/),
@@ -125,7 +125,7 @@ describe("programs", () => {
     ended.spec.replicas = 0;
     const selectsNone = workload("DaemonSet", "speaker", "quay.io/metallb/speaker:v0.16.1");
     selectsNone.status = { observedGeneration: 2, desiredNumberScheduled: 0 };
-    expect(told({ workloads: [ended, selectsNone, workload("Deployment", "controller", "example.com/shop/controller:1")] })).toEqual([]);
+    expect(found({ workloads: [ended, selectsNone, workload("Deployment", "controller", "example.com/shop/controller:1")] })).toEqual([]);
   });
 });
 
@@ -133,7 +133,7 @@ describe("configuration and Services", () => {
   test("fields that we do not know are dropped, what we refuse is in the way, and what is elsewhere has no effect", () => {
     const stray = { ...pool(["192.0.2.0/28"]), metadata: { name: "stray", namespace: "shop" } };
     const broken = { ...pool(["nonsense"]), metadata: { name: "broken", namespace: "metallb-system" } };
-    expect(told({ objects: [pool(["192.0.2.16/28"], { fancy: true }), stray, broken] })).toEqual([
+    expect(found({ objects: [pool(["192.0.2.16/28"], { fancy: true }), stray, broken] })).toEqual([
       expect.stringMatching("^Blocks IPAddressPool broken spec.addresses"),
       expect.stringMatching(/^Differs IPAddressPool edge spec.fancy: .*; it is dropped$/),
       "Differs IPAddressPool stray metadata.namespace: It has no effect here: configuration is read in namespace metallb-system, or where --metallb-namespace says",
@@ -142,15 +142,15 @@ describe("configuration and Services", () => {
 
   test("a Service that keeps its address is not spoken of; one that would not is in the way", () => {
     const objects = [pool(["192.0.2.0/28"])];
-    expect(told({ objects, services: [service("web", "192.0.2.9")] })).toEqual([]);
-    expect(told({ objects, services: [service("web", "198.51.100.9")] })).toEqual([
+    expect(found({ objects, services: [service("web", "192.0.2.9")] })).toEqual([]);
+    expect(found({ objects, services: [service("web", "198.51.100.9")] })).toEqual([
       expect.stringMatching("^Blocks Service web status.loadBalancer.ingress: It would not keep 198.51.100.9 but have 192.0.2.0"),
     ]);
   });
 
   test("annotations of theirs that nobody reads are told", () => {
     const services = [service("web", "192.0.2.9", { "metallb.universe.tf/allow-shared-ip": "k", "metallb.io/stickiness": "yes" })];
-    expect(told({ objects: [pool(["192.0.2.0/28"])], services })).toEqual([
+    expect(found({ objects: [pool(["192.0.2.0/28"])], services })).toEqual([
       "Differs Service web metadata.annotations[metallb.io/stickiness]: Plumbline does not read this annotation",
     ]);
   });

@@ -15,14 +15,14 @@ export interface MigrationOptions {
 }
 
 /** What is not the same after moving over: what is in the way first, then by kind and name. */
-export function differences(seen: Inventory, moving: MigrationOptions): MigrationDifference[] {
+export function differences(inventory: Inventory, moving: MigrationOptions): MigrationDifference[] {
   const order = Object.keys(CLASSES);
   return [
-    ...definitionDifferences(seen, moving),
-    ...programDifferences(seen),
-    ...configurationDifferences(seen, moving),
-    ...serviceDifferences(seen, moving),
-    ...leftOvers(seen),
+    ...definitionDifferences(inventory, moving),
+    ...programDifferences(inventory),
+    ...configurationDifferences(inventory, moving),
+    ...serviceDifferences(inventory, moving),
+    ...leftOvers(inventory),
   ].toSorted(
     (a, b) =>
       order.indexOf(a.class) - order.indexOf(b.class) ||

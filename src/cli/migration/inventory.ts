@@ -46,7 +46,7 @@ export interface Inventory {
   readonly configMaps: readonly KubeObject[];
   readonly secrets: readonly KubeObject[];
   /** What could not be looked at, and why. */
-  readonly unseen: readonly string[];
+  readonly unreadable: readonly string[];
 }
 
 export async function readInventory(
@@ -54,14 +54,14 @@ export async function readInventory(
   { metallbNamespace }: { metallbNamespace: string },
   signal: AbortSignal,
 ): Promise<Inventory> {
-  const unseen: string[] = [];
+  const unreadable: string[] = [];
   const list = async <T extends KubeObject>(kind: Kind<T>, where: { namespace?: string } = {}): Promise<readonly T[]> => {
     try {
       return (await client.resource(kind).list({ ...where, signal })).items;
     } catch (error) {
       if (isKubeError(error, "NotFound")) return [];
       if (!isKubeError(error)) throw error;
-      unseen.push(`${kind.plural}${where.namespace === undefined ? "" : ` in ${where.namespace}`}: ${error.message}`);
+      unreadable.push(`${kind.plural}${where.namespace === undefined ? "" : ` in ${where.namespace}`}: ${error.message}`);
       return [];
     }
   };
@@ -85,7 +85,7 @@ export async function readInventory(
     secrets: (await list(Secret, { namespace: metallbNamespace })).map(({ metadata: { name, namespace = "" } }) => ({
       metadata: { name, namespace },
     })),
-    unseen,
+    unreadable,
   };
 }
 

@@ -16,8 +16,8 @@ const RIVALS: readonly Rival[] = [
 const ROLE = "app.kubernetes.io/component";
 
 /** Programs that do what ours do, and what asks them. */
-export function programDifferences(seen: Inventory): MigrationDifference[] {
-  return [...seen.workloads.flatMap(ofWorkload), ...ofWebhooks(seen)];
+export function programDifferences(inventory: Inventory): MigrationDifference[] {
+  return [...inventory.workloads.flatMap(ofWorkload), ...ofWebhooks(inventory)];
 }
 
 function ofWorkload(workload: Workload): MigrationDifference[] {
@@ -52,8 +52,8 @@ function isOf(workload: Workload, { image, label }: Rival): boolean {
 
 function roleOf(workload: Workload): string {
   const { labels = {} } = workload.metadata;
-  const told = labels[ROLE] ?? labels["component"];
-  return told ?? (workload.kind === "DaemonSet" ? "speaker" : "controller");
+  const role = labels[ROLE] ?? labels["component"];
+  return role ?? (workload.kind === "DaemonSet" ? "speaker" : "controller");
 }
 
 function stopping({ kind }: Workload, { name }: Rival, role: string): string {

@@ -17,15 +17,15 @@ const READ = new Set(["address-pool", "loadBalancerIPs", "allow-shared-ip", "ip-
 
 /** Addresses that Services would not keep, which there should be none of, and annotations that nobody reads. */
 export function serviceDifferences(
-  seen: Inventory,
+  inventory: Inventory,
   { metallbNamespace, lbClass }: { metallbNamespace: string; lbClass?: string },
 ): MigrationDifference[] {
   const assigner = new AddressAssigner({ lbClass, onWake: () => undefined, onPool: () => undefined });
   assigner.configure(
-    loadConfig(configuration(seen, metallbNamespace), { view: { of: "controller" }, lastGood: new Map(), now: new Date() }),
+    loadConfig(configuration(inventory, metallbNamespace), { view: { of: "controller" }, lastGood: new Map(), now: new Date() }),
   );
-  assigner.claimAll(seen.services);
-  return seen.services.flatMap((service) => [...unreadAnnotations(service), ...movedAddresses(service, assigner)]);
+  assigner.claimAll(inventory.services);
+  return inventory.services.flatMap((service) => [...unreadAnnotations(service), ...movedAddresses(service, assigner)]);
 }
 
 function movedAddresses(service: Service, assigner: AddressAssigner): MigrationDifference[] {
@@ -48,14 +48,14 @@ function unreadAnnotations(service: Service): MigrationDifference[] {
 }
 
 function configuration({ objects, nodes, namespaces }: Inventory, namespace: string) {
-  const inPlace = objects.filter(({ metadata }) => metadata.namespace === namespace);
+  const inNamespace = objects.filter(({ metadata }) => metadata.namespace === namespace);
   return {
-    pools: of<IPAddressPool>(IPAddressPool, inPlace),
-    peers: of<BGPPeer>(BGPPeer, inPlace),
-    bfdProfiles: of<BFDProfile>(BFDProfile, inPlace),
-    bgpAdvertisements: of<BGPAdvertisement>(BGPAdvertisement, inPlace),
-    l2Advertisements: of<L2Advertisement>(L2Advertisement, inPlace),
-    communities: of<Community>(Community, inPlace),
+    pools: of<IPAddressPool>(IPAddressPool, inNamespace),
+    peers: of<BGPPeer>(BGPPeer, inNamespace),
+    bfdProfiles: of<BFDProfile>(BFDProfile, inNamespace),
+    bgpAdvertisements: of<BGPAdvertisement>(BGPAdvertisement, inNamespace),
+    l2Advertisements: of<L2Advertisement>(L2Advertisement, inNamespace),
+    communities: of<Community>(Community, inNamespace),
     namespaces: namespaces.map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
     nodes: nodesOf(nodes),
     secret: () => undefined,

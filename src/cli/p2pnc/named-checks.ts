@@ -19,13 +19,13 @@ export function namedChecks({ checks, named, pod, log }: NamedChecksOptions): Ru
     name: "named checks",
     async run(signal) {
       await checks.waitForSync(signal);
-      const said = new Set<string>();
+      const reported = new Set<string>();
       const missing = new Set(named.keys()).difference(new Set(checks.list().map(({ metadata }) => metadata.name)));
       for (const check of missing) log.warn({ check }, "the check does not exist; its target is tried once the check is created");
       const unsubscribe = checks.subscribe(({ type, object }) => {
         const problem = type === "deleted" ? undefined : problemOf(object, named, pod);
-        if (!problem || said.has(`${object.metadata.uid} ${problem.text}`)) return;
-        said.add(`${object.metadata.uid} ${problem.text}`);
+        if (!problem || reported.has(`${object.metadata.uid} ${problem.text}`)) return;
+        reported.add(`${object.metadata.uid} ${problem.text}`);
         log.warn({ check: object.metadata.name, ...problem.fields }, problem.text);
       });
       await aborted(signal);

@@ -2,10 +2,10 @@ import { parseTarget, type Target } from "../../connectivity/probe/target.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
 /** What is tried without a cluster: all of the words are HOST:PORT. undefined where none of them is. */
-export function targetsByHand(words: readonly string[]): readonly Target[] | undefined {
-  const plain = words.filter((word) => !word.includes("="));
+export function targetsByHand(args: readonly string[]): readonly Target[] | undefined {
+  const plain = args.filter((arg) => !arg.includes("="));
   if (plain.length === 0) return undefined;
-  const paired = words.find((word) => word.includes("="));
+  const paired = args.find((arg) => arg.includes("="));
   if (paired !== undefined) {
     throw new CliError(`${plain[0]} is to be printed and ${paired} to be written into a check: give one kind of target`, EXIT.misuse);
   }
@@ -13,19 +13,19 @@ export function targetsByHand(words: readonly string[]): readonly Target[] | und
 }
 
 /** By the name of the check that the result goes to. */
-export function targetsOfChecks(words: readonly string[]): ReadonlyMap<string, Target> {
+export function targetsOfChecks(args: readonly string[]): ReadonlyMap<string, Target> {
   const targets = new Map<string, Target>();
-  for (const word of words) {
-    const at = word.lastIndexOf("=");
-    const name = word.slice(at + 1);
+  for (const arg of args) {
+    const at = arg.lastIndexOf("=");
+    const name = arg.slice(at + 1);
     if (!/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(name)) {
       throw new CliError(
-        `${word}: ${name === "" ? "the name of the check after = is missing" : `${name} is not a name of a check`}`,
+        `${arg}: ${name === "" ? "the name of the check after = is missing" : `${name} is not a name of a check`}`,
         EXIT.misuse,
       );
     }
-    if (targets.has(name)) throw new CliError(`${word}: check ${name} is given twice; a check has one target`, EXIT.misuse);
-    targets.set(name, targetOf(word.slice(0, at)));
+    if (targets.has(name)) throw new CliError(`${arg}: check ${name} is given twice; a check has one target`, EXIT.misuse);
+    targets.set(name, targetOf(arg.slice(0, at)));
   }
   return targets;
 }

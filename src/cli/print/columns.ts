@@ -39,8 +39,8 @@ export class Columns {
   }
 
   #cell({ text, color, painted }: TextCell, width: number): string {
-    const shown = painted ?? (color === undefined || text === "" ? text : this.#colorize(color, text));
-    return shown + " ".repeat(Math.max(0, width - length(text)));
+    const colored = painted ?? (color === undefined || text === "" ? text : this.#colorize(color, text));
+    return colored + " ".repeat(Math.max(0, width - length(text)));
   }
 }
 

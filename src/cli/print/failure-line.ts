@@ -1,6 +1,6 @@
 import { printable } from "../../kube/printable.ts";
 
-interface Shown {
+interface PrintableFailure {
   /** Empty for what is about a file. */
   readonly kind: string;
   readonly namespace: string;
@@ -10,7 +10,7 @@ interface Shown {
 }
 
 /** `IPAddressPool metallb-system/a: spec.addresses: Required value` */
-export function failureLine({ kind, name, namespace, field, message }: Shown): string {
+export function failureLine({ kind, name, namespace, field, message }: PrintableFailure): string {
   const title = kind === "" ? "" : `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}: `;
   return printable(`${title}${field === "" ? "" : `${field}: `}${message}`.replaceAll(/ ?\n/g, "; "));
 }

@@ -52,9 +52,9 @@ export class TablePrinter {
   }
 
   #row({ cells, object }: TableRow, definitions: readonly { name: string; at: number }[]): TextCell[] {
-    const row = definitions.map(({ name, at }, place): TextCell => {
+    const row = definitions.map(({ name, at }, index): TextCell => {
       const text = stripControlCharacters(cells[at]);
-      return { text: place === 0 ? (this.#options.prefix ?? "") + text : text, color: statusColor(name, text) };
+      return { text: index === 0 ? (this.#options.prefix ?? "") + text : text, color: statusColor(name, text) };
     });
     return this.#options.namespaces ? [{ text: stripControlCharacters(object?.metadata?.namespace) }, ...row] : row;
   }

@@ -6,13 +6,13 @@ export function wrapLine(line: string, width: number): string[] {
   const indent = /^ */.exec(line)?.[0] ?? "";
   const lines: string[] = [];
   let current = "";
-  for (const word of line.trimStart().split(" ")) {
+  for (const token of line.trimStart().split(" ")) {
     const start = lines.length === 0 ? indent : `${indent}  `;
-    const longer = current === "" ? start + word : `${current} ${word}`;
+    const longer = current === "" ? start + token : `${current} ${token}`;
     if (longer.length <= width || current === "") current = longer;
     else {
       lines.push(current);
-      current = `${indent}  ${word}`;
+      current = `${indent}  ${token}`;
     }
   }
   return [...lines, current];

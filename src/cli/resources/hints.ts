@@ -13,8 +13,8 @@ export async function emptyListHint(
   const what = `No ${resource.plural}${selector === undefined ? "" : ` with ${selector}`}`;
   if (namespace === undefined) return what;
   const elsewhere = counted((await firstObjects(client, resource, { selector, signal })).flatMap(({ namespace }) => namespace ?? []));
-  const places = [...elsewhere].map(([place, count]) => `${count} in ${place}`);
-  return `${what} in namespace ${namespace}${places.length === 0 ? "" : `; there are ${places.join(", ")} (-n chooses, -A shows all)`}`;
+  const others = [...elsewhere].map(([other, count]) => `${count} in ${other}`);
+  return `${what} in namespace ${namespace}${others.length === 0 ? "" : `; there are ${others.join(", ")} (-n chooses, -A shows all)`}`;
 }
 
 /** Why an object may be missing: it is elsewhere, or has a name much like this one. */
@@ -32,8 +32,8 @@ export async function notFoundHint(
   return `${resource.kind} ${name} not found${where}${didYouMean(name, neighbors)}`;
 }
 
-function counted(words: readonly string[]): Map<string, number> {
+function counted(names: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return counts;
 }

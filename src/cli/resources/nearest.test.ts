@@ -8,8 +8,8 @@ test.for([
   ["Pod", ["pods"], ["pods"]],
   ["xyz", ["l3vni", "po"], []],
   ["", ["a", "ab"], []],
-] as const)("near %s of %j is %j", ([word, candidates, expected]) => {
-  expect(nearest(word, candidates)).toEqual(expected);
+] as const)("near %s of %j is %j", ([text, candidates, expected]) => {
+  expect(nearest(text, candidates)).toEqual(expected);
 });
 
 test("a suggestion is worded as commander words it", () => {

@@ -2,13 +2,13 @@ const MAX_EDITS = 3;
 const MIN_SIMILARITY = 0.4;
 
 /** The candidates that are fewest edits away from a word, if they resemble it at all. */
-export function nearest(word: string, candidates: Iterable<string>): string[] {
+export function nearest(text: string, candidates: Iterable<string>): string[] {
   let best: string[] = [];
   let fewest = MAX_EDITS;
   for (const candidate of new Set(candidates)) {
-    const length = Math.max(word.length, candidate.length);
-    if (Math.abs(word.length - candidate.length) > fewest) continue;
-    const edits = distance(word.toLowerCase(), candidate.toLowerCase());
+    const length = Math.max(text.length, candidate.length);
+    if (Math.abs(text.length - candidate.length) > fewest) continue;
+    const edits = distance(text.toLowerCase(), candidate.toLowerCase());
     if (edits > fewest || (length - edits) / length <= MIN_SIMILARITY) continue;
     if (edits < fewest) best = [];
     fewest = edits;
@@ -18,8 +18,8 @@ export function nearest(word: string, candidates: Iterable<string>): string[] {
 }
 
 /** ` (Did you mean controller?)`, as commander words it; nothing when nothing is near. */
-export function didYouMean(word: string, candidates: Iterable<string>): string {
-  const near = nearest(word, candidates);
+export function didYouMean(text: string, candidates: Iterable<string>): string {
+  const near = nearest(text, candidates);
   if (near.length === 0) return "";
   return near.length === 1 ? ` (Did you mean ${near[0]}?)` : ` (Did you mean one of ${near.join(", ")}?)`;
 }

@@ -63,8 +63,8 @@ test.for([
   ["events", "events.v1."],
   ["events.events.k8s.io", "events.v1.events.k8s.io"],
   ["no", "nodes.v1."],
-] as const)("%s is %s", ([word, expected]) => {
-  expect(nameOf(resolve(word, discovered))).toBe(expected);
+] as const)("%s is %s", ([name, expected]) => {
+  expect(nameOf(resolve(name, discovered))).toBe(expected);
 });
 
 test("a category stands for its kinds, and commas join several, each once", () => {
@@ -72,32 +72,32 @@ test("a category stands for its kinds, and commas join several, each once", () =
   expect(resolveAll("no,l3vni,node", discovered).map(({ plural }) => plural)).toEqual(["nodes", "l3vnis"]);
 });
 
-function refusal(word: string, from: Discovered = discovered): { message: string; exitCode: number } {
+function errorFor(name: string, from: Discovered = discovered): { message: string; exitCode: number } {
   try {
-    resolve(word, from);
+    resolve(name, from);
   } catch (error) {
     if (error instanceof CliError) return { message: error.message, exitCode: error.exitCode };
   }
-  throw new Error(`${word} was found`);
+  throw new Error(`${name} was found`);
 }
 
 test("a kind in two groups is ambiguous, and both are named", () => {
-  expect(refusal("bgppeer")).toEqual({
+  expect(errorFor("bgppeer")).toEqual({
     message: "bgppeer is ambiguous: the server has bgppeers.metallb.io and bgppeers.crd.projectcalico.org; name one of them",
     exitCode: EXIT.misuse,
   });
 });
 
 test("an unknown kind is answered with the nearest one", () => {
-  expect(refusal("l3vin")).toEqual({ message: "The server has no kind l3vin (Did you mean l3vni?)", exitCode: EXIT.misuse });
-  expect(refusal("spaceship")).toEqual({ message: "The server has no kind spaceship", exitCode: EXIT.misuse });
+  expect(errorFor("l3vin")).toEqual({ message: "The server has no kind l3vin (Did you mean l3vni?)", exitCode: EXIT.misuse });
+  expect(errorFor("spaceship")).toEqual({ message: "The server has no kind spaceship", exitCode: EXIT.misuse });
 });
 
 test("where the server itself could not look everywhere, a missing kind is not a no", () => {
   const partial = readDiscovery([
     { items: [{ metadata: { name: "metrics.k8s.io" }, versions: [{ version: "v1beta1", freshness: "Stale" }] }] },
   ]);
-  expect(refusal("podmetrics", partial)).toEqual({
+  expect(errorFor("podmetrics", partial)).toEqual({
     message: "The server has no kind podmetrics in its current discovery; it may be in metrics.k8s.io, which is unavailable",
     exitCode: EXIT.unknown,
   });

@@ -15,29 +15,29 @@ function groupOf({ apiVersion = "" }: KubeObject): string {
 }
 
 /** What a user means by `pods`, `po`, `L3VNI`, `l3vnis.openpe.openperouter.github.io`, a category such as `plumbline`, or several with commas. */
-export function resolveAll(words: string, discovered: Discovered): Resource[] {
-  const found = words.split(",").flatMap((word) => {
-    const members = discovered.resources.filter(({ categories, verbs }) => categories.includes(word) && verbs.includes("list"));
-    return members.length > 0 && matches(word, discovered.resources).length === 0 ? members : [resolve(word, discovered)];
+export function resolveAll(list: string, discovered: Discovered): Resource[] {
+  const found = list.split(",").flatMap((text) => {
+    const members = discovered.resources.filter(({ categories, verbs }) => categories.includes(text) && verbs.includes("list"));
+    return members.length > 0 && matches(text, discovered.resources).length === 0 ? members : [resolve(text, discovered)];
   });
   return [...new Map(found.map((resource) => [`${resource.plural}.${resource.group}`, resource])).values()];
 }
 
 /** The one kind that a user means. */
-export function resolve(word: string, discovered: Discovered): Resource {
-  const found = matches(word, discovered.resources);
+export function resolve(text: string, discovered: Discovered): Resource {
+  const found = matches(text, discovered.resources);
   const [first, ...others] = found;
-  if (!first) throw unknownKind(word, discovered);
+  if (!first) throw unknownKind(text, discovered);
   if (others.length === 0) return first;
   const core = found.find(({ group }) => group === "");
   if (core) return core;
   const names = found.map(({ plural, group }) => `${plural}.${group}`);
-  throw new CliError(`${word} is ambiguous: the server has ${names.join(" and ")}; name one of them`, EXIT.misuse);
+  throw new CliError(`${text} is ambiguous: the server has ${names.join(" and ")}; name one of them`, EXIT.misuse);
 }
 
 /** Those that bear the name; a short name counts only where nothing bears it in full. */
-function matches(word: string, resources: readonly Resource[]): readonly Resource[] {
-  const [name = "", ...rest] = word.toLowerCase().split(".");
+function matches(text: string, resources: readonly Resource[]): readonly Resource[] {
+  const [name = "", ...rest] = text.toLowerCase().split(".");
   const suffix = rest.join(".");
   const inGroup = suffix === "" ? resources : resources.flatMap((resource) => groupMatch(suffix, resource) ?? []);
   const full = inGroup.filter(({ plural, singular, kind }) => [plural, singular, kind.toLowerCase()].includes(name));
@@ -52,12 +52,12 @@ function groupMatch(suffix: string, resource: Resource): Resource | undefined {
   return version === undefined ? undefined : { ...resource, version };
 }
 
-function unknownKind(word: string, { resources, stale }: Discovered): CliError {
+function unknownKind(text: string, { resources, stale }: Discovered): CliError {
   const names = resources.flatMap(({ plural, singular, kind, shortNames }) => [singular || kind.toLowerCase(), plural, ...shortNames]);
-  const suggestion = didYouMean(word, names);
+  const suggestion = didYouMean(text, names);
   if (stale.length > 0 && suggestion === "") {
     const why = `it may be in ${stale.join(", ")}, which is unavailable`;
-    return new CliError(`The server has no kind ${word} in its current discovery; ${why}`, EXIT.unknown);
+    return new CliError(`The server has no kind ${text} in its current discovery; ${why}`, EXIT.unknown);
   }
-  return new CliError(`The server has no kind ${word}${suggestion}`, EXIT.misuse);
+  return new CliError(`The server has no kind ${text}${suggestion}`, EXIT.misuse);
 }

@@ -37,16 +37,16 @@ export function namespaceOf(client: KubeClient, options: SelectionOptions): stri
 /** What `KIND`, `KIND NAME...` and `KIND/NAME...` mean on this server. */
 export async function select(
   client: KubeClient,
-  words: readonly string[],
+  args: readonly string[],
   options: SelectionOptions,
   signal: AbortSignal,
 ): Promise<ResourceSelection[]> {
-  const [first = "", ...rest] = words;
+  const [first = "", ...rest] = args;
   const discovered = await discover(client, signal);
-  const asked = first.includes("/")
-    ? words.map(slashed).map(({ kind, name }) => ({ resource: resolve(kind, discovered), names: [name] }))
+  const requested = first.includes("/")
+    ? args.map(slashed).map(({ kind, name }) => ({ resource: resolve(kind, discovered), names: [name] }))
     : resolveAll(first, discovered).map((resource) => ({ resource, names: rest }));
-  return asked.map(({ resource, names }) => selection(client, resource, names, options));
+  return requested.map(({ resource, names }) => selection(client, resource, names, options));
 }
 
 function selection(client: KubeClient, resource: Resource, names: readonly string[], options: SelectionOptions): ResourceSelection {
@@ -60,10 +60,10 @@ function selection(client: KubeClient, resource: Resource, names: readonly strin
   return { resource, names, selector: options.selector, namespace: everywhere ? undefined : namespaceOf(client, options) };
 }
 
-function slashed(word: string): { kind: string; name: string } {
-  const [kind = "", name = "", ...more] = word.split("/");
+function slashed(arg: string): { kind: string; name: string } {
+  const [kind = "", name = "", ...more] = arg.split("/");
   if (kind === "" || name === "" || more.length > 0) {
-    throw new CliError(`${word} is not KIND/NAME like the other arguments`, EXIT.misuse);
+    throw new CliError(`${arg} is not KIND/NAME like the other arguments`, EXIT.misuse);
   }
   return { kind, name };
 }

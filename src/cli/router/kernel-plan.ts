@@ -45,6 +45,6 @@ function linksOf(interfaces: readonly ObservedInterface[]): Links {
   return new Map(named.map((link) => [link.name, link]));
 }
 
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`;
+function quoted(arg: string): string {
+  return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg}'`;
 }

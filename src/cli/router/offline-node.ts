@@ -85,10 +85,10 @@ function passwords({ underlays }: RouterObjects, secrets: readonly Secret[]): Ma
   );
 }
 
-function interfacesFor({ underlays, l2vnis }: RouterObjects, told: readonly string[] | undefined): ObservedInterface[] {
+function interfacesFor({ underlays, l2vnis }: RouterObjects, given: readonly string[] | undefined): ObservedInterface[] {
   const bridges = l2vnis.flatMap(({ spec }) => spec.hostmaster?.linuxBridge?.name ?? []);
   const nics = underlays.flatMap(({ spec }) => [...(spec.nics ?? []), ...(spec.evpn?.vtepInterface ? [spec.evpn.vtepInterface] : [])]);
-  return [...new Set(told ?? [...nics, ...bridges])].map((name) => {
+  return [...new Set(given ?? [...nics, ...bridges])].map((name) => {
     // An address for documentation stands for the one that a VTEP would have from its interface.
     return bridges.includes(name) ? { name, addresses: [], kind: "bridge" } : { name, addresses: ["192.0.2.1/32"] };
   });

@@ -33,7 +33,7 @@ export interface AgentComponentsOptions {
   namespace: string;
   /** Given where this machine is to be a router. */
   routerNamespace?: string;
-  place: RouterHostOptions;
+  hostOptions: RouterHostOptions;
   /** Given where this machine is to announce Services. */
   loadbalancer?: LoadBalancerHostOptions;
   /** Where controllers report on the configuration, given where there are several of them: what dead ones reported is marked. */
@@ -74,7 +74,7 @@ export function addAgentComponents(options: AgentComponentsOptions): AgentCompon
   const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: node, log });
-  const signingKey = loadSigningKey(options.place.stateDirectory, log);
+  const signingKey = loadSigningKey(options.hostOptions.stateDirectory, log);
   const shared: Shared = { ...options, nodes, events, signingKey, budget: new WriteBudget() };
 
   // All caches are synced when the manager starts the first of its runnables.
@@ -97,7 +97,7 @@ export function addAgentComponents(options: AgentComponentsOptions): AgentCompon
     }),
   );
   const parts: Part[] = [];
-  const lbFrr = loadbalancer && loadBalancerFrr(options.place, loadbalancer, log);
+  const lbFrr = loadbalancer && loadBalancerFrr(options.hostOptions, loadbalancer, log);
   if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace, lbFrr));
   if (loadbalancer && lbFrr) parts.push(loadBalancerPart(shared, loadbalancer, lbFrr));
   if (checks) parts.push(checksPart(shared, checks));
@@ -132,7 +132,7 @@ function addControllerWatch({ manager, client, log, node, namespace }: AgentComp
 }
 
 function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions): Part {
-  const { manager, client, log, node, namespace, place, events } = shared;
+  const { manager, client, log, node, namespace, hostOptions, events } = shared;
   const checks = addChecks({
     manager,
     client,
@@ -141,7 +141,7 @@ function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions
     name: node,
     selection: { namespace, labelSelector: `${nodeAnnotation}=${nodeLabel(node)}` },
     targetOf: (check) => (nodeOf(check, namespace) === node ? check.spec.targetEndpoint : undefined),
-    stateDirectory: join(place.stateDirectory, "connectivity"),
+    stateDirectory: join(hostOptions.stateDirectory, "connectivity"),
     allowed: allowTarget,
     intervalMs: checkInterval,
   });
@@ -149,13 +149,13 @@ function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions
 }
 
 function routerPart(
-  { manager, client, log, node, nodes, place, startFrr, budget, events }: Shared,
+  { manager, client, log, node, nodes, hostOptions, startFrr, budget, events }: Shared,
   namespace: string,
   hostFrr: FrrInstance | undefined,
 ): Part {
-  const frr = frrOf(place, log);
-  const ours = new ManagedFrr({ instance: frr, prepare: (signal) => ensureNamespace(place.routerNetns, signal), log });
-  const router = routerOnMachine(place, {
+  const frr = frrOf(hostOptions, log);
+  const ours = new ManagedFrr({ instance: frr, prepare: (signal) => ensureNamespace(hostOptions.routerNetns, signal), log });
+  const router = routerOnMachine(hostOptions, {
     frr,
     hostFrr,
     apiServer: client.access.server,
@@ -187,12 +187,12 @@ function routerPart(
 }
 
 function loadBalancerPart(
-  { manager, client, log, node, namespace, place, startFrr, budget, events, signingKey }: Shared,
+  { manager, client, log, node, namespace, hostOptions, startFrr, budget, events, signingKey }: Shared,
   loadbalancer: LoadBalancerHostOptions,
   frr: FrrInstance,
 ): Part {
   const ours = new ManagedFrr({ instance: frr, log });
-  const memory = new SpeakerStateStore(place.stateDirectory, log);
+  const memory = new SpeakerStateStore(hostOptions.stateDirectory, log);
   let machine: LoadBalancerOnMachine | undefined;
   addSpeaker({
     manager,
@@ -205,7 +205,7 @@ function loadBalancerPart(
     ignoreExclude: loadbalancer.ignoreExcludeLb ?? false,
     memory,
     drivers(callbacks) {
-      const onMachine = { frr, node, place, loadbalancer, signingKey, log, ...(startFrr && { frrUp: () => ours.up() }) };
+      const onMachine = { frr, node, hostOptions, loadbalancer, signingKey, log, ...(startFrr && { frrUp: () => ours.up() }) };
       machine = loadBalancerOnMachine(onMachine, callbacks);
       manager.add(machine.poll);
       return machine;

@@ -166,9 +166,9 @@ async function lastPublished(client: KubeClient, namespace: string, signal: Abor
 
 /** What a Node says of itself all the time, and nobody here reads, is left out. */
 export function stripNodeStatus(node: Node): Node {
-  const conditions = (node.status?.conditions ?? []).flatMap(({ type, status, ...words }) => {
+  const conditions = (node.status?.conditions ?? []).flatMap(({ type, status, ...rest }) => {
     if (type === "NetworkUnavailable") return [{ type, status }];
-    const { reason, message, lastTransitionTime } = words;
+    const { reason, message, lastTransitionTime } = rest;
     const since = { ...(reason && { reason }), ...(message && { message }), ...(lastTransitionTime && { lastTransitionTime }) };
     return type === "Ready" ? [{ type, status, ...since }] : [];
   });

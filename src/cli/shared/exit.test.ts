@@ -10,15 +10,15 @@ test.for([
   new CliError("There is no \u001b[2J\nin default", EXIT.unknown),
   Object.assign(new Error("There is no \u001b[2J\nin default"), { code: "ENOENT" }),
 ])("an error with text of the cluster cannot send control characters to the terminal", (error) => {
-  const said: string[] = [];
-  expect(exitCodeFor(error, (line) => said.push(line))).toBe(EXIT.unknown);
-  expect(said).toEqual(["plumbline: There is no ^[[2J\nin default"]);
+  const lines: string[] = [];
+  expect(exitCodeFor(error, (line) => lines.push(line))).toBe(EXIT.unknown);
+  expect(lines).toEqual(["plumbline: There is no ^[[2J\nin default"]);
 });
 
 test("a bug's stack cannot send control characters to the terminal", () => {
-  const said: string[] = [];
-  exitCodeFor(new TypeError("\u001b[2J"), (line) => said.push(line));
-  expect(said.join("")).not.toContain("\u001b");
+  const lines: string[] = [];
+  exitCodeFor(new TypeError("\u001b[2J"), (line) => lines.push(line));
+  expect(lines.join("")).not.toContain("\u001b");
 });
 
 test("a failure with text of the cluster cannot send control characters to the terminal", () => {

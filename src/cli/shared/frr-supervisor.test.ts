@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** An FRR that does not start so many times. */
-function stage(failures: number) {
+function harness(failures: number) {
   const starts: number[] = [];
   const instance = {
     name: "test",
@@ -25,7 +25,7 @@ function stage(failures: number) {
 }
 
 test("it is started when it is first asked for, and whoever asks waits for it", async () => {
-  const { frr, starts, stop, ended } = stage(0);
+  const { frr, starts, stop, ended } = harness(0);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(starts).toEqual([]);
   await frr.up();
@@ -36,7 +36,7 @@ test("it is started when it is first asked for, and whoever asks waits for it", 
 });
 
 test("one that does not start is tried again, ever less often, and says why meanwhile", async () => {
-  const { frr, starts, stop, ended } = stage(4);
+  const { frr, starts, stop, ended } = harness(4);
   await expect(frr.up()).rejects.toThrow("attempt 1");
   await vi.advanceTimersByTimeAsync(600_000);
   await frr.up();
@@ -48,7 +48,7 @@ test("one that does not start is tried again, ever less often, and says why mean
 });
 
 test("nobody waits for one that will not be started any more", async () => {
-  const { frr, stop, ended } = stage(0);
+  const { frr, stop, ended } = harness(0);
   stop.abort();
   await ended;
   await expect(frr.up()).rejects.toThrow(/abort/i);

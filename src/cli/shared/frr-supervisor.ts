@@ -15,7 +15,7 @@ const RETRY = { minMs: 500, maxMs: 15_000 };
 /** FRR's daemons, started when they are first asked for and started again if they die. They are left running when we end. */
 export class ManagedFrr {
   readonly #options: Options;
-  readonly #asked = Promise.withResolvers<void>();
+  readonly #requested = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
   #problem: unknown;
 
@@ -25,14 +25,14 @@ export class ManagedFrr {
 
   /** Returns when it runs, and throws why it does not. */
   async up(): Promise<void> {
-    this.#asked.resolve();
+    this.#requested.resolve();
     await this.#tried.promise;
     if (this.#problem !== undefined) throw this.#problem;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { instance, prepare, log } = this.#options;
-    await untilAborted(this.#asked.promise, signal).catch(() => undefined);
+    await untilAborted(this.#requested.promise, signal).catch(() => undefined);
     for (let failures = 0; !signal.aborted; failures++) {
       try {
         await prepare?.(signal);

@@ -34,7 +34,7 @@ export function loadBalancerFrr(
 interface Options {
   frr: FrrInstance;
   node: string;
-  place: RouterHostOptions;
+  hostOptions: RouterHostOptions;
   loadbalancer: LoadBalancerHostOptions;
   signingKey: SigningKey;
   log: Log;
@@ -49,7 +49,7 @@ export interface LoadBalancerOnMachine extends SpeakerBackends {
 
 /** What announces on this machine: FRR and the kernel. */
 export function loadBalancerOnMachine(
-  { frr, node, place, loadbalancer, signingKey, log, frrUp }: Options,
+  { frr, node, hostOptions, loadbalancer, signingKey, log, frrUp }: Options,
   callbacks: SpeakerCallbacks,
 ): LoadBalancerOnMachine {
   const poll = new SessionPoller({
@@ -60,7 +60,7 @@ export function loadBalancerOnMachine(
   });
   const l2 = new L2Announcer({
     node,
-    netns: place.hostNetns,
+    netns: hostOptions.hostNetns,
     peers: () => callbacks.nodeAddresses(),
     isMember: (other) => callbacks.isMember(other),
     keys: { own: signingKey.privateKey, of: (other) => callbacks.keys.of(other), shared: () => callbacks.keys.shared() },

@@ -26,16 +26,19 @@ interface RouterOnMachineOptions {
   frrUp?: () => Promise<void>;
 }
 
-export function routerOnMachine(netns: RouterHostOptions, { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
+export function routerOnMachine(
+  hostOptions: RouterHostOptions,
+  { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions,
+): NodeRouter {
   return new NodeRouter({
-    namespaces: networkNamespaces(netns),
-    stateDirectory: netns.stateDirectory,
+    namespaces: networkNamespaces(hostOptions),
+    stateDirectory: hostOptions.stateDirectory,
     bootFile: frr.bootFile,
     apiServer,
     frr: {
       async open(applied, signal) {
         await frrUp?.();
-        await assertInNamespace(netns, frrUp !== undefined);
+        await assertInNamespace(hostOptions, frrUp !== undefined);
         return FrrPass.open(frr, applied, signal);
       },
       running: (signal) => runningLines(frr, signal),
@@ -96,12 +99,12 @@ async function askForVnis(
   live: readonly LiveVni[],
   signal: AbortSignal,
 ): Promise<VniReport[]> {
-  const [said, links] = await Promise.all([
+  const [output, links] = await Promise.all([
     vnis(router, signal),
     live.length > 0 ? readLinks(namespaces.router, signal).catch(() => undefined) : undefined,
   ]);
   signal.throwIfAborted();
-  return vniReports(live, said, links);
+  return vniReports(live, output, links);
 }
 
 async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promise<ConfigLine[]> {

@@ -1,11 +1,11 @@
 /** Resolves at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
 export function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let asked = false;
+    let stopping = false;
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       process.on(signal, () => {
-        if (asked) process.exit(130);
-        asked = true;
+        if (stopping) process.exit(130);
+        stopping = true;
         resolve(signal);
       });
     }

@@ -18,7 +18,7 @@ test("webhook and controller in one process watch every kind once", () => {
   const client = new KubeClient(fixedAccess("http://127.0.0.1:1"));
   const log = createLog({ level: "silent" });
   const manager = new Manager({ client, log });
-  const asked = vi.spyOn(manager, "cache");
+  const cacheCalls = vi.spyOn(manager, "cache");
   const own = { manager, client, log, namespace: "plumbline-system" };
   addWebhooks({ ...own, metallbNamespace: "metallb-system", port: 0 });
   addControllerComponents({
@@ -28,9 +28,9 @@ test("webhook and controller in one process watch every kind once", () => {
     waitForOldWrites: async () => {},
   });
   const cachesOf = (kind: Kind) =>
-    new Set(asked.mock.results.filter((_, nth) => asked.mock.calls[nth]?.[0] === kind).map(({ value }) => value as unknown));
+    new Set(cacheCalls.mock.results.filter((_, nth) => cacheCalls.mock.calls[nth]?.[0] === kind).map(({ value }) => value as unknown));
   for (const kind of [IPAddressPool, BGPPeer, BFDProfile, BGPAdvertisement, L2Advertisement, Community, Node] as unknown as Kind[]) {
-    expect(asked.mock.calls.filter(([asking]) => asking === kind).length).toBeGreaterThan(1);
+    expect(cacheCalls.mock.calls.filter(([asking]) => asking === kind).length).toBeGreaterThan(1);
     expect([kind.kind, cachesOf(kind).size]).toEqual([kind.kind, 1]);
   }
   client.close();

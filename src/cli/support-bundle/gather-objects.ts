@@ -91,15 +91,15 @@ function isAboutUs({ involvedObject, source, reportingComponent = "" }: Event, n
 async function gatherManaged(client: KubeClient, gathered: Gathered, signal: AbortSignal): Promise<void> {
   const policies = gathered.of(FailoverPolicy) as readonly FailoverPolicy[];
   if (policies.length === 0) return;
-  const needs: WatchedKinds = watchedKindsOf(policies.flatMap((policy) => managedBy(policy).managed));
+  const watched: WatchedKinds = watchedKindsOf(policies.flatMap((policy) => managedBy(policy).managed));
   const served = new ServedKinds(client);
-  const reader = await readLive(client, served, needs, signal);
-  for (const [name, places] of needs) {
+  const reader = await readLive(client, served, watched, signal);
+  for (const [name, namespaces] of watched) {
     const kind = servedKind(name, served);
-    for (const place of places.keys()) {
-      const found = reader.all(name, place);
+    for (const namespace of namespaces.keys()) {
+      const found = reader.all(name, namespace);
       if ("found" in kind && "found" in found) gathered.add(kind.found, found.found.map(stripObject(name)));
-      else gathered.lack(`objects/${name} in ${place}`, "error" in found ? found.error : "the server has no such kind");
+      else gathered.lack(`objects/${name} in ${namespace}`, "error" in found ? found.error : "the server has no such kind");
     }
   }
 }

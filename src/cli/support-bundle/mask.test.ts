@@ -208,9 +208,9 @@ test("no secret that was planted anywhere survives in any form", () => {
     fc.property(secret, secret, secret, (password, key, raw) => {
       const bundle = JSON.stringify(masked(planted(password, key, raw)));
       for (const one of [password, key, raw]) {
-        const forms = [one, JSON.stringify(one).slice(1, -1), encodeURIComponent(one), Buffer.from(one).toString("base64")];
+        const encodings = [one, JSON.stringify(one).slice(1, -1), encodeURIComponent(one), Buffer.from(one).toString("base64")];
         const twice = JSON.stringify(JSON.stringify(one).slice(1, -1)).slice(1, -1);
-        for (const form of [...forms, twice]) expect(bundle).not.toContain(form);
+        for (const encoding of [...encodings, twice]) expect(bundle).not.toContain(encoding);
       }
       expect(bundle).toContain('"name":"tor"');
     }),

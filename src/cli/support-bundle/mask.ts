@@ -87,11 +87,11 @@ function jsonIn(text: string): unknown {
 /** Takes these secrets out of a text, in every form in which texts carry them. */
 function forgetting(known: ReadonlySet<string>): (text: string) => string {
   const plain = [...known].map((secret) => secret.trim()).filter((secret) => secret.length >= SHORTEST && secret !== MASK);
-  const forms = new Set(plain.flatMap(formsOf));
-  if (forms.size === 0) return (text) => text;
+  const encodings = new Set(plain.flatMap(encodingsOf));
+  if (encodings.size === 0) return (text) => text;
   // The longest first: another may begin with it.
   const anyOf = new RegExp(
-    [...forms]
+    [...encodings]
       .sort((a, b) => b.length - a.length)
       .map(pattern)
       .join("|"),
@@ -100,7 +100,7 @@ function forgetting(known: ReadonlySet<string>): (text: string) => string {
   return (text) => text.replaceAll(anyOf, MASK);
 }
 
-function formsOf(secret: string): string[] {
+function encodingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), bytes.toString("base64"), bytes.toString("base64url")];
 }

@@ -15,14 +15,14 @@ export interface NodeState {
   readonly missing: readonly Missing[];
 }
 
-interface Asked {
+interface NodeCommand {
   /** Without its ending, which the answer decides. */
   readonly path: string;
   readonly command: readonly string[];
 }
 
 /** FRR's by name of the file; `vtysh` says each in the words of the daemon that knows. */
-const SHOWN: Readonly<Record<string, string>> = {
+const FRR_COMMANDS: Readonly<Record<string, string>> = {
   version: "show version",
   "running-config": "show running-config",
   "bgp-summary": "show bgp vrf all summary json",
@@ -48,8 +48,8 @@ cd /proc/sys/net && for file in ipv4/ip_forward ipv4/ip_nonlocal_bind ipv6/conf/
 done`;
 
 /** What FRR and the kernel of one node have. Commands only look, and each that fails costs only itself. */
-export async function gatherNode(run: RunOnNode, places: NodePaths): Promise<NodeState> {
-  const { routerNetns, hostNetns, frrRunDirectory, lbFrrRunDirectory } = places;
+export async function gatherNode(run: RunOnNode, paths: NodePaths): Promise<NodeState> {
+  const { routerNetns, hostNetns, frrRunDirectory, lbFrrRunDirectory } = paths;
   const instances = [
     { path: "frr/router", directory: frrRunDirectory },
     { path: "frr/loadbalancer", directory: lbFrrRunDirectory },
@@ -59,21 +59,21 @@ export async function gatherNode(run: RunOnNode, places: NodePaths): Promise<Nod
     ...instances.map(({ directory }) => ["test", "-e", `${directory}/zebra.vty`]),
   ]);
   const missing: Missing[] = [];
-  const asked: Asked[] = [{ path: "kernel/version", command: ["uname", "-a"] }, ...kernel("kernel/host", hostNetns)];
-  if (router?.code === 0) asked.push(...kernel("kernel/router", routerNetns));
+  const commands: NodeCommand[] = [{ path: "kernel/version", command: ["uname", "-a"] }, ...kernel("kernel/host", hostNetns)];
+  if (router?.code === 0) commands.push(...kernel("kernel/router", routerNetns));
   else missing.push({ what: "kernel/router", why: `there is no network namespace ${routerNetns}: no router runs here` });
   for (const [at, { path, directory }] of instances.entries()) {
-    if (frrs[at]?.code === 0) asked.push({ path, command: vtysh(directory) });
+    if (frrs[at]?.code === 0) commands.push({ path, command: vtysh(directory) });
     else missing.push({ what: path, why: `no FRR answers in ${directory}` });
   }
 
   const answers = await runOnNode(
     run,
-    asked.map(({ command }) => command),
+    commands.map(({ command }) => command),
   );
-  const files = asked.flatMap(({ path, command }, at) => {
+  const files = commands.flatMap(({ path, command }, at) => {
     const { code, stdout, stderr } = answers[at] ?? { code: -1, stdout: "", stderr: "" };
-    if (code === 0) return path.startsWith("frr/") ? shownBy(path, stdout) : [fileOf(path, stdout)];
+    if (code === 0) return path.startsWith("frr/") ? filesFromVtysh(path, stdout) : [fileOf(path, stdout)];
     missing.push({
       what: path,
       why: `${command.slice(0, 4).join(" ")}: ${stderr.trim() || stdout.trim() || `ended with ${code}`}`.slice(0, 500),
@@ -83,7 +83,7 @@ export async function gatherNode(run: RunOnNode, places: NodePaths): Promise<Nod
   return { files, missing };
 }
 
-function kernel(path: string, netns: string | undefined): Asked[] {
+function kernel(path: string, netns: string | undefined): NodeCommand[] {
   const ip = netns === undefined ? ["ip"] : ["ip", "-n", netns];
   const inside = netns === undefined ? [] : ["nsenter", `--net=/run/netns/${netns}`, "--"];
   return [
@@ -108,17 +108,17 @@ done`;
 
 /** One for all that FRR is asked: to start takes it longer than to answer. `-E` has it repeat each question before its answer. */
 function vtysh(directory: string): string[] {
-  return ["vtysh", "--vty_socket", directory, "-E", ...Object.values(SHOWN).flatMap((show) => ["-c", show])];
+  return ["vtysh", "--vty_socket", directory, "-E", ...Object.values(FRR_COMMANDS).flatMap((show) => ["-c", show])];
 }
 
 /** `node1# show version`, then what it says. */
-function shownBy(path: string, said: string): NodeState["files"] {
-  const lines = said.split("\n");
+function filesFromVtysh(path: string, output: string): NodeState["files"] {
+  const lines = output.split("\n");
   const at = new Map(lines.map((line, at) => [/^\S*[#>] (show .*)$/.exec(line)?.[1], at]));
-  const places = Object.entries(SHOWN).map(([name, show]) => ({ name, begin: at.get(show) }));
-  return places.flatMap(({ name, begin }, place) => {
+  const sections = Object.entries(FRR_COMMANDS).map(([name, show]) => ({ name, begin: at.get(show) }));
+  return sections.flatMap(({ name, begin }, index) => {
     if (begin === undefined) return [];
-    const end = places.slice(place + 1).find((next) => next.begin !== undefined)?.begin;
+    const end = sections.slice(index + 1).find((next) => next.begin !== undefined)?.begin;
     return [fileOf(`${path}/${name}`, lines.slice(begin + 1, end).join("\n"))];
   });
 }

@@ -25,7 +25,7 @@ const LARGEST = 2 ** 31;
 /** What `plumbline bundle` wrote. Nothing of it is written anywhere. */
 export async function readBundle(path: string): Promise<Bundle> {
   const packed = await readFile(path).catch((cause: unknown) => {
-    throw refusal(path, cause instanceof Error ? cause.message : String(cause), cause);
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
   });
   try {
     const files = new Map(
@@ -38,7 +38,7 @@ export async function readBundle(path: string): Promise<Bundle> {
     });
     return { manifest, kinds };
   } catch (cause) {
-    throw refusal(path, cause instanceof Error ? cause.message : String(cause), cause);
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 
@@ -60,6 +60,6 @@ function withoutRoot(path: string): string {
   return path.slice(path.indexOf("/") + 1);
 }
 
-function refusal(path: string, why: string, cause: unknown): CliError {
+function unreadable(path: string, why: string, cause: unknown): CliError {
   return new CliError(`${path} is not a readable bundle: ${why}`, EXIT.unknown, { cause });
 }

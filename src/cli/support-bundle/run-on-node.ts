@@ -17,23 +17,23 @@ const SECONDS = 120;
 export async function runOnNode(run: RunOnNode, commands: readonly (readonly string[])[]): Promise<CommandResult[]> {
   const mark = `--- ${randomUUID()}`;
   const script = commands.map(
-    (words) => `timeout ${SECONDS} ${words.map(quoted).join(" ")} </dev/null; printf '\\n%s\\n' "$? ${mark}"; echo "${mark}" >&2`,
+    (command) => `timeout ${SECONDS} ${command.map(quoted).join(" ")} </dev/null; printf '\\n%s\\n' "$? ${mark}"; echo "${mark}" >&2`,
   );
   const { code, stdout, stderr } = await run(["sh", "-c", script.join("\n")]);
   const answers = stdout.split(` ${mark}\n`);
   const errors = stderr.split(`${mark}\n`);
   return commands.map((_, at) => {
-    const [, said = "", ended] = /^([\s\S]*)\n(\d+)$/.exec(answers[at] ?? "") ?? [];
+    const [, output = "", ended] = /^([\s\S]*)\n(\d+)$/.exec(answers[at] ?? "") ?? [];
     return {
       code: ended === undefined || at >= answers.length - 1 ? code || -1 : Number(ended),
-      stdout: said,
+      stdout: output,
       stderr: errors[at] ?? stderr,
     };
   });
 }
 
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
+function quoted(arg: string): string {
+  return `'${arg.replaceAll("'", "'\\''")}'`;
 }
 
 const DEADLINE_MS = 300_000;

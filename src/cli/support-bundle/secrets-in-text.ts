@@ -55,7 +55,7 @@ export function secretsIn(text: string): SecretRange[] {
     // `spec.password: has a space` is a sentence about a field.
     if (bare !== undefined && field.includes(".") && !/\bdata\b/.test(field)) continue;
     const value = indices?.groups?.["quoted"] ?? indices?.groups?.["single"] ?? indices?.groups?.["bare"];
-    found.push(...stretch(value, bare === undefined ? true : looksMade(bare)));
+    found.push(...stretch(value, bare === undefined ? true : isGenerated(bare)));
   }
   for (const { groups, indices } of text.matchAll(REPEATED)) {
     if (isSecretField(groups?.["field"] ?? "")) found.push(...stretch(indices?.groups?.["quoted"], true));
@@ -68,6 +68,6 @@ function stretch(at: readonly [number, number] | undefined, sure: boolean): Secr
 }
 
 /** No word of a language. */
-function looksMade(value: string): boolean {
+function isGenerated(value: string): boolean {
   return value.length >= 8 && /[^A-Za-z]/.test(value);
 }

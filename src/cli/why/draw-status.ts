@@ -94,10 +94,10 @@ function kindText({ kind, count, unwell }: DomainStatus["kinds"][number]): strin
 function nodeLines(nodes: readonly NodeStatus[], colorize: Colorize): string[] {
   if (nodes.length === 0) return [];
   const present = DOMAINS.filter((domain) => nodes.some(({ domains }) => domains[domain] !== undefined));
-  const shown = nodes.slice(0, MAX_LINES.nodes);
+  const first = nodes.slice(0, MAX_LINES.nodes);
   const head = ["NODE", ...present.map((domain) => TITLES[domain].toUpperCase())].map((text): TextCell => ({ text }));
   const cellsOf = ({ domains }: NodeStatus) => present.map((domain) => healthCell(domains[domain]));
-  const rows = shown.map((status) => [{ text: stripControlCharacters(status.node) }].concat(cellsOf(status)));
+  const rows = first.map((status) => [{ text: stripControlCharacters(status.node) }].concat(cellsOf(status)));
   return ["", ...columns([head, ...rows], colorize), ...rest(nodes.slice(MAX_LINES.nodes))];
 }
 
@@ -113,13 +113,13 @@ function rest(nodes: readonly NodeStatus[]): string[] {
 
 function causeLines(causes: readonly Cause[], now: number, colorize: Colorize, isWhole: boolean): string[] {
   if (causes.length === 0) return ["", noProblemsText(isWhole)];
-  const shown = causes.slice(0, MAX_LINES.causes).map((cause) => {
+  const lines = causes.slice(0, MAX_LINES.causes).map((cause) => {
     const message = messageText(cause);
     const affected = cause.symptoms.length === 0 ? "" : ` (affects ${cause.symptoms.length} more)`;
     return `  ${healthLine(cause, now, colorize)}${message === "" ? "" : `: ${message}`}${affected}`;
   });
-  const more = causes.length > shown.length ? [`  and ${causes.length - shown.length} more`] : [];
-  return ["", colorize("bold", "Problems:"), ...shown, ...more, "", "Run `plumbline why` for fixes."];
+  const more = causes.length > lines.length ? [`  and ${causes.length - lines.length} more`] : [];
+  return ["", colorize("bold", "Problems:"), ...lines, ...more, "", "Run `plumbline why` for fixes."];
 }
 
 function columns(rows: readonly (readonly TextCell[])[], colorize: Colorize): string[] {

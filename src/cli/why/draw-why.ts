@@ -36,12 +36,12 @@ export function drawCauses(causes: readonly Cause[], now: number, colorize: Colo
 function causeLines(cause: Cause, now: number, colorize: Colorize): string[] {
   const message = messageText(cause);
   const { symptoms } = cause;
-  const shown = symptoms.slice(0, MAX_EFFECTS);
+  const first = symptoms.slice(0, MAX_EFFECTS);
   return [
     healthLine(cause, now, colorize, (subject) => colorize("bold", subject)),
     ...(message === "" ? [] : [`  ${message}`]),
-    ...shown.map((symptom) => `  → ${effectLine(symptom, now, colorize)}`),
-    ...(symptoms.length > shown.length ? [`  → and ${symptoms.length - shown.length} more`] : []),
+    ...first.map((symptom) => `  → ${effectLine(symptom, now, colorize)}`),
+    ...(symptoms.length > first.length ? [`  → and ${symptoms.length - first.length} more`] : []),
     ...fixLines(cause).map((line) => `  ${line}`),
   ];
 }

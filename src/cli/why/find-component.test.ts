@@ -33,8 +33,8 @@ test.each([
   ["node/node1", "Node/node1"],
   ["Target/service/shop/web", "Target/service/shop/web"],
   ["path/node/node1", "Path/node/node1"],
-])("%s means %s", (words, id) => {
-  expect(findComponent(words, undefined, healths).id).toBe(id);
+])("%s means %s", (reference, id) => {
+  expect(findComponent(reference, undefined, healths).id).toBe(id);
 });
 
 test("-n chooses between namespaces that have the same name", () => {
@@ -49,6 +49,6 @@ test.each([
   ["web", 'invalid name "web": use KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE'],
   ["underlay/u", "no underlay found; kinds found: L3VNI, Link, Node, Path, Service, Session, Target"],
   ["banana/x", 'unknown kind "banana"; kinds found: L3VNI, Link, Node, Path, Service, Session, Target'],
-])("%s is rejected with a hint", (words, message) => {
-  expect(() => findComponent(words, undefined, healths)).toThrow(message);
+])("%s is rejected with a hint", (reference, message) => {
+  expect(() => findComponent(reference, undefined, healths)).toThrow(message);
 });

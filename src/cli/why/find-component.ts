@@ -4,8 +4,8 @@ import { nearest } from "../resources/nearest.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
 /** Finds the component for `service/shop/web`, `svc/web` or `l3vni/red@node1`; throws unless exactly one matches. */
-export function findComponent(words: string, namespace: string | undefined, healths: Iterable<ComponentHealth>): ComponentHealth {
-  const { kind, name, within = namespace, whole, node } = parse(words);
+export function findComponent(reference: string, namespace: string | undefined, healths: Iterable<ComponentHealth>): ComponentHealth {
+  const { kind, name, within = namespace, whole, node } = parse(reference);
   const all = [...healths];
   const ofKind = all.filter(({ component }) => meansKind(kind, component.kind));
   if (ofKind.length === 0) {
@@ -22,14 +22,14 @@ export function findComponent(words: string, namespace: string | undefined, heal
   const found = named.filter(({ component }) => component.node === node);
   const [only] = found;
   if (only && found.length === 1) return only;
-  if (found.length > 1) throw new CliError(`${words} is ambiguous: ${ids(found)}; use one of these names`, EXIT.misuse);
-  if (named.length > 0) throw new CliError(`${words} not found, but ${ids(named)}; use one of these names`, EXIT.misuse);
+  if (found.length > 1) throw new CliError(`${reference} is ambiguous: ${ids(found)}; use one of these names`, EXIT.misuse);
+  if (named.length > 0) throw new CliError(`${reference} not found, but ${ids(named)}; use one of these names`, EXIT.misuse);
   const near = nearest(
     name,
     ofKind.map(({ component }) => component.name),
   );
   const hint = near.length === 0 ? `; found: ${ids(ofKind)}` : `; did you mean ${near.join(" or ")}?`;
-  throw new CliError(`${words} not found${hint}`, EXIT.no);
+  throw new CliError(`${reference} not found${hint}`, EXIT.no);
 }
 
 function ids(healths: readonly ComponentHealth[]): string {
@@ -47,18 +47,18 @@ interface Meant {
 }
 
 /** `KIND/[NAMESPACE/]NAME[@NODE]`. */
-function parse(words: string): Meant {
-  const [, kind, rest, node] = /^([^/]+)\/(.+?)(?:@([^@]+))?$/.exec(words) ?? [];
+function parse(reference: string): Meant {
+  const [, kind, rest, node] = /^([^/]+)\/(.+?)(?:@([^@]+))?$/.exec(reference) ?? [];
   if (kind === undefined || rest === undefined) {
-    throw new CliError(`invalid name "${words}": use KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE`, EXIT.misuse);
+    throw new CliError(`invalid name "${reference}": use KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE`, EXIT.misuse);
   }
   const slash = rest.indexOf("/");
-  const place = slash < 0 ? { name: rest } : { within: rest.slice(0, slash), name: rest.slice(slash + 1) };
-  return { kind, ...place, whole: rest, ...(node !== undefined && { node }) };
+  const parts = slash < 0 ? { name: rest } : { within: rest.slice(0, slash), name: rest.slice(slash + 1) };
+  return { kind, ...parts, whole: rest, ...(node !== undefined && { node }) };
 }
 
-function meansKind(word: string, kind: string): boolean {
-  const wanted = word.toLowerCase();
+function meansKind(given: string, kind: string): boolean {
+  const wanted = given.toLowerCase();
   if (wanted === kind.toLowerCase() || wanted === `${kind.toLowerCase()}s`) return true;
   const known = EXPLAINED_KINDS.find((one) => one.kind === kind);
   return known !== undefined && (wanted === known.plural || (known.shortNames ?? []).includes(wanted));

@@ -81,11 +81,11 @@ function ageText({ since }: Pick<ComponentHealth, "since">, now: number): string
 
 /** `NoCarrier` as `no carrier`. What the line says already is left out: `SessionDown` of a session that is down is empty. */
 function reasonText({ component: { kind }, health, reason = "" }: ComponentHealth): string {
-  const words = (stripControlCharacters(reason).match(/[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+/g) ?? []).map((word) =>
-    /^[A-Z0-9]{2,}$/.test(word) || ABBREVIATIONS.has(word.toLowerCase()) ? word.toUpperCase() : word.toLowerCase(),
+  const parts = (stripControlCharacters(reason).match(/[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+/g) ?? []).map((part) =>
+    /^[A-Z0-9]{2,}$/.test(part) || ABBREVIATIONS.has(part.toLowerCase()) ? part.toUpperCase() : part.toLowerCase(),
   );
-  if (words.length > 1 && words[0]?.toLowerCase() === kind.toLowerCase()) words.shift();
-  const text = words.join(" ");
+  if (parts.length > 1 && parts[0]?.toLowerCase() === kind.toLowerCase()) parts.shift();
+  const text = parts.join(" ");
   return text === health.toLowerCase() ? "" : text;
 }
 

@@ -17,8 +17,8 @@ export interface ReadGraph {
 }
 
 /** The cause graph of what an API server holds at this moment. */
-export async function readGraph(client: KubeClient, places: ConfigNamespaces, now: number, signal: AbortSignal): Promise<ReadGraph> {
-  const graph = new CauseGraph([...explainersOf(places), leaderExplainer(now), agentWaits]);
+export async function readGraph(client: KubeClient, namespaces: ConfigNamespaces, now: number, signal: AbortSignal): Promise<ReadGraph> {
+  const graph = new CauseGraph([...explainersOf(namespaces), leaderExplainer(now), agentWaits]);
   const unread: { kind: string; why: string }[] = [];
   await Promise.all(
     [

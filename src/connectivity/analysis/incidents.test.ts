@@ -13,8 +13,8 @@ const told = (checks: readonly Check[]) =>
   checks.map((one) => ({ check: one, said: resultOf(one, noZones, NOW), outages: outageWindows(one, noZones, NOW) }));
 const incidents = (checks: readonly Check[]) => incidentsOf(told(checks).flatMap(({ outages }) => outages));
 const time = (at: number | undefined) => at && new Date(at).toISOString().slice(11, 19);
-const shown = ({ outages, brokenAfter, brokenBy, mendedAfter, mendedBy, state }: Incident) =>
-  `${outages.length} broke ${time(brokenAfter) ?? "?"}-${time(brokenBy)}, ${state} ${time(mendedAfter)}-${time(mendedBy) ?? "?"}`;
+const shown = ({ outages, brokenAfter, brokenBy, restoredAfter, restoredBy, state }: Incident) =>
+  `${outages.length} broke ${time(brokenAfter) ?? "?"}-${time(brokenBy)}, ${state} ${time(restoredAfter)}-${time(restoredBy) ?? "?"}`;
 
 test("outages that can have begun together are one incident, and each source narrows down when", () => {
   const one = check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9, 10), { startedAfter: ago(10, 10) }));
@@ -94,9 +94,9 @@ test("every outage is in one incident, whose bounds hold for each of its outages
       expect(found.flatMap(({ outages }) => outages.map(({ said }) => said.check)).toSorted()).toEqual(
         checks.map(({ metadata }) => `shop/${metadata.name}`).toSorted(),
       );
-      for (const { outages, brokenAfter = -Infinity, brokenBy, mendedAfter, mendedBy = Infinity } of found) {
+      for (const { outages, brokenAfter = -Infinity, brokenBy, restoredAfter, restoredBy = Infinity } of found) {
         expect(brokenAfter).toBeLessThanOrEqual(brokenBy);
-        expect(mendedAfter).toBeLessThanOrEqual(mendedBy);
+        expect(restoredAfter).toBeLessThanOrEqual(restoredBy);
         for (const one of outages) expect(one.brokenBy).toBeGreaterThanOrEqual(brokenBy);
       }
     }),

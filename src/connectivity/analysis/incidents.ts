@@ -7,8 +7,8 @@ export interface Incident {
   readonly brokenAfter?: number;
   /** And by this, by the source that saw it fail first. */
   readonly brokenBy: number;
-  readonly mendedAfter: number;
-  readonly mendedBy?: number;
+  readonly restoredAfter: number;
+  readonly restoredBy?: number;
   readonly state: OutageWindow["state"];
 }
 
@@ -21,7 +21,7 @@ const USUAL_WINDOW_MS = 60_000;
 type WindowOf = (outage: OutageWindow) => readonly [from: number, to: number];
 
 const whenItBroke: WindowOf = ({ brokenAfter, brokenBy }) => [brokenAfter ?? brokenBy - USUAL_WINDOW_MS, brokenBy];
-const whenItWasRestored: WindowOf = ({ mendedAfter, mendedBy = mendedAfter }) => [mendedAfter, mendedBy];
+const whenItWasRestored: WindowOf = ({ restoredAfter, restoredBy = restoredAfter }) => [restoredAfter, restoredBy];
 
 /** As few moments as explain all beginnings and all ends. Newest first. */
 export function incidentsOf(outages: readonly OutageWindow[]): Incident[] {
@@ -51,15 +51,15 @@ function together(outages: readonly OutageWindow[], windowOf: WindowOf): OutageW
 function incident(outages: readonly OutageWindow[]): Incident {
   const brokenBy = Math.min(...outages.map((outage) => outage.brokenBy));
   const before = outages.flatMap(({ brokenAfter }) => (brokenAfter !== undefined && brokenAfter <= brokenBy ? [brokenAfter] : []));
-  const ends = outages.flatMap(({ mendedBy }) => mendedBy ?? []);
+  const ends = outages.flatMap(({ restoredBy }) => restoredBy ?? []);
   const restoredBy = ends.length > 0 ? Math.min(...ends) : undefined;
-  const lastFailure = Math.max(...outages.map(({ mendedAfter }) => mendedAfter));
+  const lastFailure = Math.max(...outages.map(({ restoredAfter }) => restoredAfter));
   return {
     outages,
     ...(before.length > 0 && { brokenAfter: Math.max(...before) }),
     brokenBy,
-    mendedAfter: Math.min(lastFailure, restoredBy ?? lastFailure),
-    ...(restoredBy !== undefined && { mendedBy: restoredBy }),
+    restoredAfter: Math.min(lastFailure, restoredBy ?? lastFailure),
+    ...(restoredBy !== undefined && { restoredBy }),
     state: outages[0]?.state ?? "over",
   };
 }
@@ -69,6 +69,6 @@ export function overlap(one: Incident, other: Incident): boolean {
   return one.brokenBy < endOf(other) && other.brokenBy < endOf(one);
 }
 
-function endOf({ state, mendedBy, mendedAfter }: Incident): number {
-  return state === "open" ? Infinity : (mendedBy ?? mendedAfter);
+function endOf({ state, restoredBy, restoredAfter }: Incident): number {
+  return state === "open" ? Infinity : (restoredBy ?? restoredAfter);
 }

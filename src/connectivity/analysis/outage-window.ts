@@ -15,9 +15,9 @@ export interface OutageWindow {
   /** The first failure. */
   readonly brokenBy: number;
   /** The last failure that was seen. */
-  readonly mendedAfter: number;
+  readonly restoredAfter: number;
   /** The first success after it. */
-  readonly mendedBy?: number;
+  readonly restoredBy?: number;
   /** `unheard` was open when its source told for the last time. */
   readonly state: "over" | "open" | "unheard";
   readonly reason: string;
@@ -44,8 +44,8 @@ function seen(
     said: result,
     ...(startedAfter !== undefined && { brokenAfter: startedAfter }),
     brokenBy: start,
-    mendedAfter: Math.max(start, Math.min(last, end ?? last)),
-    ...(end !== undefined && { mendedBy: end }),
+    restoredAfter: Math.max(start, Math.min(last, end ?? last)),
+    ...(end !== undefined && { restoredBy: end }),
     state: end !== undefined ? "over" : isHeard ? "open" : "unheard",
     reason: first?.outcome ?? (isNow ? result.reason : "ConnectError"),
     why: failureText(first?.message ?? (isNow ? result.message : "")),

@@ -32,7 +32,7 @@ export function detailAnswer(id: string, rows: PageFixture["rows"]): DetailAnswe
   if (check?.type === "check") return { component: checkComponent(check) };
   const policy = rows.failover.find((row) => row.id === id);
   if (policy) return { component: { type: "policy", key: policy.key, row: policy, conditions: [], resources: [] } };
-  return { missing: `${id} is not in the specimen.` };
+  return { missing: `${id} is not in the fixture.` };
 }
 
 function checkComponent(row: CheckRow): Extract<DetailAnswer, { component: unknown }>["component"] {

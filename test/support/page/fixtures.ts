@@ -14,7 +14,7 @@ export interface PageFixtureSize {
 
 export interface PageFixture {
   readonly rows: { readonly [V in ViewName]: readonly Rows[V][] };
-  component(id: string): DetailAnswer;
+  detail(id: string): DetailAnswer;
   why(id: string): WhyAnswer;
 }
 
@@ -68,7 +68,7 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
   };
   return {
     rows,
-    component: (id) => detailAnswer(id, rows),
+    detail: (id) => detailAnswer(id, rows),
     why: (id) =>
       whyAnswer(
         id,
@@ -78,10 +78,10 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
   };
 }
 
-export function snapshotOf(specimen: PageFixture, views: readonly ViewName[], component?: string, why?: string): SnapshotEvent {
+export function snapshotOf(fixture: PageFixture, views: readonly ViewName[], component?: string, why?: string): SnapshotEvent {
   return {
-    views: Object.fromEntries(views.map((view) => [view, specimen.rows[view]])),
-    ...(component !== undefined && { things: { [component]: specimen.component(component) } }),
-    ...(why !== undefined && { whys: { [why]: specimen.why(why) } }),
+    views: Object.fromEntries(views.map((view) => [view, fixture.rows[view]])),
+    ...(component !== undefined && { things: { [component]: fixture.detail(component) } }),
+    ...(why !== undefined && { whys: { [why]: fixture.why(why) } }),
   };
 }

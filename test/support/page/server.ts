@@ -18,27 +18,27 @@ const TYPES: Readonly<Record<string, string>> = {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'";
 
-/** Serves the page with a specimen behind it, and what the test wants to have changed. */
+/** Serves the page with a fixture behind it, and what the test wants to have changed. */
 export class PageServer implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   readonly #streams = new Set<ServerResponse>();
   readonly #directory: string;
   #revision = 1;
-  specimen: PageFixture;
+  fixture: PageFixture;
   /** What one must log in with; none: everyone may look. */
   token: string | undefined;
   /** Whether a reader who comes back is told only what he has missed, which is nothing. */
   resumes = false;
   /** What streams were asked for, with the id that they wanted to go on from. */
-  readonly asked: { readonly query: string; readonly resumed: string | undefined }[] = [];
+  readonly streams: { readonly query: string; readonly resumed: string | undefined }[] = [];
 
-  private constructor(directory: string, specimen: PageFixture) {
+  private constructor(directory: string, fixture: PageFixture) {
     this.#directory = directory;
-    this.specimen = specimen;
+    this.fixture = fixture;
   }
 
-  static async start(specimen: PageFixture, port = 0): Promise<PageServer> {
-    const server = new PageServer(await builtPage(join(cacheDirectory(), "page")), specimen);
+  static async start(fixture: PageFixture, port = 0): Promise<PageServer> {
+    const server = new PageServer(await builtPage(join(cacheDirectory(), "page")), fixture);
     await once(server.#server.listen(port, "127.0.0.1"), "listening");
     return server;
   }
@@ -73,7 +73,7 @@ export class PageServer implements AsyncDisposable {
     response.setHeader("content-security-policy", POLICY);
     if (url.pathname === "/api/login") return this.#logIn(request, response);
     if (url.pathname.startsWith("/api/") && this.token !== undefined && request.headers.cookie !== `token=${this.token}`)
-      return refuse(response, "No token yet");
+      return reject(response, "No token yet");
     if (url.pathname === "/api/stream") return this.#stream(url.searchParams, request, response);
     if (url.pathname === "/api/whoami")
       return void response
@@ -86,13 +86,13 @@ export class PageServer implements AsyncDisposable {
 
   async #logIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { token } = (await json(request)) as { token: string };
-    if (token !== this.token) return refuse(response, "The cluster does not know this token");
+    if (token !== this.token) return reject(response, "The cluster does not know this token");
     response.setHeader("set-cookie", `token=${token}; HttpOnly; SameSite=Strict`).writeHead(204).end();
   }
 
   #stream(query: URLSearchParams, request: IncomingMessage, response: ServerResponse): void {
     const { "last-event-id": resumed } = request.headers;
-    this.asked.push({ query: query.toString(), resumed: resumed === undefined ? undefined : String(resumed) });
+    this.streams.push({ query: query.toString(), resumed: resumed === undefined ? undefined : String(resumed) });
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write("retry: 200\n\n");
     this.#streams.add(response);
@@ -100,14 +100,14 @@ export class PageServer implements AsyncDisposable {
     const views = (query.get("views") ?? "").split(",") as ViewName[];
     // As a server that still knows what the reader knows: nothing was missed.
     if (resumed !== undefined && this.resumes) return void response.write("event: heartbeat\ndata: {}\n\n");
-    this.#send(response, "snapshot", snapshotOf(this.specimen, views, query.get("component") ?? undefined, query.get("why") ?? undefined));
+    this.#send(response, "snapshot", snapshotOf(this.fixture, views, query.get("component") ?? undefined, query.get("why") ?? undefined));
   }
 
   #send(stream: ServerResponse, event: string, body: unknown): void {
-    stream.write(`id: specimen-${this.#revision}\nevent: ${event}\ndata: ${JSON.stringify(body)}\n\n`);
+    stream.write(`id: fixture-${this.#revision}\nevent: ${event}\ndata: ${JSON.stringify(body)}\n\n`);
   }
 }
 
-function refuse(response: ServerResponse, error: string): void {
+function reject(response: ServerResponse, error: string): void {
   response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }
