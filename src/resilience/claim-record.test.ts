@@ -50,15 +50,15 @@ describe("a record", () => {
   });
 
   test("omits values that follow from another one and values that cannot be parsed", () => {
-    const asked = [
-      { key: "value/7", field: "", words: "" },
-      { key: "double/14", field: "", words: "", follows: "value/7" },
+    const wanted = [
+      { key: "value/7", field: "", subject: "" },
+      { key: "double/14", field: "", subject: "", follows: "value/7" },
     ];
     const before = [
       { claim: "value/7", since: at(6) },
       { claim: "value/6", since: "long ago" },
     ];
-    expect(recordClaims(asked, before, { created, now, release: false })).toEqual([{ claim: "value/7", since: "1970-01-01T00:00:06Z" }]);
+    expect(recordClaims(wanted, before, { created, now, release: false })).toEqual([{ claim: "value/7", since: "1970-01-01T00:00:06Z" }]);
   });
 
   test("tells a value that is written like a part of a range from such a part, and from those beside it", () => {

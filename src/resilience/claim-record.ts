@@ -2,7 +2,7 @@ import { IntervalSet } from "../ip/interval-set.ts";
 import type { Range } from "../ip/range.ts";
 import { type Claim, claimText, ClaimRecord, type RecordedClaim } from "./claim.ts";
 
-/** The part of a claim that says what is asked for. */
+/** The parts of a claim that are recorded. */
 type Value = Pick<Claim, "key" | "range" | "follows">;
 
 interface Aged {
@@ -12,25 +12,25 @@ interface Aged {
 }
 
 /**
- * The record of an object that asks for this now: what it asked for before keeps its time, also as a part of something larger. What it has
- * left stays in the record until it is released.
+ * The record of an object that wants these claims now. Earlier claims keep their time, also as a part of a larger range. Claims that it no longer
+ * wants stay in the record until they are released.
  */
 export function recordClaims(
-  asked: readonly Value[],
+  wanted: readonly Value[],
   before: readonly RecordedClaim[],
   { created, now, release }: { created: Date; now: Date; release: boolean },
 ): RecordedClaim[] {
   const known = new ClaimRecord(before);
   const fresh = (before.length === 0 ? created : now).getTime();
-  const record = release ? [] : releasedValues(asked, before);
+  const record = release ? [] : releasedValues(wanted, before);
 
-  for (const { key, range } of asked.filter(isRecorded)) if (!range) record.push({ key, since: known.points.get(key) ?? fresh });
-  for (const [key, wanted] of rangesByKey(asked)) {
-    const held = agedParts(known, key);
-    for (const { range, since } of held)
-      for (const part of new IntervalSet([range]).intersection(wanted)) record.push({ key, range: part, since });
-    const unheld = wanted.difference(new IntervalSet(held.map(({ range }) => range)));
-    for (const part of unheld) record.push({ key, range: part, since: fresh });
+  for (const { key, range } of wanted.filter(isRecorded)) if (!range) record.push({ key, since: known.points.get(key) ?? fresh });
+  for (const [key, ranges] of rangesByKey(wanted)) {
+    const aged = agedParts(known, key);
+    for (const { range, since } of aged)
+      for (const part of new IntervalSet([range]).intersection(ranges)) record.push({ key, range: part, since });
+    const unrecorded = ranges.difference(new IntervalSet(aged.map(({ range }) => range)));
+    for (const part of unrecorded) record.push({ key, range: part, since: fresh });
   }
 
   const since = new Map(record.map((value) => [claimText(value.key, value.range), value.since]));
@@ -38,15 +38,15 @@ export function recordClaims(
 }
 
 /** Recorded claims that are no longer wanted; for a range that shrank, the rest. */
-export function releasedValues(asked: readonly Value[], before: readonly RecordedClaim[]): Aged[] {
+export function releasedValues(wanted: readonly Value[], before: readonly RecordedClaim[]): Aged[] {
   const known = new ClaimRecord(before);
-  const points = new Set(asked.filter((value) => isRecorded(value) && !value.range).map(({ key }) => key));
-  const wanted = rangesByKey(asked);
+  const points = new Set(wanted.filter((value) => isRecorded(value) && !value.range).map(({ key }) => key));
+  const ranges = rangesByKey(wanted);
 
   const values = known.points.entries().flatMap(([key, since]) => (points.has(key) ? [] : [{ key, since }]));
   const parts = known.parts.keys().flatMap((key) =>
     agedParts(known, key).flatMap(({ range, since }) => {
-      const rest = new IntervalSet([range]).difference(wanted.get(key) ?? new IntervalSet());
+      const rest = new IntervalSet([range]).difference(ranges.get(key) ?? new IntervalSet());
       return [...rest].map((part) => ({ key, range: part, since }));
     }),
   );
@@ -57,7 +57,7 @@ function isRecorded({ follows }: Value): boolean {
   return follows === undefined;
 }
 
-/** Parts that do not overlap: where a record says two things, the older one holds. */
+/** Parts that do not overlap: of two recorded times the older one counts. */
 function agedParts({ parts }: ClaimRecord, key: string): { range: Range; since: number }[] {
   let covered = new IntervalSet();
   const aged: { range: Range; since: number }[] = [];
@@ -68,13 +68,13 @@ function agedParts({ parts }: ClaimRecord, key: string): { range: Range; since: 
   return aged;
 }
 
-function rangesByKey(asked: readonly Value[]): Map<string, IntervalSet> {
+function rangesByKey(wanted: readonly Value[]): Map<string, IntervalSet> {
   const ranges = new Map<string, IntervalSet>();
-  for (const { key, range } of asked) if (range) ranges.set(key, (ranges.get(key) ?? new IntervalSet()).with(range));
+  for (const { key, range } of wanted) if (range) ranges.set(key, (ranges.get(key) ?? new IntervalSet()).with(range));
   return ranges;
 }
 
-/** Finer than a second: an edit is younger than everything that was created in the second before it. */
+/** With milliseconds: an edit is younger than everything that was created in the same second. */
 function timeText(since: number): string {
   return new Date(since).toISOString().replace(".000Z", "Z");
 }

@@ -2,21 +2,21 @@ import { parseRange, type Range } from "../ip/range.ts";
 
 /** A value that only one object may have where it is used, such as a VNI on a node. */
 export interface Claim {
-  /** The value with its kind, `vni/100`; with a range what it is a range of, `subnet/red`. */
+  /** Kind and value, `vni/100`; of a range only what it is a range of, `subnet/red`. */
   readonly key: string;
-  /** Two ranges under the same key are in each other's way where they overlap. */
+  /** Two ranges with the same key conflict where they overlap. */
   readonly range?: Range;
   /** The field with the value: `spec.vni`. */
   readonly field: string;
-  /** How a message begins: `VNI 100`. */
-  readonly words: string;
-  /** The claim of the same object that this value follows from. It is as old as that one, and not recorded by itself. */
+  /** How a conflict message begins: `VNI 100`. */
+  readonly subject: string;
+  /** The claim of the same object that this one is derived from. It has the same age and is not recorded itself. */
   readonly follows?: string;
-  /** Several objects may share the value. They conflict only with an object that asks for it alone. Not for ranges. */
+  /** Several objects may share the value. They conflict only with an unshared claim. Not for ranges. */
   readonly shared?: true;
 }
 
-/** Since when an object asks for a value, as the object's status holds it. */
+/** Since when an object has a claim, as in its `status.claims`. */
 export interface RecordedClaim {
   readonly claim: string;
   readonly since: string;
@@ -28,13 +28,13 @@ export interface RecordedPart {
   readonly since: number;
 }
 
-/** Whether two who ask for these are in each other's way. */
+/** Whether two claims conflict. */
 export function claimsOverlap(a: Claim, b: Claim): boolean {
   if (a.key !== b.key || (a.shared && b.shared)) return false;
   return !a.range || !b.range || a.range.overlaps(b.range);
 }
 
-/** How a claim is recorded: `vni/100`, `subnet/red/192.0.2.0-192.0.2.255`. A value that could be taken for a part of a range ends in a slash. */
+/** How a claim is recorded: `vni/100`, `subnet/red/192.0.2.0-192.0.2.255`. A value that looks like a part of a range ends in a slash. */
 export function claimText(key: string, range?: Range): string {
   if (range) return `${key}/${range.first.toString()}-${range.last.toString()}`;
   return key.endsWith("/") || partIn(key) ? `${key}/` : key;
@@ -45,7 +45,7 @@ interface Index {
   readonly reach: readonly Range["last"][];
 }
 
-/** What one object's record says, by value. What cannot be read is as if it were not there. */
+/** The recorded claims of one object, by value. Unreadable entries are ignored. */
 export class ClaimRecord {
   readonly points = new Map<string, number>();
   readonly parts = new Map<string, RecordedPart[]>();
@@ -67,10 +67,10 @@ export class ClaimRecord {
     }
   }
 
-  /** Since when any part of this is recorded. */
+  /** The age of the oldest recorded part in the range. */
   oldestPart(key: string, range: Range): number | undefined {
     const { parts, reach } = this.#index(key);
-    // The first that may reach into it, and from there as far as they begin before its end.
+    // From the first part that may reach into the range to the last that begins in it.
     let [low, high] = [0, parts.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -86,7 +86,7 @@ export class ClaimRecord {
     return oldest;
   }
 
-  /** The parts in order, and how far any of those up to each reaches. */
+  /** The parts in order, and for each how far it or an earlier one reaches. */
   #index(key: string): Index {
     const known = this.#indexes.get(key);
     if (known) return known;

@@ -3,85 +3,89 @@ import type { Range } from "../ip/range.ts";
 import type { Claim } from "./claim.ts";
 import { ageOf, byClaimAge, type Overlap, type Claimant, type OverlapEntry, type SpecVariant, oldest } from "./claimant.ts";
 
-interface Asked {
-  readonly form: SpecVariant;
+interface VariantClaim {
+  readonly variant: SpecVariant;
   readonly claim: Claim;
 }
 
-type AskedRange = Asked & { readonly claim: Claim & { readonly range: Range } };
+type VariantRange = VariantClaim & { readonly claim: Claim & { readonly range: Range } };
 
-/** Finds where forms of different entrants meet, and puts those who do in order of age. */
+/** Finds the overlaps between variants of different claimants, and sorts the entries of each by age. */
 export function findOverlaps(claimants: readonly Claimant[]): void {
-  const values = new Map<string, Asked[]>();
-  const ranges = new Map<string, AskedRange[]>();
+  const values = new Map<string, VariantClaim[]>();
+  const ranges = new Map<string, VariantRange[]>();
   for (const { current, kept } of claimants) {
     for (const variant of kept ? [current, kept] : [current]) {
       for (const claim of variant.claims) {
-        if (hasRange(claim)) at(ranges, claim.key).push({ form: variant, claim });
-        else at(values, claim.key).push({ form: variant, claim });
+        if (hasRange(claim)) at(ranges, claim.key).push({ variant, claim });
+        else at(values, claim.key).push({ variant, claim });
       }
     }
   }
-  for (const asked of values.values()) layValue(asked);
-  for (const [key, asked] of ranges) layParts(key, asked);
+  for (const wanted of values.values()) addValueOverlaps(wanted);
+  for (const [key, wanted] of ranges) addRangeOverlaps(key, wanted);
 }
 
-/** Each entrant that shares the value meets those that want it alone, in a cell of its own. */
-function layValue(asked: readonly Asked[]): void {
-  const sharing = asked.filter(({ claim }) => claim.shared);
-  if (sharing.length === 0) return lay(asked, sinceOf);
-  const alone = asked.filter(({ claim }) => !claim.shared);
+/** Each claimant that shares the value has its own overlap with those that want it alone. */
+function addValueOverlaps(wanted: readonly VariantClaim[]): void {
+  const sharing = wanted.filter(({ claim }) => claim.shared);
+  if (sharing.length === 0) return addOverlap(wanted, sinceOf);
+  const alone = wanted.filter(({ claim }) => !claim.shared);
   if (alone.length === 0) return undefined;
-  for (const sharers of Map.groupBy(sharing, ({ form }) => form.entrant).values()) lay([...alone, ...sharers], sinceOf);
+  for (const sharers of Map.groupBy(sharing, ({ variant }) => variant.claimant).values()) addOverlap([...alone, ...sharers], sinceOf);
 }
 
-function sinceOf({ entrant }: SpecVariant, claim: Claim): number {
-  return oldest(entrant, claim);
+function sinceOf({ claimant }: SpecVariant, claim: Claim): number {
+  return oldest(claimant, claim);
 }
 
-/** Something begins or ends here: an entrant's asking, or a part that its record knows. */
-interface Turn {
+/** Where a claim, or a recorded part of one, begins or ends. */
+interface Boundary {
   readonly at: bigint;
-  readonly entrant: Claimant;
-  readonly is: "asks" | "stops" | "ages";
+  readonly claimant: Claimant;
+  readonly is: "begins" | "ends" | "ages";
   readonly apply: () => void;
 }
 
 /**
- * Walks along the addresses; between two places where anything begins or ends, all have the same ages. Where only fewer ask than just before,
- * or than just after, nothing new is decided: there is a cell where most ask.
+ * Sweeps over the addresses. Between two boundaries the claims and their ages do not change. A section whose claims are a subset of those of a
+ * neighboring section decides nothing new, so only the largest sections become overlaps.
  */
-function layParts(key: string, asked: readonly AskedRange[]): void {
-  const claimants = new Set(asked.map(({ form }) => form.entrant));
+function addRangeOverlaps(key: string, wanted: readonly VariantRange[]): void {
+  const claimants = new Set(wanted.map(({ variant }) => variant.claimant));
   if (claimants.size < 2) return;
-  const line = new Line();
-  for (const one of asked) line.ask(one);
+  const sweep = new Sweep();
+  for (const one of wanted) sweep.addClaim(one);
   for (const claimant of claimants) {
-    for (const part of claimant.recorded.parts.get(key) ?? []) line.record(claimant, part);
+    for (const part of claimant.recorded.parts.get(key) ?? []) sweep.addRecord(claimant, part);
   }
 
   let isNew = false;
-  for (const turns of line.places()) {
-    if (isNew && turns.some((turn) => line.takes(turn))) {
-      if (line.here.size > 1) lay(line.here, ({ entrant }) => line.ageOf(entrant));
+  for (const boundaries of sweep.boundaries()) {
+    if (isNew && boundaries.some((boundary) => sweep.endsSomething(boundary))) {
+      if (sweep.here.size > 1) addOverlap(sweep.here, ({ claimant }) => sweep.ageOf(claimant));
       isNew = false;
     }
-    const before = new Map(turns.filter((turn) => line.isHere(turn.entrant)).map(({ entrant }) => [entrant, line.ageOf(entrant)]));
-    for (const { apply } of turns) apply();
-    isNew ||= turns.some(({ entrant, is }) => is === "asks" || (line.isHere(entrant) && before.get(entrant) !== line.ageOf(entrant)));
+    const before = new Map(
+      boundaries.filter((boundary) => sweep.isHere(boundary.claimant)).map(({ claimant }) => [claimant, sweep.ageOf(claimant)]),
+    );
+    for (const { apply } of boundaries) apply();
+    isNew ||= boundaries.some(
+      ({ claimant, is }) => is === "begins" || (sweep.isHere(claimant) && before.get(claimant) !== sweep.ageOf(claimant)),
+    );
   }
 }
 
-class Line {
-  /** What is asked for at the place that has been reached. */
-  readonly here = new Set<AskedRange>();
-  readonly #turns: Turn[] = [];
-  readonly #asking = new Map<Claimant, number>();
+class Sweep {
+  /** The claims at the current position. */
+  readonly here = new Set<VariantRange>();
+  readonly #boundaries: Boundary[] = [];
+  readonly #claiming = new Map<Claimant, number>();
   readonly #ages = new Map<Claimant, number[]>();
 
-  ask(one: AskedRange): void {
-    const { entrant } = one.form;
-    const count = (by: number) => this.#asking.set(entrant, (this.#asking.get(entrant) ?? 0) + by);
+  addClaim(one: VariantRange): void {
+    const { claimant } = one.variant;
+    const count = (by: number) => this.#claiming.set(claimant, (this.#claiming.get(claimant) ?? 0) + by);
     const enter = () => {
       this.here.add(one);
       count(1);
@@ -91,60 +95,60 @@ class Line {
       count(-1);
     };
     const { first, last } = one.claim.range;
-    this.#turns.push(
-      { at: position(first), entrant, is: "asks", apply: enter },
-      { at: position(last) + 1n, entrant, is: "stops", apply: leave },
+    this.#boundaries.push(
+      { at: position(first), claimant, is: "begins", apply: enter },
+      { at: position(last) + 1n, claimant, is: "ends", apply: leave },
     );
   }
 
-  record(claimant: Claimant, { range, since }: { readonly range: Range; readonly since: number }): void {
-    const held = this.#ages.get(claimant) ?? [];
-    this.#ages.set(claimant, held);
-    const begin = () => held.push(since);
-    const end = () => held.splice(held.indexOf(since), 1);
-    this.#turns.push(
-      { at: position(range.first), entrant: claimant, is: "ages", apply: begin },
-      { at: position(range.last) + 1n, entrant: claimant, is: "ages", apply: end },
+  addRecord(claimant: Claimant, { range, since }: { readonly range: Range; readonly since: number }): void {
+    const ages = this.#ages.get(claimant) ?? [];
+    this.#ages.set(claimant, ages);
+    const begin = () => ages.push(since);
+    const end = () => ages.splice(ages.indexOf(since), 1);
+    this.#boundaries.push(
+      { at: position(range.first), claimant, is: "ages", apply: begin },
+      { at: position(range.last) + 1n, claimant, is: "ages", apply: end },
     );
   }
 
-  /** What begins or ends, place by place. */
-  *places(): Generator<readonly Turn[]> {
-    this.#turns.sort((a, b) => compare(a.at, b.at));
-    for (let from = 0; from < this.#turns.length;) {
-      const { at } = this.#turns[from] as Turn;
+  /** All boundaries, grouped by position. */
+  *boundaries(): Generator<readonly Boundary[]> {
+    this.#boundaries.sort((a, b) => compare(a.at, b.at));
+    for (let from = 0; from < this.#boundaries.length;) {
+      const { at } = this.#boundaries[from] as Boundary;
       let to = from + 1;
-      while (this.#turns[to]?.at === at) to += 1;
-      yield this.#turns.slice(from, to);
+      while (this.#boundaries[to]?.at === at) to += 1;
+      yield this.#boundaries.slice(from, to);
       from = to;
     }
   }
 
   isHere(claimant: Claimant): boolean {
-    return (this.#asking.get(claimant) ?? 0) > 0;
+    return (this.#claiming.get(claimant) ?? 0) > 0;
   }
 
   ageOf(claimant: Claimant): number {
-    const held = this.#ages.get(claimant) ?? [];
-    return ageOf(claimant, held.length === 0 ? undefined : Math.min(...held));
+    const ages = this.#ages.get(claimant) ?? [];
+    return ageOf(claimant, ages.length === 0 ? undefined : Math.min(...ages));
   }
 
-  /** Whether after this turn not all that is here is here any more, and as old as it was. */
-  takes({ entrant, is }: Turn): boolean {
-    return is === "stops" || (is === "ages" && this.isHere(entrant));
+  /** Whether a claim ends at this boundary, or changes its age. */
+  endsSomething({ claimant, is }: Boundary): boolean {
+    return is === "ends" || (is === "ages" && this.isHere(claimant));
   }
 }
 
-function lay(asked: Iterable<Asked>, since: (variant: SpecVariant, claim: Claim) => number): void {
-  const cell: Overlap = { entries: [], head: 0, holder: undefined };
+function addOverlap(wanted: Iterable<VariantClaim>, since: (variant: SpecVariant, claim: Claim) => number): void {
+  const overlap: Overlap = { entries: [], head: 0, owner: undefined };
   const entries = new Map<SpecVariant, OverlapEntry>();
-  for (const { form, claim } of asked) {
-    if (!entries.has(form)) entries.set(form, { cell, form, claim, since: since(form, claim) });
+  for (const { variant, claim } of wanted) {
+    if (!entries.has(variant)) entries.set(variant, { overlap, variant, claim, since: since(variant, claim) });
   }
   const [first, ...others] = entries.keys();
-  if (!others.some(({ entrant }) => entrant !== first?.entrant)) return;
-  cell.entries.push(...entries.values().toArray().sort(byClaimAge));
-  for (const entry of cell.entries) entry.form.entries.push(entry);
+  if (!others.some(({ claimant }) => claimant !== first?.claimant)) return;
+  overlap.entries.push(...entries.values().toArray().sort(byClaimAge));
+  for (const entry of overlap.entries) entry.variant.entries.push(entry);
 }
 
 function position({ family, value }: Range["first"]): bigint {

@@ -3,162 +3,162 @@ import { cyclesOf, connectedGroups } from "./cycles.ts";
 import { byClaimAge, type Overlap, type Claimant, type OverlapEntry, type SpecVariant } from "./claimant.ts";
 
 /**
- * Decides which form of each entrant may be. A form is accepted once nothing that is still possible is older than it in any cell; whatever
- * meets an accepted form is rejected. The last good form counts as held until the current one is decided, and goes when that is accepted.
+ * Decides which variant of each claimant is effective. A variant is accepted when it is the oldest possible entry of all its overlaps; then all
+ * others in those overlaps are rejected. The last good variant keeps its values until the current one is accepted.
  */
 export function resolveByAge(claimants: readonly Claimant[]): void {
-  // What turns out to be lost may have been spared for nothing, at someone else's cost.
-  while (attempt(claimants) === "in circles") {
+  // A claimant that lost both variants must not have cost others theirs: try again without its last good one.
+  while (attempt(claimants) === "cyclic") {
     const lost = claimants.filter(({ current, kept }) => current.state === "rejected" && kept?.state === "rejected");
     if (lost.length === 0) return;
     for (const claimant of lost) claimant.kept = undefined;
   }
 }
 
-function attempt(claimants: readonly Claimant[]): "straight" | "in circles" {
+function attempt(claimants: readonly Claimant[]): "acyclic" | "cyclic" {
   const variants = claimants.flatMap(({ current, kept }) => (kept ? [current, kept] : [current]));
   for (const variant of variants) {
     variant.state = "open";
     variant.entries.length = 0;
   }
   findOverlaps(claimants);
-  const contest = new Contest();
-  for (const { current } of claimants) if (!current.sound) contest.reject(current);
-  contest.run(variants);
-  const circling = variants.filter(isOpen);
-  for (let open = circling; open.length > 0; open = open.filter(isOpen)) {
-    for (const group of connectedGroups(open)) settleCircle(contest, group);
+  const resolver = new Resolver();
+  for (const { current } of claimants) if (!current.sound) resolver.reject(current);
+  resolver.run(variants);
+  const cyclic = variants.filter(isOpen);
+  for (let open = cyclic; open.length > 0; open = open.filter(isOpen)) {
+    for (const group of connectedGroups(open)) resolveCycle(resolver, group);
   }
-  for (const variant of variants.filter(isRival).sort(bySince)) if (isFree(variant)) contest.accept(variant);
-  return circling.length > 0 ? "in circles" : "straight";
+  for (const variant of variants.filter(isLoser).sort(bySince)) if (isFree(variant)) resolver.accept(variant);
+  return cyclic.length > 0 ? "cyclic" : "acyclic";
 }
 
-/** Who has what the rejected form asks for and asked earlier; in a circle whoever has it, or else who asked for it earlier. */
-export function blockersOf(variant: SpecVariant): Meeting[] {
-  const held = variant.entries
-    .flatMap((own) => meeting(own, own.cell.holder))
-    .filter(({ other }) => other.form.entrant !== variant.entrant);
-  const older = held.filter(({ own, other }) => byClaimAge(other, own) < 0);
+/** The older owners of what a rejected variant claims; in a cycle any owner, or else the older losers. */
+export function blockersOf(variant: SpecVariant): Conflict[] {
+  const owned = variant.entries
+    .flatMap((own) => conflictWith(own, own.overlap.owner))
+    .filter(({ other }) => other.variant.claimant !== variant.claimant);
+  const older = owned.filter(({ own, other }) => byClaimAge(other, own) < 0);
   if (older.length > 0 || !variant.sound) return older;
-  return held.length > 0 ? held : variant.entries.flatMap((own) => meeting(own, olderRival(own)));
+  return owned.length > 0 ? owned : variant.entries.flatMap((own) => conflictWith(own, olderLoser(own)));
 }
 
-interface Meeting {
+interface Conflict {
   readonly own: OverlapEntry;
   readonly other: OverlapEntry;
 }
 
-function meeting(own: OverlapEntry, other: OverlapEntry | undefined): Meeting[] {
+function conflictWith(own: OverlapEntry, other: OverlapEntry | undefined): Conflict[] {
   return other ? [{ own, other }] : [];
 }
 
-class Contest {
+class Resolver {
   readonly #awake: SpecVariant[] = [];
 
   run(variants: readonly SpecVariant[]): void {
     for (const variant of variants) this.#awake.push(variant);
     for (let variant = this.#awake.pop(); variant; variant = this.#awake.pop()) {
-      if (variant.state === "open" && hasItsTurn(variant) && variant.entries.every(isForemost)) this.accept(variant);
+      if (variant.state === "open" && isDue(variant) && variant.entries.every(isOldest)) this.accept(variant);
     }
   }
 
   accept(variant: SpecVariant): void {
     variant.state = "accepted";
-    const { current, kept } = variant.entrant;
+    const { current, kept } = variant.claimant;
     if (variant === current && kept && kept.state !== "rejected") this.reject(kept);
     for (const own of variant.entries) {
-      own.cell.holder = own;
-      for (const other of own.cell.entries) {
-        if (other.form.entrant !== variant.entrant && other.form.state !== "rejected") this.reject(other.form);
+      own.overlap.owner = own;
+      for (const other of own.overlap.entries) {
+        if (other.variant.claimant !== variant.claimant && other.variant.state !== "rejected") this.reject(other.variant);
       }
     }
   }
 
   reject(variant: SpecVariant): void {
     variant.state = "rejected";
-    const { current, kept } = variant.entrant;
+    const { current, kept } = variant.claimant;
     if (variant === current && kept) this.#awake.push(kept);
-    for (const { cell } of variant.entries) for (const first of foremost(cell)) this.#awake.push(first.form);
+    for (const { overlap } of variant.entries) for (const first of oldestPossible(overlap)) this.#awake.push(first.variant);
   }
 }
 
 /**
- * Everyone left waits for someone who waits too: two that exchange their values, or two that are each older in something. If all that have a
- * last good form could leave it at once, they do. Otherwise none of them does, and what they keep stays taken.
+ * All remaining variants wait for each other: two that swap their values, or two that are each older in one value. If all claimants with a last
+ * good variant can leave it at once, they do. Otherwise none of them does, and they keep their values.
  */
-function settleCircle(contest: Contest, open: readonly SpecVariant[]): void {
-  const resources = open.filter(hasItsTurn);
-  const released = open.filter((variant) => !hasItsTurn(variant));
+function resolveCycle(resolver: Resolver, open: readonly SpecVariant[]): void {
+  const resources = open.filter(isDue);
+  const released = open.filter((variant) => !isDue(variant));
   for (const variant of released) variant.state = "rejected";
-  contest.run(resources);
+  resolver.run(resources);
   for (let left = resources.filter(isOpen); left.length > 0; left = left.filter(isOpen)) {
-    for (const [first] of cyclesOf(left).map((circle) => circle.sort(byPreference))) if (first) contest.accept(first);
-    contest.run([]);
+    for (const [first] of cyclesOf(left).map((cycle) => cycle.sort(byPreference))) if (first) resolver.accept(first);
+    resolver.run([]);
   }
 
-  const leaving = released.map(({ entrant }) => entrant.current);
+  const leaving = released.map(({ claimant }) => claimant.current);
   if (leaving.every(({ state }) => state === "accepted")) return;
-  const lost = resources.filter((variant) => variant.state === "rejected" && variant === variant.entrant.current);
+  const lost = resources.filter((variant) => variant.state === "rejected" && variant === variant.claimant.current);
   for (const variant of open) {
     variant.state = "open";
-    for (const { cell } of variant.entries) {
-      cell.head = 0;
-      cell.holder = undefined;
+    for (const { overlap } of variant.entries) {
+      overlap.head = 0;
+      overlap.owner = undefined;
     }
   }
-  for (const variant of new Set([...lost, ...leaving])) contest.reject(variant);
-  contest.run(open);
+  for (const variant of new Set([...lost, ...leaving])) resolver.reject(variant);
+  resolver.run(open);
 }
 
 /**
- * A rejected form that nobody is in the way of after all may be, unless it would leave a kept one for a value that an older one waits for:
- * the kept one may be what keeps that away, and then it would soon have neither.
+ * A rejected variant without a remaining conflict is accepted after all, unless it would give up an accepted last good variant for a value that an
+ * older claimant waits for: it would soon lose both.
  */
-function isFree({ entrant, entries }: SpecVariant): boolean {
-  if (entries.some(({ cell }) => cell.holder && cell.holder.form.entrant !== entrant)) return false;
-  return entrant.kept?.state !== "accepted" || !entries.some(olderRival);
+function isFree({ claimant, entries }: SpecVariant): boolean {
+  if (entries.some(({ overlap }) => overlap.owner && overlap.owner.variant.claimant !== claimant)) return false;
+  return claimant.kept?.state !== "accepted" || !entries.some(olderLoser);
 }
 
-function olderRival(own: OverlapEntry): OverlapEntry | undefined {
-  for (const other of own.cell.entries) {
+function olderLoser(own: OverlapEntry): OverlapEntry | undefined {
+  for (const other of own.overlap.entries) {
     if (byClaimAge(other, own) >= 0) return undefined;
-    if (isRival(other.form)) return other;
+    if (isLoser(other.variant)) return other;
   }
   return undefined;
 }
 
-/** Lost, but not through a fault of its own. */
-function isRival(variant: SpecVariant): boolean {
-  return variant.sound && variant === variant.entrant.current && variant.state === "rejected";
+/** Valid, and rejected because of a conflict. */
+function isLoser(variant: SpecVariant): boolean {
+  return variant.sound && variant === variant.claimant.current && variant.state === "rejected";
 }
 
 function isOpen({ state }: SpecVariant): boolean {
   return state === "open";
 }
 
-function hasItsTurn(variant: SpecVariant): boolean {
-  return variant === variant.entrant.current || variant.entrant.current.state === "rejected";
+function isDue(variant: SpecVariant): boolean {
+  return variant === variant.claimant.current || variant.claimant.current.state === "rejected";
 }
 
-function isForemost(entry: OverlapEntry): boolean {
-  return foremost(entry.cell).includes(entry);
+function isOldest(entry: OverlapEntry): boolean {
+  return oldestPossible(entry.overlap).includes(entry);
 }
 
-/** The oldest in a cell that is still possible, with the other form of the same entrant. */
-function foremost(cell: Overlap): OverlapEntry[] {
-  const { entries } = cell;
-  while (entries[cell.head]?.form.state === "rejected") cell.head += 1;
-  const first = entries[cell.head];
+/** The oldest entry of an overlap that is not rejected, with the other variant of its claimant. */
+function oldestPossible(overlap: Overlap): OverlapEntry[] {
+  const { entries } = overlap;
+  while (entries[overlap.head]?.variant.state === "rejected") overlap.head += 1;
+  const first = entries[overlap.head];
   if (!first) return [];
-  const second = entries[cell.head + 1];
-  return second?.form.entrant === first.form.entrant ? [first, second] : [first];
+  const second = entries[overlap.head + 1];
+  return second?.variant.claimant === first.variant.claimant ? [first, second] : [first];
 }
 
-/** What is kept goes first, so that a circle does not cost what works. */
+/** Last good variants first, so that a cycle does not stop what works. */
 function byPreference(a: SpecVariant, b: SpecVariant): number {
-  return Number(a === a.entrant.current) - Number(b === b.entrant.current) || bySince(a, b);
+  return Number(a === a.claimant.current) - Number(b === b.claimant.current) || bySince(a, b);
 }
 
 function bySince(a: SpecVariant, b: SpecVariant): number {
-  return byClaimAge({ form: a, since: a.since }, { form: b, since: b.since });
+  return byClaimAge({ variant: a, since: a.since }, { variant: b, since: b.since });
 }

@@ -7,7 +7,7 @@ import {
   claimsOf,
   testResource,
   messages,
-  effectiveForms,
+  effectiveVersions,
   recorded,
   running,
   resolvedNames,
@@ -68,7 +68,7 @@ function build(one: Drawn, nth: number, withState: boolean): ClaimingResource<Te
 function consistent(resources: ClaimingResource<TestSpec>[]): ClaimingResource<TestSpec>[] {
   const ran = resources.flatMap((one) => (one.lastGood ? testResource(one.name, one.lastGood.spec, { recorded: one.recorded }) : []));
   const before = resolvedNames(...ran);
-  const runs = new Set(before.effective.map(({ contender: { name } }) => name));
+  const runs = new Set(before.effective.map(({ resource: { name } }) => name));
   return resources.map((one) => (runs.has(one.name) ? one : { ...one, lastGood: undefined }));
 }
 
@@ -79,7 +79,7 @@ function meet(a: TestSpec, b: TestSpec): boolean {
   return claimsOf(a).some((one) => claimsOf(b).some((other) => claimsMeet(one, other)));
 }
 
-test("the decision does not depend on the order of the contenders", () => {
+test("the decision does not depend on the order of the resources", () => {
   fc.assert(
     fc.property(
       many(true).chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
@@ -108,10 +108,10 @@ test("a resource that is not accepted has a failure, and a conflict names an exi
     fc.property(many(true), (all) => {
       const { effective, failures } = resolvedNames(...all);
       for (const one of all) {
-        const told = failures.filter(({ name }) => name === one.name);
-        const current = effective.some(({ contender, form }) => contender === one && form === "current");
-        expect(told.length > 0).toBe(!current);
-        for (const { message } of told.filter((failure) => failure.message !== "Faulty")) {
+        const own = failures.filter(({ name }) => name === one.name);
+        const current = effective.some(({ resource, version }) => resource === one && version === "current");
+        expect(own.length > 0).toBe(!current);
+        for (const { message } of own.filter((failure) => failure.message !== "Faulty")) {
           const [, holder] = /conflicts with .*?(?:Lamp|Fan) (c\d+)$/.exec(message) ?? [];
           expect(all.some(({ name }) => name === holder && name !== one.name)).toBe(true);
         }
@@ -130,8 +130,8 @@ test("repeated passes converge, and no running resource is removed on the way", 
         expect(passes).toBeLessThan(all.length + 1);
         resources = carriedOut(resources, before);
         const after = resolvedNames(...resources);
-        expect(Object.keys(effectiveForms(after))).toEqual(expect.arrayContaining(Object.keys(effectiveForms(before))));
-        if (JSON.stringify(effectiveForms(after)) === JSON.stringify(effectiveForms(before))) break;
+        expect(Object.keys(effectiveVersions(after))).toEqual(expect.arrayContaining(Object.keys(effectiveVersions(before))));
+        if (JSON.stringify(effectiveVersions(after)) === JSON.stringify(effectiveVersions(before))) break;
         before = after;
       }
     }),
@@ -146,7 +146,7 @@ test("one more, with values of its own, changes nothing for the others; neither 
       const alone = testResource("alone", testSpec("77", "700-710"));
       const faulty = testResource("faulty", { ...testSpec("1", "2", "3", "10-40"), faulty: true });
       const after = resolvedNames(...all, alone, faulty);
-      expect(effectiveForms(after)).toEqual({ ...effectiveForms(before), alone: "current 77 700-710" });
+      expect(effectiveVersions(after)).toEqual({ ...effectiveVersions(before), alone: "current 77 700-710" });
       expect(messages(after).filter((text) => !text.startsWith("faulty:"))).toEqual(messages(before));
     }),
     options,
@@ -160,7 +160,7 @@ test("a running resource with the oldest claims stays, whatever the others are e
         recorded: mine.map((text) => ({ claim: claimText(...keyOf(text)), since: at(0) })),
         lastGood: { spec: testSpec(...mine), generation: 2 },
       });
-      expect(effectiveForms(resolvedNames(...all, oldest))["oldest"]).toBe(["current", ...mine].join(" "));
+      expect(effectiveVersions(resolvedNames(...all, oldest))["oldest"]).toBe(["current", ...mine].join(" "));
     }),
     options,
   );
@@ -171,10 +171,10 @@ test("a valid edit that loses a conflict keeps the last good version, unless an 
     fc.property(many(true), (all) => {
       const { effective } = resolvedNames(...all);
       for (const one of all.filter(({ lastGood }) => lastGood)) {
-        const live = effective.find(({ contender }) => contender === one);
+        const live = effective.find(({ resource }) => resource === one);
         if (live) continue;
         const kept = one.lastGood?.spec ?? testSpec();
-        expect(effective.some(({ spec, contender }) => contender !== one && meet(spec, kept))).toBe(true);
+        expect(effective.some(({ spec, resource }) => resource !== one && meet(spec, kept))).toBe(true);
       }
     }),
     options,
@@ -190,9 +190,11 @@ test("from an empty state the set does not depend on who arrived first, given th
         for (const [nth] of arrivals.entries()) {
           const present = arrivals.slice(0, nth + 1).map((one) => Object.assign({}, one, { lastGood: state.get(one.name) }));
           const { effective } = resolvedNames(...present);
-          state = new Map(effective.map(({ contender: { name }, spec, form }) => [name, { spec, generation: form === "current" ? 2 : 1 }]));
+          state = new Map(
+            effective.map(({ resource: { name }, spec, version }) => [name, { spec, generation: version === "current" ? 2 : 1 }]),
+          );
         }
-        expect(new Set(state.keys())).toEqual(new Set(Object.keys(effectiveForms(resolvedNames(...all)))));
+        expect(new Set(state.keys())).toEqual(new Set(Object.keys(effectiveVersions(resolvedNames(...all)))));
       },
     ),
     options,
@@ -224,7 +226,7 @@ test("five thousand that lie in one another, and one with as many parts, are set
   const parts = Array.from({ length: count }, (_, nth) => `${nth * 10}-${nth * 10 + 9}`);
   const large = testResource("large", testSpec(...parts), { recorded: recorded(Object.fromEntries(parts.map((text) => [text, 1]))) });
   const { effective, failures } = resolvedNames(...nested, large);
-  expect(effective.map(({ contender: { name } }) => name)).toEqual(["large", "nested0"]);
+  expect(effective.map(({ resource: { name } }) => name)).toEqual(["large", "nested0"]);
   expect(failures).toHaveLength(count - 1);
 });
 
@@ -233,8 +235,8 @@ function carriedOut(
   { effective }: ReturnType<typeof resolvedNames>,
 ): ClaimingResource<TestSpec>[] {
   return resources.map((one) => {
-    const live = effective.find(({ contender: { name } }) => name === one.name);
-    return { ...one, lastGood: live && { spec: live.spec, generation: live.form === "current" ? 2 : 1 } };
+    const live = effective.find(({ resource: { name } }) => name === one.name);
+    return { ...one, lastGood: live && { spec: live.spec, generation: live.version === "current" ? 2 : 1 } };
   });
 }
 

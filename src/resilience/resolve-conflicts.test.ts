@@ -5,7 +5,7 @@ import {
   testResource,
   messages,
   now,
-  effectiveForms,
+  effectiveVersions,
   recorded,
   rules,
   running,
@@ -20,7 +20,7 @@ describe("two that ask for the same", () => {
       testResource("late", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
       testResource("early", testSpec("7"), { recorded: recorded({ "7": 3 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ early: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ early: "current 7" });
     expect(result.failures).toEqual([
       {
         kind: "Lamp",
@@ -37,7 +37,7 @@ describe("two that ask for the same", () => {
   test("a domain can supply its own conflict message", () => {
     const { failures } = resolveConflicts<TestSpec>(
       [testResource("late", testSpec("7", "10-19"), { created: new Date(5000) }), testResource("early", testSpec("7", "15-30"))],
-      { ...rules, conflictMessage: (own, other, loser, holder) => `${loser.name}: ${own.words}; ${holder.name}: ${other.words}` },
+      { ...rules, conflictMessage: (own, other, loser, owner) => `${loser.name}: ${own.subject}; ${owner.name}: ${other.subject}` },
     );
     // One sentence for each field.
     expect(failures.map(({ field, message }) => `${field} ${message}`)).toEqual([
@@ -51,7 +51,7 @@ describe("two that ask for the same", () => {
       testResource("late", testSpec("7"), { created: new Date(5000) }),
       testResource("early", testSpec("7"), { created: new Date(3000) }),
     );
-    expect(effectiveForms(result)).toEqual({ early: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ early: "current 7" });
   });
 
   test("a value that is not recorded yet is younger than any that is, even one recorded by a clock that is ahead", () => {
@@ -60,7 +60,7 @@ describe("two that ask for the same", () => {
       testResource("b", testSpec("7"), { recorded: recorded({ "7": 2000 }) }),
     );
     expect(now.getTime()).toBeLessThan(2_000_000);
-    expect(effectiveForms(result)).toEqual({ b: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ b: "current 7" });
   });
 
   test("of the same moment: the kind that comes first, then the name", () => {
@@ -70,7 +70,7 @@ describe("two that ask for the same", () => {
       testResource("c", testSpec("7"), same),
       testResource("a", testSpec("7"), { ...same, kind: "Fan" }),
     );
-    expect(effectiveForms(result)).toEqual({ b: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ b: "current 7" });
     expect(messages(result)).toEqual(["c: Value 7 conflicts with Lamp b", "a: Value 7 conflicts with Lamp b"]);
   });
 
@@ -79,7 +79,7 @@ describe("two that ask for the same", () => {
       testResource("moved", testSpec("7"), { recorded: recorded({ "7": 1 }), newlySelectedAt: new Date(9000) }),
       testResource("here", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ here: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ here: "current 7" });
   });
 
   test("a record that cannot be read counts as none of that value", () => {
@@ -87,7 +87,7 @@ describe("two that ask for the same", () => {
       testResource("odd", testSpec("7"), { recorded: [{ claim: "value/7", since: "yesterday" }] }),
       testResource("here", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ here: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ here: "current 7" });
   });
 
   test("a holder in another namespace is named with it", () => {
@@ -105,7 +105,7 @@ describe("last good forms", () => {
       testResource("old", testSpec("8"), { recorded: recorded({ "7": 1, "8": 9 }), ...running("7") }),
       testResource("new", testSpec("8"), { recorded: recorded({ "8": 5 }), ...running("8") }),
     );
-    expect(effectiveForms(result)).toEqual({ old: "kept 7", new: "current 8" });
+    expect(effectiveVersions(result)).toEqual({ old: "kept 7", new: "current 8" });
     expect(messages(result)).toEqual(["old: Value 8 conflicts with Lamp new"]);
   });
 
@@ -114,7 +114,7 @@ describe("last good forms", () => {
       testResource("old", { ...testSpec("9"), faulty: true }, { recorded: recorded({ "7": 1, "9": 9 }), ...running("7") }),
       testResource("new", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ old: "kept 7" });
+    expect(effectiveVersions(result)).toEqual({ old: "kept 7" });
     expect(messages(result)).toEqual(["new: Value 7 conflicts with Lamp old", "old: Faulty"]);
   });
 
@@ -123,7 +123,7 @@ describe("last good forms", () => {
       testResource("old", testSpec("9"), { recorded: recorded({ "7": 1, "9": 9 }), ...running("7") }),
       testResource("new", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ old: "current 9", new: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ old: "current 9", new: "current 7" });
     expect(result.failures).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe("last good forms", () => {
       testResource("a", { ...testSpec("7"), faulty: true }, { recorded: recorded({ "7": 1 }) }),
       testResource("b", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ b: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ b: "current 7" });
     expect(messages(result)).toEqual(["a: Faulty"]);
   });
 
@@ -149,7 +149,7 @@ describe("last good forms", () => {
       testResource("old", { ...testSpec("9"), faulty: true }, { recorded: recorded({ "9": 1 }), ...running("7") }),
       testResource("new", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ new: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ new: "current 7" });
   });
 });
 
@@ -159,7 +159,7 @@ describe("circles", () => {
       testResource("a", testSpec("2"), { recorded: recorded({ "1": 1, "2": 8 }), ...running("1") }),
       testResource("b", testSpec("1"), { recorded: recorded({ "2": 1, "1": 9 }), ...running("2") }),
     );
-    expect(effectiveForms(result)).toEqual({ a: "current 2", b: "current 1" });
+    expect(effectiveVersions(result)).toEqual({ a: "current 2", b: "current 1" });
   });
 
   test("three in a ring, each with a second value that another holds, all move at once", () => {
@@ -168,7 +168,7 @@ describe("circles", () => {
       testResource("b", testSpec("1", "9"), { recorded: recorded({ "2": 1, "8": 1, "1": 9, "9": 9 }), ...running("2", "8") }),
       testResource("c", testSpec("8"), { recorded: recorded({ "9": 1, "8": 9 }), ...running("9") }),
     );
-    expect(effectiveForms(result)).toEqual({ a: "current 2", b: "current 1 9", c: "current 8" });
+    expect(effectiveVersions(result)).toEqual({ a: "current 2", b: "current 1 9", c: "current 8" });
   });
 
   test("a ring with a faulty member stays as it is", () => {
@@ -177,7 +177,7 @@ describe("circles", () => {
       testResource("b", { ...testSpec("3"), faulty: true }, { recorded: recorded({ "2": 1, "3": 9 }), ...running("2") }),
       testResource("c", testSpec("1"), { recorded: recorded({ "3": 1, "1": 9 }), ...running("3") }),
     );
-    expect(effectiveForms(result)).toEqual({ a: "kept 1", b: "kept 2", c: "kept 3" });
+    expect(effectiveVersions(result)).toEqual({ a: "kept 1", b: "kept 2", c: "kept 3" });
     expect(messages(result)).toEqual([
       "a: Value 2 conflicts with Lamp b",
       "b: Faulty",
@@ -191,7 +191,7 @@ describe("circles", () => {
       testResource("a", testSpec("1", "2"), { recorded: recorded({ "1": 3, "2": 4 }) }),
       testResource("b", testSpec("1", "2"), { recorded: recorded({ "1": 5, "2": 2 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ b: "current 1 2" });
+    expect(effectiveVersions(result)).toEqual({ b: "current 1 2" });
     expect(messages(result)).toEqual(["a: Value 2 conflicts with Lamp b"]);
   });
 
@@ -203,7 +203,7 @@ describe("circles", () => {
       }),
       testResource("b", testSpec("1", "2"), { recorded: recorded({ "1": 5, "2": 2 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ b: "current 1 2" });
+    expect(effectiveVersions(result)).toEqual({ b: "current 1 2" });
   });
 
   test("a kept form is not given up for one that is older in something and younger in something else", () => {
@@ -211,7 +211,7 @@ describe("circles", () => {
       testResource("a", testSpec("1", "2"), { recorded: recorded({ "1": 1, "2": 4 }) }),
       testResource("b", { ...testSpec("9"), faulty: true }, { recorded: recorded({ "1": 5, "2": 2, "9": 9 }), ...running("1", "2") }),
     );
-    expect(effectiveForms(result)).toEqual({ b: "kept 1 2" });
+    expect(effectiveVersions(result)).toEqual({ b: "kept 1 2" });
   });
 
   test("a resource that only waits for a cycle is not part of it, however old its other claims are", () => {
@@ -220,7 +220,7 @@ describe("circles", () => {
       testResource("b", testSpec("1", "2"), { recorded: recorded({ "1": 5, "2": 2 }) }),
       testResource("c", testSpec("1", "9"), { recorded: recorded({ "1": 6, "9": 1 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ b: "current 1 2" });
+    expect(effectiveVersions(result)).toEqual({ b: "current 1 2" });
     expect(messages(result)).toEqual(["a: Value 2 conflicts with Lamp b", "c: Value 1 conflicts with Lamp b"]);
   });
 
@@ -230,8 +230,8 @@ describe("circles", () => {
     const third = testResource("c2", testSpec("10-10"), { recorded: recorded({ "1": 1 }), ...running("1") });
     const fourth = testResource("c3", testSpec("10-12"), { created: new Date(1000) });
     const expected = { c0: "current 12-13 10-10", c1: "current 1 11-11" };
-    expect(effectiveForms(resolvedNames(first, { ...second, ...running("10-10") }, third, fourth))).toEqual(expected);
-    expect(effectiveForms(resolvedNames(first, second, third, fourth))).toEqual(expected);
+    expect(effectiveVersions(resolvedNames(first, { ...second, ...running("10-10") }, third, fourth))).toEqual(expected);
+    expect(effectiveVersions(resolvedNames(first, second, third, fourth))).toEqual(expected);
   });
 
   test("two that grow into each other both stay as they were", () => {
@@ -239,7 +239,7 @@ describe("circles", () => {
       testResource("a", testSpec("1-20"), { recorded: recorded({ "1-10": 1, "11-20": 8 }), ...running("1-10") }),
       testResource("b", testSpec("1-20"), { recorded: recorded({ "11-20": 1, "1-10": 9 }), ...running("11-20") }),
     );
-    expect(effectiveForms(result)).toEqual({ a: "kept 1-10", b: "kept 11-20" });
+    expect(effectiveVersions(result)).toEqual({ a: "kept 1-10", b: "kept 11-20" });
     expect(messages(result)).toEqual([
       "a: Part 1-20 conflicts with 0.0.0.11-0.0.0.20 of Lamp b",
       "b: Part 1-20 conflicts with 0.0.0.1-0.0.0.10 of Lamp a",
@@ -251,7 +251,7 @@ describe("circles", () => {
       testResource("a", testSpec("1", "2"), { recorded: recorded({ "3": 1, "1": 4, "2": 8 }), ...running("3") }),
       testResource("b", testSpec("1"), { recorded: recorded({ "2": 1, "1": 9 }), ...running("2") }),
     );
-    expect(effectiveForms(result)).toEqual({ a: "kept 3", b: "kept 2" });
+    expect(effectiveVersions(result)).toEqual({ a: "kept 3", b: "kept 2" });
     expect(messages(result)).toEqual(["a: Value 2 conflicts with Lamp b", "b: Value 1 conflicts with Lamp a"]);
   });
 });
@@ -261,9 +261,9 @@ describe("ranges", () => {
     const grown = testResource("grown", testSpec("10-29"), { recorded: recorded({ "10-19": 1, "20-29": 9 }), ...running("10-19") });
     const inOld = testResource("in-old", testSpec("15-15"), { recorded: recorded({ "15-15": 5 }) });
     const inNew = testResource("in-new", testSpec("25-40"), { recorded: recorded({ "25-40": 5 }), ...running("25-40") });
-    expect(effectiveForms(resolvedNames(grown, inOld))).toEqual({ grown: "current 10-29" });
-    expect(effectiveForms(resolvedNames(grown, inNew))).toEqual({ grown: "kept 10-19", "in-new": "current 25-40" });
-    expect(effectiveForms(resolvedNames(grown, inOld, inNew))).toEqual({ grown: "kept 10-19", "in-new": "current 25-40" });
+    expect(effectiveVersions(resolvedNames(grown, inOld))).toEqual({ grown: "current 10-29" });
+    expect(effectiveVersions(resolvedNames(grown, inNew))).toEqual({ grown: "kept 10-19", "in-new": "current 25-40" });
+    expect(effectiveVersions(resolvedNames(grown, inOld, inNew))).toEqual({ grown: "kept 10-19", "in-new": "current 25-40" });
     expect(messages(resolvedNames(grown, inOld, inNew))).toEqual([
       "grown: Part 10-29 conflicts with 0.0.0.25-0.0.0.40 of Lamp in-new",
       "in-old: Part 15-15 conflicts with 0.0.0.10-0.0.0.19 of Lamp grown",
@@ -271,7 +271,7 @@ describe("ranges", () => {
   });
 
   test("neighbors are not in each other's way", () => {
-    expect(effectiveForms(resolvedNames(testResource("a", testSpec("10-19")), testResource("b", testSpec("20-29"))))).toEqual({
+    expect(effectiveVersions(resolvedNames(testResource("a", testSpec("10-19")), testResource("b", testSpec("20-29"))))).toEqual({
       a: "current 10-19",
       b: "current 20-29",
     });
@@ -283,14 +283,14 @@ describe("ranges", () => {
       testResource("b", testSpec("500-500")),
       testResource("c", testSpec("2000-2001")),
     );
-    expect(effectiveForms(result)).toEqual({ a: "current 0-1000", c: "current 2000-2001" });
+    expect(effectiveVersions(result)).toEqual({ a: "current 0-1000", c: "current 2000-2001" });
   });
 });
 
 function claimsWithDouble({ asks }: TestSpec): Claim[] {
   return asks.flatMap((text) => [
-    { key: `value/${text}`, field: "spec.asks", words: `Value ${text}` },
-    { key: "double/14", field: "spec.asks", words: "Double 14", follows: `value/${text}` },
+    { key: `value/${text}`, field: "spec.asks", subject: `Value ${text}` },
+    { key: "double/14", field: "spec.asks", subject: "Double 14", follows: `value/${text}` },
   ]);
 }
 
@@ -301,7 +301,7 @@ describe("shared values", () => {
       testResource("b", testSpec("~7"), { recorded: recorded({ "7": 3 }) }),
       testResource("alone", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ a: "current ~7", b: "current ~7" });
+    expect(effectiveVersions(result)).toEqual({ a: "current ~7", b: "current ~7" });
     expect(messages(result)).toEqual(["alone: Value 7 conflicts with Lamp a", "alone: Value 7 conflicts with Lamp b"]);
   });
 
@@ -311,7 +311,7 @@ describe("shared values", () => {
       testResource("b", testSpec("~7"), { recorded: recorded({ "7": 4 }) }),
       testResource("alone", testSpec("7"), { recorded: recorded({ "7": 1 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ alone: "current 7" });
+    expect(effectiveVersions(result)).toEqual({ alone: "current 7" });
     expect(messages(result)).toEqual(["a: Value ~7 conflicts with Lamp alone", "b: Value ~7 conflicts with Lamp alone"]);
   });
 
@@ -320,7 +320,7 @@ describe("shared values", () => {
       testResource("a", testSpec("7"), { recorded: recorded({ "7": 3 }), ...running("~7") }),
       testResource("b", testSpec("~7"), { recorded: recorded({ "7": 1 }) }),
     );
-    expect(effectiveForms(result)).toEqual({ a: "kept ~7", b: "current ~7" });
+    expect(effectiveVersions(result)).toEqual({ a: "kept ~7", b: "current ~7" });
   });
 });
 
@@ -333,7 +333,7 @@ test("a value that follows from another is as old as that one, and one field is 
     ],
     { ...rules, claims: claimsWithDouble },
   );
-  expect(effectiveForms(result)).toEqual({ early: "current 7" });
+  expect(effectiveVersions(result)).toEqual({ early: "current 7" });
   expect(messages(result)).toEqual(["other: Double 14 conflicts with Lamp early", "same: Value 7 conflicts with Lamp early"]);
 });
 
@@ -344,7 +344,7 @@ test("who may be is listed by age, then kind and name", () => {
     testResource("b", testSpec("2"), { recorded: recorded({ "1": 1 }) }),
     testResource("a", testSpec("1"), { recorded: recorded({ "1": 1 }) }),
   );
-  expect(effective.map(({ contender: { name }, since }) => [name, since.getTime()])).toEqual([
+  expect(effective.map(({ resource: { name }, since }) => [name, since.getTime()])).toEqual([
     ["a", 1000],
     ["d", 2000],
     ["c", 2000],

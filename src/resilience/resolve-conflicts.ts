@@ -4,7 +4,7 @@ import { resolveByAge, blockersOf } from "./resolve-by-age.ts";
 import type { Failure } from "./failure.ts";
 import { type Claimant, type OverlapEntry, type SpecVariant, oldest } from "./claimant.ts";
 
-/** An object that asks for values which others may ask for too. */
+/** An object with claims that others may have too. */
 export interface ClaimingResource<S> {
   readonly kind: string;
   readonly namespace: string;
@@ -14,43 +14,43 @@ export interface ClaimingResource<S> {
   readonly spec: S;
   /** Its `status.claims`. */
   readonly recorded: readonly RecordedClaim[];
-  /** It asks here only since this moment, whatever the record says. */
+  /** Its claims count here only since this time, whatever the record says. */
   readonly newlySelectedAt?: Date | undefined;
-  /** The form that it runs in here. It stays when the current one cannot be. */
+  /** The last good version. It stays when the current one cannot be applied. */
   readonly lastGood?: { readonly spec: S; readonly generation: number } | undefined;
 }
 
 export interface ConflictRules<S, C extends ClaimingResource<S>> {
-  /** What is wrong with the current spec by itself, all at once. */
+  /** All problems of the current spec by itself. */
   check(spec: S, resource: C): readonly Failure[];
-  /** What a spec asks for. What cannot be read asks for nothing. */
+  /** The claims of a spec. Unreadable values claim nothing. */
   claims(spec: S, resource: C): readonly Claim[];
-  /** Of two that ask since the same moment, the kind named first has it; then the name decides. */
+  /** Decides between claims of the same age, then the name does. */
   readonly kindOrder: readonly string[];
   readonly now: Date;
   /** The message for the loser of `own` when the owner has `other`, if the default message does not fit. */
-  readonly conflictMessage?: (own: Claim, other: Claim, loser: C, holder: C) => string;
+  readonly conflictMessage?: (own: Claim, other: Claim, loser: C, owner: C) => string;
 }
 
 export interface EffectiveResource<S, C extends ClaimingResource<S>> {
-  readonly contender: C;
+  readonly resource: C;
   readonly spec: S;
-  /** The spec as it is written now, or the last good one. */
-  readonly form: "current" | "kept";
-  /** Since when it asks for its oldest value. */
+  /** Whether the spec is the current or the last good one. */
+  readonly version: "current" | "kept";
+  /** The age of its oldest claim. */
   readonly since: Date;
 }
 
 export interface ConflictResolution<S, C extends ClaimingResource<S>> {
-  /** Who may be, and in which form: the oldest first. No two of them ask for the same. */
+  /** The oldest first. Their claims do not conflict. */
   readonly effective: readonly EffectiveResource<S, C>[];
-  /** Why the others, and those that are kept, are not what their spec says. */
+  /** Why the others, and those with their last good spec, are not applied as written. */
   readonly failures: readonly Failure[];
 }
 
 interface Case<S, C> {
-  readonly contender: C;
-  readonly entrant: Claimant;
+  readonly resource: C;
+  readonly claimant: Claimant;
   readonly keptSpec: S | undefined;
   readonly faults: readonly Failure[];
 }
@@ -64,34 +64,34 @@ export function resolveConflicts<S, C extends ClaimingResource<S> = ClaimingReso
   rules: ConflictRules<S, C>,
 ): ConflictResolution<S, C> {
   const ordered = resources.toSorted(byKindAndName(rules.kindOrder));
-  const cases = ordered.map((resource, place) => caseOf<S, C>(resource, place, rules));
-  resolveByAge(cases.map(({ entrant }) => entrant));
+  const cases = ordered.map((resource, position) => caseOf<S, C>(resource, position, rules));
+  resolveByAge(cases.map(({ claimant }) => claimant));
 
-  const owners = new Map(cases.map(({ entrant, contender }) => [entrant, contender]));
+  const owners = new Map(cases.map(({ claimant, resource }) => [claimant, resource]));
   return {
     effective: cases
       .flatMap((one) => outcome<S, C>(one, rules.now))
       // Stable, so that kind and name decide between two of the same age.
       .sort((a, b) => a.since.getTime() - b.since.getTime()),
-    failures: cases.flatMap(({ contender, entrant, faults }) =>
-      faults.concat(conflicts<S, C>(contender, entrant.current, (other) => owners.get(other.form.entrant), rules)),
+    failures: cases.flatMap(({ resource, claimant, faults }) =>
+      faults.concat(conflicts<S, C>(resource, claimant.current, (other) => owners.get(other.variant.claimant), rules)),
     ),
   };
 }
 
-function caseOf<S, C extends ClaimingResource<S>>(resource: C, place: number, rules: ConflictRules<S, C>): Case<S, C> {
+function caseOf<S, C extends ClaimingResource<S>>(resource: C, position: number, rules: ConflictRules<S, C>): Case<S, C> {
   const { recorded, newlySelectedAt, created, generation, spec, lastGood } = resource;
   const base = {
-    place,
+    position,
     recorded: new ClaimRecord(recorded),
-    // Not yet recorded is younger than recorded whatever the clocks of the two machines say.
+    // An unrecorded claim is younger than a recorded one, whatever the clocks of two machines say.
     unrecorded: recorded.length === 0 ? created.getTime() : Infinity,
-    asksSince: newlySelectedAt?.getTime() ?? -Infinity,
+    claimsSince: newlySelectedAt?.getTime() ?? -Infinity,
   };
   const faults = rules.check(spec, resource);
   const claimant = base as Claimant;
   const variant = (claims: readonly Claim[], sound: boolean): SpecVariant => ({
-    entrant: claimant,
+    claimant,
     claims,
     sound,
     since: claims.length === 0 ? created.getTime() : Math.min(...claims.map((claim) => oldest(claimant, claim))),
@@ -100,17 +100,17 @@ function caseOf<S, C extends ClaimingResource<S>>(resource: C, place: number, ru
   });
   const sound = faults.length === 0;
   claimant.current = variant(rules.claims(spec, resource), sound);
-  // The same once more could not win what it loses, and only make this place differ from one that has not seen it yet.
+  // The same spec again could not win, and would make this node differ from one that does not know it.
   const differs = lastGood && (!sound || lastGood.generation !== generation);
   claimant.kept = differs ? variant(rules.claims(lastGood.spec, resource), true) : undefined;
-  return { contender: resource, entrant: claimant, keptSpec: lastGood?.spec, faults };
+  return { resource, claimant, keptSpec: lastGood?.spec, faults };
 }
 
-function outcome<S, C extends ClaimingResource<S>>({ contender, entrant, keptSpec }: Case<S, C>, now: Date): EffectiveResource<S, C>[] {
-  const { current, kept } = entrant;
+function outcome<S, C extends ClaimingResource<S>>({ resource, claimant, keptSpec }: Case<S, C>, now: Date): EffectiveResource<S, C>[] {
+  const { current, kept } = claimant;
   const since = (variant: SpecVariant) => (variant.since === Infinity ? now : new Date(variant.since));
-  if (current.state === "accepted") return [{ contender, spec: contender.spec, form: "current", since: since(current) }];
-  if (kept?.state === "accepted") return [{ contender, spec: keptSpec as S, form: "kept", since: since(kept) }];
+  if (current.state === "accepted") return [{ resource, spec: resource.spec, version: "current", since: since(current) }];
+  if (kept?.state === "accepted") return [{ resource, spec: keptSpec as S, version: "kept", since: since(kept) }];
   return [];
 }
 
@@ -128,13 +128,13 @@ function conflicts<S, C extends ClaimingResource<S>>(
   for (const { own, other } of met) {
     const owner = ownerOf(other);
     if (!owner) continue;
-    const { field, words } = own.claim;
-    const holder = `${owner.kind} ${owner.namespace === namespace ? "" : `${owner.namespace}/`}${owner.name}`;
+    const { field, subject } = own.claim;
+    const ownerText = `${owner.kind} ${owner.namespace === namespace ? "" : `${owner.namespace}/`}${owner.name}`;
     const part = other.claim.range ? `${other.claim.range.toString()} of ` : "";
-    // Several values can follow from one field; to change it for one of them is enough to say.
-    const key = `${field} ${holder}`;
+    // Several claims can come from one field; one message per field and owner is enough.
+    const key = `${field} ${ownerText}`;
     if (found.has(key)) continue;
-    const message = conflictMessage?.(own.claim, other.claim, loser, owner) ?? `${words} conflicts with ${part}${holder}`;
+    const message = conflictMessage?.(own.claim, other.claim, loser, owner) ?? `${subject} conflicts with ${part}${ownerText}`;
     found.set(key, { kind, namespace, name, reason: "ValidationFailed", field, message, class: "Transient" });
   }
   return [...found.values()];

@@ -235,6 +235,6 @@ function inTheWay({ previous }: Pick<ResourceStep, "previous">, { claims = [] }:
 
 function conflict({ kind, name, namespace, claims = [] }: ResourceStep, holder: ResourceStep): Failure {
   const claim = claims.find((asked) => holder.previous?.claims?.some((held) => claimsOverlap(held, asked)));
-  const message = `${claim?.words} conflicts with ${holder.kind} ${holder.name}, which failed to release it`;
+  const message = `${claim?.subject} conflicts with ${holder.kind} ${holder.name}, which failed to release it`;
   return { kind, name, namespace, reason: "ValidationFailed", field: claim?.field ?? "", message, class: "Transient" };
 }

@@ -45,14 +45,14 @@ export function planOverlay(asked: readonly Overlay[], root: Root, observed: Obs
     for (const [candidate] of free) heldBack.delete(candidate);
     for (const [candidate] of free) without.delete(candidate);
     if (found.length === 0 && free.length === 0) {
-      const missing = effective.flatMap(({ contender }) => overlay.missing(contender));
+      const missing = effective.flatMap(({ resource }) => overlay.missing(resource));
       const users = new Map([...without].map(([candidate, failure]) => [failure, overlay.userOf(candidate, failure, effective)]));
       const isReportedAlready = (failure: Failure) => settled.failures.some((other) => other !== failure && isOfSame(other, failure));
       const failures = settled.failures.map((failure) => {
         const user = users.get(failure) ?? "";
         return user === "" || isReportedAlready(failure) ? failure : alsoSaying(failure, user);
       });
-      const live = new Set(effective.map(({ contender }) => contender));
+      const live = new Set(effective.map(({ resource }) => resource));
       const ousted = asked.filter((candidate) => !live.has(candidate)).flatMap((candidate) => overlay.ousted(candidate));
       return { steps: effective.flatMap((one) => overlay.steps(one)), ousted, failures: [...failures, ...missing] };
     }
@@ -85,13 +85,11 @@ class OverlayPlan {
 
   /** L3VNIs that were edited into a VRF without an L2VNI, and would stand if they stayed in the one they are in. */
   stranded(effective: readonly EffectiveResource<Spec, Overlay>[]): Overlay[] {
-    const vrfs = new Set(
-      effective.filter(({ contender }) => contender.kind === "L2VNI").map(({ contender, spec }) => vrf(contender, spec)),
-    );
+    const vrfs = new Set(effective.filter(({ resource }) => resource.kind === "L2VNI").map(({ resource, spec }) => vrf(resource, spec)));
     const stands = (candidate: Overlay, spec: Spec) => !requiresL2VNI(candidate, spec) || vrfs.has(vrf(candidate, spec));
     return effective
-      .filter(({ form, spec, contender }) => form === "current" && !stands(contender, spec))
-      .map(({ contender }) => contender)
+      .filter(({ version, spec, resource }) => version === "current" && !stands(resource, spec))
+      .map(({ resource }) => resource)
       .filter((candidate) => candidate.lastGood !== undefined && stands(candidate, candidate.lastGood.spec));
   }
 
@@ -106,12 +104,12 @@ class OverlayPlan {
 
   /** Those that were rejected as they are, and keep others from what they ask for and nobody has: these may have it, since the older ones cannot. */
   yielding(asked: readonly Overlay[], effective: readonly EffectiveResource<Spec, Overlay>[]): [Overlay, Failure][] {
-    const rejected = effective.flatMap(({ contender, form }) => {
-      const failure = form === "current" && !contender.lastGood ? this.#rejectionOf(contender)?.failure : undefined;
-      return failure && !this.#isUsed(contender, asked) ? [[contender, failure] as [Overlay, Failure]] : [];
+    const rejected = effective.flatMap(({ resource, version }) => {
+      const failure = version === "current" && !resource.lastGood ? this.#rejectionOf(resource)?.failure : undefined;
+      return failure && !this.#isUsed(resource, asked) ? [[resource, failure] as [Overlay, Failure]] : [];
     });
     if (rejected.length === 0) return [];
-    const chosen = new Set(effective.filter(({ form }) => form === "current").map(({ contender }) => contender));
+    const chosen = new Set(effective.filter(({ version }) => version === "current").map(({ resource }) => resource));
     const waiting = asked.filter((one) => !chosen.has(one) && !this.#rejectionOf(one) && this.#faults(one.spec, one).length === 0);
     const wanted = waiting.flatMap((one) => this.#claims(one.spec, one));
     return rejected.filter(([one]) => this.#claims(one.spec, one).some((claim) => wanted.some((other) => claimsOverlap(claim, other))));
@@ -121,10 +119,10 @@ class OverlayPlan {
   userOf(candidate: Overlay, failure: Failure, effective: readonly EffectiveResource<Spec, Overlay>[]): string {
     if (this.#rejectionOf(candidate)?.failure !== failure) return "";
     const asked = this.#claims(candidate.spec, candidate);
-    for (const { contender, spec } of effective) {
-      const claims = contender === candidate ? [] : this.#claims(spec, contender);
+    for (const { resource, spec } of effective) {
+      const claims = resource === candidate ? [] : this.#claims(spec, resource);
       const used = asked.find((claim) => claims.some((other) => claimsOverlap(claim, other)));
-      if (used) return `${used.words} is used by ${contender.kind} ${contender.name} until this can be applied`;
+      if (used) return `${used.subject} is used by ${resource.kind} ${resource.name} until this can be applied`;
     }
     return "";
   }
@@ -164,12 +162,12 @@ class OverlayPlan {
     return [dependency(candidate, "", `Underlay ${this.#fabric.name} has no spec.evpn`)];
   }
 
-  steps({ contender, spec, form }: EffectiveResource<Spec, Overlay>): ResourceStep[] {
-    if (!this.#fabric || this.missing(contender).length > 0) return [];
-    const { owner, kind, name, namespace, uid, generation, lastGood } = contender;
-    const kept = form === "kept" ? lastGood : undefined;
+  steps({ resource, spec, version }: EffectiveResource<Spec, Overlay>): ResourceStep[] {
+    if (!this.#fabric || this.missing(resource).length > 0) return [];
+    const { owner, kind, name, namespace, uid, generation, lastGood } = resource;
+    const kept = version === "kept" ? lastGood : undefined;
     // What is kept moves along with the Underlay, unless it is its own fault that keeps it from being what it was.
-    const stands = !kept || this.#problems(spec, contender).length === 0;
+    const stands = !kept || this.#problems(spec, resource).length === 0;
     return [
       {
         owner,
@@ -179,11 +177,11 @@ class OverlayPlan {
         uid,
         generation: kept?.generation ?? generation,
         spec,
-        state: form,
-        rendered: stands ? this.#render(spec, contender) : kept.rendered,
-        ...this.#presence(spec, contender),
-        ...(requiresL2VNI(contender, spec) && { otherwise: noL2VNI(contender, spec) }),
-        ...(lastGood && { previous: { ...this.#presence(lastGood.spec, contender), lastGood } }),
+        state: version,
+        rendered: stands ? this.#render(spec, resource) : kept.rendered,
+        ...this.#presence(spec, resource),
+        ...(requiresL2VNI(resource, spec) && { otherwise: noL2VNI(resource, spec) }),
+        ...(lastGood && { previous: { ...this.#presence(lastGood.spec, resource), lastGood } }),
       },
     ];
   }

@@ -84,12 +84,12 @@ function planUnderlay(underlays: readonly RouterCandidate<Underlay["spec"]>[], o
   const found = settled.failures.toSorted(inOrder);
   const [own] = settled.effective;
   if (!own) return { failures: found, ...(found[0] && { stopped: found[0] }) };
-  if (own.form === "kept") {
-    const stopped = found.find(({ name }) => name === own.contender.name);
+  if (own.version === "kept") {
+    const stopped = found.find(({ name }) => name === own.resource.name);
     return { failures: found, ...(stopped && { stopped }) };
   }
-  const { contender, spec } = own;
-  const { owner, name, namespace, uid, generation, lastGood } = contender;
+  const { resource, spec } = own;
+  const { owner, name, namespace, uid, generation, lastGood } = resource;
   const fabric = fabricOf(name, spec, observed);
   const step: ResourceStep = {
     owner,

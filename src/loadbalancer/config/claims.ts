@@ -18,6 +18,6 @@ export function claimsOf({ kind, object }: ClaimingObject): readonly Claim[] {
   if ((object as { spec?: unknown }).spec === undefined) return [];
   if (kind === "IPAddressPool") return poolClaims(object.metadata.name, object.spec);
   if (kind === "Community") return communityClaims(object.spec);
-  const words = peerId(object.spec);
-  return [...neighborClaims(object.spec), ...sharedValuesOf(object.spec).map(({ key, field }) => ({ key, field, words }))];
+  const subject = peerId(object.spec);
+  return [...neighborClaims(object.spec), ...sharedValuesOf(object.spec).map(({ key, field }) => ({ key, field, subject }))];
 }

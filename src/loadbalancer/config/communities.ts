@@ -45,7 +45,7 @@ export function communityClaims({ communities = [] }: Community["spec"]): Claim[
   return [...new Set(names)].map((name) => ({
     key: `alias/${recordable(name)}`,
     field: `spec.communities[${names.indexOf(name)}].name`,
-    words: name,
+    subject: name,
   }));
 }
 

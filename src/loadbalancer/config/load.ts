@@ -81,13 +81,13 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
   const { view, now } = options;
   const communities = resolveKind(read("Community", objects.communities, options, readCommunity), now, {
     rule: "C2",
-    message: ({ words }) => duplicateAlias(words),
+    message: ({ subject }) => duplicateAlias(subject),
   });
   const readPoolHere = (written: ResourceForm<(typeof objects.pools)[number]["spec"]>) => readPool(written, objects.namespaces);
   const lastPools = { ...options, lastGood: withRecordedPools(options.lastGood, objects.pools) };
   const { values: pools, ...ofPools } = resolveKind(read("IPAddressPool", objects.pools, lastPools, readPoolHere), now, {
     rule: "A5",
-    message: (own, other, { name }) => overlap(name, own.words, other.words),
+    message: (own, other, { name }) => overlap(name, own.subject, other.subject),
   });
   if (view.of === "controller") return loaded({ ...NOTHING, pools }, { warnings: [], unread: [] }, [communities, ofPools]);
 

@@ -221,7 +221,7 @@ export function neighborClaims(spec: Spec): Claim[] {
   const usable = address !== undefined || (complaints.length === 0 && spec.interface && !interfaceNameProblem(spec.interface));
   if (!usable || (spec.vrf && vrfProblem(spec.vrf))) return [];
   const id = peerId(spec);
-  return [{ key: `neighbor/${id}`, field: address ? "spec.peerAddress" : "spec.interface", words: id }];
+  return [{ key: `neighbor/${id}`, field: address ? "spec.peerAddress" : "spec.interface", subject: id }];
 }
 
 /** Values that all peers of a node must share: the AS number of a VRF, and the router id. */

@@ -79,7 +79,7 @@ function readAddresses({ addresses = [] }: Partial<Spec>): Addresses {
       return { field, text, problem: error.reason };
     }
   });
-  const claims = entries.flatMap(({ field, range }) => (range ? [{ key: "range", range, field, words: range.toString() }] : []));
+  const claims = entries.flatMap(({ field, range }) => (range ? [{ key: "range", range, field, subject: range.toString() }] : []));
   return { entries, ranges, claims };
 }
 
@@ -134,13 +134,13 @@ function overlapsWithin(name: string, entries: readonly Entry[]): ConfigProblem[
 function allocationProblems(name: string, allocation: Spec["serviceAllocation"], prefix: string): ConfigProblem[] {
   if (!allocation) return [];
   const field = "spec.serviceAllocation";
-  const selectors = (which: "namespaceSelectors" | "serviceSelectors", words: string) =>
+  const selectors = (which: "namespaceSelectors" | "serviceSelectors", what: string) =>
     selectorConfigProblems(allocation[which], {
       field: `${field}.${which}`,
       duplicate: "A3",
       malformed: "A3",
       prefix,
-      context: (selector) => `invalid ${words} label selector ${quote(selector)} in ip pool ${name}`,
+      context: (selector) => `invalid ${what} label selector ${quote(selector)} in ip pool ${name}`,
     });
   return [
     ...repeated(allocation.namespaces ?? []).map(({ nth }): ConfigProblem => ({

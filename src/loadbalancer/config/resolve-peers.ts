@@ -33,7 +33,7 @@ export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGr
       now,
       {
         rule: "F2",
-        message: ({ words }) => `peer ${words} already exists, FRR mode doesn't support duplicate BGPPeers selecting the same node`,
+        message: ({ subject }) => `peer ${subject} already exists, FRR mode doesn't support duplicate BGPPeers selecting the same node`,
       },
     );
     const states = new Map(decided.resources.map(({ name, state }) => [name, state]));
@@ -120,7 +120,9 @@ function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string,
 
 /** Only on a common node are two in each other's way. A claim is recorded without the nodes. */
 function scoped(claims: ParseResult<ParsedPeer>["claims"], { groups }: Stance): ParseResult<ParsedPeer>["claims"] {
-  return claims.flatMap(({ key, field, words }) => [...groups].map((group) => ({ key: `${key}@${group}`, follows: key, field, words })));
+  return claims.flatMap(({ key, field, subject }) =>
+    [...groups].map((group) => ({ key: `${key}@${group}`, follows: key, field, subject })),
+  );
 }
 
 function disagreementsOf(stance: Stance, held: ReadonlyMap<string, Holder>): ConfigProblem[] {

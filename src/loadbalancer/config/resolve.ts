@@ -33,13 +33,13 @@ export function resolveKind<S, T>(candidates: readonly ConfigCandidate<S, T>[], 
     ...(conflicts && { conflictMessage: (own, other, loser) => conflicts.message(own, other, loser) }),
   });
 
-  const byName = effective.toSorted((a, b) => compare(a.contender.name, b.contender.name));
+  const byName = effective.toSorted((a, b) => compare(a.resource.name, b.resource.name));
   const generations = new Map(candidates.map(({ name, generation }) => [name, generation]));
-  const forms = new Map(effective.map(({ contender, form }) => [contender, form]));
+  const versions = new Map(effective.map(({ resource, version }) => [resource, version]));
   const known = new Set<string>();
   return {
-    values: new Map(byName.flatMap(({ contender, spec }) => (spec.value === undefined ? [] : [[contender.name, spec.value] as const]))),
-    current: new Set(effective.filter(({ form }) => form === "current").map(({ contender }) => contender)),
+    values: new Map(byName.flatMap(({ resource, spec }) => (spec.value === undefined ? [] : [[resource.name, spec.value] as const]))),
+    current: new Set(effective.filter(({ version }) => version === "current").map(({ resource }) => resource)),
     failures: failures.map((failure) =>
       isOurs(failure) ? failure : ruled(failure, conflicts?.rule ?? "F2", generations.get(failure.name) ?? 0),
     ),
@@ -48,21 +48,21 @@ export function resolveKind<S, T>(candidates: readonly ConfigCandidate<S, T>[], 
       // Of two with one name the first counts.
       if (known.has(name)) return [];
       known.add(name);
-      const form = forms.get(candidate);
-      return [{ kind, name, generation, state: form === undefined ? "Failed" : form === "current" ? "Applied" : "KeptPrevious" }];
+      const version = versions.get(candidate);
+      return [{ kind, name, generation, state: version === undefined ? "Failed" : version === "current" ? "Applied" : "KeptPrevious" }];
     }),
-    remember: candidates.flatMap((candidate) => remembered(candidate, forms.get(candidate))),
+    remember: candidates.flatMap((candidate) => remembered(candidate, versions.get(candidate))),
   };
 }
 
-function remembered<S, T>(candidate: ConfigCandidate<S, T>, form: "current" | "kept" | undefined): [string, LastGoodEntry][] {
+function remembered<S, T>(candidate: ConfigCandidate<S, T>, version: "current" | "kept" | undefined): [string, LastGoodEntry][] {
   const { key, uid, generation, written, spec, before } = candidate;
   const since = before?.since === undefined ? {} : { since: before.since };
-  if (form === "current") {
+  if (version === "current") {
     const { resolved } = spec;
     return [[key, { uid, generation, spec: { spec: written, ...(resolved !== undefined && { resolved }) }, ...since }]];
   }
-  if (form === "kept" && before) return [[key, before]];
+  if (version === "kept" && before) return [[key, before]];
   return before?.since === undefined ? [] : [[key, { uid, generation, ...since }]];
 }
 

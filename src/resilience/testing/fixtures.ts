@@ -1,4 +1,4 @@
-/** For tests: contenders whose spec is nothing but what they ask for. `7` is a value, `~7` the same value shared, `10-19` a part of a range. */
+/** For tests: resources whose spec is only what they claim. `7` is a value, `~7` the same value shared, `10-19` a part of a range. */
 
 import { Address } from "../../ip/address.ts";
 import { Range } from "../../ip/range.ts";
@@ -30,7 +30,7 @@ export function testResource(name: string, spec: TestSpec, more: Partial<Claimin
   return { kind: "Lamp", namespace: "hall", name, generation: 2, created: new Date(0), spec, recorded: [], ...more };
 }
 
-/** Its last good form is one generation old. */
+/** Its last good version is one generation old. */
 export function running(...asks: string[]): { lastGood: { spec: TestSpec; generation: number } } {
   return { lastGood: { spec: testSpec(...asks), generation: 1 } };
 }
@@ -41,7 +41,7 @@ export function claimsOf({ asks }: TestSpec): Claim[] {
     return {
       key,
       field: `spec.${text}`,
-      words: range ? `Part ${text}` : `Value ${text}`,
+      subject: range ? `Part ${text}` : `Value ${text}`,
       ...(range && { range }),
       ...(text.startsWith("~") && { shared: true }),
     };
@@ -61,8 +61,8 @@ export function resolvedNames(...resources: ClaimingResource<TestSpec>[]): Confl
 }
 
 /** `{ a: "current 7", b: "kept 8" }` */
-export function effectiveForms({ effective }: ConflictResolution<TestSpec, ClaimingResource<TestSpec>>): Record<string, string> {
-  return Object.fromEntries(effective.map(({ contender: { name }, form, spec }) => [name, [form, ...spec.asks].join(" ")]));
+export function effectiveVersions({ effective }: ConflictResolution<TestSpec, ClaimingResource<TestSpec>>): Record<string, string> {
+  return Object.fromEntries(effective.map(({ resource: { name }, version, spec }) => [name, [version, ...spec.asks].join(" ")]));
 }
 
 export function messages({ failures }: ConflictResolution<TestSpec, ClaimingResource<TestSpec>>): string[] {

@@ -107,7 +107,7 @@ class Decisions {
       claimants.map((claimant) => resourceOf(claimant, asn, this.#now)),
       { check: () => [], claims: (spec) => spec, kindOrder, now: this.#now },
     );
-    return effective.filter(({ form }) => form === "current").map(({ contender: { claimant } }) => claimant);
+    return effective.filter(({ version: form }) => form === "current").map(({ resource: { claimant } }) => claimant);
   }
 }
 
@@ -135,7 +135,7 @@ function resourceOf(claimant: ClaimOwner, asn: number | undefined, now: Date): C
 }
 
 function unnamed(key: string, range: Claim["range"]): Claim {
-  return { key, field: "", words: "", ...(range && { range }) };
+  return { key, field: "", subject: "", ...(range && { range }) };
 }
 
 function isUsable({ object }: ClaimOwner): boolean {

@@ -26,13 +26,13 @@ export function claimsOf({ kind, object }: ClaimOwner, asn: number | undefined):
 }
 
 export function underlayClaims(): Claim[] {
-  return [{ key: "underlay", field: "spec.nodeSelector", words: "A second Underlay on the node" }];
+  return [{ key: "underlay", field: "spec.nodeSelector", subject: "A second Underlay on the node" }];
 }
 
 export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim[] {
   return [
-    { key: "passthrough", field: "spec.nodeSelector", words: "A second L3Passthrough on the node" },
-    { key: `link/${PASSTHROUGH_LINK}`, field: "spec.nodeSelector", words: `Link name ${PASSTHROUGH_LINK}`, follows: "passthrough" },
+    { key: "passthrough", field: "spec.nodeSelector", subject: "A second L3Passthrough on the node" },
+    { key: `link/${PASSTHROUGH_LINK}`, field: "spec.nodeSelector", subject: `Link name ${PASSTHROUGH_LINK}`, follows: "passthrough" },
     ...localPrefixes(hostsession).map(sessionClaim),
   ];
 }
@@ -61,7 +61,7 @@ export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [], importRTs =
     vniClaim(vni),
     ...vrfNameClaim(vrf),
     ...linkClaims(vni, { veth: hostsession !== undefined }),
-    { key: `vrf/${vrf}`, field: "spec.vrf", words: `VRF ${vrf}` },
+    { key: `vrf/${vrf}`, field: "spec.vrf", subject: `VRF ${vrf}` },
     ...(exportRTs.length > 0
       ? exported.map((target) => exportClaim(target, "spec.exportRTs"))
       : automatic
@@ -90,7 +90,7 @@ function linkClaims(vni: number, has: { veth: boolean }): Claim[] {
   return vniLinkNames(vni, has).map((name) => ({
     key: `link/${name}`,
     field: "spec.vni",
-    words: `Link name ${name} of VNI ${vni}`,
+    subject: `Link name ${name} of VNI ${vni}`,
     follows: vniClaim(vni).key,
   }));
 }
@@ -98,11 +98,11 @@ function linkClaims(vni: number, has: { veth: boolean }): Claim[] {
 /** A VRF is a link too, which all resources of the VRF share. Only a name that another link can have is asked for. */
 function vrfNameClaim(vrf: string): Claim[] {
   if (vrf !== PASSTHROUGH_LINK && !/^(vni|br-pe-|pe-)[1-9][0-9]*$/.test(vrf)) return [];
-  return [{ key: `link/${vrf}`, field: "spec.vrf", words: `VRF name ${vrf}`, shared: true }];
+  return [{ key: `link/${vrf}`, field: "spec.vrf", subject: `VRF name ${vrf}`, shared: true }];
 }
 
 function vniClaim(vni: number): Claim {
-  return { key: `vni/${vni}`, field: "spec.vni", words: `VNI ${vni}` };
+  return { key: `vni/${vni}`, field: "spec.vni", subject: `VNI ${vni}` };
 }
 
 interface RouteTarget {
@@ -125,12 +125,12 @@ function targetIn(text: string): RouteTarget[] {
 }
 
 function exportClaim({ text }: RouteTarget, field: string): Claim {
-  return { key: `rt/${text}`, field, words: `Route target ${text}` };
+  return { key: `rt/${text}`, field, subject: `Route target ${text}` };
 }
 
 /** Without configured import targets FRR compares only the local part with the VNI, for an L2VNI and an L3VNI alike. */
 function automaticImport(vni: number): Claim {
-  return { key: `import/${vni}`, field: "spec.vni", words: importText("*", vni), follows: vniClaim(vni).key };
+  return { key: `import/${vni}`, field: "spec.vni", subject: importText("*", vni), follows: vniClaim(vni).key };
 }
 
 /** Several VRFs may export targets with the same local part, as long as no VNI of that number imports them. */
@@ -138,7 +138,7 @@ function importedElsewhere(target: RouteTarget): Claim {
   const { text, number } = target;
   const [left = ""] = text.split(":");
   const { key: follows } = exportClaim(target, "");
-  return { key: `import/${number}`, field: "spec.exportRTs", words: importText(left, number), follows, shared: true };
+  return { key: `import/${number}`, field: "spec.exportRTs", subject: importText(left, number), follows, shared: true };
 }
 
 function importText(left: string, vni: number): string {
@@ -155,12 +155,12 @@ interface ClaimedPrefix {
 }
 
 function subnetClaim(vrf: string, { prefix, field }: ClaimedPrefix): Claim {
-  return { key: `subnet/${vrf}`, range: prefix, field, words: `Subnet ${prefix.toString()} of VRF ${vrf}` };
+  return { key: `subnet/${vrf}`, range: prefix, field, subject: `Subnet ${prefix.toString()} of VRF ${vrf}` };
 }
 
 /** The host's end of every session is in one routing table, whatever VRF the router's end is in. */
 function sessionClaim({ prefix, field }: ClaimedPrefix): Claim {
-  return { key: "session", range: prefix, field, words: `Session prefix ${prefix.toString()}` };
+  return { key: "session", range: prefix, field, subject: `Session prefix ${prefix.toString()}` };
 }
 
 function localPrefixes({ localcidr: { ipv4, ipv6 } }: HostSession): ClaimedPrefix[] {
