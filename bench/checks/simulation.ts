@@ -82,7 +82,7 @@ const source = new Checker({
       return false;
     },
     snapshot: async () => false,
-    told: async () => false,
+    recordEvents: async () => false,
     forget: async () => false,
   },
   recovered: new Map(),

@@ -39,10 +39,10 @@ function areSame(some: readonly unknown[], others: readonly unknown[]): boolean 
 }
 
 function pictureOf(checks: Picture["checks"], nodes: Picture["nodes"]): Picture {
-  const places = zonesOf(nodes);
+  const zones = zonesOf(nodes);
   const wanted = checks.filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] === undefined);
   // As of its last result: that it is old somebody else tells.
-  const said = wanted.map((check) => resultOf(check, places, lastResultOf(check) ?? 0));
+  const said = wanted.map((check) => resultOf(check, zones, lastResultOf(check) ?? 0));
   const blames = new Map<string, Blamed>();
   const unreached = new Map<string, Component>();
   for (const one of commonCauses(said)) {

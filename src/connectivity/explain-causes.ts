@@ -5,7 +5,9 @@ import { metaTime } from "../api/time.ts";
 import { agentComponent } from "../kube/members/agent-health.ts";
 import type { CommonCause } from "./analysis/common-cause.ts";
 import { type Hypothesis, type CauseScope, serviceOf } from "./analysis/hypotheses.ts";
+import { failureText } from "./analysis/failure-text.ts";
 import { distinct } from "./analysis/labels.ts";
+import { NO_ANSWER } from "./probe/resolve.ts";
 import { dependenciesBehind, slicesOfService, type UnreachedNodes } from "./unreached-nodes.ts";
 import type { CheckResult } from "./analysis/check-result.ts";
 
@@ -129,9 +131,11 @@ function path(name: string, by: string): Named {
   return { kind: "Path", name: name + by, reason: "CutOff", fix: { text, command: CONNECTIVITY } };
 }
 
+const noAnswer = failureText(NO_ANSWER);
+
 /** Where the name server did not answer it is not about what was to be reached, even if it answered others a minute ago. */
 function unanswered(failing: readonly CheckResult[]): Named | undefined {
-  if (!failing.every(({ reason, why }) => reason === "DNSError" && /name server did not answer/i.test(why))) return undefined;
+  if (!failing.every(({ reason, why }) => reason === "DNSError" && why === noAnswer)) return undefined;
   const [source = "", ...others] = distinct(failing.map((result) => sourceName(result.source)));
   return lookups(others.length === 0 ? source : "everything");
 }

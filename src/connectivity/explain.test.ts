@@ -7,7 +7,7 @@ import { dependenciesOf, statementsFrom, type FakeObject, unhealthyIn } from "..
 import { edges } from "./explain.ts";
 import { ago, check, failing, reachableCheck } from "./testing/checks.ts";
 
-const explain = (...seen: FakeObject[]) => statementsFrom(edges(), ...seen);
+const explain = (...objects: FakeObject[]) => statementsFrom(edges(), ...objects);
 const at = (node: string) => `10.0.0.${node.slice(1)}:8081`;
 
 /** A check of one node by another. */
@@ -33,37 +33,37 @@ function unknown(reason: string, message: string, status: ConditionStatus = "Unk
 }
 
 test("checks that fail together have one cause, which says what they have in common and since when", () => {
-  const said = explain([PodNetworkConnectivityCheck, ...mesh((_from, to) => to === "n2")]);
-  const culprits = said.filter(({ component }) => component.kind === "Target");
-  expect(new Set(culprits.map(({ component }) => component.name))).toEqual(new Set(["10.0.0.2:8081"]));
-  expect(culprits[0]).toMatchObject({ health: "Down", reason: "NotReached", since: ago(5) });
-  expect(culprits[0]?.message).toMatch(/^10\.0\.0\.2:8081 \(node n2\) is unreachable: all 3 checks fail/);
-  expect(dependenciesOf(said, "Target/10.0.0.2:8081")).toContain("Agent/n2");
-  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Target/10.0.0.2:8081"]);
-  expect(dependenciesOf(said, "ConnectivityMesh/shop/nodes")).toContain("part PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081");
+  const statements = explain([PodNetworkConnectivityCheck, ...mesh((_from, to) => to === "n2")]);
+  const causes = statements.filter(({ component }) => component.kind === "Target");
+  expect(new Set(causes.map(({ component }) => component.name))).toEqual(new Set(["10.0.0.2:8081"]));
+  expect(causes[0]).toMatchObject({ health: "Down", reason: "NotReached", since: ago(5) });
+  expect(causes[0]?.message).toMatch(/^10\.0\.0\.2:8081 \(node n2\) is unreachable: all 3 checks fail/);
+  expect(dependenciesOf(statements, "Target/10.0.0.2:8081")).toContain("Agent/n2");
+  expect(dependenciesOf(statements, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Target/10.0.0.2:8081"]);
+  expect(dependenciesOf(statements, "ConnectivityMesh/shop/nodes")).toContain("part PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081");
 });
 
 test("a source that reaches nothing is the cause", () => {
-  const said = explain([PodNetworkConnectivityCheck, ...mesh((from) => from === "n3")]);
-  expect(new Set(unhealthyIn(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
+  const statements = explain([PodNetworkConnectivityCheck, ...mesh((from) => from === "n3")]);
+  expect(new Set(unhealthyIn(statements).filter((line) => !line.includes("PodNetwork")))).toEqual(
     new Set(["Down Source/node/n3 ReachesNothing"]),
   );
 });
 
 test("a check that fails alone is its own cause, with a command to look closer", () => {
-  const said = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to === "n2")]);
-  expect(unhealthyIn(said)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
-  const own = said.find(({ health }) => health === "Down");
-  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Agent/n2"]);
+  const statements = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to === "n2")]);
+  expect(unhealthyIn(statements)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
+  const own = statements.find(({ health }) => health === "Down");
+  expect(dependenciesOf(statements, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Agent/n2"]);
   expect(own?.fix?.command).toBe("plumbline describe podnetworkconnectivitycheck n1-to-10-0-0-2-8081 -n shop");
 });
 
 test("a source that does not reach some is told of in one cause, which needs the agents of those", () => {
-  const said = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to !== "n4")]);
-  expect(new Set(unhealthyIn(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
+  const statements = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to !== "n4")]);
+  expect(new Set(unhealthyIn(statements).filter((line) => !line.includes("PodNetwork")))).toEqual(
     new Set(["Down Path/node/n1 to some PartlyReached"]),
   );
-  expect(new Set(dependenciesOf(said, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
+  expect(new Set(dependenciesOf(statements, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
 });
 
 const WEB = "10.96.0.80:80";
@@ -94,22 +94,22 @@ test.each([
   ["by its name", WEB_NAME, "PodNetworkConnectivityCheck/shop/n1-to-web-shop-svc-cluster-local-80"],
 ])("a Service that one source does not reach %s needs the node of an endpoint that nobody reaches", (_how, endpoint, name) => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from === "n1" && to === endpoint)];
-  const said = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
-  expect(dependenciesOf(said("n2", "n3"), name)).toEqual([TO_N2]);
-  expect(dependenciesOf(said("n3", "n4"), name)).toEqual([]);
+  const statements = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
+  expect(dependenciesOf(statements("n2", "n3"), name)).toEqual([TO_N2]);
+  expect(dependenciesOf(statements("n3", "n4"), name)).toEqual([]);
 });
 
 test("a Service that nobody reaches at its address needs the node of an endpoint that nobody reaches either", () => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((_from, to) => to === WEB)];
-  const said = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
-  expect(dependenciesOf(said("n2", "n3"), "Target/service/shop/web")).toEqual([TO_N2]);
-  expect(dependenciesOf(said("n3"), "Target/service/shop/web")).toEqual([]);
+  const statements = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
+  expect(dependenciesOf(statements("n2", "n3"), "Target/service/shop/web")).toEqual([TO_N2]);
+  expect(dependenciesOf(statements("n3"), "Target/service/shop/web")).toEqual([]);
 });
 
 test("a Service that some sources do not reach needs the node of an endpoint that nobody reaches", () => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from !== "n4" && to === WEB)];
-  const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
-  expect(dependenciesOf(said, `Path/some to ${WEB}`)).toEqual([TO_N2]);
+  const statements = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
+  expect(dependenciesOf(statements, `Path/some to ${WEB}`)).toEqual([TO_N2]);
 });
 
 test("a Service does not need a node where something else is reached", () => {
@@ -120,8 +120,8 @@ test("a Service does not need a node where something else is reached", () => {
     "plumbline.dev/target-node": "n2",
   });
   const checks = [...agents, pod, ...toWeb((from, to) => from === "n1" && to === WEB)];
-  const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
-  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80")).toEqual([]);
+  const statements = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
+  expect(dependenciesOf(statements, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80")).toEqual([]);
 });
 
 /** A check of a name that could not be looked up. */
@@ -137,19 +137,19 @@ function lookup(from: string, host: string, why = "No such name"): PodNetworkCon
 test("a Service whose name one source cannot look up does not need the nodes of its endpoints", () => {
   const fromA = [lookup("a", "web.shop.svc.cluster.local"), check("a", "db.shop:80", reachableCheck("db.shop:80"))];
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb(() => false), ...fromA];
-  const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
-  expect(dependenciesOf(said, "PodNetworkConnectivityCheck/shop/a-to-web-shop-svc-cluster-local-80")).not.toContain(TO_N2);
+  const statements = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
+  expect(dependenciesOf(statements, "PodNetworkConnectivityCheck/shop/a-to-web-shop-svc-cluster-local-80")).not.toContain(TO_N2);
 });
 
 test("names that nobody can look up are one cause", () => {
   const checks = ["a", "b"].flatMap((from) => ["web.shop", "db.shop"].map((host) => lookup(from, host)));
-  const said = explain([
+  const statements = explain([
     PodNetworkConnectivityCheck,
     ...checks,
     check("a", "10.0.0.1:80", reachableCheck("10.0.0.1:80")),
     check("b", "10.0.0.1:80", reachableCheck("10.0.0.1:80")),
   ]);
-  expect(new Set(unhealthyIn(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
+  expect(new Set(unhealthyIn(statements).filter((line) => !line.includes("PodNetwork")))).toEqual(
     new Set(["Down Names/everything NamesNotFound"]),
   );
 });
@@ -164,23 +164,23 @@ test("a name server that does not answer is the cause of the first check that fi
 
 test("a check of a node that is no longer heard of needs the agent, which is to blame", () => {
   const message = `Source n1 has not reported since ${ago(4)}; the rest of this status is its last report`;
-  const said = explain([PodNetworkConnectivityCheck, between("n1", "n2", unknown("Stale", message))]);
-  expect(unhealthyIn(said)).toEqual([
+  const statements = explain([PodNetworkConnectivityCheck, between("n1", "n2", unknown("Stale", message))]);
+  expect(unhealthyIn(statements)).toEqual([
     "!Unknown Agent/n1 AgentNotReporting",
     "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 Stale",
   ]);
-  expect(said.find(({ component }) => component.kind === "Agent")?.since).toBe(ago(4));
+  expect(statements.find(({ component }) => component.kind === "Agent")?.since).toBe(ago(4));
 });
 
 test("a check of a pod that is no longer heard of needs the pod that tries", () => {
   const message = `Source web-1 has not reported since ${ago(4)}; the rest of this status is its last report`;
-  const said = explain([PodNetworkConnectivityCheck, check("web-1", "10.0.0.1:80", unknown("Stale", message))]);
-  expect(unhealthyIn(said)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
+  const statements = explain([PodNetworkConnectivityCheck, check("web-1", "10.0.0.1:80", unknown("Stale", message))]);
+  expect(unhealthyIn(statements)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
 });
 
 test("a target that nobody may try is the check's own fault, with the field", () => {
-  const said = explain([PodNetworkConnectivityCheck, check("n1", "169.254.1.1:80", unknown("TargetRefused", "link-local"))]);
-  expect(said).toMatchObject([{ health: "Unknown", ownFault: true, fix: { change: { field: "spec.targetEndpoint" } } }]);
+  const statements = explain([PodNetworkConnectivityCheck, check("n1", "169.254.1.1:80", unknown("TargetRefused", "link-local"))]);
+  expect(statements).toMatchObject([{ health: "Unknown", ownFault: true, fix: { change: { field: "spec.targetEndpoint" } } }]);
 });
 
 test("nothing is wrong with a check that has no result yet, is reached, or is wanted no more", () => {

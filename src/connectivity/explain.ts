@@ -14,6 +14,7 @@ import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { agentComponent, notReportingAgent } from "../kube/members/agent-health.ts";
 import { reachableOf } from "./activity.ts";
 import { commonCausesIn } from "./common-causes.ts";
+import { isPartial, lastReportOf } from "./history/from-status.ts";
 import { statementsFor } from "./explain-causes.ts";
 import { dependenciesBehind } from "./unreached-nodes.ts";
 import { meshAnnotation, retiredAnnotation, sourceNodeAnnotation, targetNodeAnnotation } from "../api/annotations.ts";
@@ -73,8 +74,9 @@ function result(component: Component, word: Word): HealthStatement {
 }
 
 /** One that is reached at some of its addresses only is not well either. */
-function reached({ message, lastTransitionTime: since }: Condition): Word {
-  if (!/^\d+ of \d+ addresses failed/.test(message)) return HEALTHY;
+function reached(reachable: Condition): Word {
+  if (!isPartial(reachable)) return HEALTHY;
+  const { message, lastTransitionTime: since } = reachable;
   return { health: "Degraded", reason: "PartlyReached", message, since };
 }
 
@@ -98,7 +100,7 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
     return { word: { ...word, ownFault: true, fix: { text: "change spec.targetEndpoint", change } }, about: [] };
   }
   if (reason !== "Stale" && reason !== "SourceFault") return { word, about: [] };
-  const silentSince = /^Source .* has not reported since (\S+?);/.exec(message)?.[1];
+  const silentSince = lastReportOf(reachable);
   if (node !== undefined && reason === "Stale") {
     return {
       word: { ...word, dependencies: [{ component: agentComponent(node) }] },

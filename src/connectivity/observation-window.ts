@@ -19,7 +19,7 @@ export class ObservationWindow {
   #since = 0;
 
   /** Since when, in monotonic milliseconds, the view has been whole. */
-  look(moment: ClockReading): number {
+  observe(moment: ClockReading): number {
     const { steady, wall, heardAt = -Infinity } = moment;
     const [slept, moved] = this.#last ? [steady - this.#last.steady, wall - this.#last.wall] : [Infinity, 0];
     const isBroken = slept > LONGEST_GAP_MS || Math.abs(moved - slept) > LARGEST_STEP_MS || steady - heardAt > LONGEST_QUIET_MS;

@@ -8,16 +8,19 @@ export interface RecordedOutages {
 }
 
 /** What there is to tell of the outages that the API shows, oldest first, and what has been told then. */
-export function outageEvents(check: PodNetworkConnectivityCheck, told: RecordedOutages): { texts: EventText[]; told: RecordedOutages } {
+export function outageEvents(
+  check: PodNetworkConnectivityCheck,
+  recorded: RecordedOutages,
+): { texts: EventText[]; recorded: RecordedOutages } {
   const begun = numbered(check.status?.outages ?? []);
   const over = begun.filter(({ outage }) => outage.end);
-  const [newBegun, newOver] = [newerThan(begun, told.opened), newerThan(over, told.closed)];
+  const [newBegun, newOver] = [newerThan(begun, recorded.opened), newerThan(over, recorded.closed)];
   const texts: EventText[] = [];
   for (const one of begun.toReversed()) {
     if (newBegun.includes(one)) texts.push(detected(one.outage));
     if (newOver.includes(one)) texts.push(restored(check, one.outage));
   }
-  return { texts, told: { opened: newBegun[0]?.number ?? told.opened, closed: newOver[0]?.number ?? told.closed } };
+  return { texts, recorded: { opened: newBegun[0]?.number ?? recorded.opened, closed: newOver[0]?.number ?? recorded.closed } };
 }
 
 interface Numbered {
@@ -36,9 +39,9 @@ function numbered(outages: readonly OutageEntry[]): Numbered[] {
 }
 
 /** Those above the one told last. Where that is no longer listed, times decide: a clock that was ahead for a while hides nothing as long as it is. */
-function newerThan(outages: readonly Numbered[], told: number): readonly Numbered[] {
-  const last = outages.findIndex(({ number }) => number === told);
-  return last < 0 ? outages.filter(({ number }) => number > told) : outages.slice(0, last);
+function newerThan(outages: readonly Numbered[], recorded: number): readonly Numbered[] {
+  const last = outages.findIndex(({ number }) => number === recorded);
+  return last < 0 ? outages.filter(({ number }) => number > recorded) : outages.slice(0, last);
 }
 
 function detected({ start, startLogs, message = "" }: OutageEntry): EventText {

@@ -61,10 +61,10 @@ test("that a check was marked stale is nothing that happened to it", () => {
 
 const minute = 60_000;
 /** Looks at these minutes of the steady clock; the other clock and the API are fine unless told otherwise. */
-function reader(looks: readonly { at: number; wall?: number; heardAt?: number }[]): number[] {
+function reader(readings: readonly { at: number; wall?: number; heardAt?: number }[]): number[] {
   const own = new ObservationWindow();
-  return looks.map(
-    ({ at, wall = at, heardAt = at }) => own.look({ steady: at * minute, wall: wall * minute, heardAt: heardAt * minute }) / minute,
+  return readings.map(
+    ({ at, wall = at, heardAt = at }) => own.observe({ steady: at * minute, wall: wall * minute, heardAt: heardAt * minute }) / minute,
   );
 }
 
@@ -82,6 +82,6 @@ test.each([
     [{ at: 5 }, { at: 6, heardAt: 2 }, { at: 7, heardAt: 2 }, { at: 8 }],
     [5, 6, 7, 7],
   ],
-])("%s", (_what, looks, since) => {
-  expect(reader(looks)).toEqual(since);
+])("%s", (_what, readings, since) => {
+  expect(reader(readings)).toEqual(since);
 });

@@ -32,22 +32,22 @@ function quiet(name: string, hours: number, metadata: Partial<PodNetworkConnecti
 }
 
 /** A pruner at work, on an API of which the test decides what it holds and says. */
-class Stage {
+class PrunerHarness {
   readonly checks = new Map<string, PodNetworkConnectivityCheck>();
   readonly pods = new Map<string, Pod["status"]>();
   readonly deleted: unknown[] = [];
-  readonly told: string[] = [];
+  readonly events: string[] = [];
   /** How many sources the server was asked after. */
-  asked = 0;
+  requests = 0;
   readonly #end = new AbortController();
   /** By how much the server's clock is ahead. */
   serverAheadMs = 0;
   isAway = false;
-  refusal: KubeError | undefined;
+  failure: KubeError | undefined;
   #heardAt = 0;
 
   begin(options: Partial<PrunerOptions> = {}): this {
-    const { checks, told } = this;
+    const { checks, events } = this;
     const serverTime = () => Date.now() + this.serverAheadMs;
     const lastHeard = () => (this.#heardAt = this.isAway ? this.#heardAt : performance.now());
     const client = {
@@ -70,7 +70,7 @@ class Stage {
         },
         waitForSync: () => Promise.resolve(),
       },
-      events: { record: (object, { reason, message }) => told.push(`${object.metadata.name} ${reason} ${message}`) },
+      events: { record: (object, { reason, message }) => events.push(`${object.metadata.name} ${reason} ${message}`) },
       log,
       ...options,
     });
@@ -88,15 +88,15 @@ class Stage {
   }
 
   async #get(kind: string, name: string): Promise<unknown> {
-    this.asked += 1;
-    if (this.refusal?.message.includes(name)) throw this.refusal;
+    this.requests += 1;
+    if (this.failure?.message.includes(name)) throw this.failure;
     const found = this.pods.get(`${kind} ${name}`);
     if (!found) throw new KubeError("NotFound", "no such thing");
     return Promise.resolve({ metadata: { name }, status: found });
   }
 
   async #delete(name: string, uid: string, resourceVersion: string): Promise<void> {
-    if (this.refusal?.code === "Conflict") throw this.refusal;
+    if (this.failure?.code === "Conflict") throw this.failure;
     this.checks.delete(`shop/${name}`);
     this.deleted.push([name, uid, resourceVersion]);
     return Promise.resolve();
@@ -107,11 +107,11 @@ class Stage {
   }
 }
 
-async function staged(stage: Stage, work: () => Promise<void>): Promise<void> {
+async function withHarness(harness: PrunerHarness, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } finally {
-    stage.end();
+    harness.end();
     await vi.advanceTimersByTimeAsync(2 * minute);
   }
 }
@@ -119,156 +119,158 @@ async function staged(stage: Stage, work: () => Promise<void>): Promise<void> {
 const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 test("after an hour of watching, checks go that nobody has a use for, each by its uid and version, and it is told", async () => {
-  const stage = new Stage().add(quiet("gone", 50), quiet("young", 40)).begin();
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("gone", 50), quiet("young", 40)).begin();
+  await withHarness(harness, async () => {
     await wait(58 * minute);
-    expect(stage.deleted).toEqual([]);
+    expect(harness.deleted).toEqual([]);
     await wait(5 * minute);
-    expect(stage.deleted).toEqual([["gone", "uid-of-gone", "1"]]);
-    expect(stage.names).toEqual(["young"]);
-    expect(stage.told).toEqual([
+    expect(harness.deleted).toEqual([["gone", "uid-of-gone", "1"]]);
+    expect(harness.names).toEqual(["young"]);
+    expect(harness.events).toEqual([
       "gone ConnectivityCheckPruned No activity since 2026-11-13T22:00:00Z, and its source gone is gone; deleted",
     ]);
     await wait(9 * hour);
-    expect(stage.names).toEqual([]);
+    expect(harness.names).toEqual([]);
   });
 });
 
 test("an API that was away costs another hour, in which those who could not write can", async () => {
-  const stage = new Stage().add(quiet("gone", 50), quiet("mute", 50)).begin();
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("gone", 50), quiet("mute", 50)).begin();
+  await withHarness(harness, async () => {
     await wait(50 * minute);
-    stage.isAway = true;
+    harness.isAway = true;
     await wait(10 * minute);
-    stage.isAway = false;
+    harness.isAway = false;
     await wait(50 * minute);
-    expect(stage.deleted).toEqual([]);
-    stage.add(quiet("mute", 0));
+    expect(harness.deleted).toEqual([]);
+    harness.add(quiet("mute", 0));
     await wait(20 * minute);
-    expect(stage.deleted).toEqual([["gone", "uid-of-gone", "1"]]);
+    expect(harness.deleted).toEqual([["gone", "uid-of-gone", "1"]]);
   });
 });
 
 test("a machine that slept, or a clock that was set, costs another hour", async () => {
-  const stage = new Stage().add(quiet("gone", 50)).begin();
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("gone", 50)).begin();
+  await withHarness(harness, async () => {
     await wait(50 * minute);
     vi.setSystemTime(Date.now() + 72 * hour);
     await wait(50 * minute);
-    expect(stage.deleted).toEqual([]);
+    expect(harness.deleted).toEqual([]);
     await wait(20 * minute);
-    expect(stage.deleted).toHaveLength(1);
+    expect(harness.deleted).toHaveLength(1);
   });
 });
 
 test("a clock that is three days ahead deletes nothing that is young for the server", async () => {
-  const stage = new Stage().add(quiet("recent", 72)).begin();
-  stage.serverAheadMs = -72 * hour;
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("recent", 72)).begin();
+  harness.serverAheadMs = -72 * hour;
+  await withHarness(harness, async () => {
     await wait(5 * hour);
-    expect(stage.names).toEqual(["recent"]);
+    expect(harness.names).toEqual(["recent"]);
   });
 });
 
 test("results that keep coming keep a check, however old they are by our clock", async () => {
-  const stage = new Stage().begin();
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().begin();
+  await withHarness(harness, async () => {
     for (let round = 0; round < 18; round += 1) {
-      stage.add(quiet("skewed", 100 - round / 6));
+      harness.add(quiet("skewed", 100 - round / 6));
       await wait(10 * minute);
     }
-    expect(stage.names).toEqual(["skewed"]);
+    expect(harness.names).toEqual(["skewed"]);
   });
 });
 
 test("a namesake that somebody made anew is watched from its own beginning", async () => {
   const twin = quiet("twin", 50);
-  const stage = new Stage().add(twin).begin();
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(twin).begin();
+  await withHarness(harness, async () => {
     await wait(55 * minute);
-    stage.add({ ...twin, metadata: { ...twin.metadata, uid: "another" } });
+    harness.add({ ...twin, metadata: { ...twin.metadata, uid: "another" } });
     await wait(50 * minute);
-    expect(stage.deleted).toEqual([]);
+    expect(harness.deleted).toEqual([]);
     await wait(20 * minute);
-    expect(stage.deleted).toEqual([["twin", "another", "1"]]);
+    expect(harness.deleted).toEqual([["twin", "another", "1"]]);
   });
 });
 
 test("a check that changes in the last moment is left to the next look", async () => {
-  const stage = new Stage().add(quiet("busy", 50)).begin();
-  stage.refusal = new KubeError("Conflict", "the object has moved on");
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("busy", 50)).begin();
+  harness.failure = new KubeError("Conflict", "the object has moved on");
+  await withHarness(harness, async () => {
     await wait(2 * hour);
-    expect(stage.names).toEqual(["busy"]);
-    expect(stage.told).toEqual([]);
-    stage.refusal = undefined;
+    expect(harness.names).toEqual(["busy"]);
+    expect(harness.events).toEqual([]);
+    harness.failure = undefined;
     await wait(2 * minute);
-    expect(stage.names).toEqual([]);
+    expect(harness.names).toEqual([]);
   });
 });
 
 test("a pod that lives keeps its check without results; one that has ended does not", async () => {
-  const stage = new Stage()
+  const harness = new PrunerHarness()
     .add(quiet("lives", 50), quiet("ended", 50), quiet("retired", 50, { annotations: { "plumbline.dev/retired": "x" } }))
     .begin();
-  stage.pods.set("Pod lives", { phase: "Running" }).set("Pod retired", { phase: "Running" }).set("Pod ended", { phase: "Failed" });
-  await staged(stage, async () => {
+  harness.pods.set("Pod lives", { phase: "Running" }).set("Pod retired", { phase: "Running" }).set("Pod ended", { phase: "Failed" });
+  await withHarness(harness, async () => {
     await wait(2 * hour);
-    expect(stage.names).toEqual(["lives"]);
+    expect(harness.names).toEqual(["lives"]);
   });
 });
 
 test("a node's check in Plumbline's own namespace stays while the Node is there", async () => {
   const metadata = { namespace: "shop", annotations: { "plumbline.dev/node": "n1" } };
-  const stage = new Stage().add(quiet("n1", 50, metadata)).begin({ systemNamespace: "shop" });
-  stage.pods.set("Node n1", {});
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("n1", 50, metadata)).begin({ systemNamespace: "shop" });
+  harness.pods.set("Node n1", {});
+  await withHarness(harness, async () => {
     await wait(2 * hour);
-    expect(stage.names).toEqual(["n1"]);
-    stage.pods.clear();
+    expect(harness.names).toEqual(["n1"]);
+    harness.pods.clear();
     await wait(2 * minute);
-    expect(stage.names).toEqual([]);
+    expect(harness.names).toEqual([]);
   });
 });
 
 test("what a mesh asks for stays", async () => {
-  const stage = new Stage().add(quiet("wanted", 50), quiet("gone", 50)).begin({ wants: ({ metadata }) => metadata.name === "wanted" });
-  await staged(stage, async () => {
+  const harness = new PrunerHarness()
+    .add(quiet("wanted", 50), quiet("gone", 50))
+    .begin({ wants: ({ metadata }) => metadata.name === "wanted" });
+  await withHarness(harness, async () => {
     await wait(2 * hour);
-    expect(stage.names).toEqual(["wanted"]);
+    expect(harness.names).toEqual(["wanted"]);
   });
 });
 
 test("one about which nothing may be asked stands in nobody's way", async () => {
-  const stage = new Stage().add(quiet("secret", 50), quiet("gone", 50)).begin();
-  stage.refusal = new KubeError("Forbidden", "secret must not be read");
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("secret", 50), quiet("gone", 50)).begin();
+  harness.failure = new KubeError("Forbidden", "secret must not be read");
+  await withHarness(harness, async () => {
     await wait(2 * hour);
-    expect(stage.names).toEqual(["secret"]);
+    expect(harness.names).toEqual(["secret"]);
   });
 });
 
 test("a dry run deletes nothing and says each check once", async () => {
-  const said = vi.spyOn(log, "info");
-  const stage = new Stage().add(quiet("gone", 50)).begin({ dryRun: true });
-  await staged(stage, async () => {
+  const logged = vi.spyOn(log, "info");
+  const harness = new PrunerHarness().add(quiet("gone", 50)).begin({ dryRun: true });
+  await withHarness(harness, async () => {
     await wait(3 * hour);
-    expect(stage.names).toEqual(["gone"]);
-    expect(said.mock.calls.map(([, text]) => text)).toEqual(["check would be deleted"]);
+    expect(harness.names).toEqual(["gone"]);
+    expect(logged.mock.calls.map(([, text]) => text)).toEqual(["check would be deleted"]);
   });
 });
 
 test("many go one by one, thirty at a time, with a minute in between", async () => {
-  const stage = new Stage().add(...Array.from({ length: 100 }, (_, at) => quiet(`gone-${at}`, 50))).begin();
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(...Array.from({ length: 100 }, (_, at) => quiet(`gone-${at}`, 50))).begin();
+  await withHarness(harness, async () => {
     await wait(58 * minute);
     const each: number[] = [];
     for (let second = 0, before = 0; second < 600; second += 1) {
       await wait(1_000);
-      each.push(stage.deleted.length - before);
-      before = stage.deleted.length;
+      each.push(harness.deleted.length - before);
+      before = harness.deleted.length;
     }
-    expect(stage.names).toEqual([]);
+    expect(harness.names).toEqual([]);
     expect(Math.max(...each)).toBe(1);
     const begun = each.indexOf(1);
     expect(each.slice(begun, begun + 75).filter((count) => count === 1)).toHaveLength(30);
@@ -276,32 +278,32 @@ test("many go one by one, thirty at a time, with a minute in between", async () 
 });
 
 test("whose source is there is asked after seldom, and never all at once, however many there are; the others go all the same", async () => {
-  const stage = new Stage();
+  const harness = new PrunerHarness();
   for (let at = 0; at < 250; at += 1) {
-    stage.add(quiet(`live-${at}`, 50));
-    stage.pods.set(`Pod live-${at}`, { phase: "Running" });
+    harness.add(quiet(`live-${at}`, 50));
+    harness.pods.set(`Pod live-${at}`, { phase: "Running" });
   }
-  stage.add(quiet("gone", 50)).begin();
-  await staged(stage, async () => {
+  harness.add(quiet("gone", 50)).begin();
+  await withHarness(harness, async () => {
     await wait(hour);
     for (let minutes = 0; minutes < 10; minutes += 1) {
-      const before = stage.asked;
+      const before = harness.requests;
       await wait(minute);
-      expect(stage.asked - before).toBeLessThanOrEqual(2 * 100);
+      expect(harness.requests - before).toBeLessThanOrEqual(2 * 100);
     }
-    expect(stage.asked).toBe(251);
-    expect(stage.deleted).toHaveLength(1);
+    expect(harness.requests).toBe(251);
+    expect(harness.deleted).toHaveLength(1);
     // Another of them goes.
-    stage.pods.delete("Pod live-7");
+    harness.pods.delete("Pod live-7");
     await wait(hour + 5 * minute);
-    expect(stage.deleted).toHaveLength(2);
+    expect(harness.deleted).toHaveLength(2);
   });
 });
 
 test("in a dry run nobody is asked after more often than that, either", async () => {
-  const stage = new Stage().add(quiet("gone", 50)).begin({ dryRun: true });
-  await staged(stage, async () => {
+  const harness = new PrunerHarness().add(quiet("gone", 50)).begin({ dryRun: true });
+  await withHarness(harness, async () => {
     await wait(4.5 * hour);
-    expect([stage.asked, stage.names]).toEqual([4, ["gone"]]);
+    expect([harness.requests, harness.names]).toEqual([4, ["gone"]]);
   });
 });

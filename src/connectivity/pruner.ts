@@ -31,12 +31,12 @@ export interface PrunerOptions {
   dryRun?: boolean;
 }
 
-const LOOK_MS = 60_000;
+const INTERVAL_MS = 60_000;
 /** One a second, and no more between two looks than leaves time for them. */
-const PER_LOOK = 30;
+const MAX_DELETES = 30;
 const BETWEEN_MS = 1_000;
 /** The server is asked after so many sources in one look, and after one that is there once an hour: there may be thousands that nobody tries from. */
-const ASKED_PER_LOOK = 100;
+const MAX_SOURCE_READS = 100;
 const ASK_AGAIN_MS = 3_600_000;
 
 interface Quiet {
@@ -79,7 +79,7 @@ export class Pruner implements Runnable {
           if (signal.aborted) break;
           log.warn({ error }, "pruning failed, retrying");
         }
-        await sleep(LOOK_MS * (0.9 + Math.random() / 5), signal);
+        await sleep(INTERVAL_MS * (0.9 + Math.random() / 5), signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -89,15 +89,15 @@ export class Pruner implements Runnable {
   async #observe(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
     const steady = performance.now();
-    this.#clearSince = this.#reader.look({ steady, wall: Date.now(), heardAt: checks.lastHeard });
+    this.#clearSince = this.#reader.observe({ steady, wall: Date.now(), heardAt: checks.lastHeard });
     const existing = checks.list();
     this.#watch(existing, steady);
-    let [asked, pruned] = [0, 0];
+    let [sourceReads, pruned] = [0, 0];
     for (const check of existing) {
-      if (pruned === PER_LOOK || asked === ASKED_PER_LOOK) return;
+      if (pruned === MAX_DELETES || sourceReads === MAX_SOURCE_READS) return;
       const key = keyOf(check);
       if ("keep" in this.#judge(check, false) || steady < (this.#stayed.get(key) ?? -Infinity) + ASK_AGAIN_MS) continue;
-      asked += 1;
+      sourceReads += 1;
       if (await this.#tryToPrune(key, signal)) {
         pruned += 1;
         await sleep(BETWEEN_MS, signal);
@@ -107,7 +107,7 @@ export class Pruner implements Runnable {
 
   #watch(existing: readonly PodNetworkConnectivityCheck[], steady: number): void {
     const keys = new Set(existing.map(keyOf));
-    for (const seen of [this.#quiet, this.#stayed]) for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);
+    for (const known of [this.#quiet, this.#stayed]) for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
     for (const check of existing) {
       const { uid } = check.metadata;
       const [key, activity, before] = [keyOf(check), activityOf(check), this.#quiet.get(keyOf(check))];

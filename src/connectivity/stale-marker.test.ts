@@ -65,7 +65,7 @@ class Signs {
 }
 
 /** A marker at work on checks that the test writes. */
-class Stage {
+class StaleHarness {
   readonly agents = new Signs();
   readonly pods = new Signs();
   readonly #checks = new Map<string, PodNetworkConnectivityCheck>();
@@ -115,7 +115,7 @@ class Stage {
     for (const listener of this.#connections) listener(state);
   }
 
-  shown(key: string): string {
+  reachable(key: string): string {
     const { status, reason } = this.#checks.get(key)?.status?.conditions?.find(({ type }) => type === "Reachable") ?? {};
     return `${status} ${reason}`;
   }
@@ -140,13 +140,13 @@ class Stage {
   }
 }
 
-async function staged(work: (stage: Stage) => Promise<void>): Promise<void> {
-  const stage = new Stage();
+async function withHarness(work: (harness: StaleHarness) => Promise<void>): Promise<void> {
+  const harness = new StaleHarness();
   try {
     await wait(1);
-    await work(stage);
+    await work(harness);
   } finally {
-    await stage.end();
+    await harness.end();
   }
 }
 
@@ -164,98 +164,98 @@ function well(at: number): PodNetworkConnectivityCheck {
 }
 
 test("a check is marked when its source falls silent, once, and not again when the source says what it said before", () =>
-  staged(async (stage) => {
-    stage.pods.beats("shop/web");
-    stage.put(well(0));
+  withHarness(async (harness) => {
+    harness.pods.beats("shop/web");
+    harness.put(well(0));
     await wait(20 * minute);
-    expect(stage.shown("shop/a")).toBe("True ConnectDone");
-    stage.pods.fallsSilent("shop/web");
+    expect(harness.reachable("shop/a")).toBe("True ConnectDone");
+    harness.pods.fallsSilent("shop/web");
     await wait(minute);
-    expect([stage.shown("shop/a"), stage.marks]).toEqual(["Unknown Stale", 1]);
+    expect([harness.reachable("shop/a"), harness.marks]).toEqual(["Unknown Stale", 1]);
     // The source is back, and its results are here before its heartbeat.
-    stage.put(well(0));
+    harness.put(well(0));
     await wait(minute);
-    stage.pods.beats("shop/web");
+    harness.pods.beats("shop/web");
     await wait(20 * minute);
-    expect([stage.shown("shop/a"), stage.marks]).toEqual(["True ConnectDone", 1]);
+    expect([harness.reachable("shop/a"), harness.marks]).toEqual(["True ConnectDone", 1]);
   }));
 
 test("one whose results keep coming without a heartbeat is not fought over", () =>
-  staged(async (stage) => {
-    stage.pods.fallsSilent("shop/web");
-    stage.put(well(0));
+  withHarness(async (harness) => {
+    harness.pods.fallsSilent("shop/web");
+    harness.put(well(0));
     await wait(minute);
-    expect(stage.marks).toBe(1);
+    expect(harness.marks).toBe(1);
     for (let at = 0; at < 60; at += 10) {
-      stage.put(well(at));
+      harness.put(well(at));
       await wait(10 * minute);
     }
-    expect([stage.shown("shop/a"), stage.marks]).toEqual(["True ConnectDone", 1]);
+    expect([harness.reachable("shop/a"), harness.marks]).toEqual(["True ConnectDone", 1]);
     await wait(4 * minute);
-    expect([stage.shown("shop/a"), stage.marks]).toEqual(["Unknown Stale", 2]);
+    expect([harness.reachable("shop/a"), harness.marks]).toEqual(["Unknown Stale", 2]);
   }));
 
 test("one without Lease is marked when its results stop, and one that nobody ever tried after three minutes", () =>
-  staged(async (stage) => {
-    stage.put(check("new"));
+  withHarness(async (harness) => {
+    harness.put(check("new"));
     for (let at = 0; at < 60; at += 7) {
-      stage.put(well(at));
+      harness.put(well(at));
       await wait(7 * minute);
     }
-    expect([stage.shown("shop/a"), stage.shown("shop/new"), stage.marks]).toEqual(["True ConnectDone", "Unknown Stale", 1]);
+    expect([harness.reachable("shop/a"), harness.reachable("shop/new"), harness.marks]).toEqual(["True ConnectDone", "Unknown Stale", 1]);
     await wait(7 * minute);
-    expect(stage.shown("shop/a")).toBe("Unknown Stale");
+    expect(harness.reachable("shop/a")).toBe("Unknown Stale");
   }));
 
 test("while checks cannot be seen nobody is marked for not being heard, and the time begins anew", () =>
-  staged(async (stage) => {
-    stage.put(well(0));
+  withHarness(async (harness) => {
+    harness.put(well(0));
     await wait(10 * minute);
-    stage.connection("lost");
+    harness.connection("lost");
     await wait(30 * minute);
-    expect(stage.marks).toBe(0);
-    stage.connection("connected");
+    expect(harness.marks).toBe(0);
+    harness.connection("connected");
     await wait(12 * minute);
-    expect(stage.marks).toBe(0);
+    expect(harness.marks).toBe(0);
     await wait(2 * minute);
-    expect(stage.marks).toBe(1);
+    expect(harness.marks).toBe(1);
   }));
 
 test("a watch that is opened anew, as it is every few minutes, changes nothing", () =>
-  staged(async (stage) => {
-    stage.put(well(0));
+  withHarness(async (harness) => {
+    harness.put(well(0));
     for (let at = 0; at < 15; at += 1) {
-      stage.connection("lost");
+      harness.connection("lost");
       await wait(1_000);
-      stage.connection("connected");
+      harness.connection("connected");
       await wait(minute);
     }
-    expect(stage.shown("shop/a")).toBe("Unknown Stale");
+    expect(harness.reachable("shop/a")).toBe("Unknown Stale");
   }));
 
 test("a node's check is marked at once when its agent lives without the part that makes checks, and not when it has it again", () =>
-  staged(async (stage) => {
+  withHarness(async (harness) => {
     const metadata = { ...well(0).metadata, namespace: SYSTEM, annotations: { "plumbline.dev/node": "n1" } };
-    stage.put({ ...well(0), metadata });
-    stage.agents.off.add("n1");
-    stage.agents.beats("n1");
+    harness.put({ ...well(0), metadata });
+    harness.agents.off.add("n1");
+    harness.agents.beats("n1");
     await wait(minute);
-    expect([stage.shown(`${SYSTEM}/a`), stage.marks]).toEqual(["Unknown Stale", 1]);
-    stage.agents.off.delete("n1");
-    stage.put({ ...well(1), metadata });
-    stage.agents.beats("n1");
+    expect([harness.reachable(`${SYSTEM}/a`), harness.marks]).toEqual(["Unknown Stale", 1]);
+    harness.agents.off.delete("n1");
+    harness.put({ ...well(1), metadata });
+    harness.agents.beats("n1");
     await wait(minute);
-    expect([stage.shown(`${SYSTEM}/a`), stage.marks]).toEqual(["True ConnectDone", 1]);
+    expect([harness.reachable(`${SYSTEM}/a`), harness.marks]).toEqual(["True ConnectDone", 1]);
   }));
 
 test("a node's check goes by its agent in Plumbline's own namespace, and by a pod of that name elsewhere", () =>
-  staged(async (stage) => {
+  withHarness(async (harness) => {
     const annotations = { "plumbline.dev/node": "n1" };
-    stage.agents.beats("n1");
-    stage.put({ ...well(0), metadata: { ...well(0).metadata, namespace: SYSTEM, annotations } });
-    stage.put({ ...well(0), metadata: { ...well(0).metadata, annotations } });
-    stage.pods.beats("shop/web");
-    stage.agents.fallsSilent("n1");
+    harness.agents.beats("n1");
+    harness.put({ ...well(0), metadata: { ...well(0).metadata, namespace: SYSTEM, annotations } });
+    harness.put({ ...well(0), metadata: { ...well(0).metadata, annotations } });
+    harness.pods.beats("shop/web");
+    harness.agents.fallsSilent("n1");
     await wait(minute);
-    expect([stage.shown(`${SYSTEM}/a`), stage.shown("shop/a")]).toEqual(["Unknown Stale", "True ConnectDone"]);
+    expect([harness.reachable(`${SYSTEM}/a`), harness.reachable("shop/a")]).toEqual(["Unknown Stale", "True ConnectDone"]);
   }));

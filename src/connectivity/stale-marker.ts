@@ -38,7 +38,7 @@ type Check = PodNetworkConnectivityCheck;
 interface Memory extends SourceObservation {
   readonly uid: string | undefined;
   /** What the check last said, and whether that was said by us. */
-  readonly words: string;
+  readonly report: string;
   readonly isOurs: boolean;
 }
 
@@ -99,11 +99,11 @@ export class StaleMarker implements Runnable {
       this.#memories.delete(key);
       return undefined;
     }
-    const seen = this.#see(key, check);
-    const verdict = this.#judge(check, seen);
+    const observation = this.#see(key, check);
+    const verdict = this.#judge(check, observation);
     if (!verdict) return undefined;
     if ("againMs" in verdict) return { requeueAfter: verdict.againMs };
-    if (await this.#mark(key, check, signal)) this.#memories.set(key, { ...seen, markedAt: performance.now() });
+    if (await this.#mark(key, check, signal)) this.#memories.set(key, { ...observation, markedAt: performance.now() });
     return undefined;
   }
 
@@ -115,20 +115,20 @@ export class StaleMarker implements Runnable {
     const before = known?.uid === uid ? known : undefined;
     const reachable = reachableOf(check);
     const isOurs = reachable !== undefined && isStale(reachable);
-    const words = isOurs ? (before?.words ?? "") : `${activityOf(check)} ${reachable?.status} ${reachable?.reason} ${reachable?.message}`;
+    const report = isOurs ? (before?.report ?? "") : `${activityOf(check)} ${reachable?.status} ${reachable?.reason} ${reachable?.message}`;
     // Who takes our mark back speaks, even if he says what he said before.
-    const isHeard = before !== undefined && !isOurs && (before.isOurs || words !== before.words);
-    const memory: Memory = { uid, since: now, ...before, words, isOurs, ...(isHeard && { heardAt: now }) };
+    const isHeard = before !== undefined && !isOurs && (before.isOurs || report !== before.report);
+    const memory: Memory = { uid, since: now, ...before, report, isOurs, ...(isHeard && { heardAt: now }) };
     this.#memories.set(key, memory);
     return memory;
   }
 
-  #judge(check: Check, seen: SourceObservation): ReturnType<typeof staleness> {
+  #judge(check: Check, observation: SourceObservation): ReturnType<typeof staleness> {
     const { systemNamespace } = this.#options;
     if (this.#lostAt !== undefined) return { againMs: LONGEST_LOSS_MS };
     const node = nodeOf(check, systemNamespace);
     const sign = node === undefined ? signOf(this.#options.pods, podOf(check)) : signOf(this.#options.agents, node);
-    return staleness(check, sign, { ...seen, since: Math.max(seen.since, this.#clearSince) }, performance.now());
+    return staleness(check, sign, { ...observation, since: Math.max(observation.since, this.#clearSince) }, performance.now());
   }
 
   async #mark(key: string, { metadata }: Check, signal: AbortSignal): Promise<boolean> {

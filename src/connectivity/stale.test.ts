@@ -104,6 +104,6 @@ test.each<Case>([
     { message: "Source web has not reported since 2026-11-16T08:00:00Z; the rest of this status is its last report" },
   ],
   ["that was not watched for long is not stale, however old its results are", tried, none, { since: 0 }, 12 * minute, { againMs: minute }],
-])("a check %s", (_what, object, sign, seen, now, verdict) => {
-  expect(staleness(object, sign, seen, now)).toEqual(verdict);
+])("a check %s", (_what, object, sign, observation, now, verdict) => {
+  expect(staleness(object, sign, observation, now)).toEqual(verdict);
 });

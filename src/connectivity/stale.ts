@@ -32,11 +32,11 @@ export const NO_RESULT_MS = 3 * LONGEST_CHECKPOINT_MS;
 export function staleness(
   check: PodNetworkConnectivityCheck,
   sign: SourceLiveness,
-  seen: SourceObservation,
+  observation: SourceObservation,
   now: number,
 ): { message: string } | { againMs: number } | undefined {
-  if (isSettled(check)) return undefined;
-  const { since, heardAt = -Infinity, markedAt = Infinity } = seen;
+  if (isMarked(check)) return undefined;
+  const { since, heardAt = -Infinity, markedAt = Infinity } = observation;
   if (sign.is === "alive") {
     // What a source says once of a check that it cannot try, it need not say again.
     if (reachableOf(check)?.status === "Unknown") return undefined;
@@ -56,7 +56,7 @@ export function staleness(
 }
 
 /** Nobody claims to know anything any more. */
-function isSettled(check: PodNetworkConnectivityCheck): boolean {
+function isMarked(check: PodNetworkConnectivityCheck): boolean {
   const reachable = reachableOf(check);
   return reachable !== undefined && (isStale(reachable) || (reachable.status === "Unknown" && reachable.reason === "Retired"));
 }

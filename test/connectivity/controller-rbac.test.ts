@@ -33,7 +33,7 @@ test("with the rights of the chart the controller makes, retires and marks check
   await cluster.client
     .resource(Lease)
     .create({ metadata: { ...sourceLease("web"), namespace: "shop" }, spec: { renewTime: "2026-11-16T08:00:00.000000Z" } }, { signal });
-  await eventually(async () => expect(await cluster.shown("all", "shop")).toMatch(/^1 3 3 True/));
+  await eventually(async () => expect(await cluster.meshStatus("all", "shop")).toMatch(/^1 3 3 True/));
   await eventually(async () => {
     const reasons = (await cluster.checks("shop")).map(({ status }) => status?.conditions?.[0]?.reason);
     expect(reasons).toEqual(["Stale", "Stale", "Stale"]);

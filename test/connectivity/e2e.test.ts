@@ -139,8 +139,9 @@ test("a node whose link is down is not reached, tells later what it did not reac
   );
   const restoredAt = { from, by: Date.now() };
   // What node2 could not tell of stands there as it was before.
-  const told = () => [...INTO_NODE2, ...OUT_OF_NODE2].every((name) => time(lab().outages(name).at(-1)?.start) + 1_000 > brokenAt.from);
-  await lab().eventually("with its link node2 is back", () => told() && lab().saying("True").length === lab().names().length);
+  const isReported = () =>
+    [...INTO_NODE2, ...OUT_OF_NODE2].every((name) => time(lab().outages(name).at(-1)?.start) + 1_000 > brokenAt.from);
+  await lab().eventually("with its link node2 is back", () => isReported() && lab().saying("True").length === lab().names().length);
   for (const name of [...INTO_NODE2, ...OUT_OF_NODE2]) {
     const { startLogs = [] } = outageOf(name, brokenAt, restoredAt);
     expect(startLogs.at(-1)?.message).toMatch(/; (No route to host|Connection timed out|the name server did not answer in time)$/);

@@ -18,11 +18,11 @@ export const JOURNAL_STEPS: readonly (readonly JournalRecord[])[] = [
   [begun("b"), begun("c")],
   ...[0, 1, 2, 3].map(round),
   [
-    { uid: "a", told: { opened: 0, closed: 1_000 } },
+    { uid: "a", recorded: { opened: 0, closed: 1_000 } },
     { uid: "c", forgotten: true },
   ],
   ...[4, 5, 6, 7, 8].map(round),
-  [{ uid: "a", told: { opened: 8_000, closed: 5_000 } }],
+  [{ uid: "a", recorded: { opened: 8_000, closed: 5_000 } }],
 ];
 
 /** What a journal held before, up to a line that was cut short. */

@@ -41,7 +41,7 @@ test("the shipped meshes make a check for each pair of the specification's goals
   const { spec } = await cluster.client.resource(Service).get("kubernetes", { namespace: "default", signal });
   await cluster.shippedMeshes();
   await eventually(async () => {
-    expect(await cluster.shown("kas-to-etcd", KAS)).toBe(
+    expect(await cluster.meshStatus("kas-to-etcd", KAS)).toBe(
       `3 0 0 False Incomplete: spec.targets[0]: Service ${ETCD}/etcd does not exist, or does not allow meshes of namespace ${KAS}: annotate it with plumbline.dev/allow-mesh-from: ${KAS}`,
     );
   });
@@ -74,8 +74,8 @@ test("the shipped meshes make a check for each pair of the specification's goals
     expect(await cluster.checks(ETCD)).toEqual([]);
   });
   await eventually(async () => {
-    expect(await cluster.shown("kas-to-etcd", KAS)).toBe("3 3 9 True Complete: All checks exist");
-    expect(await cluster.shown("oas-to-kas-service", OAS)).toBe("3 2 6 True Complete: All checks exist");
+    expect(await cluster.meshStatus("kas-to-etcd", KAS)).toBe("3 3 9 True Complete: All checks exist");
+    expect(await cluster.meshStatus("oas-to-kas-service", OAS)).toBe("3 2 6 True Complete: All checks exist");
   });
 });
 
@@ -101,7 +101,9 @@ test("checks follow their mesh: made again, moved, given up, taken up, and given
       { nodes: { selector: { matchLabels: { own: "1" } }, port: 22 } },
     ],
   });
-  await eventually(async () => expect(await cluster.shown("db", "shop")).toMatch(/^1 2 2 False Incomplete: spec.targets\[2\]: no node/));
+  await eventually(async () =>
+    expect(await cluster.meshStatus("db", "shop")).toMatch(/^1 2 2 False Incomplete: spec.targets\[2\]: no node/),
+  );
   await cluster.node("own", "192.0.2.50", { own: "1" });
   await eventually(async () =>
     expect(await cluster.pairs("shop")).toEqual(["web 10.1.0.1:5432", `web ${ip}:5432`, "web 192.0.2.50:22"].toSorted()),
@@ -135,7 +137,7 @@ test("checks follow their mesh: made again, moved, given up, taken up, and given
   await cluster.setEndpoints("shop/db", [endpointOf("shop", "db-0", "10.1.0.78")]);
   await eventually(async () => {
     expect(retired(await cluster.checks("shop"))).toEqual([]);
-    expect(await cluster.shown("db", "shop")).toBe("1 3 3 True Complete: All checks exist");
+    expect(await cluster.meshStatus("db", "shop")).toBe("1 3 3 True Complete: All checks exist");
   });
 
   await cluster.client.resource(ConnectivityMesh).delete({ name: "db", namespace: "shop" }, { signal });
@@ -143,8 +145,8 @@ test("checks follow their mesh: made again, moved, given up, taken up, and given
 });
 
 test("reports a foreign check with the same name and does not change it or any other", async () => {
-  const asked = { sources: { pods: { selector: {} } }, targets: [{ host: "example.test:443" }] };
-  await cluster.mesh("out", "shop", asked);
+  const spec = { sources: { pods: { selector: {} } }, targets: [{ host: "example.test:443" }] };
+  await cluster.mesh("out", "shop", spec);
   const name = await eventually(async () => {
     const all = (await cluster.checks("shop")).filter(({ spec }) => spec.targetEndpoint === "example.test:443");
     expect(all).toHaveLength(1);
@@ -155,16 +157,16 @@ test("reports a foreign check with the same name and does not change it or any o
   for (const each of [name, "mine"]) await checks().create({ metadata: { name: each, namespace: "shop" }, spec: own }, { signal });
   const before = await Promise.all([name, "mine"].map((each) => checks().get(each, { namespace: "shop", signal })));
 
-  await cluster.mesh("out", "shop", asked);
+  await cluster.mesh("out", "shop", spec);
   await eventually(async () =>
-    expect(await cluster.shown("out", "shop")).toBe(
+    expect(await cluster.meshStatus("out", "shop")).toBe(
       `1 1 0 False NameTaken: PodNetworkConnectivityCheck ${name} exists and does not belong to a mesh; delete or rename it`,
     ),
   );
   const after = await Promise.all([name, "mine"].map((each) => checks().get(each, { namespace: "shop", signal })));
   expect(after).toEqual(before);
   await checks().delete({ name, namespace: "shop" }, { signal });
-  await eventually(async () => expect(await cluster.shown("out", "shop")).toBe("1 1 1 True Complete: All checks exist"));
+  await eventually(async () => expect(await cluster.meshStatus("out", "shop")).toBe("1 1 1 True Complete: All checks exist"));
 });
 
 test("a new controller creates the remaining checks after the old one is killed, and then writes stop", async () => {
@@ -176,7 +178,7 @@ test("a new controller creates the remaining checks after the old one is killed,
   const half = await cluster.checks("crowd");
   expect(half.length).toBeLessThan(80);
   controller = cluster.controller();
-  await eventually(async () => expect(await cluster.shown("all", "crowd")).toBe("8 10 80 True Complete: All checks exist"));
+  await eventually(async () => expect(await cluster.meshStatus("all", "crowd")).toBe("8 10 80 True Complete: All checks exist"));
   const whole = await cluster.checks("crowd");
   const uids = new Set(whole.map(({ metadata }) => metadata.uid));
   expect(half.every(({ metadata }) => uids.has(metadata.uid))).toBe(true);
@@ -197,10 +199,10 @@ test("nodes are sources in Plumbline's own namespace only, three for each target
   await cluster.mesh("nodes", "shop", spec);
   await cluster.mesh("nodes", SYSTEM, spec);
   await eventually(async () => {
-    expect(await cluster.shown("nodes", "shop")).toBe(
+    expect(await cluster.meshStatus("nodes", "shop")).toBe(
       "0 5 0 False Incomplete: spec.sources: node sources are only allowed in namespace plumbline-system",
     );
-    expect(await cluster.shown("nodes", SYSTEM)).toBe("5 5 15 True Complete: All checks exist");
+    expect(await cluster.meshStatus("nodes", SYSTEM)).toBe("5 5 15 True Complete: All checks exist");
   });
   const all = await cluster.checks(SYSTEM);
   expect(all.every(({ metadata, spec: { sourcePod } }) => metadata.labels?.["plumbline.dev/node"] === sourcePod)).toBe(true);

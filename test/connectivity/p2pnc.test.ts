@@ -204,8 +204,8 @@ describe("in a pod", () => {
     await create("other-target", { sourcePod: "web-3" }, "10.0.0.1:80");
     const child = start("web-3", `${listener.target}=other-target`, `${listener.target}=later`);
     await eventually(async () => expect(await verdict("other-target")).toBe("True ConnectDone"));
-    const said = child.logged.filter(({ level }) => level === "warn").map(({ check, msg }) => `${String(check)}: ${msg}`);
-    expect(said.toSorted()).toEqual([
+    const warnings = child.logged.filter(({ level }) => level === "warn").map(({ check, msg }) => `${String(check)}: ${msg}`);
+    expect(warnings.toSorted()).toEqual([
       "later: the check does not exist; its target is tried once the check is created",
       "other-target: the check has another target than the command line; using the command line",
     ]);

@@ -72,7 +72,7 @@ async function attempts(targets: readonly string[], lack: Shortage = "nothing", 
   return JSON.parse(stdout) as Attempt[];
 }
 
-const said = ({ actions, fault }: Attempt) => [
+const results = ({ actions, fault }: Attempt) => [
   ...actions.map(({ outcome, message }) => `${outcome}: ${message}`),
   ...(fault ? [fault] : []),
 ];
@@ -104,13 +104,13 @@ test("every way to be reached or not, each in the kernel's own words", async () 
     "[fd32::1]:80": "ConnectError: Failed connect to [fd32::1]:80; Connection timed out",
   };
   const made = await attempts(Object.keys(expected));
-  expect(Object.fromEntries(made.map((attempt) => [attempt.target, said(attempt).join("; ")]))).toEqual(expected);
+  expect(Object.fromEntries(made.map((attempt) => [attempt.target, results(attempt).join("; ")]))).toEqual(expected);
   expect(made.filter(({ reachable }) => reachable).map(({ target }) => target)).toEqual(["10.9.2.2:80", "[fd09:2::2]:80"]);
 });
 
 test("names: both families tried, no such name, a server that fails, one that is silent, and one that sends us to ourselves", async () => {
   const made = await attempts(["both.test:80", "both.test:81", "nosuch.test:80", "servfail.test:80", "silent.test:80", "rebound.test:80"]);
-  expect(made.map(said)).toEqual([
+  expect(made.map(results)).toEqual([
     [
       "DNSDone: both.test resolved to 10.9.2.2, fd09:2::2",
       "ConnectDone: Connection to both.test:80 established. (10.9.2.2)",
@@ -134,13 +134,13 @@ test("names: both families tried, no such name, a server that fails, one that is
 describe("a source in want is at fault itself", () => {
   test("of descriptors", async () => {
     const made = await attempts(["10.9.2.2:80", "10.9.2.2:81", "both.test:80"], "descriptors");
-    expect(made.map(said)).toEqual(made.map(() => ["The checker is out of file descriptors (EMFILE)"]));
+    expect(made.map(results)).toEqual(made.map(() => ["The checker is out of file descriptors (EMFILE)"]));
   });
 
   test("of local ports", async () => {
     await sysctl(source, "net.ipv4.ip_local_port_range=40000 40001");
     try {
-      expect((await attempts(["10.9.2.2:80"], "ports")).map(said)).toEqual([["The checker is out of local ports (EADDRNOTAVAIL)"]]);
+      expect((await attempts(["10.9.2.2:80"], "ports")).map(results)).toEqual([["The checker is out of local ports (EADDRNOTAVAIL)"]]);
     } finally {
       await sysctl(source, "net.ipv4.ip_local_port_range=32768 60999");
     }
@@ -150,7 +150,7 @@ describe("a source in want is at fault itself", () => {
 test("a closed port of the source itself stays closed when the kernel connects it to itself", async () => {
   await sysctl(source, "net.ipv4.ip_local_port_range=40001 40001");
   try {
-    expect((await attempts(["10.9.1.1:40001", "[fd09:1::1]:40001"])).map(said)).toEqual([
+    expect((await attempts(["10.9.1.1:40001", "[fd09:1::1]:40001"])).map(results)).toEqual([
       ["ConnectError: Failed connect to 10.9.1.1:40001; Connection refused"],
       ["ConnectError: Failed connect to [fd09:1::1]:40001; Connection refused"],
     ]);
@@ -164,7 +164,7 @@ test("a source that has no address of the family cannot reach the target, which 
   const [namespace = ""] = alone.names;
   try {
     await sysctl(namespace, "net.ipv6.conf.all.disable_ipv6=1");
-    expect((await attempts(["[::1]:80"], "nothing", namespace)).map(said)).toEqual([
+    expect((await attempts(["[::1]:80"], "nothing", namespace)).map(results)).toEqual([
       ["ConnectError: Failed connect to [::1]:80; Cannot assign requested address"],
     ]);
   } finally {

@@ -214,7 +214,7 @@ Outages now:
     expect(checks).toContainEqual({
       check: `${own}/n1-to-10-96-0-5-80`,
       source: { kind: "node", name: "n1", node: "n1", zone: "a" },
-      target: { endpoint: "10.96.0.5:80", host: "10.96.0.5", port: "80", form: "IPv4", what: "service/shop/web" },
+      target: { endpoint: "10.96.0.5:80", host: "10.96.0.5", port: "80", hostType: "IPv4", what: "service/shop/web" },
       verdict: "failed",
       reason: "ConnectError",
       message: "Failed connect to 10.96.0.5:80; Connection timed out",

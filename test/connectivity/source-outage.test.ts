@@ -69,11 +69,11 @@ const statusOf = async (name: string, where = namespace) =>
 const eventually = <T>(expectation: () => Promise<T> | T) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 /** By a clock that is not faked, which goes ten times slower: who paces what it writes need not be waited for. */
 async function soon(expectation: () => Promise<void>): Promise<void> {
-  for (let look = 1; ; look += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await expectation();
     } catch (error) {
-      if (look === 600) throw error;
+      if (attempt === 600) throw error;
     }
     await vi.advanceTimersByTimeAsync(1_000);
     await new Promise((resolve) => realSetTimeout(resolve, 100));
@@ -83,7 +83,7 @@ async function soon(expectation: () => Promise<void>): Promise<void> {
 const until = (isSo: () => Promise<boolean>) => eventually(async () => expect(await isSo()).toBe(true));
 
 /** By what it says: how often the API heard it. */
-async function told(name: string): Promise<string[]> {
+async function eventsOf(name: string): Promise<string[]> {
   const { items } = await admin.resource(Event).list({ namespace, fieldSelector: `involvedObject.name=${name}`, signal });
   return items.flatMap(({ reason, message, count = 1 }) => Array.from({ length: count }, () => `${reason} ${message}`));
 }
@@ -160,11 +160,11 @@ test("ten hours without the API server lose no transition, and tell each of them
   });
   for (const port of ports) {
     const { outages = [], conditions } = (await statusOf(`c${port}`)) ?? {};
-    const seen = (world.flips.get(`c${port}`) ?? []).map((at) => metaTime(new Date(at)));
-    expect(outages.toReversed().flatMap(({ start, end }) => [start, end])).toEqual(seen);
-    expect(conditions?.[0]).toMatchObject({ status: "True", lastTransitionTime: seen.at(-1) });
-    await soon(async () => expect(await told(`c${port}`)).toHaveLength(10));
-    const texts = await told(`c${port}`);
+    const expected = (world.flips.get(`c${port}`) ?? []).map((at) => metaTime(new Date(at)));
+    expect(outages.toReversed().flatMap(({ start, end }) => [start, end])).toEqual(expected);
+    expect(conditions?.[0]).toMatchObject({ status: "True", lastTransitionTime: expected.at(-1) });
+    await soon(async () => expect(await eventsOf(`c${port}`)).toHaveLength(10));
+    const texts = await eventsOf(`c${port}`);
     expect(new Set(texts).size).toBe(10);
     expect(texts.filter((text) => text.startsWith("ConnectivityOutageDetected"))).toHaveLength(5);
   }
@@ -223,9 +223,9 @@ test("killed at any moment while the API server is away, a source has lost nothi
     await eventually(async () => expect((await statusOf("killed"))?.outages).toHaveLength(known));
     const starts = (await statusOf("killed"))?.outages?.map(({ start }) => start);
     expect([moment, starts]).toEqual([moment, acknowledged.map((outage) => metaTime(new Date(outage.start)))]);
-    await eventually(async () => expect(await told("killed")).toHaveLength(2 * known));
+    await eventually(async () => expect(await eventsOf("killed")).toHaveLength(2 * known));
   }
-  expect(new Set(await told("killed")).size).toBe(2 * known);
+  expect(new Set(await eventsOf("killed")).size).toBe(2 * known);
   await child.stop("SIGKILL");
   await listener.down();
   await way.stop();

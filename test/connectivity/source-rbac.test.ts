@@ -79,21 +79,21 @@ async function check(name: string, namespace: string, source: string, { node }: 
 }
 
 const eventually = (expectation: () => Promise<void> | void) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
-type Try = readonly [what: string, attempt: () => Promise<unknown>, refusal: string];
+type Try = readonly [what: string, attempt: () => Promise<unknown>, failure: string];
 const forbidden = "Forbidden";
 const denied = (why: string) => expect.stringMatching(`^Invalid .*${why}`) as string;
 
 /** What came of each of them. */
 async function outcomes(tries: readonly Try[]): Promise<string[][]> {
   const came: string[][] = [];
-  for (const [what, attempt] of tries) came.push([what, await refusalOf(attempt())]);
+  for (const [what, attempt] of tries) came.push([what, await failureOf(attempt())]);
   return came;
 }
 
-async function refusalOf(attempt: Promise<unknown>): Promise<string> {
+async function failureOf(attempt: Promise<unknown>): Promise<string> {
   const error = await attempt.then(
     () => undefined,
-    (refusal: unknown) => refusal,
+    (failure: unknown) => failure,
   );
   if (!isKubeError(error)) return "nothing refused it";
   return error.code === "Forbidden" ? error.code : `${error.code} ${error.message}`;
@@ -182,7 +182,7 @@ describe("an agent", () => {
       ["read secrets", () => client.resource(Secret).list({ namespace: own, signal }), forbidden],
       ["read pods", () => client.resource(Pod).list({ namespace: "shop", signal }), forbidden],
     ];
-    expect(await outcomes(tries)).toEqual(tries.map(([what, , refusal]) => [what, refusal]));
+    expect(await outcomes(tries)).toEqual(tries.map(([what, , failure]) => [what, failure]));
     await checks.patchStatus(mine, empty, { signal });
     client.close();
   });
@@ -263,7 +263,7 @@ describe("a sidecar", () => {
       ],
       ["read secrets", () => client.resource(Secret).list({ namespace: "shop", signal }), forbidden],
     ];
-    expect(await outcomes(tries)).toEqual(tries.map(([what, , refusal]) => [what, refusal]));
+    expect(await outcomes(tries)).toEqual(tries.map(([what, , failure]) => [what, failure]));
     await checks.patchStatus(ours, empty, { signal });
     for (const one of [client, other]) one.close();
   });
@@ -278,7 +278,7 @@ describe("a sidecar", () => {
     const client = clientWith(await inPod("web-1"));
     const election = await admin.resource(Lease).get("election", { namespace: "shop", signal });
     const take = () => client.resource(Lease).replace({ ...election, spec: { holderIdentity: "web-1" } }, { signal });
-    await eventually(async () => expect(await refusalOf(take())).toBe("nothing refused it"));
+    await eventually(async () => expect(await failureOf(take())).toBe("nothing refused it"));
     client.close();
   });
 
@@ -287,17 +287,17 @@ describe("a sidecar", () => {
     const checks = client.resource(PodNetworkConnectivityCheck);
     await checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal });
     const lease = (name: string) => client.resource(Lease).create({ metadata: { name, namespace: "shop" }, spec: {} }, { signal });
-    expect(await refusalOf(lease("kube-scheduler"))).toMatch(/no Lease but check-<pod>/);
+    expect(await failureOf(lease("kube-scheduler"))).toMatch(/no Lease but check-<pod>/);
     await lease("check-web-node1");
-    expect(await refusalOf(checks.patchStatus({ name: "elsewhere", namespace: "elsewhere" }, empty, { signal }))).toBe(forbidden);
+    expect(await failureOf(checks.patchStatus({ name: "elsewhere", namespace: "elsewhere" }, empty, { signal }))).toBe(forbidden);
     client.close();
   });
 
   test("the pruner reads checks and pods of its namespace, deletes checks, and no more", async () => {
     const client = clientWith(await tokenOf(admin, ["shop", "operator"], undefined, signal));
     const checks = client.resource(PodNetworkConnectivityCheck);
-    expect(await refusalOf(checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal }))).toBe(forbidden);
-    expect(await refusalOf(checks.list({ namespace: "elsewhere", signal }))).toBe(forbidden);
+    expect(await failureOf(checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal }))).toBe(forbidden);
+    expect(await failureOf(checks.list({ namespace: "elsewhere", signal }))).toBe(forbidden);
     await client.resource(Pod).get("web-2", { namespace: "shop", signal });
     await checks.delete({ name: "others", namespace: "shop" }, { signal });
     client.close();

@@ -41,8 +41,8 @@ async function check(name: string, namespace: string, sourcePod: string, annotat
 }
 
 async function reachable(name: string, namespace: string): Promise<string> {
-  const { status: shown } = await checks().get(name, { namespace, signal });
-  const { status: value, reason, message } = shown?.conditions?.find(({ type }) => type === "Reachable") ?? {};
+  const { status } = await checks().get(name, { namespace, signal });
+  const { status: value, reason, message } = status?.conditions?.find(({ type }) => type === "Reachable") ?? {};
   return `${value} ${reason}: ${message}`;
 }
 
@@ -77,8 +77,8 @@ describe.concurrent("the controller", () => {
 
     await silence();
     await eventually(async () => {
-      const said = /^Unknown Stale: Source web has not reported since 20\d\d-\S+Z; the rest of this status is its last report$/;
-      for (const name of ["web-1", "web-2"]) expect(await reachable(name, "shop")).toMatch(said);
+      const notReporting = /^Unknown Stale: Source web has not reported since 20\d\d-\S+Z; the rest of this status is its last report$/;
+      for (const name of ["web-1", "web-2"]) expect(await reachable(name, "shop")).toMatch(notReporting);
     });
     const { status: marked } = await checks().get("web-1", { namespace: "shop", signal });
     expect({ ...marked, conditions: marked?.conditions?.slice(1) }).toEqual({ ...status, conditions: status.conditions?.slice(1) });

@@ -12,14 +12,14 @@ export function drawIncidents(incidents: readonly Incident[], now: number, color
   const rows = incidents.map((incident, at): TextCell[] => {
     const { outages } = incident;
     const [first] = outages;
-    const targets = inOrder(outages.map(({ said }) => said.target.endpoint));
-    const what = targets.length === 1 && first ? targetLabel(first.said.target) : joinList(targets, 2);
-    const why = reasons(outages.map(({ said, reason, why }) => ({ ...said, reason, why })));
+    const targets = inOrder(outages.map(({ result }) => result.target.endpoint));
+    const what = targets.length === 1 && first ? targetLabel(first.result.target) : joinList(targets, 2);
+    const why = reasons(outages.map(({ result, reason, why }) => ({ ...result, reason, why })));
     return [
       { text: String(at + 1) },
       ...timeRangeCells(incident, now),
       { text: stripControlCharacters(what) },
-      { text: stripControlCharacters(joinList(inOrder(outages.map(({ said }) => sourceLabel(said.source))), 2)) },
+      { text: stripControlCharacters(joinList(inOrder(outages.map(({ result }) => sourceLabel(result.source))), 2)) },
       { text: stripControlCharacters(why) },
       { text: overlaps(incident, incidents).join(", ") },
     ];

@@ -18,7 +18,7 @@ export function incidentItem(incident: Incident, more: object): object {
   return { ...bounds(incident), ...more, outages: incident.outages.map(outageItem) };
 }
 
-function outageItem({ said: { check, source, target }, reason, why, message, ...outage }: OutageWindow): object {
+function outageItem({ result: { check, source, target }, reason, why, message, ...outage }: OutageWindow): object {
   return { check, source, target, ...bounds(outage), reason, why, message };
 }
 

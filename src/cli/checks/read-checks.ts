@@ -38,7 +38,7 @@ export interface ReadChecks {
 export async function readChecks(client: KubeClient, options: CheckSelection, now: number, signal: AbortSignal): Promise<ReadChecks> {
   const checks = await listChecks(client, options, signal);
   const zones = await readZones(client, checks, signal);
-  const all = checks.map((check) => ({ check, said: resultOf(check, zones, now), outages: outageWindows(check, zones, now) }));
+  const all = checks.map((check) => ({ check, result: resultOf(check, zones, now), outages: outageWindows(check, zones, now) }));
   return { all, current: all.filter(({ check }) => !isRetired(check)) };
 }
 

@@ -57,7 +57,7 @@ async function run(options: ConnectivityOptions): Promise<void> {
     const now = snapshotTime(client);
     const { current } = await readChecks(client, options, now, signal);
     if (current.length === 0) throw noChecks(options);
-    const results = current.map((check) => check.said);
+    const results = current.map((check) => check.result);
     const open = incidentsOf(current.flatMap(({ outages }) => outages.filter(({ state }) => state === "open")));
     const snapshot: Snapshot = { results, causes: commonCauses(results), silent: noResultGroups(results), open, now };
     if (options.output === "json") printItems("Connectivity", [itemOf(snapshot)]);

@@ -83,7 +83,7 @@ async function run(options: OutagesOptions): Promise<void> {
 
 /** What the outages of an incident have in common, seen beside what worked at the time. */
 function explanation(all: readonly CheckWithOutages[], incident: Incident): string[] {
-  const own = new Set(incident.outages.map(({ said }) => said.check));
+  const own = new Set(incident.outages.map(({ result }) => result.check));
   return commonCauses(resultsDuring(all, incident))
     .filter(({ failing }) => failing.some(({ check }) => own.has(check)))
     .map(({ sentence }) => sentence)
@@ -93,7 +93,7 @@ function explanation(all: readonly CheckWithOutages[], incident: Incident): stri
 /** What is not in the picture. */
 function warn(all: readonly CheckWithOutages[], from: number): void {
   const full = all.filter(({ outages }) => outages.length >= CAPS.outages && (outages.at(-1)?.brokenBy ?? 0) > from).length;
-  const silent = all.filter(({ said }) => said.verdict === "unknown").length;
+  const silent = all.filter(({ result }) => result.verdict === "unknown").length;
   if (full > 0)
     printError(`Warning: ${plural(full, "check")} had more outages than are kept; the oldest are missing
 `);

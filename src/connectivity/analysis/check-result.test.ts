@@ -10,11 +10,11 @@ test("what a mesh has noted on its check is who tries, where, and what the targe
     "plumbline.dev/target": "endpoint/shop/web",
     "plumbline.dev/target-node": "n2",
   };
-  const places: Zones = { ...noZones, zoneOf: (node) => (node === "n1" ? "a" : "b") };
-  expect(resultOf(check("n1", "[fd00::0:1]:80", failing("[fd00::1]:80", ago(5)), marks), places, NOW)).toEqual({
+  const zones: Zones = { ...noZones, zoneOf: (node) => (node === "n1" ? "a" : "b") };
+  expect(resultOf(check("n1", "[fd00::0:1]:80", failing("[fd00::1]:80", ago(5)), marks), zones, NOW)).toEqual({
     check: "shop/n1-to--fd00-0-1-80",
     source: { kind: "node", name: "n1", node: "n1", zone: "a" },
-    target: { endpoint: "[fd00::1]:80", host: "fd00::1", port: "80", form: "IPv6", what: "endpoint/shop/web", node: "n2", zone: "b" },
+    target: { endpoint: "[fd00::1]:80", host: "fd00::1", port: "80", hostType: "IPv6", what: "endpoint/shop/web", node: "n2", zone: "b" },
     verdict: "failed",
     reason: "ConnectError",
     message: "Failed connect to [fd00::1]:80; Connection refused",
@@ -24,18 +24,18 @@ test("what a mesh has noted on its check is who tries, where, and what the targe
 });
 
 test("what nobody has noted is found out from nodes and pods, and from names of Services", () => {
-  const places: Zones = {
+  const zones: Zones = {
     ...noZones,
     nodeAt: (address) => (address === "192.0.2.7" ? "n7" : undefined),
     nodeOfPod: (pod) => (pod === "shop/kas" ? "n3" : undefined),
   };
-  expect(resultOf(check("kas", "192.0.2.7:2379", reachableCheck("192.0.2.7:2379")), places, NOW)).toMatchObject({
+  expect(resultOf(check("kas", "192.0.2.7:2379", reachableCheck("192.0.2.7:2379")), zones, NOW)).toMatchObject({
     source: { kind: "pod", name: "shop/kas", node: "n3" },
     target: { what: "host", node: "n7" },
     verdict: "reached",
   });
-  expect(resultOf(check("kas", "etcd.openshift-etcd.svc:2379", reachableCheck("x")), places, NOW).target).toMatchObject({
-    form: "name",
+  expect(resultOf(check("kas", "etcd.openshift-etcd.svc:2379", reachableCheck("x")), zones, NOW).target).toMatchObject({
+    hostType: "name",
     what: "service/openshift-etcd/etcd",
   });
 });
@@ -80,11 +80,11 @@ test("a check that is not tried, and one that nobody has tried, tell nothing", (
   expect(resultOf(check("a", "10.0.0.1:80", {}), noZones, NOW)).toMatchObject({ verdict: "unknown", reason: "NoResultYet" });
 });
 
-const said = (minutes: number) => resultOf(check("a", "10.0.0.1:80", reachableCheck("10.0.0.1:80", ago(minutes))), noZones, NOW);
+const reported = (minutes: number) => resultOf(check("a", "10.0.0.1:80", reachableCheck("10.0.0.1:80", ago(minutes))), noZones, NOW);
 
 test("a result that is half an hour old is none, whatever the condition still says", () => {
-  expect(said(29)).toMatchObject({ verdict: "reached" });
-  expect(said(31)).toMatchObject({ verdict: "unknown", reason: "Stale", since: Date.parse(ago(31)) });
+  expect(reported(29)).toMatchObject({ verdict: "reached" });
+  expect(reported(31)).toMatchObject({ verdict: "unknown", reason: "Stale", since: Date.parse(ago(31)) });
 });
 
 test("a target that is none is still told of", () => {
@@ -92,7 +92,7 @@ test("a target that is none is still told of", () => {
     endpoint: "::1:80",
     host: "::1:80",
     port: "",
-    form: "name",
+    hostType: "name",
     what: "host",
   });
 });

@@ -31,7 +31,7 @@ export interface ResultTarget {
   readonly endpoint: string;
   readonly host: string;
   readonly port: string;
-  readonly form: "IPv4" | "IPv6" | "name";
+  readonly hostType: "IPv4" | "IPv6" | "name";
   /** `service/shop/web`, `endpoint/shop/web`, `node/n2` or `host`. */
   readonly what: string;
   readonly node?: string;
@@ -45,6 +45,8 @@ export interface CheckResult {
   readonly source: ResultSource;
   readonly target: ResultTarget;
   readonly verdict: "reached" | "failed" | "unknown";
+  /** Reached, but not at all of its addresses. */
+  readonly isPartial?: true;
   /** Of the condition, by the names of our own. */
   readonly reason: string;
   readonly message: string;
@@ -55,36 +57,36 @@ export interface CheckResult {
 }
 
 /** What a check says now. */
-export function resultOf(check: PodNetworkConnectivityCheck, places: Zones, now: number): CheckResult {
-  const { status, reason, message, since } = historyState(fromStatus(check.status, now)).verdict;
-  const about = { check: keyOf(check), source: whoTries(check, places), target: whatIsTried(check, places) };
-  const seen = lastResultOf(check) ?? since;
+export function resultOf(check: PodNetworkConnectivityCheck, zones: Zones, now: number): CheckResult {
+  const { status, reason, message, since, isPartial } = historyState(fromStatus(check.status, now)).verdict;
+  const about = { check: keyOf(check), source: whoTries(check, zones), target: whatIsTried(check, zones) };
+  const reportedAt = lastResultOf(check) ?? since;
   // Whatever the condition still says: nobody may have been there to mark it.
-  if (status !== "Unknown" && now - seen > NO_RESULT_MS)
-    return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has not reported since", why: "", since: seen };
+  if (status !== "Unknown" && now - reportedAt > NO_RESULT_MS)
+    return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has not reported since", why: "", since: reportedAt };
   if (status === "Unknown") return { ...about, verdict: "unknown", reason, message, why: "", since };
-  if (status === "True") return { ...about, verdict: "reached", reason, message, why: "", since };
+  if (status === "True") return { ...about, verdict: "reached", ...(isPartial && { isPartial }), reason, message, why: "", since };
   return { ...about, verdict: "failed", reason, message, why: failureText(message), since };
 }
 
-function whoTries(check: PodNetworkConnectivityCheck, places: Zones): ResultSource {
+function whoTries(check: PodNetworkConnectivityCheck, zones: Zones): ResultSource {
   const { annotations = {}, namespace = "" } = check.metadata;
   const own = annotations[nodeAnnotation];
-  if (own !== undefined) return { kind: "node", name: own, ...at(own, places) };
+  if (own !== undefined) return { kind: "node", name: own, ...at(own, zones) };
   const name = `${namespace}/${sourceOf(check)}`;
-  return { kind: "pod", name, ...at(annotations[sourceNodeAnnotation] ?? places.nodeOfPod(name), places) };
+  return { kind: "pod", name, ...at(annotations[sourceNodeAnnotation] ?? zones.nodeOfPod(name), zones) };
 }
 
-function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck, places: Zones): ResultTarget {
+function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck, zones: Zones): ResultTarget {
   const { annotations = {} } = metadata;
   const parsed = parseTarget(targetEndpoint);
-  if ("problem" in parsed) return { endpoint: targetEndpoint, host: targetEndpoint, port: "", form: "name", what: "host" };
+  if ("problem" in parsed) return { endpoint: targetEndpoint, host: targetEndpoint, port: "", hostType: "name", what: "host" };
   const { host, port, text, address } = parsed;
-  const form = address ? (address.family === 4 ? "IPv4" : "IPv6") : "name";
-  const node = annotations[targetNodeAnnotation] ?? places.nodeAt(host);
+  const hostType = address ? (address.family === 4 ? "IPv4" : "IPv6") : "name";
+  const node = annotations[targetNodeAnnotation] ?? zones.nodeAt(host);
   const service = serviceNamed(host);
   const what = annotations[targetAnnotation] ?? (service === undefined ? "host" : `service/${service}`);
-  return { endpoint: text, host, port: String(port), form, what, ...at(node, places) };
+  return { endpoint: text, host, port: String(port), hostType, what, ...at(node, zones) };
 }
 
 /** `shop/web` for `web.shop.svc`, as Services are called within a cluster. */

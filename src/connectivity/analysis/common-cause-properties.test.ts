@@ -6,14 +6,16 @@ import { type Hypothesis, causesOf, keyOfCause, contradicts } from "./hypotheses
 import { checkResult, source, target } from "../testing/check-results.ts";
 
 const ZONES = ["a", "b", "c"];
-const place = fc
+const location = fc
   .record({ zone: fc.constantFrom(...ZONES), node: fc.integer({ min: 1, max: 3 }) })
   .map(({ zone, node }) => `${zone}/${zone}${node}`);
 
 const sources = fc.uniqueArray(
   fc.oneof(
-    place.map(source),
-    fc.tuple(place, fc.integer({ min: 1, max: 3 })).map(([where, number]) => source(`${where}/shop/${where.replace("/", "-")}-${number}`)),
+    location.map(source),
+    fc
+      .tuple(location, fc.integer({ min: 1, max: 3 }))
+      .map(([where, number]) => source(`${where}/shop/${where.replace("/", "-")}-${number}`)),
   ),
   { minLength: 1, maxLength: 7, selector: ({ name }) => name },
 );
@@ -22,10 +24,10 @@ const port = fc.constantFrom("80", "443");
 const targets = fc.uniqueArray(
   fc.oneof(
     fc
-      .tuple(place, number, port)
+      .tuple(location, number, port)
       .map(([where, n, p]) => target(`10.${where.charCodeAt(0)}.${where.at(-1)}.${n}:${p}`, "endpoint/shop/web", where)),
     fc
-      .tuple(place, port)
+      .tuple(location, port)
       .map(([where, p]) => target(`192.0.2.${where.charCodeAt(0)}${where.at(-1)}:${p}`, `node/${where.slice(2)}`, where)),
     fc.tuple(fc.constantFrom("web", "db"), port).map(([name, p]) => target(`10.96.0.${name.length}:${p}`, `service/shop/${name}`)),
     fc.tuple(number, port).map(([n, p]) => target(`host${n}.example:${p}`)),
@@ -79,7 +81,7 @@ test("one cause in a mesh is named first, or among what cannot be told apart fro
 const anything = pairs.map((list) =>
   list.map(({ from, to, die }) => {
     const verdict = die % 3 === 0 ? "failed" : die % 11 === 0 ? "unknown" : "reached";
-    const why = verdict === "unknown" ? "Stale" : to.form === "name" && die % 2 === 0 ? "No such name" : "Connection refused";
+    const why = verdict === "unknown" ? "Stale" : to.hostType === "name" && die % 2 === 0 ? "No such name" : "Connection refused";
     return checkResult(from, to, verdict, why);
   }),
 );

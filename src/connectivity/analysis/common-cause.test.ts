@@ -94,12 +94,12 @@ describe("what fails is one", () => {
     ],
     [
       "name server",
-      whole((_, to) => to.form === "name", "The name server did not answer in time"),
+      whole((_, to) => to.hostType === "name", "The name server did not answer in time"),
       "No name can be resolved: all 8 checks fail, from 4 sources to 2 targets (The name server did not answer in time), while 40 other checks succeed",
     ],
     [
       "node's name server",
-      whole((from, to) => from === n1 && to.form === "name", "The name server did not answer in time"),
+      whole((from, to) => from === n1 && to.hostType === "name", "The name server did not answer in time"),
       "Node n1 cannot resolve any name: both checks fail, to 2 targets (The name server did not answer in time), while 10 other checks of it succeed",
     ],
     [
@@ -109,12 +109,12 @@ describe("what fails is one", () => {
     ],
     [
       "address family",
-      whole((_, to) => to.form === "IPv6", "Network is unreachable"),
+      whole((_, to) => to.hostType === "IPv6", "Network is unreachable"),
       "No target is reachable over IPv6: all 8 checks fail, from 4 sources to 2 targets (Network is unreachable), while 40 other checks succeed",
     ],
     [
       "address family of a node",
-      whole((from, to) => from === n1 && to.form === "IPv6", "Network is unreachable"),
+      whole((from, to) => from === n1 && to.hostType === "IPv6", "Network is unreachable"),
       "Node n1 reaches no target over IPv6: both checks fail, to 2 targets (Network is unreachable), while 10 other checks of it succeed",
     ],
     [
@@ -213,7 +213,7 @@ describe("what cannot be told is not told", () => {
 });
 
 test("what two causes explain is told in two sentences, the larger one first", () => {
-  expect(sentences(whole((from, to) => from === n4 || to.form === "IPv6" || to === web2))).toEqual([
+  expect(sentences(whole((from, to) => from === n4 || to.hostType === "IPv6" || to === web2))).toEqual([
     "Node n4 reaches no target: all 12 checks fail, to 12 targets (Connection timed out), while others reach 9 of them",
     "No target is reachable over IPv6: all 8 checks fail, from 4 sources to 2 targets (Connection timed out), while 27 other checks succeed",
     "10.1.2.1:80 (endpoint of Service shop/web on node n2) is unreachable: all 4 checks fail, from 4 sources (Connection timed out), while 3 of these sources reach other targets",
@@ -236,7 +236,7 @@ test("failures that have nothing in common are told of together when they are ma
 test("a name that is reached at some of its addresses is told of, and blamed for nothing", () => {
   const message = "1 of 2 addresses failed: Failed connect to registry.example:443; Network is unreachable (fd00::1)";
   const all = whole(() => false).map((one): CheckResult =>
-    one.target === registry && one.source !== n1 ? Object.assign(one, { message }) : one,
+    one.target === registry && one.source !== n1 ? Object.assign(one, { message, isPartial: true } as const) : one,
   );
   expect(commonCauses(all)).toEqual([]);
   expect(partiallyReachable(all)).toEqual([`registry.example:443 is only partly reachable from 3 sources: ${message}`]);

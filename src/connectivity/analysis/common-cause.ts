@@ -26,12 +26,12 @@ export function commonCauses(all: readonly CheckResult[]): CommonCause[] {
   const failing = all.filter(({ verdict }) => verdict === "failed").toSorted((one, other) => (one.check < other.check ? -1 : 1));
   if (failing.length === 0) return [];
   const suspects = suspectsOf(failing, all);
-  const twins = Map.groupBy(suspects, lookOf);
+  const twins = Map.groupBy(suspects, victimsKey);
   const remaining = new Set(failing.keys());
 
   const named = ({ cause, victims }: Suspect): CommonCause => {
     for (const affected of victims) remaining.delete(affected);
-    const couldBe = (twins.get(lookOf({ victims })) ?? [])
+    const couldBe = (twins.get(victimsKey({ victims })) ?? [])
       .filter((other) => other.cause !== cause && other.victims.every((affected, at) => affected === victims[at]))
       .toSorted((one, other) => one.rank - other.rank)
       .map((other) => other.cause);
@@ -49,24 +49,24 @@ export function commonCauses(all: readonly CheckResult[]): CommonCause[] {
   return [...several, ...mixtures, ...Array.from(cover(suspects, remaining, 1), named)];
 }
 
-function at(failing: readonly CheckResult[], places: readonly number[]): CheckResult[] {
-  return places.flatMap((place) => failing[place] ?? []);
+function at(failing: readonly CheckResult[], positions: readonly number[]): CheckResult[] {
+  return positions.flatMap((position) => failing[position] ?? []);
 }
 
 /** Equal for suspects with the same victims, and for few others. */
-function lookOf({ victims }: Pick<Suspect, "victims">): string {
+function victimsKey({ victims }: Pick<Suspect, "victims">): string {
   return `${victims.length} ${victims[0]} ${victims.at(-1)}`;
 }
 
 /** Only what fails as a whole is suspect: nothing is blamed that also works. */
 function suspectsOf(failing: readonly CheckResult[], all: readonly CheckResult[]): Suspect[] {
   const suspects = new Map<string, Suspect>();
-  for (const [place, said] of failing.entries()) {
-    for (const cause of causesOf(said)) {
+  for (const [position, result] of failing.entries()) {
+    for (const cause of causesOf(result)) {
       const key = keyOfCause(cause);
       const known = suspects.get(key);
-      if (known) known.victims.push(place);
-      else suspects.set(key, { cause, rank: rankOf(cause), victims: [place] });
+      if (known) known.victims.push(position);
+      else suspects.set(key, { cause, rank: rankOf(cause), victims: [position] });
     }
   }
   for (const result of all) {

@@ -107,14 +107,15 @@ function contrastOfPair({ source, target }: CheckResult, well: readonly CheckRes
 }
 
 /** Why a source that is there does not try: it was heard. */
-const TOLD: ReadonlySet<string> = new Set(["InvalidTarget", "TargetRefused", "Retired", "SourceFault"]);
+const REPORTED: ReadonlySet<string> = new Set(["InvalidTarget", "TargetRefused", "Retired", "SourceFault"]);
 
 /** Checks of the same scope without a result, such as those of an isolated node. */
 function silence(cause: Hypothesis, { all }: Evidence): string {
   const whole = cause.scope.replace(/^(to|into|cut)-/, "");
   const keys = new Set([keyOfCause(cause), ...(whole === "node" || whole === "zone" ? [keyOfCause({ ...cause, scope: whole })] : [])]);
   const silent = all.filter(
-    (result) => result.verdict === "unknown" && !TOLD.has(result.reason) && causesOf(result).some((other) => keys.has(keyOfCause(other))),
+    (result) =>
+      result.verdict === "unknown" && !REPORTED.has(result.reason) && causesOf(result).some((other) => keys.has(keyOfCause(other))),
   );
   if (silent.length === 0) return "";
   const [name] = cause.names;
@@ -125,8 +126,8 @@ function silence(cause: Hypothesis, { all }: Evidence): string {
 
 /** What the existing checks cannot distinguish. */
 function doubts(cause: Hypothesis, affected: CheckResult, { failing, couldBe, all }: Evidence): string {
-  const telling = all.filter(({ verdict }) => verdict !== "unknown").length;
-  if (telling === 1) return "; only one check has a result, so the cause cannot be narrowed down";
+  const withResult = all.filter(({ verdict }) => verdict !== "unknown").length;
+  if (withResult === 1) return "; only one check has a result, so the cause cannot be narrowed down";
   const side = sideOf(cause);
   if (side === "all") return "";
   const [sources, targets] = [sourcesOf(failing), targetsOf(failing)];
@@ -138,13 +139,13 @@ function doubts(cause: Hypothesis, affected: CheckResult, { failing, couldBe, al
       : "; no other target is checked, so the target may not be the cause";
   if (cause.scope === "address" && couldBe.some(({ scope }) => scope === "service"))
     return "; its endpoints are not checked, so the pods may be the cause";
-  const alike = distinct(couldBe.filter((other) => isWorthTelling(cause, other)).map((other) => scopeLabel(other, affected)));
+  const alike = distinct(couldBe.filter((other) => isDistinct(cause, other)).map((other) => scopeLabel(other, affected)));
   const others = alike.filter((one) => one !== scopeLabel(cause, affected)).slice(0, 2);
   return others.length > 0 ? `; the cause may also be ${others.join(" or ")}, which no other check covers` : "";
 }
 
 /** Leaves out hypotheses that mean the same. */
-function isWorthTelling(cause: Hypothesis, { scope, way }: Hypothesis): boolean {
+function isDistinct(cause: Hypothesis, { scope, way }: Hypothesis): boolean {
   if (scope === "everything") return way === "lookup" || way === "IPv4" || way === "IPv6";
   if (way !== "any" && cause.way === "any") return false;
   if (scope === "target") return cause.scope !== "address";

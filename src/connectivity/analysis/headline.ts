@@ -2,7 +2,7 @@ import type { CheckResult } from "./check-result.ts";
 import type { Hypothesis, CauseScope } from "./hypotheses.ts";
 import { capitalize, sourceLabel, targetLabel } from "./labels.ts";
 
-interface Wording {
+interface TitleParts {
   readonly name: string;
   readonly other: string;
   readonly source: string;
@@ -11,7 +11,7 @@ interface Wording {
   readonly by: string;
 }
 
-const HEADLINES: Readonly<Record<CauseScope, (its: Wording) => string>> = {
+const HEADLINES: Readonly<Record<CauseScope, (its: TitleParts) => string>> = {
   everything: ({ by }) => `No target is reachable${by}`,
   source: ({ source, by }) => `${source} reaches no target${by}`,
   target: ({ target }) => `${target} is unreachable`,

@@ -77,11 +77,11 @@ const ONE_WAY: ReadonlySet<CauseScope> = new Set([
 /** Where the same name server and the same rules for Services hold. */
 const FROM: ReadonlySet<CauseScope> = new Set(["source", "from-node", "from-zone", "everything"] satisfies CauseScope[]);
 
-function waysOf(scope: CauseScope, { target: { form, what } }: CheckResult): Way[] {
+function waysOf(scope: CauseScope, { target: { hostType, what } }: CheckResult): Way[] {
   if (ONE_WAY.has(scope)) return ["any"];
-  const ways: Way[] = form === "name" ? ["any"] : ["any", form];
+  const ways: Way[] = hostType === "name" ? ["any"] : ["any", hostType];
   if (!FROM.has(scope)) return ways;
-  if (form === "name") ways.push("lookup");
+  if (hostType === "name") ways.push("lookup");
   if (isService(what)) ways.push("service");
   return ways;
 }

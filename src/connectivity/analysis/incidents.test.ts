@@ -9,18 +9,18 @@ import { ago, check, failing, restoredCheck, NOW, noZones, reachableCheck } from
 
 type Check = ReturnType<typeof check>;
 
-const told = (checks: readonly Check[]) =>
-  checks.map((one) => ({ check: one, said: resultOf(one, noZones, NOW), outages: outageWindows(one, noZones, NOW) }));
-const incidents = (checks: readonly Check[]) => incidentsOf(told(checks).flatMap(({ outages }) => outages));
+const withOutages = (checks: readonly Check[]) =>
+  checks.map((one) => ({ check: one, result: resultOf(one, noZones, NOW), outages: outageWindows(one, noZones, NOW) }));
+const incidents = (checks: readonly Check[]) => incidentsOf(withOutages(checks).flatMap(({ outages }) => outages));
 const time = (at: number | undefined) => at && new Date(at).toISOString().slice(11, 19);
-const shown = ({ outages, brokenAfter, brokenBy, restoredAfter, restoredBy, state }: Incident) =>
+const printed = ({ outages, brokenAfter, brokenBy, restoredAfter, restoredBy, state }: Incident) =>
   `${outages.length} broke ${time(brokenAfter) ?? "?"}-${time(brokenBy)}, ${state} ${time(restoredAfter)}-${time(restoredBy) ?? "?"}`;
 
 test("outages that can have begun together are one incident, and each source narrows down when", () => {
   const one = check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9, 10), { startedAfter: ago(10, 10) }));
   const other = check("b", "10.0.0.1:80", failing("10.0.0.1:80", ago(8, 50), { startedAfter: ago(9, 50), time: ago(0, 50) }));
   const later = check("c", "10.0.0.1:80", failing("10.0.0.1:80", ago(5), { startedAfter: ago(6) }));
-  expect(incidents([one, other, later]).map(shown)).toEqual([
+  expect(incidents([one, other, later]).map(printed)).toEqual([
     "1 broke 11:54:00-11:55:00, open 11:59:00-?",
     "2 broke 11:50:10-11:50:50, open 11:59:10-?",
   ]);
@@ -31,7 +31,7 @@ test("what began together and was not fixed together is two", () => {
   const early = check("a", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(40), bounds));
   const late = check("b", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(20), { ...bounds, endedAfter: ago(21) }));
   const found = incidents([early, late]);
-  expect(found.map(shown)).toEqual([
+  expect(found.map(printed)).toEqual([
     "1 broke 10:59:00-11:00:00, over 11:19:00-11:20:00",
     "1 broke 10:59:00-11:00:00, over 11:39:00-11:40:00",
   ]);
@@ -48,7 +48,7 @@ test("incidents one after the other do not overlap", () => {
 
 test("an outage whose source fell silent is neither open nor over", () => {
   const [silent] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90), { time: ago(45) }))]);
-  expect(silent && shown(silent)).toBe("1 broke ?-10:30:00, unheard 11:15:00-?");
+  expect(silent && printed(silent)).toBe("1 broke ?-10:30:00, unheard 11:15:00-?");
   const [retired] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90)), { "plumbline.dev/retired": ago(5) })]);
   expect(retired?.state).toBe("unheard");
 });
@@ -60,7 +60,7 @@ test("what an incident had in common is told from what all checks said then", ()
     check("a", "10.0.0.2:80", reachableCheck("10.0.0.2:80")),
     check("b", "10.0.0.2:80", failing("10.0.0.2:80", ago(5))),
   ];
-  const all = told(checks);
+  const all = withOutages(checks);
   const sentences = incidents(checks).map((incident) => commonCauses(resultsDuring(all, incident)).map(({ sentence }) => sentence));
   expect(sentences).toEqual([
     [
@@ -91,7 +91,7 @@ test("every outage is in one incident, whose bounds hold for each of its outages
         ),
       );
       const found = incidents(checks);
-      expect(found.flatMap(({ outages }) => outages.map(({ said }) => said.check)).toSorted()).toEqual(
+      expect(found.flatMap(({ outages }) => outages.map(({ result }) => result.check)).toSorted()).toEqual(
         checks.map(({ metadata }) => `shop/${metadata.name}`).toSorted(),
       );
       for (const { outages, brokenAfter = -Infinity, brokenBy, restoredAfter, restoredBy = Infinity } of found) {
@@ -105,12 +105,12 @@ test("every outage is in one incident, whose bounds hold for each of its outages
 });
 
 test("a check that nobody tried while an incident lasted was not well then", () => {
-  const refused = { type: "Reachable", status: "Unknown", reason: "TargetRefused", message: "A loopback address" } as const;
+  const forbidden = { type: "Reachable", status: "Unknown", reason: "TargetRefused", message: "A loopback address" } as const;
   const silent = { type: "Reachable", status: "Unknown", reason: "Stale", message: "Source web has not reported" } as const;
   const { successes = [] } = reachableCheck("10.0.0.3:80", ago(30));
-  const all = told([
+  const all = withOutages([
     check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9))),
-    check("a", "127.0.0.1:80", { conditions: [{ ...refused, lastTransitionTime: ago(5) }] }),
+    check("a", "127.0.0.1:80", { conditions: [{ ...forbidden, lastTransitionTime: ago(5) }] }),
     check("b", "10.0.0.2:80", {}),
     check("b", "10.0.0.3:80", { successes, conditions: [{ ...silent, lastTransitionTime: ago(20) }] }),
     check("b", "10.0.0.4:80", { ...reachableCheck("10.0.0.4:80", ago(3)), conditions: [{ ...silent, lastTransitionTime: ago(2) }] }),

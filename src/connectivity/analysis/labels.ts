@@ -9,8 +9,8 @@ export function sourceLabel({ kind, name }: ResultSource): string {
 export function targetLabel({ endpoint, what, node }: ResultTarget): string {
   const service = serviceOf(what);
   const role = service === "" ? "" : isService(what) ? `Service ${service}` : `endpoint of Service ${service}`;
-  const place = what.startsWith("node/") ? what.replace("/", " ") : node === undefined ? "" : `on node ${node}`;
-  const about = [role, place].filter((text) => text !== "").join(" ");
+  const location = what.startsWith("node/") ? what.replace("/", " ") : node === undefined ? "" : `on node ${node}`;
+  const about = [role, location].filter((text) => text !== "").join(" ");
   return about === "" ? endpoint : `${endpoint} (${about})`;
 }
 
@@ -30,9 +30,9 @@ export function reasons(failing: readonly CheckResult[]): string {
     ([why, of]) => ({ why, count: of.length }),
   );
   if (counts.length === 1) return counts[0]?.why ?? "";
-  const shown = counts.toSorted((one, other) => other.count - one.count).slice(0, 3);
-  const more = counts.length - shown.length;
-  return [...shown.map(({ why, count }) => `${why} ${count}`), ...(more > 0 ? [`${more} other reasons`] : [])].join(", ");
+  const top = counts.toSorted((one, other) => other.count - one.count).slice(0, 3);
+  const more = counts.length - top.length;
+  return [...top.map(({ why, count }) => `${why} ${count}`), ...(more > 0 ? [`${more} other reasons`] : [])].join(", ");
 }
 
 /** `a, b, c and 4 more` */

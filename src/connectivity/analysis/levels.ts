@@ -28,22 +28,22 @@ const SORTERS: Readonly<Record<Exclude<MatrixLevel, "verdict">, Sorters>> = {
 /** The name of the row and of the column in which a check stands. */
 export function groupKeys(result: readonly CheckResult[], level: MatrixLevel): Sorters {
   if (level !== "verdict") return SORTERS[level];
-  const rows = standings(result, sourceName);
-  const columns = standings(result, targetName);
+  const rows = summaries(result, sourceName);
+  const columns = summaries(result, targetName);
   return { row: (one) => rows.get(sourceName(one)) ?? "", column: (one) => columns.get(targetName(one)) ?? "" };
 }
 
 /** How each source or target stands as a whole. */
-function standings(result: readonly CheckResult[], nameOf: (result: CheckResult) => string): Map<string, string> {
+function summaries(result: readonly CheckResult[], nameOf: (result: CheckResult) => string): Map<string, string> {
   const totals = new Map<string, MatrixField>();
   for (const one of result) totals.set(nameOf(one), sum(totals.get(nameOf(one)), fieldOf(one)));
-  const counts = Map.groupBy(totals, ([, field]) => standingOf(field));
+  const counts = Map.groupBy(totals, ([, field]) => summaryOf(field));
   return new Map(
-    Array.from(counts, ([standing, members]) => members.map(([name]) => [name, `${members.length} ${standing}`] as const)).flat(),
+    Array.from(counts, ([summary, members]) => members.map(([name]) => [name, `${members.length} ${summary}`] as const)).flat(),
   );
 }
 
-function standingOf({ reached, failed, unknown }: MatrixField): string {
+function summaryOf({ reached, failed, unknown }: MatrixField): string {
   if (failed > 0) return reached > 0 ? "with some failing" : "with all failing";
   return unknown > 0 ? "with some unknown" : "with all reachable";
 }

@@ -59,10 +59,10 @@ test("where what fails is not alike, zones are what is shown", () => {
 });
 
 /** The same without a word on where things are. */
-const placeless = ({ source: { kind, name }, target: { endpoint, host, port, form }, verdict, ...rest }: CheckResult): CheckResult => ({
+const placeless = ({ source: { kind, name }, target: { endpoint, host, port, hostType }, verdict, ...rest }: CheckResult): CheckResult => ({
   ...rest,
   source: { kind, name },
-  target: { endpoint, host, port, form, what: "host" },
+  target: { endpoint, host, port, hostType, what: "host" },
   verdict,
 });
 

@@ -49,8 +49,8 @@ function gridOf(result: readonly CheckResult[], level: MatrixLevel): Grid {
   const { row, column } = groupKeys(result, level);
   const rows = inOrder(result.map(row));
   const columns = inOrder(result.map(column));
-  const rowAt = placesOf(rows);
-  const columnAt = placesOf(columns);
+  const rowAt = positionsOf(rows);
+  const columnAt = positionsOf(columns);
   const fields = new Map<number, MatrixField>();
   for (const one of result) {
     const at = (rowAt.get(row(one)) ?? 0) * columns.length + (columnAt.get(column(one)) ?? 0);
@@ -77,12 +77,12 @@ function fold(grid: Grid): Matrix {
 type Groups = readonly (readonly number[])[];
 
 function alike(problems: readonly (readonly string[])[]): Groups {
-  return Array.from(Map.groupBy(problems.keys(), (place) => problems[place]?.toSorted().join(",")).values());
+  return Array.from(Map.groupBy(problems.keys(), (position) => problems[position]?.toSorted().join(",")).values());
 }
 
 function drawn({ rows, columns, fields, by }: Grid, down: Groups, across: Groups): Matrix {
-  const bandOf = new Map(across.flatMap((places, band) => places.map((place) => [place, band] as const)));
-  const lineOf = new Map(down.flatMap((places, line) => places.map((place) => [place, line] as const)));
+  const bandOf = new Map(across.flatMap((positions, band) => positions.map((position) => [position, band] as const)));
+  const lineOf = new Map(down.flatMap((positions, line) => positions.map((position) => [position, line] as const)));
   const drawing: (MatrixField | undefined)[][] = down.map(() => across.map(() => undefined));
   for (const [at, field] of fields) {
     const line = drawing[lineOf.get(Math.floor(at / columns.length)) ?? 0];
@@ -93,7 +93,7 @@ function drawn({ rows, columns, fields, by }: Grid, down: Groups, across: Groups
 }
 
 function named(groups: Groups, names: readonly string[]): Band[] {
-  return groups.map((places) => ({ names: places.flatMap((place) => names[place] ?? []) }));
+  return groups.map((positions) => ({ names: positions.flatMap((position) => names[position] ?? []) }));
 }
 
 function problemOf({ reached, failed, lookups, unknown }: MatrixField): string {
@@ -106,10 +106,10 @@ function inOrder(names: readonly string[]): string[] {
   return [...new Set(names)].sort((one, other) => collator.compare(one, other));
 }
 
-function placesOf(names: readonly string[]): Map<string, number> {
+function positionsOf(names: readonly string[]): Map<string, number> {
   return new Map(names.map((name, at) => [name, at]));
 }
 
-function alone(place: number): number[] {
-  return [place];
+function alone(position: number): number[] {
+  return [position];
 }

@@ -9,7 +9,7 @@ import { type Zones, type CheckResult, resultOf } from "./check-result.ts";
 /** A time in which one source did not reach one target. Times are in milliseconds. */
 export interface OutageWindow {
   /** What the check says now. */
-  readonly said: CheckResult;
+  readonly result: CheckResult;
   /** The last success before it; not known where nothing was seen before. */
   readonly brokenAfter?: number;
   /** The first failure. */
@@ -26,13 +26,13 @@ export interface OutageWindow {
 }
 
 /** Every outage that the check still tells of, newest first. */
-export function outageWindows(check: PodNetworkConnectivityCheck, places: Zones, now: number): OutageWindow[] {
-  const result = resultOf(check, places, now);
+export function outageWindows(check: PodNetworkConnectivityCheck, zones: Zones, now: number): OutageWindow[] {
+  const result = resultOf(check, zones, now);
   const isHeard = result.verdict !== "unknown" && !isRetired(check);
-  return historyState(fromStatus(check.status, now)).outages.map((outage) => seen(outage, result, isHeard));
+  return historyState(fromStatus(check.status, now)).outages.map((outage) => windowOf(outage, result, isHeard));
 }
 
-function seen(
+function windowOf(
   { start, end, startedAfter, endedAfter, startLogs, endLogs, message }: Outage,
   result: CheckResult,
   isHeard: boolean,
@@ -41,7 +41,7 @@ function seen(
   const last = endedAfter ?? endLogs.find(({ outcome }) => outcome.endsWith("Error"))?.at ?? start;
   const isNow = end === undefined && result.verdict === "failed";
   return {
-    said: result,
+    result,
     ...(startedAfter !== undefined && { brokenAfter: startedAfter }),
     brokenBy: start,
     restoredAfter: Math.max(start, Math.min(last, end ?? last)),

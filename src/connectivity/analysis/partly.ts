@@ -3,7 +3,7 @@ import { distinct, sourceLabel, targetLabel } from "./labels.ts";
 
 /** Targets that are reached at some of their addresses only, one sentence for each way in which that is so. Nothing is unreachable, and yet not all is well. */
 export function partiallyReachable(all: readonly CheckResult[]): string[] {
-  const some = all.filter(({ verdict, message }) => verdict === "reached" && /^\d+ of \d+ addresses failed/.test(message));
+  const some = all.filter(({ isPartial }) => isPartial);
   const groups = Map.groupBy(some, ({ target, message }) => `${target.endpoint} ${message}`);
   return Array.from(groups.values(), (checks) => {
     const [first] = checks;

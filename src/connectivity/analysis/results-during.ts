@@ -7,7 +7,7 @@ import type { OutageWindow } from "./outage-window.ts";
 /** A check and all it tells of. */
 export interface CheckWithOutages {
   readonly check: PodNetworkConnectivityCheck;
-  readonly said: CheckResult;
+  readonly result: CheckResult;
   readonly outages: readonly OutageWindow[];
 }
 
@@ -16,13 +16,13 @@ export function resultsDuring(all: readonly CheckWithOutages[], { outages, broke
   const begun = Math.max(...outages.map((outage) => outage.brokenBy));
   const over = Math.min(...outages.map(({ restoredBy = Infinity }) => restoredBy));
   const moment = begun < over ? begun : brokenBy;
-  const own = new Map(outages.map((outage) => [outage.said.check, outage]));
+  const own = new Map(outages.map((outage) => [outage.result.check, outage]));
   return all
-    .filter(({ check, said }) => own.has(said.check) || !(Date.parse(check.metadata.creationTimestamp ?? "") > moment))
-    .map(({ check, said, outages: told }): CheckResult => {
-      const outage = own.get(said.check) ?? told.find(({ brokenBy: from, restoredBy: to = Infinity }) => from <= moment && moment < to);
-      if (!outage && said.verdict === "unknown" && (said.since <= moment || lastResultOf(check) === undefined)) return said;
-      if (!outage) return Object.assign({}, said, { verdict: "reached", reason: "ConnectDone", why: "" });
-      return Object.assign({}, said, { verdict: "failed", reason: outage.reason, why: outage.why });
+    .filter(({ check, result }) => own.has(result.check) || !(Date.parse(check.metadata.creationTimestamp ?? "") > moment))
+    .map(({ check, result, outages: known }): CheckResult => {
+      const outage = own.get(result.check) ?? known.find(({ brokenBy: from, restoredBy: to = Infinity }) => from <= moment && moment < to);
+      if (!outage && result.verdict === "unknown" && (result.since <= moment || lastResultOf(check) === undefined)) return result;
+      if (!outage) return Object.assign({}, result, { verdict: "reached", reason: "ConnectDone", why: "" });
+      return Object.assign({}, result, { verdict: "failed", reason: outage.reason, why: outage.why });
     });
 }

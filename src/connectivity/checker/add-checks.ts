@@ -91,14 +91,14 @@ export function addChecks({ manager, client, log, name, selection, stateDirector
 
 /** Says once, and not on every try, that the cluster does not know of checks yet. */
 function awaitingKind(log: Log): Pick<Log, "info" | "warn" | "error"> {
-  let said = false;
+  let warned = false;
   const warn = (fields: { error?: unknown }, text: string): void => {
     if (!isKubeError(fields.error, "NotFound")) {
       log.warn(fields, text);
       return;
     }
-    if (!said) log.warn("CRD PodNetworkConnectivityCheck is not installed; waiting, apply the output of `plumbline crds`");
-    said = true;
+    if (!warned) log.warn("CRD PodNetworkConnectivityCheck is not installed; waiting, apply the output of `plumbline crds`");
+    warned = true;
   };
   return { info: log.info.bind(log), error: log.error.bind(log), warn: warn as Log["warn"] };
 }

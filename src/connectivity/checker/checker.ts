@@ -38,7 +38,7 @@ export interface CheckerOptions {
   targetOf: (check: Check) => string | undefined;
   writer: Pick<StatusWriter<Check>, "set" | "forget">;
   events: Pick<EventRecorder, "record">;
-  journal: Pick<CheckJournal, "snapshot" | "append" | "told" | "forget">;
+  journal: Pick<CheckJournal, "snapshot" | "append" | "recordEvents" | "forget">;
   /** What the journal knew before, by the uid of the check. */
   recovered: ReadonlyMap<string, JournalEntry>;
   /** Addresses that may be tried although they are special. */
@@ -51,7 +51,7 @@ interface Followed {
   readonly uid: string;
   readonly claim: WriterClaim;
   history: CheckHistory;
-  told: RecordedOutages;
+  recorded: RecordedOutages;
   /** When the API was last told, by the clock that nobody sets. */
   reportedAt: number;
   /** How much of the time between two checkpoints it waits for the next one. */
@@ -187,27 +187,27 @@ export class Checker implements Runnable {
     const { journal } = this.#options;
     const uid = check.metadata.uid ?? "";
     const recalled = this.#recovered.get(uid);
-    const { history, isShown, isNews } = restoreHistory(recalled?.history, check, Date.now());
+    const { history, isPublished, isNews } = restoreHistory(recalled?.history, check, Date.now());
     // What the API knows better has been told by whoever wrote it.
-    const remembered = isShown ? undefined : recalled?.told;
-    const told = remembered ?? outageEvents(check, { opened: -Infinity, closed: -Infinity }).told;
+    const remembered = isPublished ? undefined : recalled?.recorded;
+    const recorded = remembered ?? outageEvents(check, { opened: -Infinity, closed: -Infinity }).recorded;
     const reportedAt = isNews ? -Infinity : performance.now();
     const followed: Followed = {
       uid,
       claim: claimCheck(check, this.#options.claimant),
       history,
-      told,
+      recorded,
       reportedAt,
       wait: Math.random(),
       generation: reachableOf(check)?.observedGeneration,
-      isReported: isShown,
+      isReported: isPublished,
       isOut: false,
       faults: 0,
     };
     this.#followed.set(key, followed);
     count(followed);
     void journal.snapshot(uid, history);
-    if (!remembered) void journal.told(uid, told);
+    if (!remembered) void journal.recordEvents(uid, recorded);
     return followed;
   }
 
@@ -270,11 +270,11 @@ export class Checker implements Runnable {
 
   /** Only of what the API holds: an outage that happened while it was away is told when it is back. */
   #tell(check: Check, followed: Followed): void {
-    const { texts, told } = outageEvents(check, followed.told);
+    const { texts, recorded } = outageEvents(check, followed.recorded);
     if (texts.length === 0) return;
     for (const text of texts) this.#options.events.record(check, text);
-    followed.told = told;
-    void this.#options.journal.told(followed.uid, told);
+    followed.recorded = recorded;
+    void this.#options.journal.recordEvents(followed.uid, recorded);
   }
 }
 

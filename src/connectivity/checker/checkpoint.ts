@@ -11,6 +11,6 @@ const SHORTEST_MS = 60_000;
  * that writing more often buys; who made the check may know how many others there are in the cluster.
  */
 export function checkpointMs({ metadata }: PodNetworkConnectivityCheck, checks: number): number {
-  const told = Number(metadata.annotations?.[checkpointAnnotation] ?? Number.NaN) * 1000;
-  return Math.min(Math.max(Number.isFinite(told) ? told : (checks / PER_SECOND) * 1000, SHORTEST_MS), LONGEST_CHECKPOINT_MS);
+  const requested = Number(metadata.annotations?.[checkpointAnnotation] ?? Number.NaN) * 1000;
+  return Math.min(Math.max(Number.isFinite(requested) ? requested : (checks / PER_SECOND) * 1000, SHORTEST_MS), LONGEST_CHECKPOINT_MS);
 }

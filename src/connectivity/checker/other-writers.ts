@@ -34,10 +34,10 @@ export class OtherWriters {
     const claim = known?.own ?? own;
     if (!claim) return false;
     const reachable = reachableOf(check);
-    const isHeld = outranks(check.status?.writer, claim) && !(reachable && isStale(reachable));
-    if (isHeld) this.#yield(key, check, known, claim);
+    const isOwnedElsewhere = outranks(check.status?.writer, claim) && !(reachable && isStale(reachable));
+    if (isOwnedElsewhere) this.#yield(key, check, known, claim);
     else this.forget(key);
-    return isHeld;
+    return isOwnedElsewhere;
   }
 
   forget(key: string): void {

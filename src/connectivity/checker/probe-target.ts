@@ -12,6 +12,6 @@ export interface NotProbed {
 export function probeTarget(text: string, allowed: readonly Prefix[]): Target | NotProbed {
   const target = parseTarget(text);
   if ("problem" in target) return { reason: "InvalidTarget", message: target.problem };
-  const refusal = target.address && forbiddenReason(target.address, allowed);
-  return refusal === undefined ? target : { reason: "TargetRefused", message: refusal };
+  const problem = target.address && forbiddenReason(target.address, allowed);
+  return problem === undefined ? target : { reason: "TargetRefused", message: problem };
 }

@@ -17,9 +17,9 @@ export interface DisplayTimes {
 }
 
 /** The lines of an attempt with times that never go back, unless it was the earlier ones that were wrong. */
-export function displayTimes({ at, actions }: Attempt, { clock, shown }: Pick<HistoryState, "clock" | "shown">): DisplayTimes {
+export function displayTimes({ at, actions }: Attempt, { clock, newestTime }: Pick<HistoryState, "clock" | "newestTime">): DisplayTimes {
   const note = clock !== undefined && clock - at > STEP_MS ? STEPPED_BACK : "";
-  const start = notBefore(shown, at);
+  const start = notBefore(newestTime, at);
   let newest = start;
   const entries = actions.map(({ outcome, at, latencyMs, message }, index) => {
     newest = notBefore(newest, at);

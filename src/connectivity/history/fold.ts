@@ -17,7 +17,7 @@ export function appendAttempt(past: HistoryState, attempt: Attempt): HistoryStat
     seq,
     target,
     clock,
-    shown: newest,
+    newestTime: newest,
     successes: logWith(past.successes, entries.filter(isSuccess)),
     failures: logWith(
       past.failures,
@@ -48,9 +48,7 @@ function verdictAfter(before: ReachableState, { reachable, actions }: Attempt, m
   }
   const connects = actions.filter(({ outcome }) => outcome === "ConnectDone" || outcome === "ConnectError");
   const failed = connects.filter((action) => !isSuccess(action)).map(({ message }) => message);
-  const message =
-    failed.length === 0
-      ? (connects.at(-1)?.message ?? "")
-      : `${failed.length} of ${connects.length} addresses failed: ${failed.join(", ")}`;
-  return { status, since, reason: "ConnectDone", message };
+  if (failed.length === 0) return { status, since, reason: "ConnectDone", message: connects.at(-1)?.message ?? "" };
+  const message = `${failed.length} of ${connects.length} addresses failed: ${failed.join(", ")}`;
+  return { status, since, reason: "ConnectDone", message, isPartial: true };
 }

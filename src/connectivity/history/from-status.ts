@@ -1,4 +1,5 @@
 import type { LogEntry, OutageEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Condition } from "../../api/kind.ts";
 import { seconds } from "../../util/duration.ts";
 import type { ActionOutcome } from "../attempt.ts";
 import { emptyHistory, CAPS, type LogLine, type CheckHistory, type Outage, type ReachableState, wholeSecond } from "./history.ts";
@@ -24,8 +25,8 @@ export function fromStatus(status: CheckStatus | undefined, now: number): CheckH
   const known = { successes, failures, outages };
   // A time in the future is a clock that was wrong; whatever comes next is newer.
   const times = [successes[0]?.at, failures[0]?.at, openOutage(outages)?.start].filter((at) => at !== undefined);
-  const shown = Math.max(...times.filter((at) => at <= now + MAX_CLOCK_AHEAD_MS));
-  const clock = Number.isFinite(shown) ? { clock: shown, shown } : {};
+  const newestTime = Math.max(...times.filter((at) => at <= now + MAX_CLOCK_AHEAD_MS));
+  const clock = Number.isFinite(newestTime) ? { clock: newestTime, newestTime } : {};
   const target = targetOf(known);
   return {
     past: {
@@ -63,7 +64,7 @@ function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }
   const fits = { True: !open, False: open, Unknown: true };
   if (existing && since !== undefined && fits[existing.status]) {
     const { status, reason, message } = existing;
-    return { status, since, reason: ALIASES[reason] ?? reason, message };
+    return { status, since, reason: ALIASES[reason] ?? reason, message, ...(isPartial(existing) && { isPartial: true }) };
   }
   if (open) {
     const { outcome, message } = failures[0] ?? open.endLogs[0] ?? { outcome: "ConnectError", message: open.message };
@@ -72,6 +73,16 @@ function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }
   if (!success) return undefined;
   const restored = outages[0]?.end ?? successes.findLast(({ outcome }) => outcome === "ConnectDone")?.at ?? success.at;
   return { status: "True", since: restored, reason: "ConnectDone", message: success.message };
+}
+
+/** Whether only some of the addresses answer. */
+export function isPartial({ status, message }: Condition): boolean {
+  return status === "True" && /^\d+ of \d+ addresses failed/.test(message);
+}
+
+/** When the source of a stale check last reported, where that is known. */
+export function lastReportOf({ message }: Condition): string | undefined {
+  return /^Source .* has not reported since (\S+?);/.exec(message)?.[1];
 }
 
 function outagesOf(listed: readonly OutageEntry[]): Outage[] {

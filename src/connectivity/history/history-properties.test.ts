@@ -21,12 +21,12 @@ const halfOk = (second: number, more: Partial<Attempt> = {}) =>
       action("ConnectDone", second, "Connection to etcd.svc:2379 established. (10.0.0.2)"),
     ],
   });
-const refused = (second: number, more: Partial<Attempt> = {}) => failed(second, "Connection refused", more);
+const connectionFailed = (second: number, more: Partial<Attempt> = {}) => failed(second, "Connection refused", more);
 const timedOut = (second: number, more: Partial<Attempt> = {}) => failed(second, "Connection timed out", more);
 const unreachable = (second: number, more: Partial<Attempt> = {}) => failed(second, "No route to host", more);
 const empty = (second: number, more: Partial<Attempt> = {}) => unreachable(second, { ...more, actions: [] });
 
-const result = fc.constantFrom(ok, unreachable, refused, timedOut, namedOk, namedFailed, attemptToAddress, halfOk, empty);
+const result = fc.constantFrom(ok, unreachable, connectionFailed, timedOut, namedOk, namedFailed, attemptToAddress, halfOk, empty);
 const fault = fc.option(fc.constant("EMFILE"), { nil: undefined, freq: 8 });
 const target = fc.constantFrom("a:1", "a:1", "a:1", "a:1", "b:2");
 const steady = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 5, max: 70 }) }, fc.integer({ min: 100, max: 5_000 }));
@@ -62,8 +62,8 @@ function always<T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void 
 /** Puts each attempt at most seven places away from where it began. */
 const shuffled = (list: readonly Attempt[], delays: readonly number[]) =>
   list
-    .map((attempt, index) => ({ attempt, place: index + (delays[index % Math.max(1, delays.length)] ?? 0) }))
-    .toSorted((a, b) => a.place - b.place)
+    .map((attempt, index) => ({ attempt, position: index + (delays[index % Math.max(1, delays.length)] ?? 0) }))
+    .toSorted((a, b) => a.position - b.position)
     .map(({ attempt }) => attempt);
 
 test("in whatever order attempts end, the status is the same", () => {

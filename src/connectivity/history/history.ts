@@ -27,6 +27,8 @@ export interface ReachableState {
   readonly since: number;
   readonly reason: string;
   readonly message: string;
+  /** Only some of the addresses answer. */
+  readonly isPartial?: true;
 }
 
 /** What is left of the attempts up to `seq`. */
@@ -36,7 +38,7 @@ export interface HistoryState {
   /** What the clock said at the last attempt. */
   readonly clock?: number;
   /** The newest time that is shown. */
-  readonly shown?: number;
+  readonly newestTime?: number;
   readonly successes: readonly LogLine[];
   readonly failures: readonly LogLine[];
   readonly outages: readonly Outage[];

@@ -144,19 +144,19 @@ test("another target that fails too has an outage of its own, with no success be
 });
 
 test("one of two addresses that fails is no outage, and both that fail are one", () => {
-  const refused = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)");
-  const alsoRefused = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.2)");
+  const firstFailed = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)");
+  const secondFailed = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.2)");
   const fine = action("ConnectDone", 0, "Connection to etcd.svc:2379 established. (10.0.0.2)");
-  expect(outages(attemptAfter([namedOk(0, { actions: [refused, fine] })]))).toEqual([]);
-  expect(outages(attemptAfter([namedFailed(0, { actions: [refused, alsoRefused] })]))).toEqual(["0- [c0] [c0 c0]"]);
+  expect(outages(attemptAfter([namedOk(0, { actions: [firstFailed, fine] })]))).toEqual([]);
+  expect(outages(attemptAfter([namedFailed(0, { actions: [firstFailed, secondFailed] })]))).toEqual(["0- [c0] [c0 c0]"]);
 });
 
 test("of several addresses that fail the first one begins an outage, and the last one is what was seen of it", () => {
-  const [refused, late] = [
+  const [firstFailed, late] = [
     action("ConnectError", 10, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)"),
     action("ConnectError", 15, "Failed connect to etcd.svc:2379; Connection timed out (10.0.0.2)"),
   ];
-  const { outages, conditions } = statusOf(attemptAfter([namedFailed(10, { actions: [refused, late] })]));
+  const { outages, conditions } = statusOf(attemptAfter([namedFailed(10, { actions: [firstFailed, late] })]));
   expect(outages).toMatchObject([{ start: at(10), endedAfter: at(15), startLogs: [{ time: at(15) }, { time: at(10) }] }]);
   expect(conditions).toMatchObject([{ message: late.message, lastTransitionTime: at(10) }]);
 });
@@ -168,10 +168,10 @@ test("an attempt without a single action still counts", () => {
 });
 
 test("a source that tries more seldom than every minute was there all the time", () => {
-  const seldom = { everyMs: 600_000 };
-  const tries = [failed(0, "x", seldom), failed(600, "x", seldom), failed(1700, "x", seldom)];
+  const rarely = { everyMs: 600_000 };
+  const tries = [failed(0, "x", rarely), failed(600, "x", rarely), failed(1700, "x", rarely)];
   expect(statusOf(attemptAfter(tries)).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:00:00Z");
-  expect(statusOf(attemptAfter([...tries, failed(3600, "x", seldom)])).outages?.[0]?.message).toMatch(
+  expect(statusOf(attemptAfter([...tries, failed(3600, "x", rarely)])).outages?.[0]?.message).toMatch(
     /; not tried from .*:28:20Z to .*:00:00Z$/,
   );
 });

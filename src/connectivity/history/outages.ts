@@ -71,9 +71,9 @@ function restored(outage: Outage, { entries, moment }: AttemptSummary): Outage {
 function ended(outage: Outage, at: number, last: readonly LogLine[], why: string): Outage {
   const end = Math.max(at, outage.start);
   const lasted = durationText(end - outage.start);
-  const said = why === "" ? `Connectivity restored after ${lasted}` : `Connectivity outage ended after ${lasted}${why}`;
+  const text = why === "" ? `Connectivity restored after ${lasted}` : `Connectivity outage ended after ${lasted}${why}`;
   const untried = outage.message.indexOf(UNTRIED);
-  const message = truncateWithSuffix(said, CAPS.message, untried < 0 ? "" : outage.message.slice(untried));
+  const message = truncateWithSuffix(text, CAPS.message, untried < 0 ? "" : outage.message.slice(untried));
   return { ...outage, end, endLogs: [...last, ...outage.endLogs].slice(0, CAPS.outageLogs), message };
 }
 

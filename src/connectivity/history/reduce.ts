@@ -26,7 +26,7 @@ export function historyState({ past, recent }: CheckHistory): HistoryState {
 
 /** When a result was last seen; undefined when none ever was, or only one of a clock that was wrong. */
 export function lastResultTime(history: CheckHistory): number | undefined {
-  return historyState(history).shown;
+  return historyState(history).newestTime;
 }
 
 /** From now on nobody tries. The log stays, and so does an outage that is open. */

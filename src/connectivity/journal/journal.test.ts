@@ -13,12 +13,12 @@ import { CheckJournal, type CheckJournalOptions } from "./journal.ts";
 
 let directory: string;
 let path: string;
-let said: { level: string; msg: string; problem?: string; aside?: string }[];
+let logged: { level: string; msg: string; problem?: string; aside?: string }[];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "plumbline-checks-"));
   path = join(directory, "journal");
-  said = [];
+  logged = [];
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -28,7 +28,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-const log = createLog({ pretty: false, write: (line) => said.push(JSON.parse(line) as (typeof said)[number]) });
+const log = createLog({ pretty: false, write: (line) => logged.push(JSON.parse(line) as (typeof logged)[number]) });
 const reopen = (options: Partial<CheckJournalOptions> = {}) => CheckJournal.open(directory, { log, ...options });
 const usable = async () => (await checkJournalUsable.get()).values[0]?.value;
 
@@ -47,9 +47,9 @@ async function files() {
 test("everything that was said is there again, in a file of the owner's alone", async () => {
   const { journal, recovered } = await reopen();
   expect(recovered.size).toBe(0);
-  const told = { opened: 1_000, closed: -Infinity };
+  const recorded = { opened: 1_000, closed: -Infinity };
   const history = attemptAfter([ok(0)]);
-  expect(await Promise.all([journal.snapshot("a", history), journal.append("a", failed(1)), journal.told("a", told)])).toEqual([
+  expect(await Promise.all([journal.snapshot("a", history), journal.append("a", failed(1)), journal.recordEvents("a", recorded)])).toEqual([
     true,
     true,
     true,
@@ -57,22 +57,20 @@ test("everything that was said is there again, in a file of the owner's alone", 
   expect(await journal.snapshot("b", emptyHistory(0))).toBe(true);
   expect(await journal.forget("b")).toBe(true);
   // Without a close: a process that is killed has none.
-  const whatIsThere = { a: { history: attemptAfter([ok(0), failed(1)]), told } };
+  const whatIsThere = { a: { history: attemptAfter([ok(0), failed(1)]), recorded } };
   expect(await read()).toEqual(whatIsThere);
   expect((statSync(path).mode & 0o777).toString(8)).toBe("600");
   expect(await usable()).toBe(1);
   await journal.close();
   expect(await read()).toEqual(whatIsThere);
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
 });
 
 test("a check that is not known leaves nothing behind", async () => {
   const { journal } = await reopen();
-  expect(await Promise.all([journal.append("a", ok(0)), journal.told("a", { opened: 0, closed: 0 }), journal.forget("a")])).toEqual([
-    false,
-    false,
-    false,
-  ]);
+  expect(await Promise.all([journal.append("a", ok(0)), journal.recordEvents("a", { opened: 0, closed: 0 }), journal.forget("a")])).toEqual(
+    [false, false, false],
+  );
   await journal.close();
   expect(await read()).toEqual({});
 });
@@ -123,7 +121,7 @@ test("the file is rewritten when it has grown, and stays in bounds", async () =>
   const { journal } = await reopen({ rewriteAboveBytes: 20_000 });
   await journal.snapshot("a", emptyHistory(0));
   await journal.snapshot("b", emptyHistory(0));
-  await journal.told("a", { opened: 1, closed: 2 });
+  await journal.recordEvents("a", { opened: 1, closed: 2 });
   // Where a check stands says nothing of what was told, which still holds.
   await journal.snapshot("a", emptyHistory(0));
   let largest = 0;
@@ -135,7 +133,7 @@ test("the file is rewritten when it has grown, and stays in bounds", async () =>
   await journal.close();
   expect(largest).toBeLessThan(40_000);
   expect(await read()).toEqual({
-    a: { history: attemptAfter(attempts), told: { opened: 1, closed: 2 } },
+    a: { history: attemptAfter(attempts), recorded: { opened: 1, closed: 2 } },
     b: { history: attemptAfter(attempts) },
   });
   expect(readdirSync(directory)).toEqual(["journal"]);
@@ -151,7 +149,7 @@ test("a line that was cut short is gone, and what comes next stands alone", asyn
   await next.append("a", ok(1));
   await next.close();
   expect(await read()).toEqual({ a: { history: attemptAfter([ok(0), ok(1)]) } });
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
 });
 
 test("a damaged file is set aside with a word, and what can be read goes on", async () => {
@@ -163,10 +161,10 @@ test("a damaged file is set aside with a word, and what can be read goes on", as
   writeFileSync(path, damaged);
 
   expect(await read()).toEqual({ a: { history: attemptAfter([ok(0), ok(2)]) } });
-  expect(said).toMatchObject([{ level: "warn", problem: "1 damaged lines", aside: `${path}.set-aside` }]);
+  expect(logged).toMatchObject([{ level: "warn", problem: "1 damaged lines", aside: `${path}.set-aside` }]);
   expect(readFileSync(`${path}.set-aside`, "utf8")).toBe(damaged);
   expect(await read()).toEqual({ a: { history: attemptAfter([ok(0), ok(2)]) } });
-  expect(said).toHaveLength(1);
+  expect(logged).toHaveLength(1);
 });
 
 test.each([
@@ -177,7 +175,7 @@ test.each([
   writeFileSync(path, content);
   const { journal, recovered } = await reopen();
   expect(recovered.size).toBe(0);
-  expect(said).toMatchObject([{ problem }]);
+  expect(logged).toMatchObject([{ problem }]);
   expect(readFileSync(`${path}.set-aside`)).toEqual(content);
   expect(await journal.snapshot("a", emptyHistory(0))).toBe(true);
   await journal.close();
@@ -194,7 +192,7 @@ test("a disk that fails is told once and lived without; when it works again ever
   vi.useFakeTimers({ toFake: ["performance"] });
   expect(await journal.append("a", ok(1))).toBe(false);
   expect(await usable()).toBe(0);
-  expect(said).toMatchObject([{ level: "warn", file: path, error: { code: "ENOSPC" } }]);
+  expect(logged).toMatchObject([{ level: "warn", file: path, error: { code: "ENOSPC" } }]);
 
   const tries = writes.mock.calls.length;
   expect(await journal.append("a", ok(2))).toBe(false);
@@ -207,7 +205,7 @@ test("a disk that fails is told once and lived without; when it works again ever
   vi.advanceTimersByTime(120_000);
   expect(await journal.append("a", ok(5))).toBe(true);
   expect(await usable()).toBe(1);
-  expect(said.slice(1)).toMatchObject([{ level: "info", msg: "check journal is writable again" }]);
+  expect(logged.slice(1)).toMatchObject([{ level: "info", msg: "check journal is writable again" }]);
   await journal.close();
   expect(await read()).toEqual({ a: { history: attemptAfter([0, 1, 2, 3, 4, 5].map((second) => ok(second))) } });
 });
@@ -235,7 +233,7 @@ test("a journal that could not be read at the start is read before it is written
   expect(await journal.snapshot("d", emptyHistory(9))).toBe(true);
   await journal.close();
   expect(readFileSync(`${path}.set-aside`)).toEqual(before);
-  expect(said).toMatchObject([
+  expect(logged).toMatchObject([
     { level: "warn", error: { code: "EMFILE" } },
     { level: "warn", problem: "not readable at start", aside: `${path}.set-aside` },
     { level: "info", msg: "check journal is writable again" },
@@ -271,10 +269,10 @@ test("a directory that cannot be used is told once, and nothing else changes", a
   expect(recovered.size).toBe(0);
   expect(await journal.snapshot("a", emptyHistory(0))).toBe(false);
   expect(await journal.append("a", ok(0))).toBe(false);
-  expect(await journal.told("a", { opened: 0, closed: 0 })).toBe(false);
+  expect(await journal.recordEvents("a", { opened: 0, closed: 0 })).toBe(false);
   expect(await journal.forget("a")).toBe(false);
   await journal.close();
-  expect(said).toMatchObject([{ level: "warn", error: { code: "ENOTDIR" } }]);
+  expect(logged).toMatchObject([{ level: "warn", error: { code: "ENOTDIR" } }]);
 });
 
 test("closing waits for what is under way, and takes nothing more", async () => {

@@ -70,7 +70,7 @@ export class CheckJournal {
   async snapshot(uid: string, history: CheckHistory): Promise<boolean> {
     const existing = this.#checks.get(uid);
     if (existing?.history === history) return this.#file !== undefined;
-    this.#checks.set(uid, journalEntries(history, existing?.told));
+    this.#checks.set(uid, journalEntries(history, existing?.recorded));
     return this.#put({ uid, history });
   }
 
@@ -79,16 +79,16 @@ export class CheckJournal {
     const existing = this.#checks.get(uid);
     const history = existing && reduce(existing.history, attempt);
     if (!existing || !history || history === existing.history) return false;
-    this.#checks.set(uid, journalEntries(history, existing.told));
+    this.#checks.set(uid, journalEntries(history, existing.recorded));
     return this.#put({ uid, attempt });
   }
 
   /** People have heard of these outages. */
-  async told(uid: string, told: RecordedOutages): Promise<boolean> {
+  async recordEvents(uid: string, recorded: RecordedOutages): Promise<boolean> {
     const existing = this.#checks.get(uid);
     if (!existing) return false;
-    this.#checks.set(uid, journalEntries(existing.history, told));
-    return this.#put({ uid, told });
+    this.#checks.set(uid, journalEntries(existing.history, recorded));
+    return this.#put({ uid, recorded });
   }
 
   /** The check is gone. */
@@ -226,8 +226,8 @@ async function readIfThere(path: string): Promise<Buffer<ArrayBuffer>> {
 function* chunksOf(checks: readonly (readonly [uid: string, check: JournalEntry])[]): Generator<Buffer> {
   let lines = [HEADER];
   let bytes = HEADER.length;
-  for (const [uid, { history, told }] of checks) {
-    const line = lineOf({ uid, history, told });
+  for (const [uid, { history, recorded }] of checks) {
+    const line = lineOf({ uid, history, recorded });
     lines.push(line);
     bytes += line.length;
     if (bytes < CHUNK_BYTES) continue;

@@ -5,9 +5,9 @@ import type { RecordedOutages } from "../outage-events.ts";
 
 /** What a line says of the check with this uid. */
 export type JournalRecord = { readonly uid: string } & (
-  | { readonly history: CheckHistory; readonly told?: RecordedOutages | undefined }
+  | { readonly history: CheckHistory; readonly recorded?: RecordedOutages | undefined }
   | { readonly attempt: Attempt }
-  | { readonly told: RecordedOutages }
+  | { readonly recorded: RecordedOutages }
   | { readonly forgotten: true }
 );
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { checked } from "../../resilience/checksummed-lines.ts";
 import { emptyHistory } from "../history/history.ts";
+import { historyState } from "../history/reduce.ts";
 import { attemptAfter, failed, ok } from "../testing/attempts.ts";
 import { HEADER, type JournalRecord, lineOf } from "./record.ts";
 import { replay } from "./replay.ts";
@@ -11,29 +12,43 @@ const fileOf = (...records: JournalRecord[]) => Buffer.concat([HEADER, ...record
 const read = (...records: JournalRecord[]) => Object.fromEntries(replay(fileOf(...records)).checks);
 
 test("a check comes back with every attempt since its snapshot, and with what was told", () => {
-  const told = { opened: 5_000, closed: 3_000 };
+  const recorded = { opened: 5_000, closed: 3_000 };
   const history = attemptAfter([ok(0)]);
   expect(
-    read({ uid: "a", history }, begun("b"), { uid: "a", attempt: failed(1) }, { uid: "a", told }, { uid: "b", attempt: ok(4) }),
-  ).toEqual({ a: { history: attemptAfter([ok(0), failed(1)]), told }, b: { history: attemptAfter([ok(4)]) } });
+    read({ uid: "a", history }, begun("b"), { uid: "a", attempt: failed(1) }, { uid: "a", recorded }, { uid: "b", attempt: ok(4) }),
+  ).toEqual({ a: { history: attemptAfter([ok(0), failed(1)]), recorded }, b: { history: attemptAfter([ok(4)]) } });
 });
 
 test("a new snapshot replaces the history and keeps what was told", () => {
-  const told = { opened: 5_000, closed: 3_000 };
+  const recorded = { opened: 5_000, closed: 3_000 };
   const history = attemptAfter([ok(7)]);
-  expect(read(begun("a"), { uid: "a", attempt: ok(1) }, { uid: "a", told }, { uid: "a", history })).toEqual({ a: { history, told } });
+  expect(read(begun("a"), { uid: "a", attempt: ok(1) }, { uid: "a", recorded }, { uid: "a", history })).toEqual({
+    a: { history, recorded },
+  });
 });
 
 test("a check that was forgotten is gone, also for what is said of it afterwards", () => {
   const gone: JournalRecord = { uid: "a", forgotten: true };
-  expect(read(begun("a"), gone, { uid: "a", attempt: ok(1) }, { uid: "a", told: { opened: 0, closed: 0 } })).toEqual({});
+  expect(read(begun("a"), gone, { uid: "a", attempt: ok(1) }, { uid: "a", recorded: { opened: 0, closed: 0 } })).toEqual({});
   expect(read(begun("a"), { uid: "a", attempt: ok(1) }, gone, begun("a"))).toEqual({ a: { history: emptyHistory(0) } });
 });
 
 test("nothing told yet is before everything", () => {
-  const told = { opened: 5_000, closed: -Infinity };
-  expect(read(begun("a"), { uid: "a", told })).toEqual({ a: { history: emptyHistory(0), told } });
-  expect(read({ uid: "a", history: emptyHistory(0), told })).toEqual({ a: { history: emptyHistory(0), told } });
+  const recorded = { opened: 5_000, closed: -Infinity };
+  expect(read(begun("a"), { uid: "a", recorded })).toEqual({ a: { history: emptyHistory(0), recorded } });
+  expect(read({ uid: "a", history: emptyHistory(0), recorded })).toEqual({ a: { history: emptyHistory(0), recorded } });
+});
+
+test("reads the journal of an earlier version, which had other names for recorded and newestTime", () => {
+  const recorded = { opened: 5_000, closed: 3_000 };
+  const { past, recent } = attemptAfter([ok(0), failed(1)]);
+  const { newestTime, ...rest } = historyState({ past, recent });
+  const old = { uid: "a", history: { past: { ...rest, shown: newestTime }, recent: [] }, told: recorded };
+  const current = { a: { history: { past: { ...rest, newestTime }, recent: [] }, recorded } };
+  expect(Object.fromEntries(replay(Buffer.concat([HEADER, checked(JSON.stringify(old))])).checks)).toEqual(current);
+  const later = { uid: "a", told: { opened: 9_000, closed: null } };
+  const lines = [old, later].map((record) => checked(JSON.stringify(record)));
+  expect(replay(Buffer.concat([HEADER, ...lines])).checks.get("a")?.recorded).toEqual({ opened: 9_000, closed: -Infinity });
 });
 
 const records: JournalRecord[] = [begun("a"), begun("b")];

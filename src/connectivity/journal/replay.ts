@@ -1,5 +1,5 @@
 import { checkedLines, completeBytes } from "../../resilience/checksummed-lines.ts";
-import type { CheckHistory } from "../history/history.ts";
+import type { CheckHistory, HistoryState } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
 import type { RecordedOutages } from "../outage-events.ts";
 import { FORMAT, HEADER, type JournalRecord } from "./record.ts";
@@ -7,7 +7,7 @@ import { FORMAT, HEADER, type JournalRecord } from "./record.ts";
 /** What the journal knows of a check. */
 export interface JournalEntry {
   readonly history: CheckHistory;
-  readonly told?: RecordedOutages;
+  readonly recorded?: RecordedOutages;
 }
 
 export interface Replayed {
@@ -37,7 +37,7 @@ export function replay(content: Buffer): Replayed {
         };
       }
       hasHeader = true;
-    } else if (isRecord(record)) apply(checks, record);
+    } else if (isRecord(record)) apply(checks, withCurrentKeys(record));
     else damaged += 1;
   }
   const isWhole = hasHeader && damaged === 0 && completeBytes(content) === content.length;
@@ -52,19 +52,28 @@ function apply(checks: Map<string, JournalEntry>, record: JournalRecord): void {
   const { uid } = record;
   const existing = checks.get(uid);
   if ("forgotten" in record) checks.delete(uid);
-  else if ("history" in record) checks.set(uid, journalEntries(record.history, record.told ? toldOf(record.told) : existing?.told));
+  else if ("history" in record)
+    checks.set(uid, journalEntries(record.history, record.recorded ? recordedOf(record.recorded) : existing?.recorded));
   else if (!existing) return;
-  else if ("attempt" in record) checks.set(uid, journalEntries(reduce(existing.history, record.attempt), existing.told));
-  else checks.set(uid, journalEntries(existing.history, toldOf(record.told)));
+  else if ("attempt" in record) checks.set(uid, journalEntries(reduce(existing.history, record.attempt), existing.recorded));
+  else checks.set(uid, journalEntries(existing.history, recordedOf(record.recorded)));
 }
 
 /** Before everything there is -Infinity, which JSON makes null of. */
-function toldOf({ opened, closed }: { readonly [K in keyof RecordedOutages]: number | null }): RecordedOutages {
+function recordedOf({ opened, closed }: { readonly [K in keyof RecordedOutages]: number | null }): RecordedOutages {
   return { opened: opened ?? -Infinity, closed: closed ?? -Infinity };
 }
 
-export function journalEntries(history: CheckHistory, told: RecordedOutages | undefined): JournalEntry {
-  return told ? { history, told } : { history };
+/** Earlier versions wrote `told` for `recorded` and `shown` for `newestTime`. */
+function withCurrentKeys({ told, ...record }: JournalRecord & { readonly told?: RecordedOutages }): JournalRecord {
+  const current = (told ? { recorded: told, ...record } : record) as JournalRecord;
+  if (!("history" in current)) return current;
+  const { shown, ...past }: HistoryState & { readonly shown?: number } = current.history.past;
+  return shown === undefined ? current : { ...current, history: { ...current.history, past: { newestTime: shown, ...past } } };
+}
+
+export function journalEntries(history: CheckHistory, recorded: RecordedOutages | undefined): JournalEntry {
+  return recorded ? { history, recorded } : { history };
 }
 
 function isHeader(record: unknown): record is { format: unknown } {

@@ -18,7 +18,7 @@ export async function act(
   signal: AbortSignal,
 ): Promise<StepError[]> {
   const checks = client.resource(PodNetworkConnectivityCheck);
-  const refusals: StepError[] = [];
+  const rejections: StepError[] = [];
 
   const send = async (step: MeshStep): Promise<void> => {
     if (step.do === "create") {
@@ -26,7 +26,7 @@ export async function act(
       await checks.create({ metadata: { name, namespace, ...object.metadata }, spec: { ...object.spec } }, { signal });
       return;
     }
-    const { name, resourceVersion = "" } = step.held.metadata;
+    const { name, resourceVersion = "" } = step.existing.metadata;
     await checks.patch({ name, namespace }, step.patch, { resourceVersion, signal });
   };
 
@@ -39,7 +39,7 @@ export async function act(
       // Somebody was faster; the cache will say who.
       if (isKubeError(error, "AlreadyExists", "Conflict", "NotFound")) return;
       if (!isKubeError(error, "Invalid", "Forbidden")) throw error;
-      refusals.push({ step, message: error.message });
+      rejections.push({ step, message: error.message });
     } finally {
       leave.done();
     }
@@ -47,7 +47,7 @@ export async function act(
   const outcomes = await Promise.allSettled(steps.map(take));
   const failed = outcomes.find(({ status }) => status === "rejected");
   if (failed) throw (failed as PromiseRejectedResult).reason;
-  return refusals;
+  return rejections;
 }
 
 const ACTIONS = { create: "created", change: "changed", retire: "retired" } as const;

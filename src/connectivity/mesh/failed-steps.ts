@@ -6,8 +6,8 @@ import { checkOf, type MeshStep } from "./steps.ts";
 /** Less and less often: who said no is likely to say it again. */
 const AGAIN = { minMs: 30_000, maxMs: 300_000 };
 
-interface Refused {
-  readonly refusal: StepError;
+interface RejectedStep {
+  readonly rejection: StepError;
   readonly times: number;
   /** When it may be tried again, in monotonic milliseconds. */
   readonly againAt: number;
@@ -15,37 +15,37 @@ interface Refused {
 
 /** What the API server refused in a namespace. It is not tried again at every opportunity, and does not stand in the way of what was never refused. */
 export class FailedSteps {
-  readonly #refused = new Map<string, Refused>();
+  readonly #rejected = new Map<string, RejectedStep>();
 
   /** Of all there is to do, what may be tried now; what was refused before comes last. What is not to be done any more, or is something else now, is forgotten. */
   due(steps: readonly MeshStep[]): MeshStep[] {
     const byCheck = new Map(steps.map((step) => [checkOf(step), step]));
-    for (const [check, { refusal }] of this.#refused) {
+    for (const [check, { rejection }] of this.#rejected) {
       const step = byCheck.get(check);
-      if (!step || !isSame(step, refusal.step)) this.#refused.delete(check);
+      if (!step || !isSame(step, rejection.step)) this.#rejected.delete(check);
     }
-    const again = steps.filter((step) => (this.#refused.get(checkOf(step))?.againAt ?? Infinity) <= performance.now());
-    return [...steps.filter((step) => !this.#refused.has(checkOf(step))), ...again];
+    const again = steps.filter((step) => (this.#rejected.get(checkOf(step))?.againAt ?? Infinity) <= performance.now());
+    return [...steps.filter((step) => !this.#rejected.has(checkOf(step))), ...again];
   }
 
-  note(tried: readonly MeshStep[], refusals: readonly StepError[]): void {
-    const before = new Map(this.#refused);
-    for (const step of tried) this.#refused.delete(checkOf(step));
-    for (const refusal of refusals) {
-      const check = checkOf(refusal.step);
+  note(tried: readonly MeshStep[], rejections: readonly StepError[]): void {
+    const before = new Map(this.#rejected);
+    for (const step of tried) this.#rejected.delete(checkOf(step));
+    for (const rejection of rejections) {
+      const check = checkOf(rejection.step);
       const times = (before.get(check)?.times ?? 0) + 1;
-      this.#refused.set(check, { refusal, times, againAt: performance.now() + backoffMs(times, AGAIN) });
+      this.#rejected.set(check, { rejection, times, againAt: performance.now() + backoffMs(times, AGAIN) });
     }
   }
 
   list(): StepError[] {
-    return Array.from(this.#refused.values(), ({ refusal }) => refusal);
+    return Array.from(this.#rejected.values(), ({ rejection }) => rejection);
   }
 
   /** How long until the first of them may be tried again. */
   get restMs(): number | undefined {
-    if (this.#refused.size === 0) return undefined;
-    const first = this.#refused.values().reduce((earliest, { againAt }) => Math.min(earliest, againAt), Infinity);
+    if (this.#rejected.size === 0) return undefined;
+    const first = this.#rejected.values().reduce((earliest, { againAt }) => Math.min(earliest, againAt), Infinity);
     return Math.max(0, first - performance.now());
   }
 }

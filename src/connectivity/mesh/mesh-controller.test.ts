@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 /** A cache of which the test decides what it holds. */
-class Held<T extends KubeObject> {
+class FakeCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
 
@@ -66,10 +66,10 @@ class Held<T extends KubeObject> {
 }
 
 /** A controller at work. What it writes is there at once. */
-class Stage {
-  readonly meshes = new Held<ConnectivityMesh>();
-  readonly checks = new Held<PodNetworkConnectivityCheck>();
-  readonly nodes = new Held<Node>();
+class MeshHarness {
+  readonly meshes = new FakeCache<ConnectivityMesh>();
+  readonly checks = new FakeCache<PodNetworkConnectivityCheck>();
+  readonly nodes = new FakeCache<Node>();
   readonly reports = new Map<string, MeshReport>();
   /** The reasons that meshes were given, one after another. */
   readonly reasons: (string | undefined)[] = [];
@@ -78,8 +78,8 @@ class Stage {
   readonly #ended: Promise<void>;
   writes = 0;
   /** What the server says instead of making a check of a host that this matches. */
-  refusal: KubeError | undefined;
-  refused = /./;
+  rejection: KubeError | undefined;
+  rejectedTargets = /./;
   /** Namespaces in which nothing may be read; the others hold nothing. */
   readonly closed = new Set<string>();
 
@@ -110,7 +110,7 @@ class Stage {
     return Object.fromEntries(groups.entries().map(([seconds, all]) => [seconds, all.length]));
   }
 
-  said(name = "all"): string {
+  statusOf(name = "all"): string {
     const { sources, targets, checks, conditions } = this.reports.get(`${SYSTEM}/${name}`) ?? { conditions: [] };
     return `${sources} ${targets} ${checks} ${conditions[0]?.reason}: ${conditions[0]?.message}`;
   }
@@ -134,7 +134,7 @@ class Stage {
 
   #create({ metadata, spec }: PodNetworkConnectivityCheck): Promise<void> {
     this.writes += 1;
-    if (this.refusal && this.refused.test(spec.targetEndpoint)) return Promise.reject(this.refusal);
+    if (this.rejection && this.rejectedTargets.test(spec.targetEndpoint)) return Promise.reject(this.rejection);
     if (this.checks.get(keyOf({ metadata }))) return Promise.reject(new KubeError("AlreadyExists", "there is one"));
     this.checks.put(check(metadata.name, { metadata, spec }));
     return Promise.resolve();
@@ -153,175 +153,175 @@ class Stage {
   }
 }
 
-async function staged(work: (stage: Stage) => Promise<void>): Promise<void> {
-  const stage = new Stage();
-  for (let at = 0; at < 20; at += 1) stage.nodes.put(node(`n${at}`, `192.0.2.${at}`));
+async function withHarness(work: (harness: MeshHarness) => Promise<void>): Promise<void> {
+  const harness = new MeshHarness();
+  for (let at = 0; at < 20; at += 1) harness.nodes.put(node(`n${at}`, `192.0.2.${at}`));
   try {
     await wait(1);
-    await work(stage);
+    await work(harness);
   } finally {
-    await stage.end();
+    await harness.end();
   }
 }
 
 test("checks are made twenty a second, the mesh says how many are still to come, and at rest nobody writes", () =>
-  staged(async (stage) => {
-    stage.ask(14);
+  withHarness(async (harness) => {
+    harness.ask(14);
     await wait(5_000);
-    expect(stage.checks.list().length).toBeGreaterThan(60);
-    expect(stage.checks.list().length).toBeLessThanOrEqual(20 + 5 * 20);
-    expect(stage.said()).toBe("20 14 0 Creating: 280 checks not created yet");
+    expect(harness.checks.list().length).toBeGreaterThan(60);
+    expect(harness.checks.list().length).toBeLessThanOrEqual(20 + 5 * 20);
+    expect(harness.statusOf()).toBe("20 14 0 Creating: 280 checks not created yet");
     await wait(6_000);
-    expect(stage.said()).toBe("20 14 200 Creating: 80 checks not created yet");
+    expect(harness.statusOf()).toBe("20 14 200 Creating: 80 checks not created yet");
     await wait(20_000);
-    expect(stage.said()).toBe("20 14 280 Complete: All checks exist");
-    expect(stage.writes).toBe(280);
+    expect(harness.statusOf()).toBe("20 14 280 Complete: All checks exist");
+    expect(harness.writes).toBe(280);
     await wait(600_000);
-    expect(stage.writes).toBe(280);
+    expect(harness.writes).toBe(280);
   }));
 
 test("many checks are refreshed less often from the first on, and all of them more often when they have become few", () =>
-  staged(async (stage) => {
-    stage.ask(20);
+  withHarness(async (harness) => {
+    harness.ask(20);
     await wait(40_000);
-    expect(stage.steps()).toEqual({ "120": 400 });
-    expect(stage.writes).toBe(400);
-    stage.ask(13, "second");
+    expect(harness.steps()).toEqual({ "120": 400 });
+    expect(harness.writes).toBe(400);
+    harness.ask(13, "second");
     await wait(10_000);
     // The same checks, of which there is one each.
-    expect([stage.steps(), stage.writes]).toEqual([{ "120": 400 }, 400]);
-    stage.meshes.remove(`${SYSTEM}/second`);
-    stage.ask(5);
+    expect([harness.steps(), harness.writes]).toEqual([{ "120": 400 }, 400]);
+    harness.meshes.remove(`${SYSTEM}/second`);
+    harness.ask(5);
     await wait(60_000);
-    expect(stage.steps()).toEqual({ "60": 100 });
-    expect(stage.writes).toBe(400 + 300 + 100);
-    expect([...stage.reports.keys()]).toEqual([`${SYSTEM}/all`]);
+    expect(harness.steps()).toEqual({ "60": 100 });
+    expect(harness.writes).toBe(400 + 300 + 100);
+    expect([...harness.reports.keys()]).toEqual([`${SYSTEM}/all`]);
   }));
 
 test("results, and what nodes say of themselves all the time, are no reason to plan", () =>
-  staged(async (stage) => {
-    stage.ask(2);
+  withHarness(async (harness) => {
+    harness.ask(2);
     await wait(10_000);
-    const planned = vi.spyOn(stage.meshes, "list");
-    for (const one of stage.checks.list())
-      stage.checks.put({ ...one, status: { successes: [{ time: "2026-11-16T09:00:00Z", success: true }] } });
-    stage.nodes.put({ ...node("n1", "192.0.2.1"), spec: { unschedulable: true } });
+    const planned = vi.spyOn(harness.meshes, "list");
+    for (const one of harness.checks.list())
+      harness.checks.put({ ...one, status: { successes: [{ time: "2026-11-16T09:00:00Z", success: true }] } });
+    harness.nodes.put({ ...node("n1", "192.0.2.1"), spec: { unschedulable: true } });
     await wait(10_000);
     expect(planned).not.toHaveBeenCalled();
-    stage.nodes.put(node("n1", "192.0.2.99"));
+    harness.nodes.put(node("n1", "192.0.2.99"));
     await wait(10_000);
     expect(planned).toHaveBeenCalled();
   }));
 
 test("what the server refuses stands in the mesh, and is tried again later, less and less often", () =>
-  staged(async (stage) => {
-    stage.refusal = new KubeError("Forbidden", "the namespace is full");
-    stage.ask(1);
+  withHarness(async (harness) => {
+    harness.rejection = new KubeError("Forbidden", "the namespace is full");
+    harness.ask(1);
     await wait(10_000);
-    expect(stage.said()).toBe(`20 1 0 Refused: ${Array.from({ length: 5 }, () => "the namespace is full").join("; ")}; and 15 more`);
-    expect(stage.writes).toBe(20);
-    stage.reasons.length = 0;
+    expect(harness.statusOf()).toBe(`20 1 0 Refused: ${Array.from({ length: 5 }, () => "the namespace is full").join("; ")}; and 15 more`);
+    expect(harness.writes).toBe(20);
+    harness.reasons.length = 0;
     await wait(65_000);
-    expect(stage.writes).toBe(40);
+    expect(harness.writes).toBe(40);
     // It does not seem to get on while it is tried again.
-    expect(new Set(stage.reasons)).toEqual(new Set(["Refused"]));
-    stage.refusal = undefined;
+    expect(new Set(harness.reasons)).toEqual(new Set(["Refused"]));
+    harness.rejection = undefined;
     await wait(120_000);
-    expect(stage.said()).toBe("20 1 20 Complete: All checks exist");
+    expect(harness.statusOf()).toBe("20 1 20 Complete: All checks exist");
   }));
 
 test("what was refused is not tried again because something else has happened, and stays in the mesh", () =>
-  staged(async (stage) => {
-    stage.refusal = new KubeError("Forbidden", "the namespace is full");
-    stage.ask(1);
+  withHarness(async (harness) => {
+    harness.rejection = new KubeError("Forbidden", "the namespace is full");
+    harness.ask(1);
     await wait(5_000);
-    expect(stage.writes).toBe(20);
+    expect(harness.writes).toBe(20);
     for (let at = 0; at < 10; at += 1) {
-      stage.checks.put(check(`theirs-${at}`, { metadata: { namespace: SYSTEM } }));
+      harness.checks.put(check(`theirs-${at}`, { metadata: { namespace: SYSTEM } }));
       await wait(2_000);
     }
-    expect(stage.writes).toBe(20);
-    expect(stage.said()).toMatch(/^20 1 0 Refused: the namespace is full; .*; and 15 more$/);
+    expect(harness.writes).toBe(20);
+    expect(harness.statusOf()).toMatch(/^20 1 0 Refused: the namespace is full; .*; and 15 more$/);
   }));
 
 test("many that are refused do not hold up the others", () =>
-  staged(async (stage) => {
-    stage.refusal = new KubeError("Forbidden", "not this host");
-    stage.refused = /^host-\d\.test/;
-    stage.ask(15);
+  withHarness(async (harness) => {
+    harness.rejection = new KubeError("Forbidden", "not this host");
+    harness.rejectedTargets = /^host-\d\.test/;
+    harness.ask(15);
     await wait(25_000);
-    expect(stage.checks.list()).toHaveLength(5 * 20);
-    expect(stage.said()).toMatch(/ Refused: .*; and 195 more$/);
+    expect(harness.checks.list()).toHaveLength(5 * 20);
+    expect(harness.statusOf()).toMatch(/ Refused: .*; and 195 more$/);
   }));
 
 test("a server that is away is no refusal, and what could not be made is made when it is back", () =>
-  staged(async (stage) => {
-    stage.refusal = new KubeError("Unreachable", "connection refused");
-    stage.ask(1);
+  withHarness(async (harness) => {
+    harness.rejection = new KubeError("Unreachable", "connection refused");
+    harness.ask(1);
     await wait(10_000);
-    expect(stage.said()).toBe("20 1 0 Creating: 20 checks not created yet");
-    stage.refusal = undefined;
+    expect(harness.statusOf()).toBe("20 1 0 Creating: 20 checks not created yet");
+    harness.rejection = undefined;
     await wait(300_000);
-    expect(stage.said()).toBe("20 1 20 Complete: All checks exist");
+    expect(harness.statusOf()).toBe("20 1 20 Complete: All checks exist");
   }));
 
 test("a namespace that cannot be read holds up the meshes that name it and no others, and these until it can be", () =>
-  staged(async (stage) => {
-    stage.closed.add("far");
+  withHarness(async (harness) => {
+    harness.closed.add("far");
     const targets = [{ host: "far.test:80" }, { service: { name: "web", namespace: "far" } }];
-    stage.meshes.put(mesh("far", { sources: { nodes: {} }, targets }, SYSTEM));
-    stage.checks.put(
+    harness.meshes.put(mesh("far", { sources: { nodes: {} }, targets }, SYSTEM));
+    harness.checks.put(
       check("old", { metadata: { namespace: SYSTEM, labels: { [meshAnnotation]: "far" }, annotations: { [meshAnnotation]: "far" } } }),
     );
-    stage.ask(1);
+    harness.ask(1);
     await wait(10_000);
-    expect(stage.said()).toBe("20 1 20 Complete: All checks exist");
-    expect(stage.said("far")).toBe("0 0 0 Unreadable: Cannot read namespace far; the checks stay unchanged");
-    expect(stage.reports.get(`${SYSTEM}/far`)?.conditions).toMatchObject([{ type: "Ready", status: "Unknown" }]);
-    const old = stage.checks.get(`${SYSTEM}/old`);
-    expect([old?.metadata.annotations?.[retiredAnnotation], old && stage.controller.wants(old)]).toEqual([undefined, true]);
-    stage.closed.clear();
+    expect(harness.statusOf()).toBe("20 1 20 Complete: All checks exist");
+    expect(harness.statusOf("far")).toBe("0 0 0 Unreadable: Cannot read namespace far; the checks stay unchanged");
+    expect(harness.reports.get(`${SYSTEM}/far`)?.conditions).toMatchObject([{ type: "Ready", status: "Unknown" }]);
+    const old = harness.checks.get(`${SYSTEM}/old`);
+    expect([old?.metadata.annotations?.[retiredAnnotation], old && harness.controller.wants(old)]).toEqual([undefined, true]);
+    harness.closed.clear();
     await wait(120_000);
-    expect(stage.said("far")).toMatch(/^20 1 20 Incomplete: spec.targets\[1\]: /);
+    expect(harness.statusOf("far")).toMatch(/^20 1 20 Incomplete: spec.targets\[1\]: /);
   }));
 
 test("whatever comes within a second is planned for together", () =>
-  staged(async (stage) => {
-    stage.ask(1);
+  withHarness(async (harness) => {
+    harness.ask(1);
     await wait(10_000);
-    const planned = vi.spyOn(stage.meshes, "get");
+    const planned = vi.spyOn(harness.meshes, "get");
     for (let at = 0; at < 15; at += 1) {
-      stage.nodes.put(node(`late-${at}`, `198.51.100.${at}`));
+      harness.nodes.put(node(`late-${at}`, `198.51.100.${at}`));
       await wait(50);
     }
     await wait(10_000);
-    expect(stage.said()).toBe("35 1 35 Complete: All checks exist");
+    expect(harness.statusOf()).toBe("35 1 35 Complete: All checks exist");
     // Each plan is told of before and after its steps.
     expect(planned.mock.calls.length).toBeLessThanOrEqual(2 * 4);
   }));
 
 test("until a namespace was planned everything that a mesh made in it counts as wanted, and afterwards what is", () =>
-  staged(async (stage) => {
+  withHarness(async (harness) => {
     const [made, own] = [{ labels: { "plumbline.dev/mesh": "all" }, annotations: { "plumbline.dev/mesh": "all" } }, {}];
     const [theirs, mine] = [
       check("old", { metadata: { ...made, namespace: SYSTEM } }),
       check("mine", { metadata: { ...own, namespace: SYSTEM } }),
     ];
-    expect([theirs, mine].map((one) => stage.controller.wants(one))).toEqual([true, false]);
-    stage.ask(1);
+    expect([theirs, mine].map((one) => harness.controller.wants(one))).toEqual([true, false]);
+    harness.ask(1);
     await wait(10_000);
-    expect([theirs, mine, ...stage.checks.list()].filter((one) => stage.controller.wants(one))).toEqual(stage.checks.list());
+    expect([theirs, mine, ...harness.checks.list()].filter((one) => harness.controller.wants(one))).toEqual(harness.checks.list());
   }));
 
 test("of a namespace without meshes and their checks nothing is remembered", () =>
-  staged(async (stage) => {
-    stage.ask(1);
+  withHarness(async (harness) => {
+    harness.ask(1);
     await wait(10_000);
-    const [last] = stage.checks.list();
-    stage.meshes.remove(`${SYSTEM}/all`);
+    const [last] = harness.checks.list();
+    harness.meshes.remove(`${SYSTEM}/all`);
     await wait(10_000);
-    expect(last && stage.controller.wants(last)).toBe(false);
-    for (const one of stage.checks.list()) stage.checks.remove(keyOf(one));
+    expect(last && harness.controller.wants(last)).toBe(false);
+    for (const one of harness.checks.list()) harness.checks.remove(keyOf(one));
     await wait(10_000);
-    expect(last && stage.controller.wants(last)).toBe(true);
+    expect(last && harness.controller.wants(last)).toBe(true);
   }));

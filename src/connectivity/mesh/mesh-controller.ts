@@ -51,7 +51,7 @@ const PAUSE_MS = 1_000;
 /** What a first read takes, about. Nobody else waits for it. */
 const FIRST_READ_MS = 50;
 /** At what could not be read. */
-const LOOK_AGAIN_MS = 5_000;
+const READ_AGAIN_MS = 5_000;
 /** Of a mesh that speaks of what cannot be read: its checks stay as they are. */
 const UNSEEN: MeshPlan = { checks: undefined, sources: 0, targets: 0, problems: [] };
 
@@ -68,7 +68,7 @@ export class MeshController implements Runnable {
   readonly #plannedAt = new Map<string, number>();
   /** Since when a mesh of the namespace speaks of what cannot be read, in monotonic milliseconds. */
   readonly #unseenSince = new Map<string, number>();
-  readonly #refused = new Map<string, FailedSteps>();
+  readonly #failedSteps = new Map<string, FailedSteps>();
   #checkpoint: number | undefined;
 
   constructor(options: MeshControllerOptions) {
@@ -122,7 +122,7 @@ export class MeshController implements Runnable {
       this.#wanted.clear();
       this.#plannedAt.clear();
       this.#unseenSince.clear();
-      this.#refused.clear();
+      this.#failedSteps.clear();
       this.#checkpoint = undefined;
     }
   }
@@ -142,23 +142,23 @@ export class MeshController implements Runnable {
     if (!isUnseen) this.#unseenSince.delete(namespace);
     this.#plannedAt.set(namespace, performance.now());
 
-    const asked = new Set(meshes.flatMap(({ plan }) => (plan.checks ?? []).map(({ name }) => name)));
-    this.#adjustCheckpoint(namespace, asked.size);
-    const existing = this.#held(namespace);
+    const requested = new Set(meshes.flatMap(({ plan }) => (plan.checks ?? []).map(({ name }) => name)));
+    this.#adjustCheckpoint(namespace, requested.size);
+    const existing = this.#existing(namespace);
     if (meshes.length === 0 && !existing.checks.values().some((check) => meshOf(check) !== undefined)) return this.#remove(namespace);
     const { steps, progress, wanted } = planNamespace(meshes, existing);
     if (isUnseen) this.#wanted.delete(namespace);
     else this.#wanted.set(namespace, wanted);
-    const refused = this.#refused.get(namespace) ?? new FailedSteps();
-    this.#refused.set(namespace, refused);
-    const due = refused.due(steps);
+    const rejected = this.#failedSteps.get(namespace) ?? new FailedSteps();
+    this.#failedSteps.set(namespace, rejected);
+    const due = rejected.due(steps);
     // What is left to do takes a while; what was refused before is likely to be refused again.
-    this.#report(meshes, progress, refused.list());
+    this.#report(meshes, progress, rejected.list());
     const now = due.slice(0, STEPS_AT_ONCE);
-    refused.note(now, await act(now, namespace, { ...this.#options, budget: this.#budget }, signal));
-    this.#report(meshes, progress, refused.list());
+    rejected.note(now, await act(now, namespace, { ...this.#options, budget: this.#budget }, signal));
+    this.#report(meshes, progress, rejected.list());
     if (due.length > now.length) return { requeueAfter: PAUSE_MS };
-    const restMs = Math.min(refused.restMs ?? Infinity, isUnseen ? LOOK_AGAIN_MS : Infinity);
+    const restMs = Math.min(rejected.restMs ?? Infinity, isUnseen ? READ_AGAIN_MS : Infinity);
     return restMs === Infinity ? undefined : { requeueAfter: restMs };
   }
 
@@ -167,19 +167,19 @@ export class MeshController implements Runnable {
     this.#wanted.delete(namespace);
     this.#plannedAt.delete(namespace);
     this.#unseenSince.delete(namespace);
-    this.#refused.delete(namespace);
+    this.#failedSteps.delete(namespace);
   }
 
-  #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, MeshProgress>, refusals: readonly StepError[]): void {
+  #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, MeshProgress>, rejections: readonly StepError[]): void {
     for (const { mesh, plan } of meshes) {
       const { name, uid, generation } = mesh.metadata;
       const existing = this.#options.meshes.get(keyOf(mesh));
       // It may have been deleted while its checks were made.
       if (!existing || existing.metadata.uid !== uid) continue;
-      const refused = refusals.filter(({ step }) => step.mesh === name).map(({ message }) => message);
+      const rejected = rejections.filter(({ step }) => step.mesh === name).map(({ message }) => message);
       const reached = progress.get(name) ?? { existing: 0, missing: 0, taken: [] };
       const status =
-        plan === UNSEEN ? unreadReport(existing.status, this.#unread(mesh), generation) : reportOf(plan, reached, refused, generation);
+        plan === UNSEEN ? unreadReport(existing.status, this.#unread(mesh), generation) : reportOf(plan, reached, rejected, generation);
       this.#options.writer.set(keyOf(mesh), { status });
     }
   }
@@ -207,12 +207,12 @@ export class MeshController implements Runnable {
   }
 
   /** Goes by what is asked for, not by what has been made of it so far; every check has to be told of a new step, in whichever namespace. */
-  #adjustCheckpoint(namespace: string, asked: number): void {
+  #adjustCheckpoint(namespace: string, requested: number): void {
     const made = this.#options.checks.list().filter((check) => meshOf(check) !== undefined && !isRetired(check));
     const elsewhere = made.filter(({ metadata }) => metadata.namespace !== namespace).length;
-    const shown = Number(made[0]?.metadata.annotations?.[checkpointAnnotation] ?? Number.NaN);
-    const before = this.#checkpoint ?? (Number.isFinite(shown) ? shown : undefined);
-    this.#checkpoint = checkpointSeconds(elsewhere + Math.max(asked, made.length - elsewhere), before);
+    const published = Number(made[0]?.metadata.annotations?.[checkpointAnnotation] ?? Number.NaN);
+    const before = this.#checkpoint ?? (Number.isFinite(published) ? published : undefined);
+    this.#checkpoint = checkpointSeconds(elsewhere + Math.max(requested, made.length - elsewhere), before);
     if (before === undefined || this.#checkpoint === before) return;
     for (const each of new Set(made.map(({ metadata }) => metadata.namespace ?? ""))) this.#channel.ring(each);
   }
@@ -235,7 +235,7 @@ export class MeshController implements Runnable {
     };
   }
 
-  #held(namespace: string): ExistingChecks {
+  #existing(namespace: string): ExistingChecks {
     const { checks, nodes } = this.#options;
     return {
       checks: new Map(checks.by("namespace", namespace).map((check) => [check.metadata.name, check])),

@@ -60,13 +60,13 @@ test.each([
   const targets = [{ service: { name: "ledger", namespace: "bank" } }, { endpoints: { service: "ledger", namespace: "bank" } }];
   const { checks, problems } = planMesh(mesh("m", { sources: web, targets }), view(cluster));
   expect(checks).toHaveLength(isTarget ? 4 : 0);
-  const words =
+  const problem =
     "Service bank/ledger does not exist, or does not allow meshes of namespace shop: annotate it with plumbline.dev/allow-mesh-from: shop";
-  expect(problems).toEqual(isTarget ? [] : [`spec.targets[0]: ${words}`, `spec.targets[1]: ${words}`]);
+  expect(problems).toEqual(isTarget ? [] : [`spec.targets[0]: ${problem}`, `spec.targets[1]: ${problem}`]);
   // Whether there is such a Service is not told either.
   expect(planMesh(mesh("m", { sources: web, targets }), view({ ...shop, services: [] })).problems).toEqual([
-    `spec.targets[0]: ${words}`,
-    `spec.targets[1]: ${words}`,
+    `spec.targets[0]: ${problem}`,
+    `spec.targets[1]: ${problem}`,
   ]);
 });
 
@@ -130,8 +130,8 @@ test("an endpoint that is not ready keeps its checks, and one that is ending has
   const endpoints = [ofPod("a", "10.0.0.1", { ready: false }), ofPod("b", "10.0.0.2", { ready: false, serving: true, terminating: true })];
   const cluster = { ...shop, slices: [slice("shop/db", [{ name: "https", port: 1 }], ...endpoints, ofPod("c", "10.0.0.3", {}))] };
   const { checks = [] } = planMesh(mesh("m", { sources: web, targets: [{ endpoints: { service: "db" } }] }), view(cluster));
-  const seen = new Map(checks.map(({ target }) => [target.endpoint, target.isFailing ?? false]));
-  expect(Object.fromEntries(seen)).toEqual({ "10.0.0.1:1": true, "10.0.0.3:1": false });
+  const failing = new Map(checks.map(({ target }) => [target.endpoint, target.isFailing ?? false]));
+  expect(Object.fromEntries(failing)).toEqual({ "10.0.0.1:1": true, "10.0.0.3:1": false });
 });
 
 const shopAt = (ip: string): Cluster => ({
@@ -176,8 +176,8 @@ test("names are legal, as long as they may be, and each is one pair's", () => {
         services: [service("shop/s", ["10.96.0.1"], https)],
         slices: [slice("shop/s", [{ name: "https", port: 1 }], ...targets.map((name, at) => ofPod(name, `10.0.0.${at}`)))],
       };
-      const asked = [{ endpoints: { service: "s" } }, { service: { name: "s" } }, ...hosts.map((one) => ({ host: one }))];
-      const { checks = [] } = planMesh(mesh("m", { targets: asked }), view(cluster));
+      const requested = [{ endpoints: { service: "s" } }, { service: { name: "s" } }, ...hosts.map((one) => ({ host: one }))];
+      const { checks = [] } = planMesh(mesh("m", { targets: requested }), view(cluster));
       expect(new Set(checks.map(({ name }) => name)).size).toBe(checks.length);
       expect(new Set(checks.map(({ source, target }) => `${source.name} ${target.identity}`)).size).toBe(checks.length);
       for (const { name, source, target } of checks) {

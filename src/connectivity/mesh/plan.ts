@@ -38,9 +38,9 @@ export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
   const perTarget = wantedPerTarget(mesh);
   if (!(perTarget >= 1))
     return { ...counts, checks: undefined, problems: [...problems, "spec.sourcesPerTarget: must be at least 1, or all"] };
-  const asked = Math.min(perTarget, sources.length) * targets.size;
-  if (asked > MOST_CHECKS) {
-    const tooMany = `spec.sourcesPerTarget: ${asked} checks requested, the limit is ${MOST_CHECKS} per mesh; use fewer sources per target`;
+  const requested = Math.min(perTarget, sources.length) * targets.size;
+  if (requested > MOST_CHECKS) {
+    const tooMany = `spec.sourcesPerTarget: ${requested} checks requested, the limit is ${MOST_CHECKS} per mesh; use fewer sources per target`;
     return { ...counts, checks: undefined, problems: [...problems, tooMany] };
   }
   const ranked = sources.map((source) => ({ source, print: fingerprint(`${source.kind}/${source.name}`) }));
@@ -85,26 +85,26 @@ function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: stri
   if (count >= sources.length) return sources.map(({ source }) => source).filter((source) => !isSame(source));
   const print = fingerprint(target.identity);
   // The best so far, in order: to sort thousands of sources for each of thousands of targets takes many seconds.
-  const best: Placed[] = [];
+  const best: Scored[] = [];
   let worst = Infinity;
   for (const { source, print: own } of sources) {
-    const place = rank(own, print);
-    if (place > worst || isSame(source)) continue;
-    insert(best, { source, place });
+    const score = rank(own, print);
+    if (score > worst || isSame(source)) continue;
+    insert(best, { source, score });
     if (best.length > count) best.pop();
-    if (best.length === count) worst = best.at(-1)?.place ?? worst;
+    if (best.length === count) worst = best.at(-1)?.score ?? worst;
   }
   return best.map(({ source }) => source);
 }
 
-interface Placed {
+interface Scored {
   readonly source: MeshSource;
-  readonly place: number;
+  readonly score: number;
 }
 
 /** By itself: a closure in the loop above would make an object of every place, of which there are millions. */
-function insert(best: Placed[], one: Placed): void {
-  const before = best.findLastIndex(({ place, source }) => place < one.place || (place === one.place && source.name < one.source.name));
+function insert(best: Scored[], one: Scored): void {
+  const before = best.findLastIndex(({ score, source }) => score < one.score || (score === one.score && source.name < one.source.name));
   best.splice(before + 1, 0, one);
 }
 

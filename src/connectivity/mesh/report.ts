@@ -3,7 +3,7 @@ import type { MeshPlan } from "./plan.ts";
 import type { MeshProgress } from "./steps.ts";
 
 /** Of many problems people read the first few. */
-const SHOWN = 5;
+const MAX_LISTED = 5;
 
 export interface MeshReport {
   sources: number;
@@ -16,13 +16,13 @@ export interface MeshReport {
 export function reportOf(
   { sources, targets, problems }: MeshPlan,
   { existing, missing, taken }: MeshProgress,
-  refused: readonly string[],
+  rejected: readonly string[],
   generation: number | undefined,
 ): MeshReport {
   const faults = [
     ...problems,
     ...taken.map((name) => `PodNetworkConnectivityCheck ${name} exists and does not belong to a mesh; delete or rename it`),
-    ...refused,
+    ...rejected,
   ];
   const reason = problems.length > 0 ? "Incomplete" : taken.length > 0 ? "NameTaken" : "Refused";
   const observed = generation === undefined ? {} : { observedGeneration: generation };
@@ -47,6 +47,6 @@ export function unreadReport(
 }
 
 function joined(faults: readonly string[]): string {
-  const more = faults.length - SHOWN;
-  return [...faults.slice(0, SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+  const more = faults.length - MAX_LISTED;
+  return [...faults.slice(0, MAX_LISTED), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }

@@ -47,7 +47,7 @@ function after(existing: readonly PodNetworkConnectivityCheck[], steps: readonly
       checks.set(step.name, check(step.name, { metadata: step.object.metadata, spec: step.object.spec }));
       continue;
     }
-    const { metadata, spec } = step.held;
+    const { metadata, spec } = step.existing;
     const annotations = merged(metadata.annotations, step.patch.metadata?.annotations);
     const labels = merged(metadata.labels, step.patch.metadata?.labels);
     const { sourcePod = spec.sourcePod, targetEndpoint = spec.targetEndpoint } = merged({}, step.patch.spec);
@@ -122,7 +122,7 @@ test("an address that changed is written into the check that there is", () => {
 test("a check that is no longer wanted is retired while its source lives, and taken up again when it is wanted", () => {
   const none = { services: [] };
   const { steps } = planned(made, none);
-  expect(steps.map((step) => step.do !== "create" && [step.do, step.held.metadata.name, step.patch])).toEqual(
+  expect(steps.map((step) => step.do !== "create" && [step.do, step.existing.metadata.name, step.patch])).toEqual(
     made.map(({ metadata }) => ["retire", metadata.name, { metadata: { annotations: { [retiredAnnotation]: "2026-11-16T09:00:00Z" } } }]),
   );
   const retired = after(made, steps);
@@ -250,10 +250,10 @@ test.each([
     ["1", "2", "3", "4", "5", "6", "7"],
     "False Refused 1; 2; 3; 4; 5; and 2 more",
   ],
-])("a mesh of which %s says so", (_what, { problems }, { missing, taken }, refused, said) => {
+])("a mesh of which %s says so", (_what, { problems }, { missing, taken }, rejected, expected) => {
   const plan = { checks: [], sources: 2, targets: 3, problems };
-  const { conditions, ...counts } = reportOf(plan, { existing: 5, missing, taken }, refused, 4);
+  const { conditions, ...counts } = reportOf(plan, { existing: 5, missing, taken }, rejected, 4);
   expect(counts).toEqual({ sources: 2, targets: 3, checks: 5 });
   const [{ status, reason, message, observedGeneration } = { status: "", reason: "", message: "", observedGeneration: 0 }] = conditions;
-  expect([`${status} ${reason} ${message}`, observedGeneration]).toEqual([said, 4]);
+  expect([`${status} ${reason} ${message}`, observedGeneration]).toEqual([expected, 4]);
 });

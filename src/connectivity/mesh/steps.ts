@@ -23,11 +23,11 @@ export interface ExistingChecks {
 
 export type MeshStep =
   | { readonly do: "create"; readonly mesh: string; readonly name: string; readonly object: DesiredObject }
-  | { readonly do: "change" | "retire"; readonly mesh: string; readonly held: PodNetworkConnectivityCheck; readonly patch: CheckPatch };
+  | { readonly do: "change" | "retire"; readonly mesh: string; readonly existing: PodNetworkConnectivityCheck; readonly patch: CheckPatch };
 
 /** The name of the check that it is about. */
 export function checkOf(step: MeshStep): string {
-  return step.do === "create" ? step.name : step.held.metadata.name;
+  return step.do === "create" ? step.name : step.existing.metadata.name;
 }
 
 /** How far a mesh has come. */
@@ -49,26 +49,27 @@ export interface NamespaceSteps {
 export function boundedMeshes(meshes: readonly PlannedMesh[], most: number): PlannedMesh[] {
   let room = most;
   return meshes.map(({ mesh, plan }) => {
-    const asked = plan.checks?.length ?? 0;
-    if (asked <= room) {
-      room -= asked;
+    const requested = plan.checks?.length ?? 0;
+    if (requested <= room) {
+      room -= requested;
       return { mesh, plan };
     }
-    const problem = `spec: ${asked} checks requested; the limit is ${most} per namespace, and older meshes use ${most - room}; use fewer sources per target`;
+    const problem = `spec: ${requested} checks requested; the limit is ${most} per namespace, and older meshes use ${most - room}; use fewer sources per target`;
     return { mesh, plan: { ...plan, checks: undefined, problems: [...plan.problems, problem] } };
   });
 }
 
 /** What must change so that the checks of a namespace are those that its meshes ask for. Meshes come oldest first: a check that two want is the first's. */
-export function planNamespace(meshes: readonly PlannedMesh[], held: ExistingChecks): NamespaceSteps {
+export function planNamespace(meshes: readonly PlannedMesh[], current: ExistingChecks): NamespaceSteps {
   const claims = claimed(meshes);
   const changes: MeshStep[] = [];
   const creations: MeshStep[] = [];
   for (const [name, { check, by }] of claims) {
-    const existing = held.checks.get(name);
+    const existing = current.checks.get(name);
     if (!existing) {
       const [mesh = ""] = by;
-      if (!check.target.isFailing) creations.push({ do: "create", mesh, name, object: desiredObject(check, mesh, held.checkpointSeconds) });
+      if (!check.target.isFailing)
+        creations.push({ do: "create", mesh, name, object: desiredObject(check, mesh, current.checkpointSeconds) });
       continue;
     }
     const maker = meshOf(existing);
@@ -76,12 +77,12 @@ export function planNamespace(meshes: readonly PlannedMesh[], held: ExistingChec
     // What was given up while its target was away is taken up again when the target is well.
     if (check.target.isFailing && isRetired(existing)) continue;
     const mesh = by.includes(maker) ? maker : (by[0] ?? maker);
-    const patch = patchOf(existing, desiredObject(check, mesh, held.checkpointSeconds));
-    if (patch) changes.push({ do: "change", mesh, held: existing, patch });
+    const patch = patchOf(existing, desiredObject(check, mesh, current.checkpointSeconds));
+    if (patch) changes.push({ do: "change", mesh, existing, patch });
   }
   return {
-    steps: [...changes, ...retirements(meshes, claims, held), ...creations],
-    progress: new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, progressOf(mesh.metadata.name, plan, held)])),
+    steps: [...changes, ...retirements(meshes, claims, current), ...creations],
+    progress: new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, progressOf(mesh.metadata.name, plan, current)])),
     wanted: new Set(claims.keys()),
   };
 }
@@ -117,28 +118,28 @@ function claimed(meshes: readonly PlannedMesh[]): Map<string, Claim> {
  * Nobody deletes a check for being no longer wanted: what it has seen is kept until it is pruned. One whose source is gone is left as it is, for
  * the source may come back under the same name; one whose mesh is gone is given up in any case.
  */
-function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string, Claim>, held: ExistingChecks): Iterable<MeshStep> {
+function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string, Claim>, current: ExistingChecks): Iterable<MeshStep> {
   const plans = new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, plan]));
-  const patch: CheckPatch = { metadata: { annotations: { [retiredAnnotation]: metaTime(held.now) } } };
-  for (const check of held.checks.values()) {
+  const patch: CheckPatch = { metadata: { annotations: { [retiredAnnotation]: metaTime(current.now) } } };
+  for (const check of current.checks.values()) {
     const mesh = meshOf(check);
     if (mesh === undefined || claims.has(check.metadata.name) || isRetired(check) || check.metadata.deletionTimestamp !== undefined)
       continue;
     const plan = plans.get(mesh);
-    const isGivenUp = plan ? plan.checks !== undefined && held.sourceLives(check) : true;
-    if (isGivenUp) yield { do: "retire", mesh, held: check, patch };
+    const isGivenUp = plan ? plan.checks !== undefined && current.sourceLives(check) : true;
+    if (isGivenUp) yield { do: "retire", mesh, existing: check, patch };
   }
 }
 
-function progressOf(mesh: string, { checks }: MeshPlan, held: ExistingChecks): MeshProgress {
+function progressOf(mesh: string, { checks }: MeshPlan, current: ExistingChecks): MeshProgress {
   if (!checks) {
-    const kept = held.checks.values().filter((check) => meshOf(check) === mesh && !isRetired(check));
+    const kept = current.checks.values().filter((check) => meshOf(check) === mesh && !isRetired(check));
     return { existing: [...kept].length, missing: 0, taken: [] };
   }
   let [existing, missing] = [0, 0];
   const taken: string[] = [];
   for (const { name, target } of checks) {
-    const check = held.checks.get(name);
+    const check = current.checks.get(name);
     if (!check) missing += target.isFailing ? 0 : 1;
     else if (meshOf(check) === undefined) taken.push(name);
     else existing += isRetired(check) ? 0 : 1;

@@ -5,7 +5,7 @@ import type { Task } from "../../util/deadline.ts";
 /** The addresses of a name, or the code of the error. */
 export type LookupResult = { readonly addresses: readonly string[] } | { readonly code: string; readonly afterMs: number };
 
-type LookUp = (host: string) => Promise<LookupResult>;
+type ResolveName = (host: string) => Promise<LookupResult>;
 
 interface Lookup extends Task<LookupResult> {
   /** Whether it ever had a thread. */
@@ -37,15 +37,15 @@ interface Query {
  * Names that were not answered in time when they were last asked for leave one thread to the others.
  */
 export class Lookups {
-  readonly #lookUp: LookUp;
+  readonly #resolveName: ResolveName;
   #threads: number | undefined;
   readonly #queries = new Map<string, Query>();
   readonly #late = new Set<string>();
   #running = 0;
   #answeredAt = -Infinity;
 
-  constructor(lookUp: LookUp = systemLookup, threads?: number) {
-    this.#lookUp = lookUp;
+  constructor(resolveName: ResolveName = systemLookup, threads?: number) {
+    this.#resolveName = resolveName;
     this.#threads = threads;
   }
 
@@ -56,13 +56,13 @@ export class Lookups {
     if (!query) this.#queries.set(name, (query = { host, answer: Promise.withResolvers(), waiting: 0, running: false }));
     query.waiting += 1;
     this.#startNext();
-    const asked = query;
-    const askedAt = performance.now();
+    const current = query;
+    const startedAt = performance.now();
     return {
-      result: asked.answer.promise,
-      cancel: () => this.#leave(name, asked),
-      began: () => asked.running,
-      isServerSilent: () => this.#answeredAt < askedAt,
+      result: current.answer.promise,
+      cancel: () => this.#leave(name, current),
+      began: () => current.running,
+      isServerSilent: () => this.#answeredAt < startedAt,
     };
   }
 
@@ -98,7 +98,7 @@ export class Lookups {
     query.running = true;
     this.#running += 1;
     try {
-      const answer = await this.#lookUp(query.host);
+      const answer = await this.#resolveName(query.host);
       if (!isNoAnswer(answer)) {
         this.#answeredAt = performance.now();
         this.#late.delete(name);

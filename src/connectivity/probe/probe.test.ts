@@ -43,7 +43,7 @@ const probed = (text: string, options: Partial<ProbeOptions> = {}): Promise<Atte
   probe(target(text), 3, { signal: forever, allowed: loopback, ...options });
 
 /** Without what differs from run to run. */
-const seen = ({ actions, reachable, fault }: Attempt) => ({
+const summary = ({ actions, reachable, fault }: Attempt) => ({
   actions: actions.map(({ outcome, message }) => `${outcome}: ${message}`),
   reachable,
   ...(fault !== undefined && { fault }),
@@ -83,7 +83,7 @@ test("an address that answers is one connection, with its start and how long it 
 });
 
 test("a name is looked up first, and its port connected to after", async () => {
-  expect(seen(await probed(`localhost:${port}`, { lookups: new Lookups() }))).toEqual({
+  expect(summary(await probed(`localhost:${port}`, { lookups: new Lookups() }))).toEqual({
     actions: [
       expect.stringMatching(/^DNSDone: localhost resolved to .*127\.0\.0\.1/) as string,
       ...(await localhostAddresses()).map((address) => expect.stringContaining(address) as string),
@@ -100,7 +100,7 @@ async function localhostAddresses(): Promise<string[]> {
 }
 
 test("a closed port is a refused connection, and the message has no port of our own", async () => {
-  expect(seen(await probed(`127.0.0.1:${closed}`))).toEqual({
+  expect(summary(await probed(`127.0.0.1:${closed}`))).toEqual({
     actions: [`ConnectError: Failed connect to 127.0.0.1:${closed}; Connection refused`],
     reachable: false,
   });
@@ -113,7 +113,10 @@ test("nothing is heard until the deadline: the connection is given up and timed 
   await vi.advanceTimersByTimeAsync(4999);
   expect(canceled).toEqual([]);
   await vi.advanceTimersByTimeAsync(2);
-  expect(seen(await attempt)).toEqual({ actions: ["ConnectError: Failed connect to 10.0.0.1:80; Connection timed out"], reachable: false });
+  expect(summary(await attempt)).toEqual({
+    actions: ["ConnectError: Failed connect to 10.0.0.1:80; Connection timed out"],
+    reachable: false,
+  });
   expect(canceled).toEqual(["10.0.0.1"]);
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -129,7 +132,7 @@ test.each([
   ["EWHATEVER", "EWHATEVER"],
 ])("%s is a failure of the path: %s", async (code, text) => {
   const attempt = await probed("[fd00::1]:80", { connect: connections({ "fd00::1": code }).connect });
-  expect(seen(attempt)).toEqual({ actions: [`ConnectError: Failed connect to [fd00::1]:80; ${text}`], reachable: false });
+  expect(summary(attempt)).toEqual({ actions: [`ConnectError: Failed connect to [fd00::1]:80; ${text}`], reachable: false });
 });
 
 test.each([
@@ -141,7 +144,7 @@ test.each([
 ])("%s is a fault of the source and no failure", async (code, cause, fault) => {
   const before = await countOf(cause);
   const attempt = await probed("127.0.0.9:80", { connect: connections({ "127.0.0.9": code }).connect });
-  expect(seen(attempt)).toEqual({ actions: [], reachable: false, fault });
+  expect(summary(attempt)).toEqual({ actions: [], reachable: false, fault });
   expect(await countOf(cause)).toBe(before + 1);
 });
 
@@ -152,7 +155,7 @@ async function countOf(cause: string): Promise<number> {
 test("each address of a name is tried and named, and one that answers is enough", async () => {
   const { connect, tried } = connections({ "10.0.0.2": "ECONNREFUSED" });
   const lookups = answering("fd00::1", "10.0.0.2", "10.0.0.1", "10.0.0.2");
-  expect(seen(await probed("web:80", { lookups, connect }))).toEqual({
+  expect(summary(await probed("web:80", { lookups, connect }))).toEqual({
     actions: [
       "DNSDone: web resolved to 10.0.0.1, 10.0.0.2, fd00::1",
       "ConnectDone: Connection to web:80 established. (10.0.0.1)",
@@ -171,10 +174,10 @@ test("no address of a name answers: not reachable", async () => {
 
 test("an address that could not be tried may have been the one: a fault unless another one answers", async () => {
   const lookups = answering("10.0.0.1", "10.0.0.2");
-  const refused = await probed("web:80", { lookups, connect: connections({ "10.0.0.1": "EMFILE", "10.0.0.2": "ECONNREFUSED" }).connect });
-  expect(refused.fault).toBe("The checker is out of file descriptors (EMFILE)");
+  const failed = await probed("web:80", { lookups, connect: connections({ "10.0.0.1": "EMFILE", "10.0.0.2": "ECONNREFUSED" }).connect });
+  expect(failed.fault).toBe("The checker is out of file descriptors (EMFILE)");
   const answered = await probed("web:80", { lookups, connect: connections({ "10.0.0.1": "EMFILE" }).connect });
-  expect(seen(answered)).toEqual({
+  expect(summary(answered)).toEqual({
     actions: ["DNSDone: web resolved to 10.0.0.1, 10.0.0.2", "ConnectDone: Connection to web:80 established. (10.0.0.2)"],
     reachable: true,
   });
@@ -197,7 +200,7 @@ test.each<[string, number, string]>([
   ["EAI_FAIL", 1, "the name server failed"],
 ])("a lookup that ends with %s after %d ms: %s", async (code, afterMs, text) => {
   const { connect, tried } = connections();
-  expect(seen(await probed("web:80", { lookups: failing(code, afterMs), connect }))).toEqual({
+  expect(summary(await probed("web:80", { lookups: failing(code, afterMs), connect }))).toEqual({
     actions: [`DNSError: Failed to resolve web; ${text}`],
     reachable: false,
   });
@@ -205,7 +208,7 @@ test.each<[string, number, string]>([
 });
 
 test("a lookup without any usable address has found nothing", async () => {
-  expect(seen(await probed("web:80", { lookups: answering("fe80::1%eth0") })).actions).toEqual([
+  expect(summary(await probed("web:80", { lookups: answering("fe80::1%eth0") })).actions).toEqual([
     "DNSError: Failed to resolve web; no such name",
   ]);
 });
@@ -228,7 +231,7 @@ test("a lookup has a deadline of its own, and is counted for as long as it goes 
   const lookups = new Lookups(() => answer.promise, 1);
   const attempt = probed("web:80", { lookups });
   await vi.advanceTimersByTimeAsync(5001);
-  expect(seen(await attempt).actions).toEqual(["DNSError: Failed to resolve web; the name server did not answer in time"]);
+  expect(summary(await attempt).actions).toEqual(["DNSError: Failed to resolve web; the name server did not answer in time"]);
   expect(await abandoned()).toBe(before + 1);
   answer.resolve({ addresses: [] });
   await vi.advanceTimersByTimeAsync(0);
@@ -244,15 +247,15 @@ async function atDeadline(lookups: Lookups, ...hosts: string[]): Promise<string[
 
 test("where no name at all is answered, those that wait for a thread are not answered either", async () => {
   vi.useFakeTimers();
-  const asked: string[] = [];
+  const lookedUp: string[] = [];
   const lookups = new Lookups((host) => {
-    asked.push(host);
+    lookedUp.push(host);
     return never();
   }, 2);
   expect(await atDeadline(lookups, "a", "b", "c", "A")).toEqual(
     ["a", "b", "c", "A"].map((host) => `Failed to resolve ${host}; the name server did not answer in time`),
   );
-  expect(asked).toEqual(["a", "b"]);
+  expect(lookedUp).toEqual(["a", "b"]);
 });
 
 test("while lookups that give up are followed by others that are not answered, nothing is known of a server that answers", async () => {
@@ -287,13 +290,13 @@ test.each([
 ])("with UV_THREADPOOL_SIZE=%s %d lookups are made at a time", async (size, atOnce) => {
   vi.stubEnv("UV_THREADPOOL_SIZE", size);
   const stop = new AbortController();
-  let asked = 0;
+  let lookedUp = 0;
   const lookups = new Lookups(() => {
-    asked += 1;
+    lookedUp += 1;
     return never();
   });
   const attempts = Array.from({ length: 600 }, (_, n) => probed(`web-${n}:1`, { lookups, signal: stop.signal }).catch(() => {}));
-  expect(asked).toBe(atOnce);
+  expect(lookedUp).toBe(atOnce);
   stop.abort();
   await Promise.all(attempts);
 });
@@ -309,16 +312,16 @@ test("a thread that is free again takes the next lookup in line", async () => {
 
 test("an address that is refused is not connected to, given or found", async () => {
   const { connect, tried } = connections();
-  const refused = "127.0.0.1 is a loopback address; allow it with --allow-target 127.0.0.1/32";
-  expect(seen(await probed("127.0.0.1:22", { connect, allowed: [] }))).toEqual({
-    actions: [`ConnectError: Failed connect to 127.0.0.1:22; ${refused}`],
+  const failed = "127.0.0.1 is a loopback address; allow it with --allow-target 127.0.0.1/32";
+  expect(summary(await probed("127.0.0.1:22", { connect, allowed: [] }))).toEqual({
+    actions: [`ConnectError: Failed connect to 127.0.0.1:22; ${failed}`],
     reachable: false,
   });
-  expect(seen(await probed("rebound:22", { connect, allowed: [], lookups: answering("127.0.0.1", "10.0.0.1") }))).toEqual({
+  expect(summary(await probed("rebound:22", { connect, allowed: [], lookups: answering("127.0.0.1", "10.0.0.1") }))).toEqual({
     actions: [
       "DNSDone: rebound resolved to 10.0.0.1, 127.0.0.1",
       "ConnectDone: Connection to rebound:22 established. (10.0.0.1)",
-      `ConnectError: Failed connect to rebound:22; ${refused} (127.0.0.1)`,
+      `ConnectError: Failed connect to rebound:22; ${failed} (127.0.0.1)`,
     ],
     reachable: true,
   });
@@ -356,7 +359,7 @@ test("a connection made while the process stood still past the deadline was made
 test("where the process stood still for most of the time, a timeout is a fault of the source", async () => {
   const attempt = probed("10.0.0.1:80", { connect: connections({ "10.0.0.1": never() }).connect, timeoutMs: 300 });
   standStill(350);
-  expect(seen(await attempt)).toEqual({
+  expect(summary(await attempt)).toEqual({
     actions: [],
     reachable: false,
     fault: "The checker was stalled (event loop blocked); result discarded",

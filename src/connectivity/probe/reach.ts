@@ -29,8 +29,8 @@ export async function connectTo(target: Target, address: Address, options: Reach
     message: `Failed connect to ${target.text}; ${why}${which}`,
   });
 
-  const refusal = forbiddenReason(address, options.allowed);
-  if (refusal !== undefined) return failed(refusal, Date.now(), 0);
+  const forbidden = forbiddenReason(address, options.allowed);
+  if (forbidden !== undefined) return failed(forbidden, Date.now(), 0);
 
   const { result, at, latencyMs } = await timed(() => options.connect(address, target.port), options.timeoutMs, options.signal);
   if (result === undefined) {

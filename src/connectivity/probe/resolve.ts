@@ -38,7 +38,8 @@ export async function resolve(host: string, lookups: Lookups, timeoutMs: number,
   return { lookup: { outcome: "DNSDone", at, latencyMs, message: resolvedTo(host, addresses, found.length) }, addresses };
 }
 
-const NO_ANSWER = "the name server did not answer in time";
+/** Why a lookup failed, in the message of the action. */
+export const NO_ANSWER = "the name server did not answer in time";
 const noThread: LocalFault = {
   cause: "lookups",
   fault: "Name not resolved: all lookup threads are busy",
@@ -57,14 +58,14 @@ function distinct(texts: readonly string[]): Address[] {
 
 function resolvedTo(host: string, tried: readonly Address[], found: number): string {
   const texts = tried.map(String);
-  const message = (shown: number): string => {
+  const message = (count: number): string => {
     const left = [
-      ...(shown < tried.length ? [`${tried.length - shown} more`] : []),
+      ...(count < tried.length ? [`${tried.length - count} more`] : []),
       ...(tried.length < found ? [`${found - tried.length} not checked`] : []),
     ];
-    return `${host} resolved to ${[texts.slice(0, shown).join(", "), ...left].join(" and ")}`;
+    return `${host} resolved to ${[texts.slice(0, count).join(", "), ...left].join(" and ")}`;
   };
-  let shown = tried.length;
-  while (message(shown).length > MESSAGE_LENGTH) shown -= 1;
-  return message(shown);
+  let count = tried.length;
+  while (message(count).length > MESSAGE_LENGTH) count -= 1;
+  return message(count);
 }

@@ -73,7 +73,7 @@ export class ProbeScheduler {
   set(key: string, target: Target, seq = 1): void {
     const known = this.#checks.get(key);
     if (known?.target.text === target.text) return;
-    const check = known ?? this.#place(key, target, seq);
+    const check = known ?? this.#addCheck(key, target, seq);
     check.target = target;
     this.#discard(check);
     if (this.#running) this.#begin(check);
@@ -107,7 +107,7 @@ export class ProbeScheduler {
     }
   }
 
-  #place(key: string, target: Target, seq: number): Check {
+  #addCheck(key: string, target: Target, seq: number): Check {
     this.#added += 1;
     const phaseMs = ((this.#added * GOLDEN_RATIO) % 1) * this.#intervalMs;
     const check = { key, phaseMs, target, seq, turn: undefined, timer: undefined, interval: 0 };
@@ -123,7 +123,7 @@ export class ProbeScheduler {
   }
 
   /** From now on it is tried in its place, first after at least half an interval. */
-  #settle(check: Check): void {
+  #enterCycle(check: Check): void {
     const sinceOrigin = performance.now() - this.#originMs;
     check.interval = Math.ceil((sinceOrigin + this.#intervalMs / 2 - check.phaseMs) / this.#intervalMs);
     this.#schedule(check);
@@ -191,7 +191,7 @@ export class ProbeScheduler {
 
   #start(turn: Turn): void {
     this.#waiting.delete(turn);
-    if (!turn.check.timer) this.#settle(turn.check);
+    if (!turn.check.timer) this.#enterCycle(turn.check);
     const attempt = this.#try(turn).finally(() => {
       this.#inFlight.delete(attempt);
       this.#connections -= turn.connections;

@@ -52,9 +52,9 @@ function reachedBy(address: Address): Address[] {
   const { value } = address;
   // RFC 6052: bits 64 to 71 are no part of an IPv4 address that is not at the end.
   const joined = ((value >> 64n) << 56n) | (value & ((1n << 56n) - 1n));
-  const places = [lastIPv4(value), lastIPv4(joined >> 24n), lastIPv4(joined >> 32n), lastIPv4(joined >> 40n)];
+  const embedded = [lastIPv4(value), lastIPv4(joined >> 24n), lastIPv4(joined >> 32n), lastIPv4(joined >> 40n)];
   // Where there is nothing there is no IPv4 address.
-  return places.filter((one) => one.value !== 0n);
+  return embedded.filter((one) => one.value !== 0n);
 }
 
 function lastIPv4(value: bigint): Address {

@@ -92,7 +92,7 @@ function* texts(count: number): Generator<string> {
   for (let n = 0; n < count; n++) {
     const host = Array.from({ length: below(6) }, () => PARTS[below(PARTS.length)]).join("");
     const octets = Array.from({ length: 4 }, () => below(260)).join(".");
-    const forms = [
+    const shapes = [
       host,
       `${host}:${below(70_000)}`,
       `${octets}:${below(70_000)}`,
@@ -100,7 +100,7 @@ function* texts(count: number): Generator<string> {
       `[${host}]:80`,
     ];
     // The last ones are often wrong, and an address that is wrong takes its time.
-    yield forms[Math.min(below(forms.length), below(forms.length))] ?? "";
+    yield shapes[Math.min(below(shapes.length), below(shapes.length))] ?? "";
   }
 }
 

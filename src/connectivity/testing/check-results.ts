@@ -8,13 +8,13 @@ export function source(text: string): ResultSource {
   return pod.length > 0 ? { kind: "pod", name: pod.join("/"), node, zone } : { kind: "node", name: node, node, zone };
 }
 
-export function target(endpoint: string, what = "host", place = ""): ResultTarget {
+export function target(endpoint: string, what = "host", location = ""): ResultTarget {
   const colon = endpoint.lastIndexOf(":");
   const host = endpoint.slice(0, colon);
-  const form = host.startsWith("[") ? "IPv6" : /^[0-9.]+$/.test(host) ? "IPv4" : "name";
-  const [zone, node] = place.split("/");
+  const hostType = host.startsWith("[") ? "IPv6" : /^[0-9.]+$/.test(host) ? "IPv4" : "name";
+  const [zone, node] = location.split("/");
   const where = zone === undefined || node === undefined ? {} : { zone, node };
-  return { endpoint, host: host.replaceAll(/[[\]]/g, ""), port: endpoint.slice(colon + 1), form, what, ...where };
+  return { endpoint, host: host.replaceAll(/[[\]]/g, ""), port: endpoint.slice(colon + 1), hostType, what, ...where };
 }
 
 export function checkResult(

@@ -35,7 +35,7 @@ interface Life {
 export class CheckerHarness {
   readonly api: ApiModel<Check>;
   readonly name: string;
-  readonly told: string[] = [];
+  readonly events: string[] = [];
   readonly tried: string[] = [];
   /** Why a target is not reached, or `fault` and why it could not be tried; what is not in here is reached. */
   readonly broken = new Map<string, string>();
@@ -92,7 +92,7 @@ export class CheckerHarness {
       writer,
       log,
       claimant: { name: this.name, started: metaTime(new Date()) },
-      events: { record: ({ metadata }, { reason, message }) => this.told.push(`${metadata.name} ${reason} ${message}`) },
+      events: { record: ({ metadata }, { reason, message }) => this.events.push(`${metadata.name} ${reason} ${message}`) },
       journal,
       recovered,
       allowed: [],
