@@ -33,7 +33,7 @@ export async function labCommand(): Promise<{ configure(command: Command): void 
 
 function withoutLab(command: Command): void {
   command
-    .argument("[words...]")
+    .argument("[args...]")
     .allowUnknownOption()
     .action(async () => void (await loadFromLab("cli/lab.ts")));
 }

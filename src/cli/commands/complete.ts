@@ -17,7 +17,7 @@ const PATIENCE_MS = 2_000;
 
 /** Asked by the shells. Whatever goes wrong, it offers less and says nothing. */
 export function configure(command: Command): void {
-  command.argument("[words...]", "the line so far, its last word unfinished").action(run);
+  command.argument("[args...]", "the arguments so far; the last one is completed").action(run);
 }
 
 async function run(args: readonly string[]): Promise<void> {

@@ -6,7 +6,7 @@ const TOOLS = {
   test: "run every suite; arguments choose files",
   soak: "inject random faults into the lab and check invariants (--minutes N), or move applications between two sites (--moves N)",
   check: "format, lint, types, import directions, style, unused code, generated files",
-  style: "count what breaks the style rules, with the goals (CHECK [WORD] lists files, --write shrinks the list of exceptions)",
+  style: "count what breaks the style rules, with the goals (CHECK [NAME] lists files, --write shrinks the list of exceptions)",
   generate: "regenerate the generated files",
   "complete-lock": "add entries that npm left out of package-lock.json",
   build: "bundle each program into dist/",

@@ -82,8 +82,8 @@ function configurePrune(command: Command): void {
     .addHelpText("after", ({ command }) => {
       const line = lineOf(command);
       return `
-Runs until it is told to end, beside an operator that creates checks itself. It watches for an hour before it deletes anything, and again whenever it lost
-sight of the API; what a mesh of Plumbline or an owner keeps is never deleted. Several may run at once.
+Runs until it is stopped, beside an operator that creates checks itself. It watches for an hour before it deletes anything, and again after it lost the
+connection to the API. Checks of a ConnectivityMesh or with an owner are never deleted. Several may run at once.
 
 Examples:
   ${line} --namespace openshift-kube-apiserver

@@ -14,7 +14,7 @@ interface WhyOptions extends ExplainingOptions {
 
 export function configure(command: Command): void {
   withExplaining(command)
-    .argument("[things...]", "KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE (default: all current problems)")
+    .argument("[components...]", "KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE (default: all current problems)")
     .option("-n, --namespace <name>", "namespace of components that are named without one")
     .addHelpText(
       "after",

@@ -16,9 +16,9 @@ complete -o default -F _plumbline plumbline
   zsh: `#compdef plumbline
 _plumbline() {
   local -a candidates
-  local word about
-  while IFS=$'\\t' read -r word about; do
-    candidates+=("\${word//:/\\\\:}\${about:+:$about}")
+  local candidate about
+  while IFS=$'\\t' read -r candidate about; do
+    candidates+=("\${candidate//:/\\\\:}\${about:+:$about}")
   done < <("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
   if (( \${#candidates} )); then
     _describe plumbline candidates
@@ -30,8 +30,8 @@ compdef _plumbline plumbline
 `,
   fish: `# plumbline completion for fish
 function __plumbline_complete
-  set -l words (commandline -opc) (commandline -ct)
-  $words[1] __complete -- $words[2..] 2>/dev/null
+  set -l tokens (commandline -opc) (commandline -ct)
+  $tokens[1] __complete -- $tokens[2..] 2>/dev/null
 end
 complete -c plumbline -n 'test -n "$(__plumbline_complete)"' -f -a '(__plumbline_complete)'
 `,

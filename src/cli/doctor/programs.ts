@@ -34,7 +34,7 @@ export async function findFrr(run: RunOnNode, directory = FRR): Promise<CheckFin
   const install = "for agents outside of Pods and for `up`: apt install frr";
   if (code !== 0 || !version) {
     const why = stderr.includes("ENOENT") || code === 127 ? "FRR is not installed" : `zebra --version ended with ${code}`;
-    return warn(about, `${why}; in a cluster the image brings its own`, install);
+    return warn(about, `${why}; in a cluster the image contains FRR`, install);
   }
   if (version.major < OLDEST.major || (version.major === OLDEST.major && version.minor < OLDEST.minor))
     return fail(about, `FRR ${version.text} is older than ${OLDEST.major}.${OLDEST.minor}, the oldest supported version`, install);

@@ -42,7 +42,7 @@ async function run({ output, replaceStatusCrds = false, ...options }: CheckOptio
     const found = differences(inventory, { ...options, replaceStatusCrds });
     if (output === "json") printItems("Difference", found);
     else print(report(found, colorizeFor(process.stdout)));
-    for (const what of inventory.unreadable) failWith(`Could not look at ${what}`, EXIT.unknown);
+    for (const what of inventory.unreadable) failWith(`Could not read ${what}`, EXIT.unknown);
     if (found.some((one) => one.class === "Blocks")) process.exitCode = EXIT.no;
   } finally {
     client.close();

@@ -38,7 +38,7 @@ function replaced(
     const whose = `Reports of another program, with ${listed(unknown)}; ${objects(count)} of them`;
     const message = replaceStatusCrds
       ? `${whose}, which lose what Plumbline does not know`
-      : `${whose}. Plumbline's definition takes its place only with --replace-status-crds`;
+      : `${whose}. --replace-status-crds replaces it with Plumbline's definition`;
     found.push(difference(definition, "spec.versions", replaceStatusCrds ? "Differs" : "Blocks", message));
   } else if (unknown.length > 0) {
     found.push(difference(definition, "spec.versions", "Differs", `Plumbline does not know ${listed(unknown)}`));

@@ -74,7 +74,7 @@ describe("definitions", () => {
     ];
     const fields = "Reports of another program, with status.serviceName, status.serviceNamespace; there is 1 of them";
     expect(found({ definitions: [foreign], objects })).toEqual([
-      `Blocks CustomResourceDefinition servicel2statuses.metallb.io spec.versions: ${fields}. Plumbline's definition takes its place only with --replace-status-crds`,
+      `Blocks CustomResourceDefinition servicel2statuses.metallb.io spec.versions: ${fields}. --replace-status-crds replaces it with Plumbline's definition`,
     ]);
     expect(found({ definitions: [foreign], objects }, { replaceStatusCrds: true })).toEqual([
       `Differs CustomResourceDefinition servicel2statuses.metallb.io spec.versions: ${fields}, which lose what Plumbline does not know`,

@@ -78,7 +78,7 @@ function ofWebhooks({ webhooks }: Inventory): MigrationDifference[] {
       name: metadata.name,
       namespace: "",
       field: "",
-      message: "It refuses what is written while nobody answers for it: delete it when the program behind it has ended",
+      message: "It rejects every write while its program is stopped: delete it after the program",
       class: "Stop" as const,
     }));
 }

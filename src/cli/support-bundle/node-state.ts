@@ -102,7 +102,7 @@ function kernel(path: string, netns: string | undefined): NodeCommand[] {
 /** Ours alone: what others filter is not ours to hand on. A kernel or machine without nftables has none. */
 const NFT_TABLES = `
 command -v nft >/dev/null || { echo "nft is not installed"; exit 0; }
-nft list tables 2>/dev/null | while read -r word family name; do
+nft list tables 2>/dev/null | while read -r _ family name; do
   if [ "$name" = plumbline ]; then nft list table "$family" "$name"; fi
 done`;
 
