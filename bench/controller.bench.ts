@@ -1,5 +1,5 @@
 import { installCrds } from "../lab/kube/install-crds.ts";
-import { CUSTOM_KINDS } from "../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../src/api/crds/kinds.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { inArena } from "./bench-api-server.ts";

@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PodNetworkConnectivityCheck } from "../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Namespace } from "../src/api/core/namespace.ts";
-import { crdOf, CustomResourceDefinition } from "../src/api/crd.ts";
+import { crdOf, CustomResourceDefinition } from "../src/api/crds/crd.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { build } from "../tools/build.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { installIdentities } from "../lab/kube/identities.ts";
 import { installCrds } from "../lab/kube/install-crds.ts";
-import { CUSTOM_KINDS } from "../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../src/api/crds/kinds.ts";
 import { BGPPeer } from "../src/api/metallb/bgp-peer.ts";
 import { BGPSessionStatus } from "../src/api/metallb/bgp-session-status.ts";
 import { bgpNeighbors } from "../src/frr/neighbors.ts";

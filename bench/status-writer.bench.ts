@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { Namespace } from "../src/api/core/namespace.ts";
-import { crdOf, CustomResourceDefinition } from "../src/api/crd.ts";
+import { crdOf, CustomResourceDefinition } from "../src/api/crds/crd.ts";
 import { RouterNodeConfigurationStatus } from "../src/api/openpe/router-node-configuration-status.ts";
 import { Cache } from "../src/kube/cache/cache.ts";
 import { accessFromKubeconfig, type ClusterAccess } from "../src/kube/client/access.ts";

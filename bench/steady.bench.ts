@@ -6,7 +6,7 @@ import { Node } from "../src/api/core/node.ts";
 import { Service } from "../src/api/core/service.ts";
 import { ConfigurationState } from "../src/api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../src/api/metallb/ip-address-pool.ts";
-import { CUSTOM_KINDS } from "../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../src/api/crds/kinds.ts";
 import { parseKey } from "../src/api/kind.ts";
 import { addControllerComponents } from "../src/cli/shared/controller-components.ts";
 import { accessFromKubeconfig, type ClusterAccess } from "../src/kube/client/access.ts";

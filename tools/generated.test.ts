@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CUSTOM_KINDS } from "../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../src/api/crds/kinds.ts";
 import { generate, staleFiles } from "./generated.ts";
 
 let root: string;

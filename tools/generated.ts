@@ -1,7 +1,7 @@
 import { readFile, readdir, rm, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { crdYaml } from "../src/api/crd-yaml.ts";
-import { CUSTOM_KINDS } from "../src/api/kinds.ts";
+import { crdYaml } from "../src/api/crds/crd-yaml.ts";
+import { CUSTOM_KINDS } from "../src/api/crds/kinds.ts";
 import { metricsTable } from "./metrics-table.ts";
 import { valuesTable } from "./values-table.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { keyOf } from "../../src/api/kind.ts";
 import type { L3VNI } from "../../src/api/openpe/l3vni.ts";
 import { readManifests } from "../../src/embedded/manifests/manifests.ts";
-import { same } from "../../src/embedded/store/json.ts";
+import { same } from "../../src/embedded/kinds/json.ts";
 import { pathOf } from "./manifests.ts";
 
 export interface Reread {

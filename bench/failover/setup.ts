@@ -13,7 +13,7 @@ import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
-import { EventRecorder } from "../../src/kube/events.ts";
+import { EventRecorder } from "../../src/kube/events/events.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { inArena } from "../bench-api-server.ts";

@@ -4,7 +4,7 @@ import { type ControlPlane, startControlPlane } from "../kube/control-plane.ts";
 import { accessAs, allowPeerSecret, installIdentities, kubeconfigOf } from "../kube/identities.ts";
 import { installCrds } from "../kube/install-crds.ts";
 import type { Progress } from "../progress.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { type Embedded, startEmbedded } from "../../src/embedded/embedded.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";

@@ -4,7 +4,7 @@ import { installCrds } from "../kube/install-crds.ts";
 import { progressOn } from "../progress.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";

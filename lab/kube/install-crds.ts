@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { CustomResourceDefinition, crdOf } from "../../src/api/crd.ts";
+import { CustomResourceDefinition, crdOf } from "../../src/api/crds/crd.ts";
 import type { CustomKind } from "../../src/api/define-kind.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 

@@ -1,4 +1,4 @@
-import type { CustomResourceDefinition, StructuralSchema } from "../../src/api/crd.ts";
+import type { CustomResourceDefinition, StructuralSchema } from "../../src/api/crds/crd.ts";
 import { apiVersionOf, type Kind, keyOf, type KubeObject } from "../../src/api/kind.ts";
 import * as external from "../../src/failover/observe/external-kinds.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { cacheDirectory } from "../../src/util/cache-directory.ts";
-import type { CustomResourceDefinition } from "../../src/api/crd.ts";
+import type { CustomResourceDefinition } from "../../src/api/crds/crd.ts";
 import { LabError } from "../error.ts";
 import { findGo } from "../kube/go.ts";
 import type { Progress } from "../progress.ts";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import { ApiServer } from "../kube/api-server.ts";

@@ -5,7 +5,7 @@ import type { Node } from "../api/core/node.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Manager } from "../kube/controller/manager.ts";
-import type { EventRecorder } from "../kube/events.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import { AgentWatch } from "../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";

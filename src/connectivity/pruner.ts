@@ -7,7 +7,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import { sleep } from "../util/sleep.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
-import type { EventRecorder } from "../kube/events.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import { checksPruned } from "./metrics.ts";
 import { activityOf } from "./activity.ts";

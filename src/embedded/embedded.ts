@@ -1,14 +1,14 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { CUSTOM_KINDS } from "../api/kinds.ts";
+import { CUSTOM_KINDS } from "../api/crds/kinds.ts";
 import type { Log } from "../kube/log.ts";
 import { issueForServer, loadAuthority, parseListenAddress, writeKubeconfig } from "./credentials.ts";
-import { resourceName } from "./api-error.ts";
+import { resourceName } from "./store/api-error.ts";
 import { AppliedManifests, protectApplied } from "./directory/applied-manifests.ts";
 import { ManifestDirectory } from "./directory/directory.ts";
 import type { Problem } from "./directory/problems.ts";
 import { StoreTarget } from "./directory/store-target.ts";
-import { Garbage } from "./store/garbage.ts";
+import { Garbage } from "./garbage.ts";
 import { discovery } from "./http/discovery.ts";
 import { apiHandler, type Handler } from "./http/handler.ts";
 import { openapi } from "./http/openapi.ts";

@@ -8,7 +8,7 @@ import { admit } from "../api/admission/admit.ts";
 import { applyDefaults } from "../api/admission/defaulting.ts";
 import type { CustomKind } from "../api/define-kind.ts";
 import type { Condition, Kind, KubeObject } from "../api/kind.ts";
-import { CUSTOM_KINDS } from "../api/kinds.ts";
+import { CUSTOM_KINDS } from "../api/crds/kinds.ts";
 import { statementsFrom } from "../api/testing/fake-reader.ts";
 import { HEALTHS } from "../api/health.ts";
 import { CauseGraph } from "./graph.ts";

@@ -2,7 +2,7 @@ import { EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Node } from "../api/core/node.ts";
 import { Service } from "../api/core/service.ts";
 import type { Kind } from "../api/kind.ts";
-import { CUSTOM_KINDS } from "../api/kinds.ts";
+import { CUSTOM_KINDS } from "../api/crds/kinds.ts";
 import type { Explainer } from "../api/health.ts";
 import { edges as connectivity } from "../connectivity/explain.ts";
 import { edges as failover } from "../failover/explain/explain.ts";

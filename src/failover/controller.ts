@@ -1,7 +1,7 @@
 import { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Manager } from "../kube/controller/manager.ts";
-import type { EventRecorder } from "../kube/events.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";

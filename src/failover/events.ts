@@ -1,5 +1,5 @@
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
-import type { EventText } from "../kube/event-correlator.ts";
+import type { EventText } from "../kube/events/event-correlator.ts";
 import { PRIOR } from "./steps/prior-annotation.ts";
 
 type Transition = NonNullable<FailoverStatus["transition"]>;

@@ -7,7 +7,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
 import { ChannelSource, changesOf } from "../kube/controller/source.ts";
-import type { EventRecorder } from "../kube/events.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import type { StatusWriter } from "../kube/status/status-writer.ts";

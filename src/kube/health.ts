@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { earliest } from "./controller/ending.ts";
+import { earliest } from "../util/time-limit.ts";
 import type { Log } from "./log.ts";
 import { registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";

@@ -1,4 +1,4 @@
-import type { EventText } from "../kube/event-correlator.ts";
+import type { EventText } from "../kube/events/event-correlator.ts";
 import type { RouterApplyResult } from "./act.ts";
 import type { PassOutcome } from "./report.ts";
 

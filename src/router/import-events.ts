@@ -3,7 +3,7 @@ import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import { controller, type Runnable } from "../kube/controller/controller.ts";
 import { changesOf } from "../kube/controller/source.ts";
-import type { EventRecorder } from "../kube/events.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import { farImports } from "./validate/imports.ts";
 

@@ -12,7 +12,7 @@ import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { parseMembers } from "../../src/kube/members/members.ts";

@@ -7,7 +7,7 @@ import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-netw
 import { Event } from "../../src/api/core/event.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { Listener } from "./fixtures/listener.ts";

@@ -6,7 +6,7 @@ import { stripCheck } from "../../src/connectivity/activity.ts";
 import { Pruner, type PrunerOptions } from "../../src/connectivity/pruner.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { EventRecorder } from "../../src/kube/events.ts";
+import { EventRecorder } from "../../src/kube/events/events.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { MeshedCluster } from "./fixtures/meshed-cluster.ts";
 

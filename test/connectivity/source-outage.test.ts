@@ -19,7 +19,7 @@ import { addChecks } from "../../src/connectivity/checker/add-checks.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
-import { EventRecorder } from "../../src/kube/events.ts";
+import { EventRecorder } from "../../src/kube/events/events.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";

@@ -12,7 +12,7 @@ import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { CHECKS, ROUTER_HOST_DEFAULTS } from "../../src/cli/shared/agent-options.ts";
 import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { StateJournal } from "../../src/embedded/journal.ts";
 import { CORE_KINDS } from "../../src/embedded/kinds/core-kinds.ts";
-import { textAt } from "../../src/embedded/store/json.ts";
+import { textAt } from "../../src/embedded/kinds/json.ts";
 import { Store } from "../../src/embedded/store/store.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { WRITE_STEPS, stateAfter } from "./kill-script.ts";

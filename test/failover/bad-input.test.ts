@@ -10,7 +10,7 @@ import { VolumeReplication } from "../../lab/sites/kinds.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Secret } from "../../src/api/core/secret.ts";
-import { crdOf } from "../../src/api/crd.ts";
+import { crdOf } from "../../src/api/crds/crd.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";

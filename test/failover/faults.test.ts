@@ -10,7 +10,7 @@ import { Deployment } from "../../src/api/core/deployment.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
-import { crdOf } from "../../src/api/crd.ts";
+import { crdOf } from "../../src/api/crds/crd.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer } from "../support/api-server.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CsiAddonsVersion } from "../../lab/sites/csi-addons/binaries.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { Random } from "../fuzz/random.ts";
 import { ControllerProcess, DyingController, killProcesses } from "../support/failover-deaths.ts";
 import { type MoveResult, MovingApplication } from "../support/failover-moves.ts";

@@ -3,7 +3,7 @@ import { accessAs, installIdentities, type Program } from "../../lab/kube/identi
 import { applyCrds, installCrds } from "../../lab/kube/install-crds.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";

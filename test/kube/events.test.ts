@@ -8,7 +8,7 @@ import { Event } from "../../src/api/core/event.ts";
 import { Node } from "../../src/api/core/node.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { EventRecorder } from "../../src/kube/events.ts";
+import { EventRecorder } from "../../src/kube/events/events.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { Namespace } from "../../src/api/core/namespace.ts";
-import { crdOf, CustomResourceDefinition } from "../../src/api/crd.ts";
+import { crdOf, CustomResourceDefinition } from "../../src/api/crds/crd.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";

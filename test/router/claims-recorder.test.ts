@@ -5,7 +5,7 @@ import { Event } from "../../src/api/core/event.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import type { Kind } from "../../src/api/kind.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { L2VNI } from "../../src/api/openpe/l2vni.ts";
 import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../src/api/openpe/l3vni.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Service } from "../../src/api/core/service.ts";
 import { keyOf } from "../../src/api/kind.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { AGENT_PROCESS } from "../../lab/cli/agents.ts";
 import type { AnnouncedService } from "../../lab/cli/announced-services.ts";
 import { observationOf, isOver, type Sample } from "../../lab/drill/samples.ts";

@@ -10,7 +10,7 @@ import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { KubeError } from "../../src/kube/client/error.ts";
 import type { ResourceClient } from "../../src/kube/client/resource-client.ts";
-import type { EventText } from "../../src/kube/event-correlator.ts";
+import type { EventText } from "../../src/kube/events/event-correlator.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";

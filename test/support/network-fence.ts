@@ -1,4 +1,4 @@
-import type { CustomResourceDefinition } from "../../src/api/crd.ts";
+import type { CustomResourceDefinition } from "../../src/api/crds/crd.ts";
 import { NetworkFence as external } from "../../src/failover/observe/external-kinds.ts";
 
 const { group, plural, scope, kind } = external;

@@ -7,7 +7,7 @@ import type { LabHost } from "../../lab/net/lab-host.ts";
 import { hostAddress, type NodeName, type Segment } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import type { KubeObject } from "../../src/api/kind.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { ROUTER_NAMESPACE } from "../../lab/cli/api.ts";
 import { FAULTS } from "../../lab/faults/faults.ts";

@@ -8,7 +8,7 @@ import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { keyOf, type Kind, type KubeObject } from "../../src/api/kind.ts";
-import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { membersName, printMembers } from "../../src/kube/members/members.ts";

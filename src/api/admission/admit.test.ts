@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { validValue } from "../../../test/api/generate.ts";
-import { CUSTOM_KINDS } from "../kinds.ts";
+import { CUSTOM_KINDS } from "../crds/kinds.ts";
 import { IPAddressPool } from "../metallb/ip-address-pool.ts";
 import { L3VNI } from "../openpe/l3vni.ts";
 import { admit } from "./admit.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { validValue } from "../../../test/api/generate.ts";
 import { defineKind } from "../define-kind.ts";
-import { CUSTOM_KINDS } from "../kinds.ts";
+import { CUSTOM_KINDS } from "../crds/kinds.ts";
 import { s } from "../schema.ts";
 import { applyDefaults } from "./defaulting.ts";
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Namespace } from "../../api/core/namespace.ts";
 import type { Kind } from "../../api/kind.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { printable } from "../../kube/printable.ts";
 import { type Completion, type Line, parseCommandLine } from "../completion/parse-line.ts";

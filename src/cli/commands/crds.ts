@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { crdYaml } from "../../api/crd-yaml.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { crdYaml } from "../../api/crds/crd-yaml.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
 export function configure(command: Command): void {

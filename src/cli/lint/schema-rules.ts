@@ -2,13 +2,13 @@ import { unknownFields } from "../../api/admission/pruning.ts";
 import { itemsOf, memberOf } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import type { Schema } from "../../api/schema.ts";
-import { ApiError } from "../../embedded/api-error.ts";
+import { ApiError } from "../../embedded/store/api-error.ts";
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { prepareCreate } from "../../embedded/store/admission.ts";
-import { without } from "../../embedded/store/json.ts";
+import { without } from "../../embedded/kinds/json.ts";
 import { Undecodable } from "../../embedded/store/metadata.ts";
 import { didYouMean } from "../resources/nearest.ts";
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import { same } from "../../embedded/store/json.ts";
+import { same } from "../../embedded/kinds/json.ts";
 
 export interface FieldChange {
   /** `spec.vni`, `metadata.labels.tenant` */

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
-import { applyManifest, removeManifest } from "../../embedded/apply-manifest.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
+import { applyManifest, removeManifest } from "../../embedded/store/apply-manifest.ts";
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { Store } from "../../embedded/store/store.ts";

@@ -1,5 +1,5 @@
-import { crdOf, type CustomResourceDefinition, type StructuralSchema } from "../../api/crd.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { crdOf, type CustomResourceDefinition, type StructuralSchema } from "../../api/crds/crd.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import type { MigrationDifference, DifferenceClass } from "./difference.ts";
 import type { Inventory, StoredDefinition } from "./inventory.ts";
 

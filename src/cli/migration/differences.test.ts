@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Service } from "../../api/core/service.ts";
-import { crdOf } from "../../api/crd.ts";
+import { crdOf } from "../../api/crds/crd.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { differences, type MigrationOptions } from "./differences.ts";
 import type { Inventory, StoredDefinition, Workload } from "./inventory.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { print } from "../../kube/printable.ts";
-import { crdOf, CustomResourceDefinition } from "../../api/crd.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { crdOf, CustomResourceDefinition } from "../../api/crds/crd.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { isForeignStatus, ourDefinition } from "./definitions.ts";

@@ -7,7 +7,7 @@ import type { Prefix } from "../../ip/prefix.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { Manager } from "../../kube/controller/manager.ts";
-import { EventRecorder } from "../../kube/events.ts";
+import { EventRecorder } from "../../kube/events/events.ts";
 import { createLog } from "../../kube/log.ts";
 import { renewLease } from "../../kube/members/heartbeat.ts";
 import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";

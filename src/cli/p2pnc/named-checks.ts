@@ -2,7 +2,7 @@ import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivi
 import type { Target } from "../../connectivity/probe/target.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { aborted } from "../../kube/controller/ending.ts";
+import { aborted } from "../../util/time-limit.ts";
 import type { Log } from "../../kube/log.ts";
 
 interface NamedChecksOptions {

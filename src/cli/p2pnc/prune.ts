@@ -3,7 +3,7 @@ import { stripCheck } from "../../connectivity/activity.ts";
 import { meshAnnotation } from "../../api/annotations.ts";
 import { Pruner } from "../../connectivity/pruner.ts";
 import { Manager } from "../../kube/controller/manager.ts";
-import { EventRecorder } from "../../kube/events.ts";
+import { EventRecorder } from "../../kube/events/events.ts";
 import { createLog } from "../../kube/log.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";

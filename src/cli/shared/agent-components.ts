@@ -8,7 +8,7 @@ import { ensureNamespace } from "../../hostnet/namespaces.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { EventRecorder } from "../../kube/events.ts";
+import { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import { CONTROLLER_LEASE, nodeAnnotation, nodeLabel } from "../../kube/members/agent-lease.ts";
 import { heartbeat, reportWaiting } from "../../kube/members/heartbeat.ts";

@@ -17,7 +17,7 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { EventRecorder } from "../../kube/events.ts";
+import { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import { agentSelector, nodeOfLease } from "../../kube/members/agent-lease.ts";
 import { AgentPods } from "../../kube/members/agent-pods.ts";

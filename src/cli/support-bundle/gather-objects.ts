@@ -10,7 +10,7 @@ import { Pod } from "../../api/core/pod.ts";
 import { Service } from "../../api/core/service.ts";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { apiVersionOf, keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
-import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import { managedBy } from "../../failover/policy/managed.ts";
 import { stripObject } from "../../failover/observe/transforms.ts";
 import { readLive } from "../../failover/observe/live-reader.ts";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeObject } from "../../api/kind.ts";
-import { ApiError, internalError } from "../api-error.ts";
+import { ApiError, internalError } from "../store/api-error.ts";
 import type { AppliedFiles } from "./write-back.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import type { ManifestSource } from "../store/declaration.ts";

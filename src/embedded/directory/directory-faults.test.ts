@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { manifestApplies, manifestProblems, manifestReads } from "../metrics.ts";
+import { manifestApplies, manifestProblems, manifestReads } from "../store/metrics.ts";
 import { texts, testManifest } from "../testing/memory-store.ts";
 import { DirectoryHarness } from "../testing/directory-harness.ts";
 

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { sleep } from "../../util/sleep.ts";
 import type { Log } from "../../kube/log.ts";
-import { manifestScans } from "../metrics.ts";
+import { manifestScans } from "../store/metrics.ts";
 import type { ManifestSource } from "../store/declaration.ts";
 import { WakeTimer } from "./wake-timer.ts";
 import { ManifestIndex } from "./manifest-index.ts";

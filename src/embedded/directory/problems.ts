@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/kind.ts";
-import { manifestProblems } from "../metrics.ts";
-import { same } from "../store/json.ts";
+import { manifestProblems } from "../store/metrics.ts";
+import { same } from "../kinds/json.ts";
 
 /** Something in the directory that is not as it should be. */
 export interface Problem {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { conflict, internalError } from "../api-error.ts";
+import { conflict, internalError } from "../store/api-error.ts";
 import { FileWriteBack } from "./write-back.ts";
 import { configMap, faultOf, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
 import type { Store } from "../store/store.ts";

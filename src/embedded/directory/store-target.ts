@@ -1,6 +1,6 @@
 import { apiVersionOf, keyOf, parseKey, type KubeObject } from "../../api/kind.ts";
-import { applyManifest, removeManifest } from "../apply-manifest.ts";
-import { ApiError, resourceName } from "../api-error.ts";
+import { applyManifest, removeManifest } from "../store/apply-manifest.ts";
+import { ApiError, resourceName } from "../store/api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import type { ManifestSource } from "../store/declaration.ts";
 import type { StoreKey, Store } from "../store/store.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
-import { applyManifest } from "../apply-manifest.ts";
-import { internalError } from "../api-error.ts";
+import { applyManifest } from "../store/apply-manifest.ts";
+import { internalError } from "../store/api-error.ts";
 import { FileWriteBack, type AppliedFiles } from "./write-back.ts";
 import type { ManifestSource } from "../store/declaration.ts";
 import { faultOf, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";

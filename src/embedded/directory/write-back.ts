@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import { overrides } from "../apply-manifest.ts";
+import { overrides } from "../store/apply-manifest.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
 import { desiredPart, followed, type Declaration, type ManifestSource } from "../store/declaration.ts";
-import { same, without } from "../store/json.ts";
+import { same, without } from "../kinds/json.ts";
 import type { StoreDeleteOptions, StoreResult, StoreKey, Store, UpdateOptions, StoreWriteOptions } from "../store/store.ts";
 
 /** The files that hold what people create through the API. Throws an ApiFault when a file cannot be written. */

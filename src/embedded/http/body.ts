@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { apiVersionOf } from "../../api/kind.ts";
-import { ApiError, badRequest } from "../api-error.ts";
+import { ApiError, badRequest } from "../store/api-error.ts";
 import { readYaml } from "../manifests/yaml-value.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import { textAt } from "../store/json.ts";
+import { textAt } from "../kinds/json.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 
 /** The object that a client sent, told that it is of the stored version. */

@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { unsupported, type FieldError } from "../../api/admission/field-error.ts";
 import { apiVersionOf } from "../../api/kind.ts";
-import { badRequest, invalid } from "../api-error.ts";
+import { badRequest, invalid } from "../store/api-error.ts";
 import type { FileWriteBack, WriterKind } from "../directory/write-back.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { PropagationPolicy } from "../store/deletion.ts";
 import type { StoreEntry } from "../store/entry.ts";
-import { at, textAt } from "../store/json.ts";
+import { at, textAt } from "../kinds/json.ts";
 import type { StoreDeleteOptions, FieldValidation, StoreResult, StoreKey, Store, StoreWriteOptions } from "../store/store.ts";
 import { send, sendObject } from "./response.ts";
 import { decodeObject, decodeOptions } from "./body.ts";
@@ -15,7 +15,7 @@ import { patchOf } from "./patch.ts";
 import { presentationOf, warningsOf } from "./get-list.ts";
 import { readBody, type ApiRequest } from "./request.ts";
 import { isSelected, selectionOf } from "./selection.ts";
-import { listMetadata } from "./table/table.ts";
+import { listMetadata } from "./table.ts";
 import { inVersion, jsonFor, type RequestTarget } from "./target.ts";
 
 const FORMATS = ["object", "table", "metadata"] as const;

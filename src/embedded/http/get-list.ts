@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
-import { badRequest, expired, tooLargeResourceVersion } from "../api-error.ts";
+import { badRequest, expired, tooLargeResourceVersion } from "../store/api-error.ts";
 import type { Collection } from "../store/collection.ts";
 import type { StoreEntry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
@@ -10,7 +10,7 @@ import { negotiate, type ResponseFormat } from "./negotiation.ts";
 import { Pages, type ListPage } from "./pages.ts";
 import { isTrue, type ApiRequest } from "./request.ts";
 import { checkListOptions, numberIn, resourceVersionIn, selectionOf } from "./selection.ts";
-import { listMetadata, metadataOnly, tableOf } from "./table/table.ts";
+import { listMetadata, metadataOnly, tableOf } from "./table.ts";
 import { jsonFor, type RequestTarget } from "./target.ts";
 import { ServedWatch } from "./watch.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "../../kube/log.ts";
-import { ApiError, badRequest, internalError, methodNotAllowed, notFound } from "../api-error.ts";
+import { ApiError, badRequest, internalError, methodNotAllowed, notFound } from "../store/api-error.ts";
 import type { FileWriteBack } from "../directory/write-back.ts";
 import type { Store } from "../store/store.ts";
 import { sendFault, sendText } from "./response.ts";

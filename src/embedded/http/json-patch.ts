@@ -1,5 +1,5 @@
 import { isObject } from "../../api/admission/value.ts";
-import { same } from "../store/json.ts";
+import { same } from "../kinds/json.ts";
 
 /** An operation that cannot be carried out. */
 export class BadOperation extends Error {}

@@ -1,4 +1,4 @@
-import { ApiError } from "../api-error.ts";
+import { ApiError } from "../store/api-error.ts";
 import type { Encoding } from "./response.ts";
 
 /** In what form the client wants its answer. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { crdOf, type StructuralSchema } from "../../api/crd.ts";
+import { crdOf, type StructuralSchema } from "../../api/crds/crd.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { send } from "./response.ts";
 import type { Extra } from "./handler.ts";

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { badRequest, notFound, resourceName } from "../api-error.ts";
-import { overrides, resetOverrides } from "../apply-manifest.ts";
+import { badRequest, notFound, resourceName } from "../store/api-error.ts";
+import { overrides, resetOverrides } from "../store/apply-manifest.ts";
 import type { Problem } from "../directory/problems.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import { without } from "../store/json.ts";
+import { without } from "../kinds/json.ts";
 import type { StoreKey, Store } from "../store/store.ts";
 import { send, sendObject } from "./response.ts";
 import type { Extra } from "./handler.ts";

@@ -1,4 +1,4 @@
-import { badRequest, expired } from "../api-error.ts";
+import { badRequest, expired } from "../store/api-error.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Collection } from "../store/collection.ts";
 import type { StoreEntry } from "../store/entry.ts";

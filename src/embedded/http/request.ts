@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { ApiError, badRequest } from "../api-error.ts";
+import { ApiError, badRequest } from "../store/api-error.ts";
 
 /** What a real server takes. */
 const BODY_MAX = 3 * 1024 * 1024;

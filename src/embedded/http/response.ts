@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { stringify } from "yaml";
-import type { ApiError } from "../api-error.ts";
+import type { ApiError } from "../store/api-error.ts";
 
 export type Encoding = "json" | "yaml";
 

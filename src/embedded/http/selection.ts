@@ -1,5 +1,5 @@
 import { forbidden as forbiddenField, unsupported, type FieldError } from "../../api/admission/field-error.ts";
-import { badRequest, invalid } from "../api-error.ts";
+import { badRequest, invalid } from "../store/api-error.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import { parseFieldSelector } from "../store/field-selector.ts";
 import { parseLabelSelector } from "../store/label-selector.ts";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
-import { badRequest } from "../api-error.ts";
+import { badRequest } from "../store/api-error.ts";
 
 /** How the lists below a field are merged; a list without a key is replaced as a whole. */
 interface MergeRule {

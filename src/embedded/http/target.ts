@@ -1,5 +1,5 @@
 import { apiVersionOf } from "../../api/kind.ts";
-import { ApiError } from "../api-error.ts";
+import { ApiError } from "../store/api-error.ts";
 import type { ServedKind, ServedVersion, StoredObject } from "../kinds/served-kind.ts";
 import type { StoreEntry } from "../store/entry.ts";
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
-import { embeddedSlowWatchesClosed } from "../metrics.ts";
-import { expired } from "../api-error.ts";
+import { embeddedSlowWatchesClosed } from "../store/metrics.ts";
+import { expired } from "../store/api-error.ts";
 import type { Collection } from "../store/collection.ts";
 import type { StoreEntry } from "../store/entry.ts";
 import type { StoreChange } from "../store/history.ts";

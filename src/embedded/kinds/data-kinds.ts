@@ -1,6 +1,6 @@
 import { forbidden, invalid, type FieldError } from "../../api/admission/field-error.ts";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
-import { same, without } from "../store/json.ts";
+import { same, without } from "./json.ts";
 import { goKind, Undecodable } from "../store/metadata.ts";
 import type { StoredObject } from "./served-kind.ts";
 

@@ -2,8 +2,8 @@ import type { FieldError } from "../../api/admission/field-error.ts";
 import type { JsonObject } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { same, without } from "../store/json.ts";
-import { subdomainProblems } from "../store/syntax.ts";
+import { same, without } from "./json.ts";
+import { subdomainProblems } from "./syntax.ts";
 
 /** An object as the store holds it. Nobody changes one: a write makes a new one. */
 export type StoredObject = KubeObject & { readonly [field: string]: unknown };

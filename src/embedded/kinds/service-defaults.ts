@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
-import { at, objectsAt, textAt } from "../store/json.ts";
+import { at, objectsAt, textAt } from "./json.ts";
 import type { StoredObject } from "./served-kind.ts";
 
 /** What a server fills into a Service. Addresses and node ports are not handed out: nothing here would answer on them. */

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import type { KubeObject } from "../../api/kind.ts";
-import { same } from "../store/json.ts";
+import { same } from "../kinds/json.ts";
 import { readYaml } from "./yaml-value.ts";
 
 /** An object as YAML that kubectl and everyone else reads as the same object. */

@@ -6,9 +6,9 @@ import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import { apiVersionOf, type ObjectMeta } from "../../api/kind.ts";
 import type { Schema } from "../../api/schema.ts";
-import { ApiError, badRequest, conflict, invalid } from "../api-error.ts";
+import { ApiError, badRequest, conflict, invalid } from "./api-error.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
-import { textAt, without, withoutNulls } from "./json.ts";
+import { textAt, without, withoutNulls } from "../kinds/json.ts";
 import { metadataErrors, metadataUpdateErrors } from "./metadata-rules.ts";
 import { readMetadata, type WrittenMeta } from "./metadata.ts";
 

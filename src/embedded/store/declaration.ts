@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
-import { difference, merged, same, without } from "./json.ts";
+import { difference, merged, same, without } from "../kinds/json.ts";
 
 /** Where a manifest stands. */
 export interface ManifestSource {

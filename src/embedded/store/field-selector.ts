@@ -1,4 +1,4 @@
-import { badRequest } from "../api-error.ts";
+import { badRequest } from "./api-error.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
 
 /** Field selectors as they stand in a query: `metadata.name=web,spec.nodeName!=n1`. Throws an ApiFault. */

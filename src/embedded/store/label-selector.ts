@@ -1,8 +1,8 @@
 /** Label selectors as they stand in a query: `app in (a, b), tier != db, !legacy`. */
 
 import { invalid } from "../../api/admission/field-error.ts";
-import { badRequest } from "../api-error.ts";
-import { labelValueProblems, qualifiedNameProblems } from "./syntax.ts";
+import { badRequest } from "./api-error.ts";
+import { labelValueProblems, qualifiedNameProblems } from "../kinds/syntax.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -2,7 +2,7 @@ import { forbidden, invalid, required, tooLong, type FieldError } from "../../ap
 import type { ObjectMeta, OwnerReference } from "../../api/kind.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import type { WrittenMeta } from "./metadata.ts";
-import { labelProblems, labelValueProblems, qualifiedNameProblems } from "./syntax.ts";
+import { labelProblems, labelValueProblems, qualifiedNameProblems } from "../kinds/syntax.ts";
 
 const ANNOTATIONS_MAX = 256 * 1024;
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { keyOf, type ObjectMeta } from "../../api/kind.ts";
-import { conflict, preconditionFailed } from "../api-error.ts";
+import { conflict, preconditionFailed } from "./api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 
 /** An object that is written whole may say which one it replaces. */

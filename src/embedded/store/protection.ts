@@ -1,4 +1,4 @@
-import { forbidden } from "../api-error.ts";
+import { forbidden } from "./api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import type { StoreKey, Store } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { keyOf } from "../../api/kind.ts";
-import { ApiError } from "../api-error.ts";
+import { ApiError } from "./api-error.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { StoreChange } from "./history.ts";
 import { kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { keyOf, type ObjectMeta } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
-import { decodeForKind } from "../decoding.ts";
-import { alreadyExists, forbidden, notFound, resourceName } from "../api-error.ts";
+import { decodeForKind } from "./decoding.ts";
+import { alreadyExists, forbidden, notFound, resourceName } from "./api-error.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
 import { checkReadable, prepareCreate, prepareUpdate, type ObjectPart } from "./admission.ts";
 import { Collection } from "./collection.ts";
@@ -11,10 +11,10 @@ import { deletionFinalizers, type PropagationPolicy } from "./deletion.ts";
 import type { Declaration, ManifestSource } from "./declaration.ts";
 import { StoreEntry } from "./entry.ts";
 import type { StoreChange } from "./history.ts";
-import { same, textAt, without } from "./json.ts";
+import { same, textAt, without } from "../kinds/json.ts";
 import { finalizerWarnings } from "./metadata-rules.ts";
 import { checkPreconditions, checkUid } from "./preconditions.ts";
-import { generateName } from "./syntax.ts";
+import { generateName } from "../kinds/syntax.ts";
 import { checkContentUndeclared, checkUndeclared } from "./protection.ts";
 
 export interface StoreKey {

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../api/admission/value.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { ApiError } from "../api-error.ts";
+import { ApiError } from "../store/api-error.ts";
 import { CORE_KINDS } from "../kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../kinds/served-kind.ts";
 import { Store, type ChangeLog } from "../store/store.ts";

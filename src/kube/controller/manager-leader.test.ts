@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { KubeError } from "../client/error.ts";
-import { aborted } from "./ending.ts";
+import { aborted } from "../../util/time-limit.ts";
 import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-harness.ts";
 
 const harness = useManagerHarness();

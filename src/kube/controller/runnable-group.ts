@@ -1,6 +1,6 @@
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
-import { finishesWithin } from "./ending.ts";
+import { finishesWithin } from "../../util/time-limit.ts";
 
 /** Controllers end first, so that the writers have their last word to flush. */
 export const STOP_PHASES = ["controllers", "writers"] as const;

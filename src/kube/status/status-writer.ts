@@ -4,7 +4,7 @@ import type { Cache, Change } from "../cache/cache.ts";
 import { isKubeError } from "../client/error.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, finishesWithin } from "../controller/ending.ts";
+import { aborted, finishesWithin } from "../../util/time-limit.ts";
 import type { Log } from "../log.ts";
 import { statusConflicts, statusErrors, statusPending, statusSuppressed, statusWrites } from "../metrics.ts";
 import type { WritePermit, WriteBudget, WriteClass } from "./budget.ts";

@@ -3,7 +3,7 @@ import type { Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, finishesWithin, earliest } from "../controller/ending.ts";
+import { aborted, finishesWithin, earliest } from "../../util/time-limit.ts";
 import type { Log } from "../log.ts";
 import { webhookRequests, webhookSeconds } from "../metrics.ts";
 import { limitConnections, listen, secureContext, TIMERS } from "../serving.ts";

@@ -9,7 +9,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { controller, type Result } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { ChannelSource, changesOf, type Source } from "../../kube/controller/source.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { type ConditionReport, setCondition } from "../../kube/status/conditions.ts";

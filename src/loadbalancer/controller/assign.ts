@@ -1,7 +1,7 @@
 import type { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Address } from "../../ip/address.ts";
-import type { EventText } from "../../kube/event-correlator.ts";
+import type { EventText } from "../../kube/events/event-correlator.ts";
 import type { Allocator, Allocation, NoAddress } from "../allocator/allocator.ts";
 import { isSameSet } from "../allocator/candidates.ts";
 import { readService } from "../services/read-services.ts";

@@ -16,7 +16,7 @@ import type { Loaded } from "../config/load.ts";
 import { configurationState, configurationStateName } from "../status/configuration-state.ts";
 import { configurationStatus, configurationStatusName } from "../status/configuration-status.ts";
 import { LoadRateLimit } from "../status/load-pace.ts";
-import { UnreadableKinds } from "../../kube/cache/unreadable-kinds.ts";
+import { UnreadableKinds } from "../../kube/controller/unreadable-kinds.ts";
 
 export interface ConfigurationReportsOptions {
   manager: Manager;

@@ -15,7 +15,7 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { ChannelSource } from "../../kube/controller/source.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { AgentWatch } from "../../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";

@@ -8,8 +8,8 @@ import { apiVersionOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { aborted } from "../../kube/controller/ending.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import { aborted } from "../../util/time-limit.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import { wrongNamespaceWarning } from "../config/warnings.ts";
 

@@ -2,7 +2,7 @@ import type { Fragment } from "../../frr/fragment.ts";
 import { StateError } from "../../resilience/state-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { LastGoodConfig, Loaded } from "../config/load.ts";
-import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
 import type { ConfigurationResult } from "../status/configuration-state.ts";
 
 export function configurationResult(

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { parseAddress } from "../../ip/address.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
 import { speakerAnnounced } from "../metrics.ts";
 import { SpeakerEvents } from "./events.ts";
 

@@ -1,8 +1,8 @@
 import type { Address } from "../../ip/address.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { apiVersionOf, type KubeObject, parseKey } from "../../api/kind.ts";
-import type { EventRecorder } from "../../kube/events.ts";
-import type { EventText } from "../../kube/event-correlator.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
+import type { EventText } from "../../kube/events/event-correlator.ts";
 import { speakerAnnounced } from "../metrics.ts";
 import type { AddressState } from "../status/service-l2-status.ts";
 

@@ -10,7 +10,7 @@ import { peersOf } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
 import { type LastGoodConfig, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
-import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type AffectedServices } from "./announcements.ts";
 import { affectedBy, isRejected, NOTHING_REJECTED, type RejectedAnnouncements } from "./bgp/rejected.ts";

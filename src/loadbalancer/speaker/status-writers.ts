@@ -14,7 +14,7 @@ import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { Address } from "../../ip/address.ts";
 import type { AnnouncedPeers } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
-import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
 import { configurationState, configurationStateName, type ConfigurationResult } from "../status/configuration-state.ts";
 import { labelValue } from "../status/names.ts";
 import { serviceBgpStatus, serviceBgpStatusKey } from "../status/service-bgp-status.ts";

@@ -3,7 +3,7 @@ import type { Node } from "../../api/core/node.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { controller, type Runnable } from "../../kube/controller/controller.ts";
 import type { Source } from "../../kube/controller/source.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { AgentWatch } from "../../kube/members/agent-watch.ts";
 import { configChangesOf } from "../config/changes.ts";

@@ -1,5 +1,5 @@
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
-import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";

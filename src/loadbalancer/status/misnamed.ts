@@ -10,7 +10,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { controller, type Runnable } from "../../kube/controller/controller.ts";
 import { changesOf, type Source } from "../../kube/controller/source.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import { pairsNamed } from "./names.ts";
 import { nodeOfReport } from "./unknown.ts";

@@ -4,7 +4,7 @@ import type { Failure } from "../../resilience/failure.ts";
 import type { AnnouncedPeers } from "../announcement/peers.ts";
 import { node as nodeView } from "./announcement-fixtures.ts";
 import { node, objects } from "./config-fixtures.ts";
-import type { ReadProblem } from "../../kube/cache/unreadable-kinds.ts";
+import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
 import type { ConfigurationResult } from "../status/configuration-state.ts";
 import type { AddressState } from "../status/service-l2-status.ts";
 import type { DesiredBgp } from "../speaker/bgp/apply.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/api/admission/value.ts";
-import { CUSTOM_KINDS } from "../../../src/api/kinds.ts";
+import { CUSTOM_KINDS } from "../../../src/api/crds/kinds.ts";
 import { DIFFERENCES } from "./differences.ts";
 import { condition, core, lease, map, nodeStatus, paths, pool, vni } from "./objects.ts";
 import { MERGE, type Conforming } from "./servers.ts";

@@ -1,4 +1,4 @@
-import { counter, gauge } from "../kube/metrics.ts";
+import { counter, gauge } from "../../kube/metrics.ts";
 
 export const embeddedCleanups = counter(
   "embedded_cleanups_total",

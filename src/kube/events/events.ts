@@ -1,15 +1,15 @@
-import { Event, type ObjectReference } from "../api/core/event.ts";
-import type { KubeObject } from "../api/kind.ts";
-import { backoffMs } from "../util/backoff.ts";
-import type { KubeClient } from "./client/client.ts";
-import { isKubeError } from "./client/error.ts";
-import { sleep } from "../util/sleep.ts";
-import type { ResourceClient } from "./client/resource-client.ts";
-import type { Runnable } from "./controller/controller.ts";
-import { aborted, finishesWithin } from "./controller/ending.ts";
+import { Event, type ObjectReference } from "../../api/core/event.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { backoffMs } from "../../util/backoff.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isKubeError } from "../client/error.ts";
+import { sleep } from "../../util/sleep.ts";
+import type { ResourceClient } from "../client/resource-client.ts";
+import type { Runnable } from "../controller/controller.ts";
+import { aborted, finishesWithin } from "../../util/time-limit.ts";
 import { EventCorrelator, type EventText, eventOf, recurrenceOf, type Series } from "./event-correlator.ts";
-import type { Log } from "./log.ts";
-import { events } from "./metrics.ts";
+import type { Log } from "../log.ts";
+import { events } from "../metrics.ts";
 
 export interface EventRecorderOptions {
   client: KubeClient;

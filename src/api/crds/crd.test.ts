@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { crdYaml } from "./crd-yaml.ts";
 import { crdOf, type StructuralSchema } from "./crd.ts";
-import { defineKind } from "./define-kind.ts";
+import { defineKind } from "../define-kind.ts";
 import { CUSTOM_KINDS } from "./kinds.ts";
-import { rule } from "./rule.ts";
-import { s, type Field, type Schema } from "./schema.ts";
+import { rule } from "../rule.ts";
+import { s, type Field, type Schema } from "../schema.ts";
 
 function printed(field: Field): StructuralSchema | undefined {
   const kind = defineKind({

@@ -1,7 +1,7 @@
-import type { PrinterColumn, CustomKind } from "./define-kind.ts";
-import { builtinKind, type Condition, type KubeObject, type Scope } from "./kind.ts";
-import type { Rule } from "./rule.ts";
-import type { Json, ObjectSchema, Schema } from "./schema.ts";
+import type { PrinterColumn, CustomKind } from "../define-kind.ts";
+import { builtinKind, type Condition, type KubeObject, type Scope } from "../kind.ts";
+import type { Rule } from "../rule.ts";
+import type { Json, ObjectSchema, Schema } from "../schema.ts";
 
 /** JSONSchemaProps, as far as we use it. */
 export interface StructuralSchema {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Event, ObjectReference } from "../api/core/event.ts";
-import { metaTime } from "../api/time.ts";
+import type { Event, ObjectReference } from "../../api/core/event.ts";
+import { metaTime } from "../../api/time.ts";
 
 export interface EventText {
   type: "Normal" | "Warning";

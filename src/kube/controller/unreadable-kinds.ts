@@ -1,7 +1,7 @@
 import { metaTime } from "../../api/time.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import type { Source } from "../controller/source.ts";
-import type { Cache } from "./cache.ts";
+import type { Source } from "./source.ts";
+import type { Cache } from "../cache/cache.ts";
 
 /** Why what is said of a configuration may be old, or not in effect: nothing that whoever wrote it could put right. */
 export interface ReadProblem {

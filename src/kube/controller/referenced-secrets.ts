@@ -1,8 +1,8 @@
 import type { Secret } from "../../api/core/secret.ts";
 import { sleep, untilAborted } from "../../util/sleep.ts";
-import type { Runnable } from "../controller/controller.ts";
-import { aborted } from "../controller/ending.ts";
-import type { Cache } from "./cache.ts";
+import type { Runnable } from "./controller.ts";
+import { aborted } from "../../util/time-limit.ts";
+import type { Cache } from "../cache/cache.ts";
 import { type ReadProblem, UnreadableKinds } from "./unreadable-kinds.ts";
 
 type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSync" | "get" | "subscribe" | "onConnection">;

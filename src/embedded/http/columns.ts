@@ -1,7 +1,7 @@
-import { goJson } from "../../../api/admission/go-text.ts";
-import type { PrinterColumn } from "../../../api/define-kind.ts";
-import type { ServedKind, StoredObject } from "../../kinds/served-kind.ts";
-import { ageOf } from "../../../util/age.ts";
+import { goJson } from "../../api/admission/go-text.ts";
+import type { PrinterColumn } from "../../api/define-kind.ts";
+import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
+import { ageOf } from "../../util/age.ts";
 import { coreColumns } from "./core-columns.ts";
 import { compilePath } from "./json-path.ts";
 

@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { JsonObject } from "../../api/admission/value.ts";
-import type { KubeObject } from "../../api/kind.ts";
-import { createLog } from "../../kube/log.ts";
-import { applyManifest } from "../apply-manifest.ts";
-import { internalError } from "../api-error.ts";
+import type { JsonObject } from "../api/admission/value.ts";
+import type { KubeObject } from "../api/kind.ts";
+import { createLog } from "../kube/log.ts";
+import { applyManifest } from "./store/apply-manifest.ts";
+import { internalError } from "./store/api-error.ts";
 import { Garbage } from "./garbage.ts";
-import { FileWriteBack } from "../directory/write-back.ts";
-import { configMap, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
-import type { Store } from "./store.ts";
+import { FileWriteBack } from "./directory/write-back.ts";
+import { configMap, kindNamed, l3vni, newStore, withMetadata } from "./testing/fixtures.ts";
+import type { Store } from "./store/store.ts";
 
 const vnis = kindNamed("L3VNI");
 const maps = kindNamed("ConfigMap");

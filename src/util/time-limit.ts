@@ -1,4 +1,4 @@
-import { untilAborted } from "../../util/sleep.ts";
+import { untilAborted } from "./sleep.ts";
 
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ObjectReference } from "../api/core/event.ts";
+import type { ObjectReference } from "../../api/core/event.ts";
 import { EventCorrelator, type EventText, eventOf, recurrenceOf } from "./event-correlator.ts";
 
 const start = Date.parse("2026-11-15T10:00:00.789Z");

@@ -1,7 +1,7 @@
-import { badRequest } from "../../api-error.ts";
-import type { StoreEntry } from "../../store/entry.ts";
-import type { ListPage } from "../pages.ts";
-import { inVersion, type RequestTarget } from "../target.ts";
+import { badRequest } from "../store/api-error.ts";
+import type { StoreEntry } from "../store/entry.ts";
+import type { ListPage } from "./pages.ts";
+import { inVersion, type RequestTarget } from "./target.ts";
 import { columnsOf } from "./columns.ts";
 
 /** meta.k8s.io/v1 Table: what `kubectl get` prints. */

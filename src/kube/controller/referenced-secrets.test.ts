@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Secret } from "../../api/core/secret.ts";
-import type { Change } from "./cache.ts";
+import type { Change } from "../cache/cache.ts";
 import { ReferencedSecrets } from "./referenced-secrets.ts";
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from "../../../api/admission/value.ts";
-import type { StoredObject } from "../../kinds/served-kind.ts";
-import { at, objectsAt, textAt } from "../../store/json.ts";
-import { ageOf, humanDuration } from "../../../util/age.ts";
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
+import type { StoredObject } from "../kinds/served-kind.ts";
+import { at, objectsAt, textAt } from "../kinds/json.ts";
+import { ageOf, humanDuration } from "../../util/age.ts";
 
 export const NONE = "<none>";
 

@@ -1,19 +1,19 @@
 import { setImmediate } from "node:timers/promises";
-import type { JsonObject } from "../../api/admission/value.ts";
-import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../../api/kind.ts";
-import { backoffMs } from "../../util/backoff.ts";
-import { sleep } from "../../util/sleep.ts";
-import type { Log } from "../../kube/log.ts";
-import { embeddedCleanups } from "../metrics.ts";
-import { ApiError, resourceName } from "../api-error.ts";
-import type { FileWriteBack } from "../directory/write-back.ts";
-import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
-import { FOREGROUND, ORPHAN } from "./deletion.ts";
-import type { StoreEntry } from "./entry.ts";
-import type { StoreChange } from "./history.ts";
-import { textAt } from "./json.ts";
-import { Dependents, ownershipOf } from "./ownership.ts";
-import { isNamespace, type StoreKey, type Store } from "./store.ts";
+import type { JsonObject } from "../api/admission/value.ts";
+import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../api/kind.ts";
+import { backoffMs } from "../util/backoff.ts";
+import { sleep } from "../util/sleep.ts";
+import type { Log } from "../kube/log.ts";
+import { embeddedCleanups } from "./store/metrics.ts";
+import { ApiError, resourceName } from "./store/api-error.ts";
+import type { FileWriteBack } from "./directory/write-back.ts";
+import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
+import { FOREGROUND, ORPHAN } from "./store/deletion.ts";
+import type { StoreEntry } from "./store/entry.ts";
+import type { StoreChange } from "./store/history.ts";
+import { textAt } from "./kinds/json.ts";
+import { Dependents, ownershipOf } from "./store/ownership.ts";
+import { isNamespace, type StoreKey, type Store } from "./store/store.ts";
 
 /** So many at once; then whoever waits for an answer has a turn. */
 const SLICE = 50;

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../api/admission/value.ts";
-import type { KubeObject } from "../api/kind.ts";
+import type { JsonObject } from "../../api/admission/value.ts";
+import type { KubeObject } from "../../api/kind.ts";
 import { applyManifest, overrides, removeManifest, resetOverrides } from "./apply-manifest.ts";
-import { configMap, faultOf, kindNamed, l3vni, newStore, withMetadata } from "./testing/fixtures.ts";
-import type { Store } from "./store/store.ts";
+import { configMap, faultOf, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
+import type { Store } from "./store.ts";
 
 const vnis = kindNamed("L3VNI");
 const maps = kindNamed("ConfigMap");

@@ -1,4 +1,4 @@
-import { isObject } from "../../../api/admission/value.ts";
+import { isObject } from "../../api/admission/value.ts";
 
 type Step = { field: string } | { index: number } | { every: true } | { where: string; equals: string };
 

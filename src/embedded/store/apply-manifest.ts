@@ -1,12 +1,12 @@
-import type { JsonObject } from "../api/admission/value.ts";
-import { apiVersionOf, type KubeObject } from "../api/kind.ts";
+import type { JsonObject } from "../../api/admission/value.ts";
+import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
 import { badRequest } from "./api-error.ts";
-import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
-import { prepareCreate } from "./store/admission.ts";
-import { overridesOf, redeclared, withoutOverrides, type Override, type ManifestSource } from "./store/declaration.ts";
-import type { StoreEntry } from "./store/entry.ts";
-import { same, without } from "./store/json.ts";
-import type { StoreKey, Store } from "./store/store.ts";
+import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
+import { prepareCreate } from "./admission.ts";
+import { overridesOf, redeclared, withoutOverrides, type Override, type ManifestSource } from "./declaration.ts";
+import type { StoreEntry } from "./entry.ts";
+import { same, without } from "../kinds/json.ts";
+import type { StoreKey, Store } from "./store.ts";
 
 export interface ManifestResult {
   readonly kind: ServedKind;

@@ -1,10 +1,10 @@
-import { invalid as invalidField } from "../api/admission/field-error.ts";
-import type { JsonObject } from "../api/admission/value.ts";
+import { invalid as invalidField } from "../../api/admission/field-error.ts";
+import type { JsonObject } from "../../api/admission/value.ts";
 import { ApiError, badRequest, invalid } from "./api-error.ts";
-import type { ServedKind } from "./kinds/served-kind.ts";
-import { unknownFieldsOf } from "./store/admission.ts";
-import { Undecodable } from "./store/metadata.ts";
-import type { UpdateOptions } from "./store/store.ts";
+import type { ServedKind } from "../kinds/served-kind.ts";
+import { unknownFieldsOf } from "./admission.ts";
+import { Undecodable } from "./metadata.ts";
+import type { UpdateOptions } from "./store.ts";
 
 /** Tells of unknown fields, or refuses them. */
 type Warn = (unknownFields: readonly string[]) => readonly string[];

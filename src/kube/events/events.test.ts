@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Event } from "../api/core/event.ts";
-import type { KubeObject } from "../api/kind.ts";
-import type { KubeClient } from "./client/client.ts";
-import { KubeError, type KubeErrorCode } from "./client/error.ts";
+import type { Event } from "../../api/core/event.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import type { KubeClient } from "../client/client.ts";
+import { KubeError, type KubeErrorCode } from "../client/error.ts";
 import { EventRecorder } from "./events.ts";
-import { createLog } from "./log.ts";
-import { events } from "./metrics.ts";
+import { createLog } from "../log.ts";
+import { events } from "../metrics.ts";
 
 let recorder: EventRecorder;
 let stop: AbortController;

@@ -1,6 +1,6 @@
-import type { FieldError } from "../api/admission/field-error.ts";
-import type { Kind, ObjectMeta } from "../api/kind.ts";
-import type { StatusDetails } from "../kube/client/error.ts";
+import type { FieldError } from "../../api/admission/field-error.ts";
+import type { Kind, ObjectMeta } from "../../api/kind.ts";
+import type { StatusDetails } from "../../kube/client/error.ts";
 
 /** The embedded API says no, in the words a Kubernetes API server would use. */
 export class ApiError extends Error {

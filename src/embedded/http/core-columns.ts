@@ -1,7 +1,7 @@
-import { isObject } from "../../../api/admission/value.ts";
-import type { StoredObject } from "../../kinds/served-kind.ts";
-import { at, objectsAt, textAt } from "../../store/json.ts";
-import { ageOf } from "../../../util/age.ts";
+import { isObject } from "../../api/admission/value.ts";
+import type { StoredObject } from "../kinds/served-kind.ts";
+import { at, objectsAt, textAt } from "../kinds/json.ts";
+import { ageOf } from "../../util/age.ts";
 import {
   count,
   eventSource,
