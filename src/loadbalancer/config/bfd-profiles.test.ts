@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { load, type ConfigParts, profile, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: ConfigParts) => failureTexts(load(parts));
+const failuresOf = (parts: ConfigParts) => failureTexts(load(parts));
 
 describe("a BFD profile", () => {
   test.each([
@@ -10,9 +10,9 @@ describe("a BFD profile", () => {
     ["transmitInterval", 60_001, "10-60000", "transmit interval"],
     ["echoInterval", 1.5, "10-60000", "echo interval"],
     ["minimumTtl", 0, "1-254", "minimum ttl"],
-  ])("with %s %s is refused", (field, value, range, words) => {
-    expect(told({ bfdProfiles: [profile("fast", { [field]: value })] })).toEqual([
-      `B1 BFDProfile/fast spec.${field}: parsing bfd profile fast: invalid value ${value}, must be in ${range} range\ninvalid ${words} value`,
+  ])("with %s %s is refused", (field, value, range, title) => {
+    expect(failuresOf({ bfdProfiles: [profile("fast", { [field]: value })] })).toEqual([
+      `B1 BFDProfile/fast spec.${field}: parsing bfd profile fast: invalid value ${value}, must be in ${range} range\ninvalid ${title} value`,
     ]);
   });
 
@@ -24,7 +24,7 @@ describe("a BFD profile", () => {
 
   test("needs a name of its own that FRR can take", () => {
     const long = "p".repeat(64);
-    expect(told({ bfdProfiles: [profile(""), profile(long), profile("a"), profile("a", {}, { hour: 1 })] })).toEqual([
+    expect(failuresOf({ bfdProfiles: [profile(""), profile(long), profile("a"), profile("a", {}, { hour: 1 })] })).toEqual([
       "B2 BFDProfile/ metadata.name: missing bfd profile name",
       "B2 BFDProfile/a metadata.name: found duplicate bfd profile name a",
       `B2 BFDProfile/${long} metadata.name: bfd profile name ${long} has more than 63 characters, the maximum of FRR`,

@@ -1,6 +1,6 @@
 import type { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import type { Profile } from "./config.ts";
-import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceForm } from "./field-error.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceVersion } from "./field-error.ts";
 
 const LIMITS = [
   ["detectMultiplier", "detect multiplier", 2, 255],
@@ -13,7 +13,7 @@ const LIMITS = [
 /** FRR cuts the name of a profile off there, and two could become one. */
 const LONGEST = 63;
 
-export function readProfile({ name, generation, spec }: ResourceForm<BFDProfile["spec"]>): ParseResult<Profile> {
+export function readProfile({ name, generation, spec }: ResourceVersion<BFDProfile["spec"]>): ParseResult<Profile> {
   const problems: ConfigProblem[] = [
     ...configProblemIf(name === "", "B2", "metadata.name", () => "missing bfd profile name"),
     ...configProblemIf(
@@ -22,10 +22,10 @@ export function readProfile({ name, generation, spec }: ResourceForm<BFDProfile[
       "metadata.name",
       () => `bfd profile name ${name} has more than ${LONGEST} characters, the maximum of FRR`,
     ),
-    ...LIMITS.flatMap(([field, words, min, max]) => {
+    ...LIMITS.flatMap(([field, title, min, max]) => {
       const value = spec[field];
       const wrong = value !== undefined && !(Number.isInteger(value) && value >= min && value <= max);
-      const message = () => `parsing bfd profile ${name}: invalid value ${value}, must be in ${min}-${max} range\ninvalid ${words} value`;
+      const message = () => `parsing bfd profile ${name}: invalid value ${value}, must be in ${min}-${max} range\ninvalid ${title} value`;
       return configProblemIf(wrong, "B1", `spec.${field}`, message);
     }),
   ];

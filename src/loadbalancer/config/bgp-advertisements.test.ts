@@ -3,15 +3,15 @@ import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import type { RuleId } from "./rules.ts";
 import { bgpAd, load, node, onRack, type ConfigParts, peer, pool, profile, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: ConfigParts) => failureTexts(load(parts));
+const failuresOf = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
 const ofAd = (spec: Partial<BGPAdvertisement["spec"]>, parts: ConfigParts = {}) =>
-  told({ ...parts, bgpAdvertisements: [bgpAd("ad", spec)] });
+  failuresOf({ ...parts, bgpAdvertisements: [bgpAd("ad", spec)] });
 
 const preferring = (localPref: number, spec: Partial<BGPAdvertisement["spec"]> = {}) =>
-  told({
+  failuresOf({
     pools: [pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/24", "2001:db8::/64"])],
     nodes: [node("n1", { rack: "a" }), node("n2", { rack: "b" })],
     bgpAdvertisements: [
@@ -88,13 +88,13 @@ describe("a BGPAdvertisement", () => {
   });
 
   test("may not give a prefix another local preference than an older one does", () => {
-    const refused = [
+    const expected = [
       "G7 BGPAdvertisement/young spec.localPref: invalid local preference 200: local preference 100 was already set for the same type of BGP update. Check existing BGP advertisements with common pools and aggregation lengths",
     ];
-    expect(preferring(200)).toEqual(refused);
-    expect(preferring(200, { peers: ["q", "r"], ...onRack("a"), ipAddressPools: ["a"] })).toEqual(refused);
+    expect(preferring(200)).toEqual(expected);
+    expect(preferring(200, { peers: ["q", "r"], ...onRack("a"), ipAddressPools: ["a"] })).toEqual(expected);
     // Its IPv6 prefixes are the same.
-    expect(preferring(200, { aggregationLength: 24, ipAddressPools: ["b"] })).toEqual(refused);
+    expect(preferring(200, { aggregationLength: 24, ipAddressPools: ["b"] })).toEqual(expected);
   });
 
   test("may where nothing else is in common", () => {
@@ -112,16 +112,16 @@ describe("a BGPAdvertisement", () => {
       peers: [peer("loud", { bfdProfile: "echo" }), peer("calm", { peerAddress: "192.0.2.2" })],
       bfdProfiles: [profile("echo", { echoMode: true })],
     };
-    const refused =
+    const expected =
       "V3 BGPAdvertisement/ad spec.peers: pool six has bgpadvertisement ad which references peer loud which has bfd echo enabled, which is not possible";
-    expect(ofAd({ peers: ["loud", "calm"] }, parts)).toEqual([refused]);
-    expect(ofAd({}, parts)).toEqual([refused.replace("spec.peers", "spec.ipAddressPools")]);
+    expect(ofAd({ peers: ["loud", "calm"] }, parts)).toEqual([expected]);
+    expect(ofAd({}, parts)).toEqual([expected.replace("spec.peers", "spec.ipAddressPools")]);
     expect(ofAd({ peers: ["calm"] }, parts)).toEqual([]);
     expect(ofAd({ ipAddressPools: ["four"] }, parts)).toEqual([]);
   });
 
   test("of one name is one too many", () => {
-    expect(told({ bgpAdvertisements: [bgpAd("ad"), bgpAd("ad", {}, { hour: 1 })] })).toEqual([
+    expect(failuresOf({ bgpAdvertisements: [bgpAd("ad"), bgpAd("ad", {}, { hour: 1 })] })).toEqual([
       "G1 BGPAdvertisement/ad metadata.name: duplicate definition of bgpadvertisements. advertisement ad is there twice",
     ]);
   });

@@ -2,13 +2,13 @@ import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { quote } from "../../ip/error.ts";
 import type { BgpAd } from "./config.ts";
 import { parseCommunity } from "./communities.ts";
-import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceForm } from "./field-error.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceVersion } from "./field-error.ts";
 import { duplicates, type PoolSelection, selectionProblems } from "./selections.ts";
 
 type Spec = BGPAdvertisement["spec"];
 
 /** What an advertisement refers to. */
-interface AdGround {
+interface AdContext {
   readonly pools: PoolSelection;
   /** What the aliases stand for. */
   readonly aliases: ReadonlyMap<string, string>;
@@ -26,18 +26,18 @@ export interface AdResolved {
 }
 
 export function readBgpAd(
-  { name, generation, created, spec: written }: ResourceForm<Spec>,
-  ground: AdGround,
-  remembered?: AdResolved,
+  { name, generation, created, spec: written }: ResourceVersion<Spec>,
+  context: AdContext,
+  lastResolved?: AdResolved,
 ): ParseResult<BgpAd> {
   const spec = { ...WHOLE, ...written };
-  const communities = readCommunities(spec.communities ?? [], ground.aliases, remembered?.aliases ?? {});
+  const communities = readCommunities(spec.communities ?? [], context.aliases, lastResolved?.aliases ?? {});
   const problems: ConfigProblem[] = [
     ...selectionProblems(name, spec, "G2"),
     ...duplicates(spec.communities, "spec.communities", "community", "G2"),
     ...duplicates(spec.peers, "spec.peers", "peers", "G2"),
     ...lengthProblems(name, spec),
-    ...communities.complaints,
+    ...communities.problems,
     ...tooMany(communities.values),
   ];
   const { aggregationLength, aggregationLengthV6, localPref = 0, peers = [] } = spec;
@@ -45,7 +45,7 @@ export function readBgpAd(
     name,
     generation,
     created: created.getTime(),
-    pools: ground.pools.select(spec),
+    pools: context.pools.select(spec),
     nodeSelectors: spec.nodeSelectors ?? [],
     serviceSelectors: spec.serviceSelectors ?? [],
     aggregationLength,
@@ -88,7 +88,7 @@ function distinct(values: readonly string[]): string[] {
 }
 
 interface Communities {
-  readonly complaints: ConfigProblem[];
+  readonly problems: ConfigProblem[];
   readonly values: string[];
   readonly aliases: Record<string, string>;
 }
@@ -96,11 +96,11 @@ interface Communities {
 function readCommunities(
   texts: readonly string[],
   aliases: ReadonlyMap<string, string>,
-  remembered: Readonly<Record<string, string>>,
+  lastResolved: Readonly<Record<string, string>>,
 ): Communities {
-  const found: Communities = { complaints: [], values: [], aliases: {} };
+  const found: Communities = { problems: [], values: [], aliases: {} };
   for (const [nth, text] of texts.entries()) {
-    const alias = aliases.get(text) ?? (Object.hasOwn(remembered, text) ? remembered[text] : undefined);
+    const alias = aliases.get(text) ?? (Object.hasOwn(lastResolved, text) ? lastResolved[text] : undefined);
     if (alias !== undefined) {
       found.values.push(alias);
       // Own and plain, whatever the alias is called.
@@ -115,7 +115,7 @@ function readCommunities(
     // With a colon it cannot be meant for an alias that is yet to come.
     const rule = read.is === "format" && !text.includes(":") ? "T3" : "G5";
     const message = `${read.problem}\ninvalid community ${quote(text)} in BGP advertisement`;
-    found.complaints.push({ rule, field: `spec.communities[${nth}]`, message });
+    found.problems.push({ rule, field: `spec.communities[${nth}]`, message });
   }
   return found;
 }

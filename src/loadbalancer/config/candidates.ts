@@ -3,24 +3,24 @@ import { quote } from "../../ip/error.ts";
 import type { RecordedClaim } from "../../resilience/claim.ts";
 import type { ClaimingResource } from "../../resilience/resolve-conflicts.ts";
 import type { LastGoodConfig, LastGoodEntry } from "./load.ts";
-import type { ConfigProblem, ParseResult, ResourceForm } from "./field-error.ts";
+import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
 import { isObjectName } from "./names.ts";
 import { compare } from "../../util/compare.ts";
 
-/** A resource of the view, as it is now and as it was last good. */
+/** A resource in its current and its last good version. */
 export interface ConfigCandidate<S, T> extends ClaimingResource<ParseResult<T>> {
   readonly key: string;
   readonly uid: string;
   readonly written: S;
   readonly before: LastGoodEntry | undefined;
-  /** Where there is a last good form. */
+  /** Its last good version, if any. */
   readonly kept: Kept<S> | undefined;
 }
 
-/** What `Remembered.spec` holds. */
+/** The content of `LastGoodEntry.spec`. */
 interface Kept<S> {
   readonly spec: S;
-  /** What it took from other objects. */
+  /** What it resolved from other objects. */
   readonly resolved?: unknown;
 }
 
@@ -34,8 +34,8 @@ interface Sources<S, T> {
   readonly objects: readonly ConfigObject<S>[];
   readonly lastGood: LastGoodConfig;
   readonly now: Date;
-  /** With what it had then, it is the last good form that is read. */
-  readonly read: (written: ResourceForm<S>, resolved?: unknown) => ParseResult<T>;
+  /** `resolved` is passed when the last good version is parsed. */
+  readonly read: (written: ResourceVersion<S>, resolved?: unknown) => ParseResult<T>;
   /** The problem of the second of two objects with one name. */
   readonly duplicate: (name: string) => ConfigProblem;
 }
@@ -46,18 +46,18 @@ export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate
     objects
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .sort(byNameAndAge)
-      // An older schema may have let one through that has no spec at all.
+      // An older schema may have allowed an object without spec.
       .map(({ metadata, spec = {} as S, status }): ConfigCandidate<S, T> => {
         const { name, namespace = "", uid = "", generation = 0, creationTimestamp, labels = {} } = metadata;
         const created = creationTimestamp === undefined ? now : new Date(creationTimestamp);
         const written = { name, namespace, generation, created, labels, spec };
-        const twin = names.has(name);
+        const isDuplicate = names.has(name);
         names.add(name);
         const remembered = lastGood.get(`${kind}/${name}`);
-        const before = remembered?.uid === uid && !twin ? remembered : undefined;
+        const before = remembered?.uid === uid && !isDuplicate ? remembered : undefined;
         const current = read(written);
-        const more = [...(twin ? [duplicate(name)] : []), ...nameProblems(name)];
-        const last = lastForm(before, (kept: Kept<S>, generation) =>
+        const more = [...(isDuplicate ? [duplicate(name)] : []), ...nameProblems(name)];
+        const last = lastGoodVersion(before, (kept: Kept<S>, generation) =>
           read({ ...written, generation, spec: kept.spec }, kept.resolved ?? {}),
         );
         return {
@@ -69,24 +69,24 @@ export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate
           generation,
           created,
           written: spec,
-          spec: more.length === 0 ? current : { complaints: [...current.complaints, ...more], claims: twin ? [] : current.claims },
+          spec: more.length === 0 ? current : { problems: [...current.problems, ...more], claims: isDuplicate ? [] : current.claims },
           recorded: status?.claims ?? [],
           newlySelectedAt: before?.since === undefined ? undefined : new Date(before.since),
           before,
-          lastGood: last?.form,
+          lastGood: last?.version,
           kept: last?.kept,
         };
       })
   );
 }
 
-function lastForm<S, T>(before: LastGoodEntry | undefined, read: (kept: Kept<S>, generation: number) => ParseResult<T>) {
+function lastGoodVersion<S, T>(before: LastGoodEntry | undefined, read: (kept: Kept<S>, generation: number) => ParseResult<T>) {
   if (before?.spec === undefined) return undefined;
   const kept = before.spec as Kept<S>;
   const { generation } = before;
   const spec = read(kept, generation);
-  // A rule that is new since then may find fault with it.
-  return spec.value === undefined ? undefined : { kept, form: { spec, generation } };
+  // A newer rule may reject it.
+  return spec.value === undefined ? undefined : { kept, version: { spec, generation } };
 }
 
 function nameProblems(name: string): ConfigProblem[] {

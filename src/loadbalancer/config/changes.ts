@@ -16,13 +16,13 @@ export function configChangesOf<T extends KubeObject>(cache: Pick<Cache<T>, "sub
 }
 
 function matters<T extends KubeObject>(change: Change<T>): boolean {
-  return change.type !== "updated" || !isDeepStrictEqual(whatCounts(change.old), whatCounts(change.object));
+  return change.type !== "updated" || !isDeepStrictEqual(relevantParts(change.old), relevantParts(change.object));
 }
 
-function whatCounts(object: KubeObject): unknown {
+function relevantParts(object: KubeObject): unknown {
   const { uid, generation, labels = {}, deletionTimestamp, creationTimestamp } = object.metadata;
   const { claims = [] } = (object as { status?: { claims?: readonly RecordedClaim[] } }).status ?? {};
-  // Without a record an object is as old as it is, and as long as nobody has edited it there is nothing else that it could go back to.
-  const saysNothing = generation === 1 && claims.every(({ since }) => since === creationTimestamp);
-  return { uid, generation, labels, deletionTimestamp, claims: saysNothing ? [] : claims };
+  // The first record of an unedited object says no more than its creation time.
+  const isInitial = generation === 1 && claims.every(({ since }) => since === creationTimestamp);
+  return { uid, generation, labels, deletionTimestamp, claims: isInitial ? [] : claims };
 }

@@ -6,15 +6,15 @@ import { communityClaims } from "./communities.ts";
 import { sharedValuesOf, neighborClaims, peerId } from "./peers.ts";
 import { poolClaims } from "./pools.ts";
 
-/** An object that asks for values which only one may have, or which all have to share. */
+/** An object with claims. */
 export type ClaimingObject =
   | { readonly kind: "IPAddressPool"; readonly object: IPAddressPool }
   | { readonly kind: "BGPPeer"; readonly object: BGPPeer }
   | { readonly kind: "Community"; readonly object: Community };
 
-/** What an object asks for, to be recorded. */
+/** The claims of an object, to be recorded. */
 export function claimsOf({ kind, object }: ClaimingObject): readonly Claim[] {
-  // An older schema may have let it through.
+  // An older schema may have allowed it.
   if ((object as { spec?: unknown }).spec === undefined) return [];
   if (kind === "IPAddressPool") return poolClaims(object.metadata.name, object.spec);
   if (kind === "Community") return communityClaims(object.spec);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bgpAd, community, load, type ConfigParts, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: ConfigParts) => failureTexts(load(parts));
+const failuresOf = (parts: ConfigParts) => failureTexts(load(parts));
 
 describe("a Community", () => {
   test.each([
@@ -14,7 +14,7 @@ describe("a Community", () => {
     ["1:-1", 'invalid community value: "-1" in "1:-1" is not a number from 0 to 65535'],
     ["large:1:2:4294967296", 'invalid community value: "4294967296" in "large:1:2:4294967296" is not a number from 0 to 4294967295'],
   ])("with the value %j is refused", (value, problem) => {
-    expect(told({ communities: [community("c", { alias: value })] })).toEqual([
+    expect(failuresOf({ communities: [community("c", { alias: value })] })).toEqual([
       `C1 Community/c spec.communities[0].value: parsing community "alias": ${problem}`,
     ]);
   });
@@ -32,8 +32,10 @@ describe("a Community", () => {
       { name: "a", value: "1:1" },
       { name: "a", value: "1:2" },
     ];
-    expect(told({ communities: [twice] })).toEqual(['C2 Community/twice spec.communities[1].name: duplicate definition of community "a"']);
+    expect(failuresOf({ communities: [twice] })).toEqual([
+      'C2 Community/twice spec.communities[1].name: duplicate definition of community "a"',
+    ]);
     const communities = [community("old", { a: "1:1" }), community("young", { b: "1:2", a: "1:3" }, { hour: 1 })];
-    expect(told({ communities })).toEqual(['C2 Community/young spec.communities[1].name: duplicate definition of community "a"']);
+    expect(failuresOf({ communities })).toEqual(['C2 Community/young spec.communities[1].name: duplicate definition of community "a"']);
   });
 });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Community } from "../../api/metallb/community.ts";
 import { quote } from "../../ip/error.ts";
 import type { Claim } from "../../resilience/claim.ts";
-import { type ConfigProblem, type ParseResult, parseResult, repeated, type ResourceForm } from "./field-error.ts";
+import { type ConfigProblem, type ParseResult, parseResult, repeated, type ResourceVersion } from "./field-error.ts";
 
 type CommunityValue = { readonly value: string } | { readonly problem: string; readonly is: "value" | "format" };
 
@@ -11,7 +11,7 @@ export function parseCommunity(text: string): CommunityValue {
   const parts = text.split(":");
   const large = parts[0] === "large" && parts.length === 4;
   const numbers = large ? parts.slice(1) : parts;
-  if (!large && parts.length !== 2) return { is: "format", problem: `invalid community format: ${quotedIfNeeded(text)}` };
+  if (!large && parts.length !== 2) return { is: "format", problem: `invalid community format: ${quoteIfUnsafe(text)}` };
   const max = large ? 4_294_967_295 : 65_535;
   const wrong = numbers.find((number) => !/^[0-9]{1,10}$/.test(number) || Number(number) > max);
   if (wrong !== undefined) {
@@ -20,8 +20,8 @@ export function parseCommunity(text: string): CommunityValue {
   return { value: [...(large ? ["large"] : []), ...numbers.map(Number)].join(":") };
 }
 
-/** What its aliases stand for. */
-export function readCommunity({ spec }: ResourceForm<Community["spec"]>): ParseResult<ReadonlyMap<string, string>> {
+/** Alias to value. */
+export function readCommunity({ spec }: ResourceVersion<Community["spec"]>): ParseResult<ReadonlyMap<string, string>> {
   const aliases = (spec.communities ?? []).map(({ name = "", value = "" }) => ({ name, read: parseCommunity(value) }));
   const problems: ConfigProblem[] = [
     ...aliases.flatMap(({ name, read }, nth): ConfigProblem[] => {
@@ -49,12 +49,12 @@ export function communityClaims({ communities = [] }: Community["spec"]): Claim[
   }));
 }
 
-/** A record has 256 characters; what is longer, or no plain text, goes by its hash. */
+/** A recorded claim has at most 256 characters: long or unprintable names are hashed. */
 function recordable(name: string): string {
   return name.length <= 200 && !/\p{Cc}/u.test(name) ? name : createHash("sha256").update(name).digest("hex");
 }
 
-/** As it is, unless that would break a line or a screen. */
-export function quotedIfNeeded(text: string): string {
+/** Quotes a text that is long or has control characters. */
+export function quoteIfUnsafe(text: string): string {
   return text.length <= 64 && !/[\p{Cc}\u2028\u2029]/u.test(text) ? text : quote(text);
 }

@@ -10,18 +10,18 @@ export interface ConfigProblem {
 
 /** A parsed resource: all its problems, or if there are none, its value. */
 export interface ParseResult<T> {
-  readonly complaints: readonly ConfigProblem[];
+  readonly problems: readonly ConfigProblem[];
   readonly value?: T;
-  /** What it asks for and only one may have; what cannot be read asks for nothing. */
+  /** Unreadable values claim nothing. */
   readonly claims: readonly Claim[];
-  /** What it took from other objects, to be remembered: they may go. */
+  /** What it resolved from other objects, kept because they may be deleted. */
   readonly resolved?: unknown;
-  /** The Secret that cannot be read: as far as anyone can tell nothing is wrong, but what it means is not known. */
+  /** The Secret that cannot be read; without it the resource cannot be validated. */
   readonly unread?: string;
 }
 
-/** A resource in one of its forms: as it is written now, or as it was when it was last good. */
-export interface ResourceForm<S> {
+/** The current or the last good version of a resource. */
+export interface ResourceVersion<S> {
   readonly name: string;
   readonly namespace: string;
   readonly generation: number;
@@ -35,12 +35,12 @@ export function configProblemIf(wrong: boolean, rule: RuleId, field: string, mes
 }
 
 export function parseResult<T>(problems: readonly ConfigProblem[], value: () => T, claims: readonly Claim[] = []): ParseResult<T> {
-  return problems.length > 0 ? { complaints: problems, claims } : { complaints: problems, claims, value: value() };
+  return problems.length > 0 ? { problems, claims } : { problems, claims, value: value() };
 }
 
 /** The duplicates in a list, each with its last index. */
 export function repeated(texts: readonly string[]): { text: string; nth: number }[] {
-  const places = new Map<string, { text: string; nth: number; times: number }>();
-  for (const [nth, text] of texts.entries()) places.set(text, { text, nth, times: (places.get(text)?.times ?? 0) + 1 });
-  return [...places.values()].filter(({ times }) => times > 1);
+  const positions = new Map<string, { text: string; nth: number; times: number }>();
+  for (const [nth, text] of texts.entries()) positions.set(text, { text, nth, times: (positions.get(text)?.times ?? 0) + 1 });
+  return [...positions.values()].filter(({ times }) => times > 1);
 }

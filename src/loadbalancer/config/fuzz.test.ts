@@ -23,14 +23,14 @@ const KINDS = ["pools", "peers", "bfdProfiles", "bgpAdvertisements", "l2Advertis
 test(
   "whatever stands in the cluster, what comes of it is safe, and every failure has an owner, a field and its rule's words",
   () => {
-    const seen = new Set<RuleId>();
+    const observed = new Set<RuleId>();
     let objects = 0;
     fc.assert(
       fc.property(parts, fc.constantFrom(...VIEWS), (given, view) => {
         const loaded = load(given, view);
         assertSafe(loaded.config, given.nodes ?? []);
         assertOwned(loaded, given);
-        for (const { rule } of loaded.failures) seen.add(rule);
+        for (const { rule } of loaded.failures) observed.add(rule);
         for (const kind of KINDS) objects += given[kind]?.length ?? 0;
       }),
       RUNS,
@@ -39,7 +39,7 @@ test(
     const twins: RuleId[] = ["A4", "B2", "G1", "N1", "P10"];
     expect(
       Object.keys(RULES)
-        .filter((rule) => !seen.has(rule as RuleId))
+        .filter((rule) => !observed.has(rule as RuleId))
         .sort(),
     ).toEqual(twins);
   },

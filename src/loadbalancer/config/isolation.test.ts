@@ -213,9 +213,9 @@ describe("a Secret that cannot be read", () => {
 
 describe("an object that is deleted and created again", () => {
   test("has no last good form of the one before", () => {
-    const anew = peer("p", { myASN: 0 });
-    anew.metadata.uid = "another";
-    expect(states(loadSequence(N1, { peers: [peer("p")] }, { peers: [anew] }))).toEqual({ "BGPPeer/p": "Failed" });
+    const recreated = peer("p", { myASN: 0 });
+    recreated.metadata.uid = "another";
+    expect(states(loadSequence(N1, { peers: [peer("p")] }, { peers: [recreated] }))).toEqual({ "BGPPeer/p": "Failed" });
   });
 
   test("is gone while it is being deleted", () => {

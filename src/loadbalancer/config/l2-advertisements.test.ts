@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import { l2Ad, load, type ConfigParts, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: ConfigParts) => failureTexts(load(parts));
+const failuresOf = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
@@ -44,7 +44,7 @@ describe("an L2Advertisement", () => {
       { interfaces: ["a-very-long-name"] },
     ],
   ])("is refused by L1 at %s: %s", (field, message, spec) => {
-    expect(told({ l2Advertisements: [l2Ad("l2", spec)] })).toEqual([`L1 L2Advertisement/l2 ${field}: ${message}`]);
+    expect(failuresOf({ l2Advertisements: [l2Ad("l2", spec)] })).toEqual([`L1 L2Advertisement/l2 ${field}: ${message}`]);
   });
 
   test("may name an interface twice, which is the same as once", () => {

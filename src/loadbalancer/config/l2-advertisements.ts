@@ -3,10 +3,10 @@ import { selectorProblems } from "../../api/core/selector-problems.ts";
 import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
 import type { L2Ad } from "./config.ts";
-import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceForm } from "./field-error.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, type ResourceVersion } from "./field-error.ts";
 import { type PoolSelection, selectionProblems } from "./selections.ts";
 
-export function readL2Ad({ name, generation, spec }: ResourceForm<L2Advertisement["spec"]>, pools: PoolSelection): ParseResult<L2Ad> {
+export function readL2Ad({ name, generation, spec }: ResourceVersion<L2Advertisement["spec"]>, pools: PoolSelection): ParseResult<L2Ad> {
   const { interfaces = [], preferredNodeSelectors = [] } = spec;
   const problems: ConfigProblem[] = [
     ...selectionProblems(name, spec, "L1"),

@@ -5,7 +5,7 @@ import type { Config, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
 import { type AdResolved, readBgpAd } from "./bgp-advertisements.ts";
 import { duplicateAlias, readCommunity } from "./communities.ts";
-import type { ConfigProblem, ParseResult, ResourceForm } from "./field-error.ts";
+import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
 import { readExtras } from "./extras.ts";
 import { readL2Ad } from "./l2-advertisements.ts";
 import { type ParsedPeer, type PeerContext, type PeerResolved, readPeer } from "./peers.ts";
@@ -23,22 +23,22 @@ import { splitUnreadable } from "./unreadable-kinds.ts";
 import { selectForNode, nodesOf, selectorLists } from "./select-nodes.ts";
 import { warningsOf } from "./warnings.ts";
 
-/** Whose eyes it is looked at with: the controller's sees pools and communities, a node's what selects it, the cluster's all of it. */
+/** Which configuration counts: for the controller pools and communities, for a node what selects it, for the cluster all. */
 export type ConfigScope = { readonly of: "controller" } | { readonly of: "node"; readonly node: string } | { readonly of: "cluster" };
 
-/** What is remembered of a resource. */
+/** What is kept of a resource between loads. Persisted in the state file. */
 export interface LastGoodEntry {
   readonly uid: string;
   readonly generation: number;
-  /** The form that it was last live in, for loadConfig to read; none where it was never live. */
+  /** The last good version, as loadConfig reads it; none if there never was one. */
   readonly spec?: unknown;
-  /** It was there, but not for this node. */
+  /** It existed, but not for this node. */
   readonly away?: true;
   /** It is for this node only since then. */
   readonly since?: string;
 }
 
-/** By `Kind/name`. To be kept as it is, also as JSON. It may hold passwords. */
+/** By `Kind/name`. Can be stored as JSON. It may contain passwords. */
 export type LastGoodConfig = ReadonlyMap<string, LastGoodEntry>;
 
 export interface ConfigFailure extends Failure {
@@ -64,9 +64,9 @@ export interface Loaded {
   readonly warnings: readonly Warning[];
   /** Every resource of the view and what became of it. */
   readonly resources: readonly { kind: string; name: string; generation: number; state: ResourceState }[];
-  /** Those that cannot be judged, because they need a Secret that cannot be read; `isInForce`: in their last good form. */
+  /** Those that cannot be validated because their Secret cannot be read; `isInForce`: the last good version is effective. */
   readonly unread: readonly { kind: string; name: string; generation: number; secret: string; isInForce: boolean }[];
-  /** What to remember for the next time. */
+  /** Input for the next load. */
   readonly lastGood: LastGoodConfig;
 }
 
@@ -83,7 +83,7 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
     rule: "C2",
     message: ({ subject }) => duplicateAlias(subject),
   });
-  const readPoolHere = (written: ResourceForm<(typeof objects.pools)[number]["spec"]>) => readPool(written, objects.namespaces);
+  const readPoolHere = (written: ResourceVersion<(typeof objects.pools)[number]["spec"]>) => readPool(written, objects.namespaces);
   const lastPools = { ...options, lastGood: withRecordedPools(options.lastGood, objects.pools) };
   const { values: pools, ...ofPools } = resolveKind(read("IPAddressPool", objects.pools, lastPools, readPoolHere), now, {
     rule: "A5",
@@ -92,13 +92,13 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
   if (view.of === "controller") return loaded({ ...NOTHING, pools }, { warnings: [], unread: [] }, [communities, ofPools]);
 
   const profiles = resolveKind(read("BFDProfile", objects.bfdProfiles, options, readProfile), now);
-  const ground: PeerContext = {
+  const context: PeerContext = {
     secret: (name) => objects.secret(name),
     profiles: profiles.values,
     profileNames: new Set(objects.bfdProfiles.map(({ metadata }) => metadata.name)),
   };
   const allPeers = read("BGPPeer", objects.peers, options, (written, resolved) =>
-    readPeer(written, ground, resolved as PeerResolved | undefined),
+    readPeer(written, context, resolved as PeerResolved | undefined),
   );
   const selection = new PoolSelection(pools);
   const aliases = new Map(communities.values.values().flatMap((meanings) => meanings));
@@ -109,10 +109,10 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
   const nodes = nodesOf(objects, view);
   const peersHere = selectForNode(allPeers, view, nodes, now);
   const adsHere = selectForNode(allAds, view, nodes, now);
-  const { candidates: peersToJudge, unread, ...leftOut } = splitUnreadable(peersHere.candidates);
-  const groups = new NodeGroups(nodes, [...peersToJudge.flatMap(selectorLists), ...adsHere.candidates.flatMap(selectorLists)]);
-  const peers = decidePeers(peersToJudge, groups, now);
-  const around = {
+  const { candidates: readablePeers, unread, ...leftOut } = splitUnreadable(peersHere.candidates);
+  const groups = new NodeGroups(nodes, [...readablePeers.flatMap(selectorLists), ...adsHere.candidates.flatMap(selectorLists)]);
+  const peers = decidePeers(readablePeers, groups, now);
+  const effective = {
     pools,
     peers: new Map([...peers.values].map(([name, { peer }]) => [name, peer])),
     bfdProfiles: withLost(profiles.values, peers.values),
@@ -120,15 +120,15 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
   const poolsBefore = new Set(
     objects.pools.map(({ metadata }) => metadata.name).filter((name) => options.lastGood.has(`IPAddressPool/${name}`)),
   );
-  const bgpAds = decideBgpAds(adsHere.candidates, { ...around, groups, poolsBefore }, now);
+  const bgpAds = decideBgpAds(adsHere.candidates, { ...effective, groups, poolsBefore }, now);
   const l2Ads = resolveKind(
     read("L2Advertisement", objects.l2Advertisements, options, (written) => readL2Ad(written, selection)),
     now,
   );
   const extras = readExtras(objects.extras ?? "", options.lastGood);
 
-  const config = { ...around, bgpAds: bgpAds.values, l2Ads: l2Ads.values, extras: extras.text };
-  const warnings = warningsOf(objects, pools, { bgp: formsOf(allAds), l2: l2Ads.values.values().toArray() });
+  const config = { ...effective, bgpAds: bgpAds.values, l2Ads: l2Ads.values, extras: extras.text };
+  const warnings = warningsOf(objects, pools, { bgp: effectiveValues(allAds), l2: l2Ads.values.values().toArray() });
   return loaded(config, { warnings, unread }, [
     communities,
     ofPools,
@@ -138,7 +138,7 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
     { failures: [], resources: [], remember: peersHere.away },
     bgpAds,
     l2Ads,
-    { failures: extras.complaints.map((problem) => failureOf(BGPEXTRAS, problem)), resources: [], remember: extras.remember },
+    { failures: extras.problems.map((problem) => failureOf(BGPEXTRAS, problem)), resources: [], remember: extras.remember },
   ]);
 }
 
@@ -146,7 +146,7 @@ const NOTHING: Config = { pools: new Map(), peers: new Map(), bfdProfiles: new M
 const BGPEXTRAS = { kind: "ConfigMap", name: "bgpextras", namespace: "", generation: 0 };
 
 /** The problem of the second of two objects with one name. No API server allows two. */
-const TWINS = {
+const DUPLICATES = {
   Community: ["C2", duplicateAlias],
   IPAddressPool: ["A4", (name) => `duplicate definition of pool "${name}"`],
   BFDProfile: ["B2", (name) => `found duplicate bfd profile name ${name}`],
@@ -156,23 +156,23 @@ const TWINS = {
 } as const satisfies Record<string, readonly [RuleId, (name: string) => string]>;
 
 function read<S, T>(
-  kind: keyof typeof TWINS,
+  kind: keyof typeof DUPLICATES,
   objects: readonly ConfigObject<S>[],
   { lastGood, now }: LoadOptions,
-  readOne: (written: ResourceForm<S>, resolved?: unknown) => ParseResult<T>,
+  readOne: (written: ResourceVersion<S>, resolved?: unknown) => ParseResult<T>,
 ): ConfigCandidate<S, T>[] {
-  const [rule, say] = TWINS[kind];
+  const [rule, say] = DUPLICATES[kind];
   const duplicate = (name: string): ConfigProblem => ({ rule, field: "metadata.name", message: say(name) });
   return candidates({ kind, objects, lastGood, now, read: readOne, duplicate });
 }
 
-/** A peer that keeps its last good form keeps the profile that it had, too. */
+/** A peer with its last good version keeps its last profile, too. */
 function withLost(profiles: ReadonlyMap<string, Profile>, peers: ReadonlyMap<string, ParsedPeer>): Map<string, Profile> {
   const lost = [...peers.values()].flatMap(({ lostProfile }) => (lostProfile ? [[lostProfile.name, lostProfile] as const] : []));
   return new Map([...lost, ...profiles].sort(([a], [b]) => compare(a, b)));
 }
 
-function formsOf<T>(all: readonly ConfigCandidate<unknown, T>[]): T[] {
+function effectiveValues<T>(all: readonly ConfigCandidate<unknown, T>[]): T[] {
   return all.flatMap(({ spec, lastGood }) => spec.value ?? lastGood?.spec.value ?? []);
 }
 

@@ -3,12 +3,12 @@ import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import type { RuleId } from "./rules.ts";
 import { load, node, onRack, type ConfigParts, peer, profile, failureTexts, secret } from "../testing/config-fixtures.ts";
 
-const told = (parts: ConfigParts) => failureTexts(load(parts));
+const failuresOf = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
 const ofPeer = (spec: Partial<BGPPeer["spec"]>) =>
-  told({ peers: [peer("p", spec)], bfdProfiles: [profile("fast")], secrets: [secret("s")] });
+  failuresOf({ peers: [peer("p", spec)], bfdProfiles: [profile("fast")], secrets: [secret("s")] });
 
 describe("a peer", () => {
   test.each<[RuleId, string, string, Partial<BGPPeer["spec"]>]>([
@@ -144,7 +144,7 @@ describe("a peer", () => {
       [secret("s", { data: { password: Buffer.from("geheim\n").toString("base64") } })],
     ],
   ])("is refused by %s: %s", (rule, problem, secrets) => {
-    expect(told({ peers: [peer("p", { passwordSecret: { name: "s" } })], secrets: secrets ?? [] })).toEqual([
+    expect(failuresOf({ peers: [peer("p", { passwordSecret: { name: "s" } })], secrets: secrets ?? [] })).toEqual([
       `${rule} BGPPeer/p spec.passwordSecret.name: parsing peer p ${problem}\nfailed to parse peer p password secret`,
     ]);
   });
@@ -156,8 +156,8 @@ describe("a peer", () => {
 
   test("needs its profile, and a good one", () => {
     const peers = [peer("p", { bfdProfile: "fast" })];
-    expect(told({ peers })).toEqual(["T2 BGPPeer/p spec.bfdProfile: peer p referencing non existing bfd profile fast"]);
-    expect(told({ peers, bfdProfiles: [profile("fast", { detectMultiplier: 1 })] })).toEqual([
+    expect(failuresOf({ peers })).toEqual(["T2 BGPPeer/p spec.bfdProfile: peer p referencing non existing bfd profile fast"]);
+    expect(failuresOf({ peers, bfdProfiles: [profile("fast", { detectMultiplier: 1 })] })).toEqual([
       "B1 BFDProfile/fast spec.detectMultiplier: parsing bfd profile fast: invalid value 1, must be in 2-255 range\ninvalid detect multiplier value",
       "T2 BGPPeer/p spec.bfdProfile: peer p referencing bfd profile fast, which is not valid",
     ]);
@@ -209,25 +209,25 @@ describe("two peers", () => {
     ],
   ])("on one node: %s at %s, the younger claim loses: %s", (rule, field, message, parts) => {
     const expected = [`${rule} BGPPeer/young ${field}: ${message}`];
-    expect(told(parts)).toEqual(expected);
-    expect(told({ ...parts, nodes: [] })).toEqual(expected);
+    expect(failuresOf(parts)).toEqual(expected);
+    expect(failuresOf({ ...parts, nodes: [] })).toEqual(expected);
   });
 
   test("in different VRFs may have the same address and different AS numbers", () => {
-    expect(told(two({ peerAddress: "192.0.2.9", vrf: "red", myASN: 1 }))).toEqual([]);
+    expect(failuresOf(two({ peerAddress: "192.0.2.9", vrf: "red", myASN: 1 }))).toEqual([]);
   });
 
   test("on different nodes may have everything in common, and anything different", () => {
     const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" })];
     const parts = two({ peerAddress: "192.0.2.9", myASN: 1, routerID: "1.1.1.1", ...onRack("a") }, onRack("b"));
-    expect(told({ ...parts, nodes })).toEqual([]);
+    expect(failuresOf({ ...parts, nodes })).toEqual([]);
     const both = [...nodes, node("n3", { rack: "a" })];
-    expect(told({ ...parts, nodes: both })).toEqual([]);
+    expect(failuresOf({ ...parts, nodes: both })).toEqual([]);
     const everywhere = two({ peerAddress: "192.0.2.9", myASN: 1, routerID: "1.1.1.1", ...onRack("a") });
-    expect(told({ ...everywhere, nodes })).toHaveLength(3);
+    expect(failuresOf({ ...everywhere, nodes })).toHaveLength(3);
   });
 
   test("of one name are one too many", () => {
-    expect(told({ peers: [peer("p"), peer("p", {}, younger)] })).toEqual(["P10 BGPPeer/p metadata.name: peer p already exists"]);
+    expect(failuresOf({ peers: [peer("p"), peer("p", {}, younger)] })).toEqual(["P10 BGPPeer/p metadata.name: peer p already exists"]);
   });
 });

@@ -8,8 +8,8 @@ import type { Claim } from "../../resilience/claim.ts";
 import type { Peer, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
 import type { RuleId } from "./rules.ts";
-import { quotedIfNeeded } from "./communities.ts";
-import type { ConfigProblem, ParseResult, ResourceForm } from "./field-error.ts";
+import { quoteIfUnsafe } from "./communities.ts";
+import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
 import { vrfProblem } from "./names.ts";
 import { readPassword } from "./password.ts";
 import { selectorConfigProblems } from "./selectors.ts";
@@ -25,44 +25,44 @@ export interface PeerContext extends Pick<ConfigObjects, "secret"> {
   readonly profileNames: ReadonlySet<string>;
 }
 
-/** What a peer had when it was last good, for the day on which it is gone. */
+/** What a peer had when it was last good, for when that is gone. */
 export interface PeerResolved {
   readonly password?: string;
   readonly profile?: Profile;
 }
 
-/** A peer, and its profile as it was where that is gone. */
+/** A peer, and its last good profile if that is gone. */
 export interface ParsedPeer {
   readonly peer: Peer;
   readonly lostProfile?: Profile;
 }
 
-export function readPeer(written: ResourceForm<Spec>, ground: PeerContext, remembered?: PeerResolved): ParseResult<ParsedPeer> {
+export function readPeer(written: ResourceVersion<Spec>, context: PeerContext, lastResolved?: PeerResolved): ParseResult<ParsedPeer> {
   const { name, generation, spec } = written;
-  const say = (rule: RuleId, field: string, problem: string): ConfigProblem => ({
+  const problemOf = (rule: RuleId, field: string, problem: string): ConfigProblem => ({
     rule,
     field: `spec.${field}`,
     message: `parsing peer ${name} ${problem}`,
   });
-  const asn = readAsns(spec, say);
-  const address = readAddress(spec.peerAddress, (text) => say("P6", "peerAddress", `invalid BGPPeer address ${quote(text)}`));
-  const source = readAddress(spec.sourceAddress, (text) => say("P6", "sourceAddress", `invalid source IP ${quote(text)}`));
-  const routerId = readAddress(spec.routerID, (text) => say("P6", "routerID", `invalid router ID ${quote(text)}`), 4);
-  const { complaints: timerProblems, timers } = readTimers(name, spec);
-  const connect = readConnectTime(spec.connectTime, say);
-  const password = readPassword(written, (secret) => ground.secret(secret));
-  const profile = readProfileReference(written, ground);
+  const asn = readAsns(spec, problemOf);
+  const address = readAddress(spec.peerAddress, (text) => problemOf("P6", "peerAddress", `invalid BGPPeer address ${quote(text)}`));
+  const source = readAddress(spec.sourceAddress, (text) => problemOf("P6", "sourceAddress", `invalid source IP ${quote(text)}`));
+  const routerId = readAddress(spec.routerID, (text) => problemOf("P6", "routerID", `invalid router ID ${quote(text)}`), 4);
+  const { problems: timerProblems, timers } = readTimers(name, spec);
+  const connect = readConnectTime(spec.connectTime, problemOf);
+  const password = readPassword(written, (secret) => context.secret(secret));
+  const profile = readProfileReference(written, context);
 
   const own: ConfigProblem[] = [
-    ...asn.complaints,
-    ...address.complaints,
-    ...source.complaints,
-    ...strangeSource(source.address, address.address, say),
-    ...routerId.complaints,
+    ...asn.problems,
+    ...address.problems,
+    ...source.problems,
+    ...sourceProblems(source.address, address.address, problemOf),
+    ...routerId.problems,
     ...timerProblems,
-    ...connect.complaints,
-    ...placeProblems(spec, say),
-    ...numberProblems(spec, say),
+    ...connect.problems,
+    ...addressProblems(spec, problemOf),
+    ...numberProblems(spec, problemOf),
     ...selectorConfigProblems(spec.nodeSelectors, {
       field: "spec.nodeSelectors",
       duplicate: "P7",
@@ -72,15 +72,15 @@ export function readPeer(written: ResourceForm<Spec>, ground: PeerContext, remem
     }),
   ];
   // The last good version of a peer keeps its password and profile when they are gone now.
-  const references = [...("complaint" in password ? [password.complaint] : []), ...("complaint" in profile ? [profile.complaint] : [])];
-  const problems = remembered ? own : [...own, ...references];
+  const references = [...("problem" in password ? [password.problem] : []), ...("problem" in profile ? [profile.problem] : [])];
+  const problems = lastResolved ? own : [...own, ...references];
   const claims = neighborClaims(spec);
-  if (problems.length > 0 || asn.peerAsn === undefined) return { complaints: problems, claims };
-  if ("unread" in password && !remembered) return { complaints: problems, claims, unread: password.unread };
+  if (problems.length > 0 || asn.peerAsn === undefined) return { problems, claims };
+  if ("unread" in password && !lastResolved) return { problems, claims, unread: password.unread };
 
-  const secretWord = "complaint" in password || "unread" in password ? remembered?.password : password.password;
-  const lostProfile = "complaint" in profile ? remembered?.profile : undefined;
-  const foundProfile = "complaint" in profile ? lostProfile : profile.profile;
+  const sessionPassword = "problem" in password || "unread" in password ? lastResolved?.password : password.password;
+  const lostProfile = "problem" in profile ? lastResolved?.profile : undefined;
+  const foundProfile = "problem" in profile ? lostProfile : profile.profile;
   const peer: Peer = {
     name,
     generation,
@@ -95,7 +95,7 @@ export function readPeer(written: ResourceForm<Spec>, ground: PeerContext, remem
     ...(connect.value !== undefined && { connectTime: connect.value }),
     ...(routerId.address && { routerId: routerId.address.toString() }),
     nodeSelectors: spec.nodeSelectors ?? [],
-    ...(secretWord !== undefined && { password: secretWord }),
+    ...(sessionPassword !== undefined && { password: sessionPassword }),
     ...(foundProfile && { bfdProfile: foundProfile.name }),
     gracefulRestart: spec.enableGracefulRestart ?? false,
     ebgpMultiHop: spec.ebgpMultiHop ?? false,
@@ -103,42 +103,42 @@ export function readPeer(written: ResourceForm<Spec>, ground: PeerContext, remem
     families: familiesOf(address.address, spec.dualStackAddressFamily ?? false),
   };
   const resolved: PeerResolved = {
-    ...(secretWord !== undefined && { password: secretWord }),
+    ...(sessionPassword !== undefined && { password: sessionPassword }),
     ...(foundProfile && { profile: foundProfile }),
   };
-  return { complaints: problems, claims, value: { peer, ...(lostProfile && { lostProfile }) }, resolved };
+  return { problems, claims, value: { peer, ...(lostProfile && { lostProfile }) }, resolved };
 }
 
-type Say = (rule: RuleId, field: string, problem: string) => ConfigProblem;
+type ProblemOf = (rule: RuleId, field: string, problem: string) => ConfigProblem;
 
-function readAsns(spec: Spec, say: Say): { complaints: ConfigProblem[]; peerAsn: Peer["peerAsn"] | undefined } {
+function readAsns(spec: Spec, problemOf: ProblemOf): { problems: ConfigProblem[]; peerAsn: Peer["peerAsn"] | undefined } {
   const { myASN, peerASN = 0, dynamicASN } = spec;
   const dynamic: string = dynamicASN ?? "";
   const known = dynamic === "internal" || dynamic === "external";
   const problems: ConfigProblem[] = [];
-  if (!myASN) problems.push(say("P1", "myASN", "missing local ASN"));
-  if (!peerASN && !dynamic) problems.push(say("P2", "peerASN", "missing peer ASN and dynamicASN"));
-  if (peerASN && dynamic) problems.push(say("P2", "dynamicASN", "both peer ASN and dynamicASN specified"));
-  if (dynamic && !known) problems.push(say("P2", "dynamicASN", `invalid dynamicASN ${quotedIfNeeded(dynamic)}`));
+  if (!myASN) problems.push(problemOf("P1", "myASN", "missing local ASN"));
+  if (!peerASN && !dynamic) problems.push(problemOf("P2", "peerASN", "missing peer ASN and dynamicASN"));
+  if (peerASN && dynamic) problems.push(problemOf("P2", "dynamicASN", "both peer ASN and dynamicASN specified"));
+  if (dynamic && !known) problems.push(problemOf("P2", "dynamicASN", `invalid dynamicASN ${quoteIfUnsafe(dynamic)}`));
   if (spec.ebgpMultiHop && (dynamic ? dynamic === "internal" : peerASN !== 0 && peerASN === myASN)) {
-    problems.push(say("P3", "ebgpMultiHop", "invalid ebgp-multihop parameter set for an ibgp peer"));
+    problems.push(problemOf("P3", "ebgpMultiHop", "invalid ebgp-multihop parameter set for an ibgp peer"));
   }
-  return { complaints: problems, peerAsn: known ? dynamic : peerASN || undefined };
+  return { problems, peerAsn: known ? dynamic : peerASN || undefined };
 }
 
 function readAddress(
   text: string | undefined,
-  complain: (text: string) => ConfigProblem,
+  problemOf: (text: string) => ConfigProblem,
   family?: 4,
-): { complaints: ConfigProblem[]; address?: Address } {
-  if (!text) return { complaints: [] };
+): { problems: ConfigProblem[]; address?: Address } {
+  if (!text) return { problems: [] };
   try {
     const parsed = parseAddress(text);
     const address = parsed.mappedIPv4 ?? parsed;
     const fits = family ? address.family === family && address.value !== 0n : isHost(address);
-    return fits ? { complaints: [], address } : { complaints: [complain(text)] };
+    return fits ? { problems: [], address } : { problems: [problemOf(text)] };
   } catch (error) {
-    if (error instanceof IpError) return { complaints: [complain(text)] };
+    if (error instanceof IpError) return { problems: [problemOf(text)] };
     throw error;
   }
 }
@@ -148,35 +148,35 @@ function isHost(address: Address): boolean {
   return !["unspecified", "multicast"].includes(scopeOf(address));
 }
 
-/** A session of one family cannot begin at an address of the other. */
-function strangeSource(source: Address | undefined, address: Address | undefined, say: Say): ConfigProblem[] {
+/** The source address must have the family of the peer address. */
+function sourceProblems(source: Address | undefined, address: Address | undefined, problemOf: ProblemOf): ConfigProblem[] {
   if (!source || !address || source.family === address.family) return [];
-  return [say("P6", "sourceAddress", `invalid source IP ${quote(source.toString())}: the peer has the other address family`)];
+  return [problemOf("P6", "sourceAddress", `invalid source IP ${quote(source.toString())}: the peer has the other address family`)];
 }
 
 const LONGEST = 65_535;
 
-function readConnectTime(text: string | undefined, say: Say): { complaints: ConfigProblem[]; value?: number } {
-  if (text === undefined) return { complaints: [] };
+function readConnectTime(text: string | undefined, problemOf: ProblemOf): { problems: ConfigProblem[]; value?: number } {
+  if (text === undefined) return { problems: [] };
   const value = seconds(text);
-  if (value !== undefined && Number.isInteger(value) && value >= 1 && value <= LONGEST) return { complaints: [], value };
-  return { complaints: [say("P11", "connectTime", `invalid connectTime ${quote(text)}: must be in 1s-${LONGEST}s range`)] };
+  if (value !== undefined && Number.isInteger(value) && value >= 1 && value <= LONGEST) return { problems: [], value };
+  return { problems: [problemOf("P11", "connectTime", `invalid connectTime ${quote(text)}: must be in 1s-${LONGEST}s range`)] };
 }
 
-function placeProblems({ peerAddress, interface: device, vrf }: Spec, say: Say): ConfigProblem[] {
+function addressProblems({ peerAddress, interface: device, vrf }: Spec, problemOf: ProblemOf): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
-  if (!peerAddress && !device) problems.push(say("P4", "peerAddress", "peer has no Address or Interface specified"));
-  if (peerAddress && device) problems.push(say("P4", "interface", "peer has both Address and Interface specified"));
+  if (!peerAddress && !device) problems.push(problemOf("P4", "peerAddress", "peer has no Address or Interface specified"));
+  if (peerAddress && device) problems.push(problemOf("P4", "interface", "peer has both Address and Interface specified"));
   const deviceProblem = device ? interfaceNameProblem(device) : undefined;
-  if (device && deviceProblem) problems.push(say("P12", "interface", `invalid interface ${quote(device)}: it ${deviceProblem}`));
+  if (device && deviceProblem) problems.push(problemOf("P12", "interface", `invalid interface ${quote(device)}: it ${deviceProblem}`));
   const problem = vrf ? vrfProblem(vrf) : undefined;
-  if (vrf && problem) problems.push(say("P12", "vrf", `invalid vrf ${quote(vrf)}: it ${problem}`));
+  if (vrf && problem) problems.push(problemOf("P12", "vrf", `invalid vrf ${quote(vrf)}: it ${problem}`));
   return problems;
 }
 
 const AS_NUMBER = 4_294_967_295;
 
-function numberProblems(spec: Spec, say: Say): ConfigProblem[] {
+function numberProblems(spec: Spec, problemOf: ProblemOf): ConfigProblem[] {
   const limits = [
     ["myASN", 1, AS_NUMBER],
     ["peerASN", 1, AS_NUMBER],
@@ -187,21 +187,21 @@ function numberProblems(spec: Spec, say: Say): ConfigProblem[] {
     const value = spec[field];
     // 0 counts as unset, and a missing value is reported elsewhere.
     if (!value || (Number.isInteger(value) && value >= min && value <= max)) return [];
-    return [say("P11", field, `invalid ${field} ${value}: must be in ${min}-${max} range`)];
+    return [problemOf("P11", field, `invalid ${field} ${value}: must be in ${min}-${max} range`)];
   });
 }
 
 function readProfileReference(
-  { name, spec: { bfdProfile } }: ResourceForm<Spec>,
+  { name, spec: { bfdProfile } }: ResourceVersion<Spec>,
   { profiles, profileNames }: PeerContext,
-): { profile?: Profile } | { complaint: ConfigProblem } {
+): { profile?: Profile } | { problem: ConfigProblem } {
   if (!bfdProfile) return {};
   const profile = profiles.get(bfdProfile);
   if (profile) return { profile };
   const message = profileNames.has(bfdProfile)
-    ? `peer ${name} referencing bfd profile ${quotedIfNeeded(bfdProfile)}, which is not valid`
-    : `peer ${name} referencing non existing bfd profile ${quotedIfNeeded(bfdProfile)}`;
-  return { complaint: { rule: "T2", field: "spec.bfdProfile", message } };
+    ? `peer ${name} referencing bfd profile ${quoteIfUnsafe(bfdProfile)}, which is not valid`
+    : `peer ${name} referencing non existing bfd profile ${quoteIfUnsafe(bfdProfile)}`;
+  return { problem: { rule: "T2", field: "spec.bfdProfile", message } };
 }
 
 function familiesOf(address: Address | undefined, dualStack: boolean): Peer["families"] {
@@ -212,13 +212,13 @@ function familiesOf(address: Address | undefined, dualStack: boolean): Peer["fam
 /** How FRR identifies a session: the peer's address or interface, and the VRF. */
 export function peerId({ peerAddress, interface: device, vrf }: Spec): string {
   const { address } = readAddress(peerAddress, () => ({ rule: "P6", field: "", message: "" }));
-  const place = address?.toString() ?? quotedIfNeeded(peerAddress || device || "");
-  return vrf ? `${place}-${quotedIfNeeded(vrf)}` : place;
+  const neighbor = address?.toString() ?? quoteIfUnsafe(peerAddress || device || "");
+  return vrf ? `${neighbor}-${quoteIfUnsafe(vrf)}` : neighbor;
 }
 
 export function neighborClaims(spec: Spec): Claim[] {
-  const { complaints, address } = readAddress(spec.peerAddress, () => ({ rule: "P6", field: "", message: "" }));
-  const usable = address !== undefined || (complaints.length === 0 && spec.interface && !interfaceNameProblem(spec.interface));
+  const { problems, address } = readAddress(spec.peerAddress, () => ({ rule: "P6", field: "", message: "" }));
+  const usable = address !== undefined || (problems.length === 0 && spec.interface && !interfaceNameProblem(spec.interface));
   if (!usable || (spec.vrf && vrfProblem(spec.vrf))) return [];
   const id = peerId(spec);
   return [{ key: `neighbor/${id}`, field: address ? "spec.peerAddress" : "spec.interface", subject: id }];
@@ -234,7 +234,7 @@ export interface SharedValue {
 
 export function sharedValuesOf(spec: Spec): SharedValue[] {
   const { address: id } = readAddress(spec.routerID, () => ({ rule: "P6", field: "", message: "" }), 4);
-  // What cannot be read is not the same as none, and agrees to nothing.
+  // An unreadable router ID is not the same as none, and is never shared.
   const routerId = spec.routerID ? id?.toString() : "none";
   // FRR's name for the main table, which is why no VRF may have it.
   const vrf = spec.vrf || "default";

@@ -3,11 +3,11 @@ import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { RuleId } from "./rules.ts";
 import { load, type ConfigParts, pool, failureTexts } from "../testing/config-fixtures.ts";
 
-const told = (parts: ConfigParts) => failureTexts(load(parts));
+const failuresOf = (parts: ConfigParts) => failureTexts(load(parts));
 const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
 const rack = { matchLabels: { rack: "a" } };
 const TWICE = [rack, { matchLabels: { rack: "a" } }];
-const ofPool = (addresses: string[], spec: Partial<IPAddressPool["spec"]> = {}) => told({ pools: [pool("p", addresses, spec)] });
+const ofPool = (addresses: string[], spec: Partial<IPAddressPool["spec"]> = {}) => failuresOf({ pools: [pool("p", addresses, spec)] });
 
 describe("a pool", () => {
   test.each([
@@ -105,14 +105,16 @@ describe("a pool", () => {
       pool("old", ["10.0.0.0/24", "10.0.2.0/24"]),
       pool("young", ["10.0.0.0/25", "10.0.1.0/24", "10.0.2.9-10.0.3.9"], {}, { hour: 1 }),
     ];
-    expect(told({ pools })).toEqual([
+    expect(failuresOf({ pools })).toEqual([
       'A5 IPAddressPool/young spec.addresses[0]: CIDR "10.0.0.0/25" in pool "young" overlaps with already defined CIDR "10.0.0.0/24"',
       'A5 IPAddressPool/young spec.addresses[2]: CIDR "10.0.2.9-10.0.3.9" in pool "young" overlaps with already defined CIDR "10.0.2.0/24"',
     ]);
   });
 
   test("without a name, or with another's, is refused", () => {
-    expect(told({ pools: [pool("", ["10.0.0.0/24"]), pool("a", ["10.0.1.0/24"]), pool("a", ["10.0.2.0/24"], {}, { hour: 1 })] })).toEqual([
+    expect(
+      failuresOf({ pools: [pool("", ["10.0.0.0/24"]), pool("a", ["10.0.1.0/24"]), pool("a", ["10.0.2.0/24"], {}, { hour: 1 })] }),
+    ).toEqual([
       "A1 IPAddressPool/ metadata.name: parsing address pool : missing pool name",
       'A4 IPAddressPool/a metadata.name: duplicate definition of pool "a"',
     ]);

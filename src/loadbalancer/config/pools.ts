@@ -6,12 +6,12 @@ import { parseRange, Range } from "../../ip/range.ts";
 import type { Claim } from "../../resilience/claim.ts";
 import type { Pool } from "./config.ts";
 import type { Labeled } from "./objects.ts";
-import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, repeated, type ResourceForm } from "./field-error.ts";
+import { type ConfigProblem, configProblemIf, type ParseResult, parseResult, repeated, type ResourceVersion } from "./field-error.ts";
 import { selectorConfigProblems } from "./selectors.ts";
 
 type Spec = IPAddressPool["spec"];
 
-export function readPool({ name, generation, labels, spec }: ResourceForm<Spec>, namespaces: readonly Labeled[]): ParseResult<Pool> {
+export function readPool({ name, generation, labels, spec }: ResourceVersion<Spec>, namespaces: readonly Labeled[]): ParseResult<Pool> {
   const { entries, ranges, claims } = addressesOf(spec);
   const prefix = `parsing address pool ${name}: `;
   const problems: ConfigProblem[] = [
@@ -49,12 +49,12 @@ interface Entry {
 /** The ranges of `addresses`, without serviceAllocation. */
 interface Addresses {
   readonly entries: readonly Entry[];
-  /** What Services can have of them. */
+  /** The parts that Services can use. */
   readonly ranges: readonly Range[];
   readonly claims: readonly Claim[];
 }
 
-/** Of ten thousand pools that are looked at because one has changed, the others need not be read again. */
+/** Unchanged specs are parsed once, also if there are ten thousand pools. */
 const known = new WeakMap<Partial<Spec>, Addresses>();
 
 function addressesOf(spec: Partial<Spec>): Addresses {
@@ -87,7 +87,7 @@ function parseEntry(text: string): Range {
   return unmapped(text.includes("-") ? parseRange(text) : parseMaskedPrefix(text));
 }
 
-/** IPv4 in IPv6's clothes is IPv4, as MetalLB reads it. */
+/** An IPv4-mapped IPv6 range is an IPv4 range, as in MetalLB. */
 function unmapped(range: Range): Range {
   const [first, last] = [range.first.mappedIPv4, range.last.mappedIPv4];
   if (!first || !last) return range;
@@ -102,27 +102,27 @@ function usable(range: Range): Range[] {
   return NO_SERVICES.reduce<Range[]>((parts, hole) => parts.flatMap((part) => part.minus(hole)), [range]);
 }
 
-/** What is wrong asks for nothing, not even where it can be read: its record would tell of ranges that it never had. */
+/** An invalid pool has no claims, so that no range is recorded that it never had. */
 export function poolClaims(name: string, spec: Spec): readonly Claim[] {
-  const { complaints, claims } = readPool({ name, namespace: "", generation: 0, created: new Date(0), labels: {}, spec }, []);
-  return complaints.length > 0 ? [] : claims;
+  const { problems, claims } = readPool({ name, namespace: "", generation: 0, created: new Date(0), labels: {}, spec }, []);
+  return problems.length > 0 ? [] : claims;
 }
 
-/** The sentence of the spec. */
+/** MetalLB's message. */
 export function overlap(name: string, cidr: string, defined: string): string {
   return `CIDR ${quote(cidr)} in pool ${quote(name)} overlaps with already defined CIDR ${quote(defined)}`;
 }
 
-/** Walks along the addresses. Of two entries that share one, the later in the list is to blame. */
+/** Sweeps over the addresses. Of two overlapping entries, the later one in the list is the problem. */
 function overlapsWithin(name: string, entries: readonly Entry[]): ConfigProblem[] {
   const found = new Map<string, ConfigProblem>();
-  const places = new Map(entries.map((entry, nth) => [entry, nth]));
+  const positions = new Map(entries.map((entry, nth) => [entry, nth]));
   const sorted = entries.filter((entry): entry is Entry & { range: Range } => entry.range !== undefined);
-  sorted.sort((a, b) => a.range.compare(b.range) || (places.get(a) ?? 0) - (places.get(b) ?? 0));
+  sorted.sort((a, b) => a.range.compare(b.range) || (positions.get(a) ?? 0) - (positions.get(b) ?? 0));
   let reach = sorted[0];
   for (const entry of sorted.slice(1)) {
     if (reach?.range.overlaps(entry.range)) {
-      const [first, second] = (places.get(reach) ?? 0) < (places.get(entry) ?? 0) ? [reach, entry] : [entry, reach];
+      const [first, second] = (positions.get(reach) ?? 0) < (positions.get(entry) ?? 0) ? [reach, entry] : [entry, reach];
       const { field } = second;
       found.set(field, { rule: "A5", field, message: overlap(name, second.range.toString(), first.range.toString()) });
     }

@@ -13,60 +13,57 @@ import { PoolLengths } from "./pool-lengths.ts";
 type Spec = BGPAdvertisement["spec"];
 type AdCandidate = ConfigCandidate<Spec, BgpAd>;
 
-/** Of one advertisement no more than this many entries of pools are named. */
+/** How many pool entries are reported per advertisement. */
 const NAMED = 16;
 
-/** What advertisements have to fit together with. */
-interface AdSurroundings extends Pick<Config, "pools" | "peers" | "bfdProfiles"> {
+/** What advertisements are checked against. */
+interface EffectiveConfig extends Pick<Config, "pools" | "peers" | "bfdProfiles"> {
   readonly groups: NodeGroups;
   /** The pools that were there before, by name. */
   readonly poolsBefore: ReadonlySet<string>;
 }
 
 /** An advertisement that is to be in effect. */
-interface Running {
+interface EffectiveAd {
   readonly candidate: AdCandidate;
-  readonly form: "current" | "kept";
+  readonly version: "current" | "kept";
   readonly ad: BgpAd;
-  /** The pools that do not fit. */
+  /** The incompatible pools. */
   readonly left: readonly string[];
 }
 
 /**
- * Which advertisements may be, and of which pools. One that does not fit together with a pool keeps its last good form; what still does not fit
- * is left out, unless it was announced before.
+ * Decides which advertisements are effective, and for which pools. One that is incompatible with a pool keeps its last good version; pools that are
+ * still incompatible are left out, unless they were announced before.
  */
-export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: AdSurroundings, now: Date): Resolved<Spec, BgpAd> {
+export function decideBgpAds(candidates: readonly AdCandidate[], effective: EffectiveConfig, now: Date): Resolved<Spec, BgpAd> {
   const alone = resolveKind(candidates, now);
-  const checks = new CrossChecks(surroundings);
-  const faults = new Map<AdCandidate, readonly ConfigProblem[]>();
-  const running: Running[] = [];
+  const checks = new CrossChecks(effective);
+  const problems = new Map<AdCandidate, readonly ConfigProblem[]>();
+  const running: EffectiveAd[] = [];
   for (const candidate of candidates) {
     const { value: current } = candidate.spec;
     const kept = candidate.lastGood?.spec.value;
-    const found = current ? checks.faultsOf(current) : [];
-    if (found.length > 0) faults.set(candidate, found);
-    if (current && (found.length === 0 || !kept)) running.push({ candidate, form: "current", ...checks.fitting(candidate, current) });
-    else if (kept) running.push({ candidate, form: "kept", ...checks.fitting(candidate, kept) });
+    const found = current ? checks.problemsOf(current) : [];
+    if (found.length > 0) problems.set(candidate, found);
+    if (current && (found.length === 0 || !kept)) running.push({ candidate, version: "current", ...checks.fitting(candidate, current) });
+    else if (kept) running.push({ candidate, version: "kept", ...checks.fitting(candidate, kept) });
   }
 
-  const accepted = checks.agreeing(running, faults);
+  const accepted = checks.withoutPreferenceConflicts(running, problems);
   const byKey = new Map(accepted.map((one) => [one.candidate.key, one]));
-  const faulty = new Set([...faults.keys()].map(({ key }) => key));
+  const faulty = new Set([...problems.keys()].map(({ key }) => key));
   return {
     values: new Map(
       accepted
-        .filter(({ candidate, ad }) => ad.pools.size > 0 || !faults.has(candidate))
+        .filter(({ candidate, ad }) => ad.pools.size > 0 || !problems.has(candidate))
         .toSorted((a, b) => compare(a.ad.name, b.ad.name))
         .map(({ ad }) => [ad.name, ad]),
     ),
     current: new Set(
-      accepted.filter(({ candidate, form }) => form === "current" && !faults.has(candidate)).map(({ candidate }) => candidate),
+      accepted.filter(({ candidate, version }) => version === "current" && !problems.has(candidate)).map(({ candidate }) => candidate),
     ),
-    failures: [
-      ...alone.failures,
-      ...[...faults].flatMap(([candidate, complaints]) => complaints.map((problem) => failureOf(candidate, problem))),
-    ],
+    failures: [...alone.failures, ...[...problems].flatMap(([candidate, found]) => found.map((problem) => failureOf(candidate, problem)))],
     resources: alone.resources.map((resource) => {
       const key = `${resource.kind}/${resource.name}`;
       return faulty.has(key) ? { ...resource, state: stateOf(byKey.get(key)) } : resource;
@@ -78,14 +75,14 @@ export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: A
   };
 }
 
-/** Of one that does not fit. */
-function stateOf(running: Running | undefined): Loaded["resources"][number]["state"] {
+/** Of an advertisement with problems. */
+function stateOf(running: EffectiveAd | undefined): Loaded["resources"][number]["state"] {
   if (!running || running.ad.pools.size === 0) return "Failed";
-  return running.form === "kept" ? "KeptPrevious" : "AppliedInPart";
+  return running.version === "kept" ? "KeptPrevious" : "AppliedInPart";
 }
 
-/** What it was last good as stays in mind, with what had to be left out since. */
-function remembered({ candidate: { key, before, kept }, left }: Running): [string, LastGoodEntry][] {
+/** Its last good version, with the pools that were left out since. */
+function remembered({ candidate: { key, before, kept }, left }: EffectiveAd): [string, LastGoodEntry][] {
   if (!before || !kept) return [];
   const { aliases } = kept.resolved as AdResolved;
   const spec = { ...kept, resolved: { aliases, ...(left.length > 0 && { without: left }) } };
@@ -93,20 +90,20 @@ function remembered({ candidate: { key, before, kept }, left }: Running): [strin
 }
 
 class CrossChecks {
-  readonly #around: AdSurroundings;
+  readonly #effective: EffectiveConfig;
   readonly #lengths: PoolLengths;
   readonly #echoing: Config["peers"];
 
-  constructor(around: AdSurroundings) {
-    this.#around = around;
-    this.#lengths = new PoolLengths(around.pools);
+  constructor(effective: EffectiveConfig) {
+    this.#effective = effective;
+    this.#lengths = new PoolLengths(effective.pools);
     this.#echoing = new Map(
-      [...around.peers].filter(([, { bfdProfile }]) => bfdProfile !== undefined && around.bfdProfiles.get(bfdProfile)?.echoMode),
+      [...effective.peers].filter(([, { bfdProfile }]) => bfdProfile !== undefined && effective.bfdProfiles.get(bfdProfile)?.echoMode),
     );
   }
 
-  /** What does not fit together with pools and peers. */
-  faultsOf(ad: BgpAd): ConfigProblem[] {
+  /** Incompatibilities with pools and peers. */
+  problemsOf(ad: BgpAd): ConfigProblem[] {
     const tooNarrow = this.#tooNarrow(ad)
       .values()
       .flatMap((name) => this.#lengths.entriesNarrowerThan(name, aggregationOf(ad)))
@@ -124,13 +121,13 @@ class CrossChecks {
     ];
   }
 
-  /** Without the pools that do not fit, as far as they were not announced before. */
-  fitting({ kept }: AdCandidate, ad: BgpAd): Pick<Running, "ad" | "left"> {
-    const misfits = new Set([...this.#tooNarrow(ad), ...this.#echoed(ad).flatMap(({ pools }) => pools)]);
-    if (misfits.size === 0) return { ad, left: [] };
+  /** Without the incompatible pools that were not announced before. */
+  fitting({ kept }: AdCandidate, ad: BgpAd): Pick<EffectiveAd, "ad" | "left"> {
+    const unsuitable = new Set([...this.#tooNarrow(ad), ...this.#echoed(ad).flatMap(({ pools }) => pools)]);
+    if (unsuitable.size === 0) return { ad, left: [] };
     const leftBefore = new Set((kept?.resolved as AdResolved | undefined)?.without);
-    const wasAnnounced = (name: string) => kept !== undefined && this.#around.poolsBefore.has(name) && !leftBefore.has(name);
-    const left = [...misfits].filter((name) => !wasAnnounced(name)).sort();
+    const wasAnnounced = (name: string) => kept !== undefined && this.#effective.poolsBefore.has(name) && !leftBefore.has(name);
+    const left = [...unsuitable].filter((name) => !wasAnnounced(name)).sort();
     return { ad: without(ad, new Set(left)), left };
   }
 
@@ -149,42 +146,42 @@ class CrossChecks {
   }
 
   #share(a: BgpAd["nodeSelectors"], b: BgpAd["nodeSelectors"]): boolean {
-    const other = this.#around.groups.of(b);
-    return [...this.#around.groups.of(a)].some((group) => other.has(group));
+    const other = this.#effective.groups.of(b);
+    return [...this.#effective.groups.of(a)].some((group) => other.has(group));
   }
 
-  /** One prefix has one local preference at each peer. Whoever has its own already goes first, then the older, then by name. */
-  agreeing(running: readonly Running[], faults: Map<AdCandidate, readonly ConfigProblem[]>): Running[] {
-    const accepted: Running[] = [];
+  /** A prefix has one local preference per peer. Unchanged advertisements win, then older ones, then by name. */
+  withoutPreferenceConflicts(running: readonly EffectiveAd[], problems: Map<AdCandidate, readonly ConfigProblem[]>): EffectiveAd[] {
+    const accepted: EffectiveAd[] = [];
     const decisive = running.filter(({ ad }) => ad.serviceSelectors.length === 0);
     const preferences = new Set(decisive.map(({ ad }) => ad.localPref ?? 0));
     if (preferences.size < 2) return [...running];
     for (const one of running.toSorted(byPrecedence)) {
-      const refused = this.#opposed(one.ad, accepted);
-      if (!refused) {
+      const conflicting = this.#conflicting(one.ad, accepted);
+      if (!conflicting) {
         accepted.push(one);
         continue;
       }
       const { localPref: own = 0 } = one.ad;
-      const { localPref: other = 0 } = refused.by;
+      const { localPref: other = 0 } = conflicting.by;
       const message = `invalid local preference ${own}: local preference ${other} was already set for the same type of BGP update. Check existing BGP advertisements with common pools and aggregation lengths`;
-      if (one.form === "current") {
-        faults.set(one.candidate, [...(faults.get(one.candidate) ?? []), { rule: "G7", field: "spec.localPref", message }]);
+      if (one.version === "current") {
+        problems.set(one.candidate, [...(problems.get(one.candidate) ?? []), { rule: "G7", field: "spec.localPref", message }]);
       }
-      const kept = one.form === "current" ? one.candidate.lastGood?.spec.value : undefined;
-      const instead: Running = kept ? { ...one, form: "kept", ...this.fitting(one.candidate, kept) } : one;
-      accepted.push({ ...instead, ad: this.#unopposed(instead.ad, accepted) });
+      const kept = one.version === "current" ? one.candidate.lastGood?.spec.value : undefined;
+      const instead: EffectiveAd = kept ? { ...one, version: "kept", ...this.fitting(one.candidate, kept) } : one;
+      accepted.push({ ...instead, ad: this.#withoutConflicts(instead.ad, accepted) });
     }
     return accepted;
   }
 
-  #unopposed(ad: BgpAd, accepted: readonly Running[]): BgpAd {
+  #withoutConflicts(ad: BgpAd, accepted: readonly EffectiveAd[]): BgpAd {
     const pools = new Set<string>();
     for (const other of accepted) for (const name of this.#commonUpdates(ad, other.ad)) pools.add(name);
     return without(ad, pools);
   }
 
-  #opposed(ad: BgpAd, accepted: readonly Running[]): { by: BgpAd } | undefined {
+  #conflicting(ad: BgpAd, accepted: readonly EffectiveAd[]): { by: BgpAd } | undefined {
     const other = accepted.find((one) => this.#commonUpdates(ad, one.ad).next().done === false);
     return other && { by: other.ad };
   }
@@ -213,7 +210,7 @@ function aggregationOf({ aggregationLength, aggregationLengthV6 }: BgpAd): { 4: 
   return { 4: aggregationLength, 6: aggregationLengthV6 };
 }
 
-function byPrecedence(a: Running, b: Running): number {
+function byPrecedence(a: EffectiveAd, b: EffectiveAd): number {
   return (
     Number(isUnchanged(b)) - Number(isUnchanged(a)) ||
     a.candidate.created.getTime() - b.candidate.created.getTime() ||
@@ -221,9 +218,9 @@ function byPrecedence(a: Running, b: Running): number {
   );
 }
 
-/** What decides over local preferences is as it was when it was last good. */
-function isUnchanged({ candidate, form }: Running): boolean {
-  if (form === "kept") return true;
+/** Whether all but the communities is as in the last good version. */
+function isUnchanged({ candidate, version }: EffectiveAd): boolean {
+  if (version === "kept") return true;
   if (!candidate.kept) return false;
   return isDeepStrictEqual(decisiveParts(candidate.written), decisiveParts(candidate.kept.spec));
 }

@@ -11,25 +11,25 @@ type Spec = BGPPeer["spec"];
 type PeerCandidate = ConfigCandidate<Spec, ParsedPeer>;
 
 /** A peer with one of its specs: the values on which peers must agree, and with which peers. */
-interface Stance {
+interface PeerVariant {
   readonly candidate: PeerCandidate;
   readonly spec: Spec;
-  readonly form: "current" | "kept";
+  readonly version: "current" | "kept";
   readonly agreements: readonly SharedValue[];
   readonly groups: ReadonlySet<number>;
 }
 
 /**
- * Which peers may be. Two on one node must not be the same neighbor, and have to agree on the AS number of their VRF and on the router id:
- * the value that was asked for first holds, as long as whoever asked for it is in effect.
+ * Decides which peers are effective. Two peers on one node must be different neighbors, and have the same AS number in a VRF and the same router id:
+ * the oldest value counts, as long as its peer is effective.
  */
 export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGroups, now: Date): Resolved<Spec, ParsedPeer> {
-  const sides = candidates.map((candidate) => sidesOf(candidate, groups));
-  const fallen = new Set<Stance>();
+  const all = candidates.map((candidate) => variantsOf(candidate, groups));
+  const failed = new Set<PeerVariant>();
   for (;;) {
-    const held = holders(sides, fallen);
+    const agreed = agreedValues(all, failed);
     const decided = resolveKind(
-      sides.map((side) => agreeing(side, held)),
+      all.map((variants) => agreeing(variants, agreed)),
       now,
       {
         rule: "F2",
@@ -37,62 +37,62 @@ export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGr
       },
     );
     const states = new Map(decided.resources.map(({ name, state }) => [name, state]));
-    const lost = [...new Set(held.values())]
+    const lost = [...new Set(agreed.values())]
       .filter(
-        ({ stance }) =>
-          !fallen.has(stance) && states.get(stance.candidate.name) !== (stance.form === "current" ? "Applied" : "KeptPrevious"),
+        ({ variant }) =>
+          !failed.has(variant) && states.get(variant.candidate.name) !== (variant.version === "current" ? "Applied" : "KeptPrevious"),
       )
       .sort(byAge);
     if (lost.length === 0) return decided;
-    // Two may have brought each other down. With the younger out of the way the older may stand.
-    for (const { stance } of lost.slice(-Math.ceil(lost.length / 8))) fallen.add(stance);
+    // Two peers may have failed because of each other: without the younger one the older may be effective.
+    for (const { variant } of lost.slice(-Math.ceil(lost.length / 8))) failed.add(variant);
   }
 }
 
-interface Sides {
+interface PeerVariants {
   readonly candidate: PeerCandidate;
-  readonly current: Stance;
-  readonly kept: Stance | undefined;
+  readonly current: PeerVariant;
+  readonly kept: PeerVariant | undefined;
 }
 
-function sidesOf(candidate: PeerCandidate, groups: NodeGroups): Sides {
-  const stance = (form: Stance["form"], spec: Spec): Stance => ({
+function variantsOf(candidate: PeerCandidate, groups: NodeGroups): PeerVariants {
+  const variant = (version: PeerVariant["version"], spec: Spec): PeerVariant => ({
     candidate,
     spec,
-    form,
+    version,
     agreements: sharedValuesOf(spec),
     groups: groups.of(spec.nodeSelectors ?? []),
   });
-  const kept = candidate.kept && stance("kept", candidate.kept.spec);
-  return { candidate, current: stance("current", candidate.written), kept };
+  const kept = candidate.kept && variant("kept", candidate.kept.spec);
+  return { candidate, current: variant("current", candidate.written), kept };
 }
 
 /** The owner of the effective value, and since when. */
-interface Holder {
-  readonly stance: Stance;
+interface AgreedValue {
+  readonly variant: PeerVariant;
   readonly key: string;
   readonly since: number;
 }
 
-/** Whose value holds, by group of nodes and by what has to be agreed about. Somebody's always does: of the fallen only if there is no other. */
-function holders(sides: readonly Sides[], fallen: ReadonlySet<Stance>): Map<string, Holder> {
-  const held = new Map<string, Holder>();
-  for (const { candidate, current, kept } of sides) {
-    const possible = (candidate.spec.complaints.length === 0 ? [current, kept] : [kept]).filter((one) => one !== undefined);
-    const stance = possible.find((one) => !fallen.has(one)) ?? possible[0];
-    if (!stance) continue;
+/** The value that counts for each node group and scope. A failed variant's value counts only if there is no other. */
+function agreedValues(all: readonly PeerVariants[], failed: ReadonlySet<PeerVariant>): Map<string, AgreedValue> {
+  const agreed = new Map<string, AgreedValue>();
+  for (const { candidate, current, kept } of all) {
+    const possible = (candidate.spec.problems.length === 0 ? [current, kept] : [kept]).filter((one) => one !== undefined);
+    const variant = possible.find((one) => !failed.has(one)) ?? possible[0];
+    if (!variant) continue;
     const ages = agesOf(candidate);
-    for (const { scope, key } of stance.agreements) {
-      const own = { stance, key: candidate.name, since: ages(key) };
-      for (const group of stance.groups) {
-        const place = `${group} ${scope}`;
-        const other = held.get(place);
-        const rank = other ? Number(fallen.has(stance)) - Number(fallen.has(other.stance)) || byAge(own, other) : -1;
-        if (rank < 0) held.set(place, own);
+    for (const { scope, key } of variant.agreements) {
+      const own = { variant, key: candidate.name, since: ages(key) };
+      for (const group of variant.groups) {
+        const scopeKey = `${group} ${scope}`;
+        const other = agreed.get(scopeKey);
+        const rank = other ? Number(failed.has(variant)) - Number(failed.has(other.variant)) || byAge(own, other) : -1;
+        if (rank < 0) agreed.set(scopeKey, own);
       }
     }
   }
-  return held;
+  return agreed;
 }
 
 function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: string) => number {
@@ -101,15 +101,15 @@ function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: st
   return (key) => Math.max(points.get(key) ?? unrecorded, newlySelectedAt?.getTime() ?? -Infinity);
 }
 
-/** The candidate with the complaints of whoever does not agree, and without a last good form that does not either. */
-function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string, Holder>): PeerCandidate {
-  const disagreements = disagreementsOf(current, held);
-  const { complaints, claims, ...rest } = candidate.spec;
+/** The candidate with problems for values that differ from the agreed ones, and without a last good version that differs. */
+function agreeing({ candidate, current, kept }: PeerVariants, agreed: ReadonlyMap<string, AgreedValue>): PeerCandidate {
+  const disagreements = disagreementsOf(current, agreed);
+  const { problems, claims, ...rest } = candidate.spec;
   const spec: ParseResult<ParsedPeer> =
     disagreements.length > 0
-      ? { complaints: [...complaints, ...disagreements], claims: scoped(claims, current) }
-      : { complaints, claims: scoped(claims, current), ...rest };
-  const agrees = kept && disagreementsOf(kept, held).length === 0;
+      ? { problems: [...problems, ...disagreements], claims: scoped(claims, current) }
+      : { problems, claims: scoped(claims, current), ...rest };
+  const agrees = kept && disagreementsOf(kept, agreed).length === 0;
   const last = candidate.lastGood;
   return {
     ...candidate,
@@ -118,23 +118,23 @@ function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string,
   };
 }
 
-/** Only on a common node are two in each other's way. A claim is recorded without the nodes. */
-function scoped(claims: ParseResult<ParsedPeer>["claims"], { groups }: Stance): ParseResult<ParsedPeer>["claims"] {
+/** Peers conflict only on a common node. A claim is recorded without the nodes. */
+function scoped(claims: ParseResult<ParsedPeer>["claims"], { groups }: PeerVariant): ParseResult<ParsedPeer>["claims"] {
   return claims.flatMap(({ key, field, subject }) =>
     [...groups].map((group) => ({ key: `${key}@${group}`, follows: key, field, subject })),
   );
 }
 
-function disagreementsOf(stance: Stance, held: ReadonlyMap<string, Holder>): ConfigProblem[] {
+function disagreementsOf(variant: PeerVariant, agreed: ReadonlyMap<string, AgreedValue>): ConfigProblem[] {
   const found = new Map<string, ConfigProblem>();
-  for (const { scope, key, rule, field } of stance.agreements) {
-    for (const group of stance.groups) {
-      const holder = held.get(`${group} ${scope}`)?.stance;
-      if (!holder || holder.agreements.some((other) => other.key === key)) continue;
-      // What is wrong anyway need not be measured by its own last good form.
-      if (holder.candidate === stance.candidate && stance.candidate.spec.complaints.length > 0) continue;
+  for (const { scope, key, rule, field } of variant.agreements) {
+    for (const group of variant.groups) {
+      const owner = agreed.get(`${group} ${scope}`)?.variant;
+      if (!owner || owner.agreements.some((other) => other.key === key)) continue;
+      // An invalid spec is not compared with its own last good version.
+      if (owner.candidate === variant.candidate && variant.candidate.spec.problems.length > 0) continue;
       const what = rule === "F3" ? "myAsn" : "RouterID";
-      const message = `peer ${peerId(stance.spec)} has ${what} different from ${peerId(holder.spec)}, in FRR mode all ${what} must be equal`;
+      const message = `peer ${peerId(variant.spec)} has ${what} different from ${peerId(owner.spec)}, in FRR mode all ${what} must be equal`;
       found.set(message, { rule, field, message });
     }
   }

@@ -26,7 +26,7 @@ interface Conflicts<S, T> {
 /** Selects the effective candidates, each in its current or last good version; on conflict the older claim wins. */
 export function resolveKind<S, T>(candidates: readonly ConfigCandidate<S, T>[], now: Date, conflicts?: Conflicts<S, T>): Resolved<S, T> {
   const { effective, failures } = resolveConflicts<ParseResult<T>, ConfigCandidate<S, T>>(candidates, {
-    check: (reading, candidate) => reading.complaints.map((problem) => failureOf(candidate, problem)),
+    check: (reading, candidate) => reading.problems.map((problem) => failureOf(candidate, problem)),
     claims: ({ claims }) => claims,
     kindOrder: [],
     now,

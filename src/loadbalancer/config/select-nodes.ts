@@ -17,14 +17,11 @@ interface Selecting {
 
 interface Here<S, T> {
   readonly candidates: readonly ConfigCandidate<S, T>[];
-  /** What is remembered of those that are for other nodes. */
+  /** The entries of those that are for other nodes. */
   readonly away: readonly (readonly [string, LastGoodEntry])[];
 }
 
-/**
- * Those that are for the node of the view, or may be: of one whose selectors say nothing nobody can tell. A last good form that was for another
- * node is none here.
- */
+/** The candidates for the node of the view, or with invalid selectors. A last good version that was for another node is dropped. */
 export function selectForNode<S extends Selecting, T>(
   all: readonly ConfigCandidate<S, T>[],
   view: ConfigScope,
@@ -37,13 +34,13 @@ export function selectForNode<S extends Selecting, T>(
   const here = all.flatMap((candidate): ConfigCandidate<S, T>[] => {
     const { nodeSelectors = [] } = candidate.written;
     const { key, uid, generation } = candidate;
-    const told = nodeSelectors.every((selector) => selectorProblems(selector).length === 0);
-    if (told && !isSelected(nodeSelectors, node.labels)) {
+    const isReadable = nodeSelectors.every((selector) => selectorProblems(selector).length === 0);
+    if (isReadable && !isSelected(nodeSelectors, node.labels)) {
       away.push([key, { uid, generation, away: true }]);
       return [];
     }
     if (candidate.before?.away) {
-      // It begins to ask here now, however old its claims are.
+      // Its claims count here from now on, however old they are.
       return [{ ...candidate, newlySelectedAt: now, before: { uid, generation, since: now.toISOString() } }];
     }
     if (!candidate.kept || isSelected(candidate.kept.spec.nodeSelectors ?? [], node.labels)) return [candidate];
@@ -52,7 +49,7 @@ export function selectForNode<S extends Selecting, T>(
   return { candidates: here, away };
 }
 
-/** The selectors of both forms. */
+/** The selectors of both versions. */
 export function selectorLists({ written, kept }: ConfigCandidate<Selecting, unknown>): (readonly LabelSelector[])[] {
   return [written.nodeSelectors ?? [], ...(kept ? [kept.spec.nodeSelectors ?? []] : [])];
 }

@@ -2,25 +2,22 @@ import type { Loaded } from "./load.ts";
 import type { ConfigCandidate } from "./candidates.ts";
 import type { Resolved } from "./resolve.ts";
 
-interface Judgeable<S, T> extends Pick<Resolved<S, T>, "resources" | "remember"> {
+interface ReadableCandidates<S, T> extends Pick<Resolved<S, T>, "resources" | "remember"> {
   readonly candidates: readonly ConfigCandidate<S, T>[];
   readonly unread: Loaded["unread"];
 }
 
-/**
- * What can be judged. One that needs a Secret which cannot be read goes on in its last good form, as if nothing else had been written since: nobody
- * knows whether that is sound. Without a last good form it is left out, and remembered as it was.
- */
-export function splitUnreadable<S, T>(all: readonly ConfigCandidate<S, T>[]): Judgeable<S, T> {
-  const needy = all.filter(({ spec }) => spec.unread !== undefined);
-  const leftOut = needy.filter(({ lastGood }) => !lastGood);
+/** A candidate whose Secret cannot be read keeps its last good version as if it were current. Without one it is left out, and its entry is kept. */
+export function splitUnreadable<S, T>(all: readonly ConfigCandidate<S, T>[]): ReadableCandidates<S, T> {
+  const unreadable = all.filter(({ spec }) => spec.unread !== undefined);
+  const leftOut = unreadable.filter(({ lastGood }) => !lastGood);
   return {
     candidates: all.flatMap((candidate): ConfigCandidate<S, T>[] => {
       if (candidate.spec.unread === undefined) return [candidate];
       const { lastGood, kept } = candidate;
       return lastGood && kept ? [{ ...candidate, generation: lastGood.generation, written: kept.spec, spec: lastGood.spec }] : [];
     }),
-    unread: needy.map(({ kind, name, generation, spec, lastGood }) => ({
+    unread: unreadable.map(({ kind, name, generation, spec, lastGood }) => ({
       kind,
       name,
       generation,

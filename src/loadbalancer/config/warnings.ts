@@ -3,7 +3,7 @@ import { PoolIndex } from "../announcement/pool-index.ts";
 import type { BgpAd, Config, L2Ad } from "./config.ts";
 import type { Warning } from "./load.ts";
 import type { ConfigObjects, Labeled } from "./objects.ts";
-import { quotedIfNeeded } from "./communities.ts";
+import { quoteIfUnsafe } from "./communities.ts";
 import { isSelected } from "./node-groups.ts";
 
 interface Ads {
@@ -11,7 +11,7 @@ interface Ads {
   readonly l2: readonly L2Ad[];
 }
 
-/** What is surely not meant. `ads` are all of the cluster's, also those that are not for this node. */
+/** Probable mistakes. `ads` are all of the cluster, also those for other nodes. */
 export function warningsOf(objects: ConfigObjects, pools: Config["pools"], { bgp, l2 }: Ads): Warning[] {
   const names = { pools: namesOf(objects.pools), peers: namesOf(objects.peers) };
   return [
@@ -81,13 +81,13 @@ function unknown(
   name: string,
   field: string,
   of: string,
-  asked: readonly string[] | undefined,
+  referenced: readonly string[] | undefined,
   known: ReadonlySet<string>,
 ): Warning[] {
-  return (asked ?? []).flatMap((one, nth) => {
+  return (referenced ?? []).flatMap((one, nth) => {
     if (known.has(one)) return [];
     return [
-      { kind, name, field: `spec.${field}[${nth}]`, message: `${kind} ${name} names ${of} ${quotedIfNeeded(one)}, which does not exist` },
+      { kind, name, field: `spec.${field}[${nth}]`, message: `${kind} ${name} names ${of} ${quoteIfUnsafe(one)}, which does not exist` },
     ];
   });
 }
