@@ -14,8 +14,8 @@ test.each([
   ["kube/manifests/peer.yaml", tor ? [peerFor(tor)] : []],
 ])("what is generated for the default is what stands in %s", async (file, objects) => {
   const text = await readFile(join(import.meta.dirname, "..", file), "utf8");
-  const held = parseAllDocuments(text).map((document): unknown => document.toJS());
-  expect(held.slice(0, objects.length)).toEqual(objects);
+  const documents = parseAllDocuments(text).map((document): unknown => document.toJS());
+  expect(documents.slice(0, objects.length)).toEqual(objects);
 });
 
 test.each([true, false])("nothing is generated for the default (kube %s)", (kube) => {

@@ -9,14 +9,14 @@ const { signal } = new AbortController();
 
 /** Daemons that accept every line except those that the test rejects. */
 class Daemons {
-  readonly said: string[] = [];
-  refuse: (line: string) => VtyReply | undefined = () => undefined;
+  readonly sent: string[] = [];
+  reject: (line: string) => VtyReply | undefined = () => undefined;
   closed = 0;
 
   open(daemon: string): Promise<Vty> {
     const run = (line: string): Promise<VtyReply> => {
-      this.said.push(`${daemon}> ${line}`);
-      return Promise.resolve(this.refuse(line) ?? { status: 0, text: "" });
+      this.sent.push(`${daemon}> ${line}`);
+      return Promise.resolve(this.reject(line) ?? { status: 0, text: "" });
     };
     const vty = { run, must: async (line: string) => (await run(line)).text, close: () => (this.closed += 1) };
     return Promise.resolve(vty as unknown as Vty);
@@ -33,12 +33,12 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 async function sendAll(changes: readonly LineChange[]): Promise<(string | undefined)[]> {
-  const words: (string | undefined)[] = [];
-  for (const change of changes) words.push(await console.send(change));
-  return words;
+  const problems: (string | undefined)[] = [];
+  for (const change of changes) problems.push(await console.send(change));
+  return problems;
 }
 
-const tries = () => daemons.said.filter((line) => line.endsWith("no router bgp 1 vrf red")).length;
+const tries = () => daemons.sent.filter((line) => line.endsWith("no router bgp 1 vrf red")).length;
 
 const INSTANCES = `router bgp 1
  bgp router-id 1.1.1.1
@@ -66,7 +66,7 @@ test("connections that a pass left open are closed before the next one opens its
 
 test("contexts are entered once, and left only where FRR would not find the next one", async () => {
   await sendAll(diff([], parse(`${INSTANCES}bfd\n profile a\n exit\n profile b\n exit\nexit\n`)));
-  expect(daemons.said.map((line) => line.replace("frr> ", ""))).toEqual([
+  expect(daemons.sent.map((line) => line.replace("frr> ", ""))).toEqual([
     "configure terminal",
     "bfd",
     "profile a",
@@ -87,11 +87,11 @@ test("contexts are entered once, and left only where FRR would not find the next
 });
 
 test("after a rejection every line starts at the top level: FRR may have left the context", async () => {
-  daemons.refuse = (line) =>
+  daemons.reject = (line) =>
     line.startsWith("bgp router-id") ? { status: 2, text: "% [BGP] Unknown command: bgp router-id\n" } : undefined;
   const changes = diff(parse("router bgp 1\nexit\n"), parse(INSTANCES)).slice(0, 2);
   expect(await sendAll(changes)).toEqual(["Unknown command: bgp router-id", undefined]);
-  expect(daemons.said.map((line) => line.replace("frr> ", ""))).toEqual([
+  expect(daemons.sent.map((line) => line.replace("frr> ", ""))).toEqual([
     "configure terminal",
     "router bgp 1",
     "bgp router-id 1.1.1.1",
@@ -107,7 +107,7 @@ describe("an instance that waits for its VNI to go", () => {
   const removal = diff(parse("vrf red\n vni 100\nexit-vrf\nrouter bgp 1 vrf red\nexit\n"), []);
 
   test("is asked for again until bgpd has forgotten the VNI", async () => {
-    daemons.refuse = (line) =>
+    daemons.reject = (line) =>
       line.startsWith("no router") && tries() < 4 ? { status: 13, text: "% Please unconfigure l3vni 100\n" } : undefined;
     const sent = sendAll(removal);
     await vi.advanceTimersByTimeAsync(100);
@@ -116,7 +116,7 @@ describe("an instance that waits for its VNI to go", () => {
   });
 
   test("is rejected when bgpd keeps the instance too long", async () => {
-    daemons.refuse = (line) => (line.startsWith("no router") ? { status: 13, text: "% Please unconfigure l3vni 100\n" } : undefined);
+    daemons.reject = (line) => (line.startsWith("no router") ? { status: 13, text: "% Please unconfigure l3vni 100\n" } : undefined);
     const sent = sendAll(removal);
     await vi.advanceTimersByTimeAsync(6_000);
     expect(await sent).toEqual([undefined, "Please unconfigure l3vni 100"]);
@@ -124,7 +124,7 @@ describe("an instance that waits for its VNI to go", () => {
   });
 
   test("is rejected at once for any other reason", async () => {
-    daemons.refuse = (line) => (line.startsWith("no router") ? { status: 13, text: "% Busy\n" } : undefined);
+    daemons.reject = (line) => (line.startsWith("no router") ? { status: 13, text: "% Busy\n" } : undefined);
     expect(await sendAll(removal)).toEqual([undefined, "Busy"]);
     expect(tries()).toBe(1);
   });

@@ -114,7 +114,7 @@ describe("a neighbor in another AS", () => {
 
 const unnumbered = (asn: string, ...more: string[]) => `router bgp 64500
  neighbor eth0 interface remote-as ${asn}
-${more.map((words) => ` neighbor eth0 ${words}\n`).join("")}exit
+${more.map((setting) => ` neighbor eth0 ${setting}\n`).join("")}exit
 `;
 
 describe("an interface instead of an address", () => {

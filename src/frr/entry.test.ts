@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describe as inWords, entriesOf, masked } from "./entry.ts";
+import { describe as describeEntry, entriesOf, masked } from "./entry.ts";
 
 const everywhere = () => ["bgpd"];
 
@@ -31,7 +31,7 @@ test("a shared line is one entry for each daemon that takes it", () => {
 });
 
 test("passwords are masked wherever a line is shown", () => {
-  expect(inWords({ path: ["router bgp 1"], line: "neighbor 10.0.0.1 password s3cret" })).toBe(
+  expect(describeEntry({ path: ["router bgp 1"], line: "neighbor 10.0.0.1 password s3cret" })).toBe(
     "router bgp 1 / neighbor 10.0.0.1 password ***",
   );
   expect(masked("Unknown command: neighbor 10.0.0.1 password a b")).toBe("Unknown command: neighbor 10.0.0.1 password ***");

@@ -14,7 +14,7 @@ function daemons(names: readonly Daemon[], options: { diesAfterMs?: number } = {
   const start = performance.now();
   const dead = new Set<Daemon>();
   const silent = new Set<Daemon>();
-  const looks: Daemon[] = [];
+  const checks: Daemon[] = [];
   const connected = new Map<Daemon, Set<() => void>>();
   const restarts: { daemon: Daemon; cause: RestartCause; second: number }[] = [];
   const stop = new AbortController();
@@ -22,11 +22,11 @@ function daemons(names: readonly Daemon[], options: { diesAfterMs?: number } = {
     {
       daemons: names,
       connection(daemon) {
-        const told = connected.get(daemon);
-        return told && { onLoss: (tell) => (told.add(tell), () => told.delete(tell)) };
+        const listeners = connected.get(daemon);
+        return listeners && { onLoss: (listener) => (listeners.add(listener), () => listeners.delete(listener)) };
       },
       alive(daemon) {
-        looks.push(daemon);
+        checks.push(daemon);
         return Promise.resolve(!dead.has(daemon));
       },
       answers: (daemon) => Promise.resolve(!silent.has(daemon)),
@@ -41,11 +41,11 @@ function daemons(names: readonly Daemon[], options: { diesAfterMs?: number } = {
     stop.signal,
   );
   const lose = (daemon: Daemon) => {
-    const told = connected.get(daemon) ?? [];
+    const listeners = connected.get(daemon) ?? [];
     connected.delete(daemon);
-    for (const tell of told) tell();
+    for (const listener of listeners) listener();
   };
-  return { dead, silent, looks, connected, lose, restarts, stop: () => (stop.abort(), done) };
+  return { dead, silent, checks, connected, lose, restarts, stop: () => (stop.abort(), done) };
 }
 
 test("restarts a daemon that dies within two seconds, and leaves the others alone", async () => {
@@ -61,12 +61,12 @@ test("restarts a daemon that dies within two seconds, and leaves the others alon
 });
 
 test("one that we are connected to is not looked at before it dies", async () => {
-  const { dead, looks, connected, lose, restarts, stop } = daemons(["bgpd"]);
+  const { dead, checks, connected, lose, restarts, stop } = daemons(["bgpd"]);
   connected.set("bgpd", new Set());
   await vi.advanceTimersByTimeAsync(2_000);
-  looks.length = 0;
+  checks.length = 0;
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(looks).toEqual([]);
+  expect(checks).toEqual([]);
   expect(connected.get("bgpd")?.size).toBe(1);
   dead.add("bgpd");
   lose("bgpd");

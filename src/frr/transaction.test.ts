@@ -13,7 +13,7 @@ class SlowFrr {
   readonly taken: string[] = [];
   readonly underway = new Set<string>();
   together = false;
-  refuses = "";
+  rejects = "";
   dies = "";
 
   async open(): Promise<void> {}
@@ -26,7 +26,7 @@ class SlowFrr {
     for (let turns = daemon === "zebra" ? 9 : 3; turns > 0; turns--) await setImmediate();
     this.underway.delete(daemon);
     if (send === this.dies) throw new Error(`${daemon} is gone`);
-    if (send === this.refuses) return "no";
+    if (send === this.rejects) return "no";
     this.taken.push(send);
     return undefined;
   }
@@ -89,7 +89,7 @@ test("an instance goes after its VNI, and a profile after the instance that used
 });
 
 test("a rejection stops every daemon, and all that was taken is taken back", async () => {
-  frr.refuses = "neighbor 10.0.0.2 bfd";
+  frr.rejects = "neighbor 10.0.0.2 bfd";
   const { attempt, list, set } = attempted("hostname a\n", `hostname a\n${RED}`);
   expect(await attempt.send(list)).toEqual({ line: "router bgp 1 vrf red / neighbor 10.0.0.2 bfd", daemon: "bgpd", text: "no" });
   expect(frr.taken).not.toContain("neighbor 10.0.0.2 bfd profile fast");

@@ -13,7 +13,7 @@ export interface RejectedLine {
 }
 
 export function rejectionText({ line, daemon, text }: RejectedLine): string {
-  return line === "" ? `FRR rejected it: ${masked(text)}` : `${daemon} rejected "${masked(line)}": ${masked(text)}`;
+  return line === "" ? `FRR rejected it: ${text}` : `${daemon} rejected "${line}": ${text}`;
 }
 
 /** Changes that are sent, and what was there before each, so that all of them can be taken back. */

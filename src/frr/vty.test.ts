@@ -208,9 +208,9 @@ describe("a daemon", () => {
     const { path } = await bgpd(() => {});
     const vty = await open(path);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const asked = vty.run("show one", never);
+    const reply = vty.run("show one", never);
     const behind = vty.run("show two", never);
-    const outcomes = Promise.allSettled([asked, behind]);
+    const outcomes = Promise.allSettled([reply, behind]);
     await vi.advanceTimersByTimeAsync(9_999);
     expect(vty.open).toBe(true);
     await vi.advanceTimersByTimeAsync(1);
@@ -260,9 +260,9 @@ describe("a caller", () => {
     const { path } = await bgpd(() => {});
     const vty = await open(path);
     const giveUp = new AbortController();
-    const asked = vty.run("show", giveUp.signal);
+    const reply = vty.run("show", giveUp.signal);
     giveUp.abort(new Error("enough"));
-    await expect(asked).rejects.toThrow("enough");
+    await expect(reply).rejects.toThrow("enough");
     expect(vty.open).toBe(false);
   });
 

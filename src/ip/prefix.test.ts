@@ -53,19 +53,19 @@ describe("rejects invalid prefixes with the problem and its position", () => {
     ["/24", "Empty", '"/24": the address is missing'],
     ["", "Empty", '"": the address is missing'],
   ])("%j, also where host bits are masked off", (text, code, message) => {
-    const refusal = expect.objectContaining({ name: "IpError", code, input: text, message });
-    expect(() => parsePrefix(text)).toThrow(refusal);
-    expect(() => parseMaskedPrefix(text)).toThrow(refusal);
+    const error = expect.objectContaining({ name: "IpError", code, input: text, message });
+    expect(() => parsePrefix(text)).toThrow(error);
+    expect(() => parseMaskedPrefix(text)).toThrow(error);
   });
 });
 
 describe("host bits", () => {
   test("are rejected, and the message names the network", () => {
-    const refusal = expect.objectContaining({
+    const error = expect.objectContaining({
       code: "HostBitsSet",
       message: '"10.0.0.5/24": host bits are set; the network is 10.0.0.0/24',
     });
-    expect(() => parsePrefix("10.0.0.5/24")).toThrow(refusal);
+    expect(() => parsePrefix("10.0.0.5/24")).toThrow(error);
     expect(() => parsePrefix("2001:db8::1/64")).toThrow('"2001:db8::1/64": host bits are set; the network is 2001:db8::/64');
   });
 

@@ -74,7 +74,7 @@ const LISTS = {
 } as const;
 const edit = fc.oneof(
   ...(["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"] as const).map((kind) =>
-    fc.record({ kind: fc.constant(kind), nth: fc.nat(3), spec: specs[kind] as fc.Arbitrary<object>, refusal: fc.option(fc.nat()) }),
+    fc.record({ kind: fc.constant(kind), nth: fc.nat(3), spec: specs[kind] as fc.Arbitrary<object>, rejection: fc.option(fc.nat()) }),
   ),
 );
 
@@ -100,11 +100,11 @@ const interfaces: ObservedNode["interfaces"] = {
 };
 
 class Machine {
-  readonly ground = new MemoryBackends();
+  readonly backends = new MemoryBackends();
   readonly lastGood = new Map<string, LastGoodResource>();
 
   constructor() {
-    for (const name of ["eth0", "eth1", "eth2"]) this.ground.links.host.set(name, { name, alias: "", type: "nic", as: "" });
+    for (const name of ["eth0", "eth1", "eth2"]) this.backends.links.host.set(name, { name, alias: "", type: "nic", as: "" });
   }
 
   plan(objects: RouterObjects): RouterPlan {
@@ -113,7 +113,7 @@ class Machine {
 
   async pass(objects: RouterObjects): Promise<{ failing: Map<string, string>; done: RouterApplyResult; stopped: boolean }> {
     const planned = this.plan(objects);
-    const done = await act(planned, this.lastGood, this.ground);
+    const done = await act(planned, this.lastGood, this.backends);
     const failing = new Map([...planned.failures, ...done.failures].map(({ kind, name, message }) => [`${kind}/${name}`, message]));
     return { failing, done, stopped: planned.stopped !== undefined || done.stopped !== undefined };
   }
@@ -122,13 +122,13 @@ class Machine {
   recall(remembered: readonly [string, LastGoodResource][]): void {
     this.lastGood.clear();
     for (const [owner, good] of remembered) this.lastGood.set(owner, good);
-    const { fragments, base } = this.ground;
+    const { fragments, base } = this.backends;
     for (const owner of fragments.keys()) if (owner !== base.owner && !this.lastGood.has(owner)) fragments.delete(owner);
   }
 
   /** All that is live, in the kernel, in FRR and by our own account, but for the order. */
   get picture(): object {
-    const { links, fragments } = this.ground;
+    const { links, fragments } = this.backends;
     const generations = [...this.lastGood].map(([owner, { generation }]) => [owner, generation] as const);
     return {
       host: Object.fromEntries(links.host),
@@ -147,13 +147,13 @@ function refusable(machine: Machine, planned: RouterPlan, owner: string): string
   if (!step) return [];
   const others = [...planned.steps, ...(planned.underlay ? [planned.underlay] : [])].filter((one) => one !== step);
   const known = new Set(
-    [...desiredLinePaths([...machine.ground.fragments.values(), ...others.map(({ rendered }) => rendered.fragment)])].map((path) =>
+    [...desiredLinePaths([...machine.backends.fragments.values(), ...others.map(({ rendered }) => rendered.fragment)])].map((path) =>
       last(path),
     ),
   );
   const taken = new Set(others.flatMap(({ rendered }) => rendered.links.map(({ netns, name }) => `${netns}/${name}`)));
   const links = step.rendered.links.map(({ netns, name }) => `${netns}/${name}`);
-  const fresh = links.filter((key) => !taken.has(key) && !machine.ground.has(...(key.split("/") as ["host" | "router", string])));
+  const fresh = links.filter((key) => !taken.has(key) && !machine.backends.has(...(key.split("/") as ["host" | "router", string])));
   return [...fresh, ...[...desiredLinePaths([step.rendered.fragment])].map(last).filter((line) => !known.has(line))];
 }
 
@@ -166,8 +166,8 @@ test("a failed edit changes nothing and is reported; once it is fixed everything
   let failed = 0;
   let rejected = 0;
   await fc.assert(
-    fc.asyncProperty(site, edit, async (asked, { kind, nth, spec, refusal }) => {
-      const objects = objectsOf(asked);
+    fc.asyncProperty(site, edit, async (wanted, { kind, nth, spec, rejection }) => {
+      const objects = objectsOf(wanted);
       fc.pre(objects[LISTS[kind]].length > 0);
       const machine = new Machine();
       await machine.pass(objects);
@@ -179,9 +179,9 @@ test("a failed edit changes nothing and is reported; once it is fixed everything
       const wasLive = machine.lastGood.has(owner);
       const isAlone = isDeepStrictEqual(decisions(machine.plan(objects), owner), decisions(machine.plan(next), owner));
       const choices = refusable(machine, machine.plan(next), owner);
-      const picked = refusal === null ? undefined : choices[refusal % choices.length];
+      const picked = rejection === null ? undefined : choices[rejection % choices.length];
       if (picked !== undefined) {
-        machine.ground.rejects.add(picked);
+        machine.backends.rejects.add(picked);
         rejected += 1;
       }
       const { failing, done, stopped } = await machine.pass(next);
@@ -198,7 +198,7 @@ test("a failed edit changes nothing and is reported; once it is fixed everything
       // Where others would have gained or lost by it, it is itself at least what it was.
       expect(hasFailed ? machine.lastGood.get(owner)?.generation : 1).toBe(1);
 
-      machine.ground.rejects.clear();
+      machine.backends.rejects.clear();
       await machine.pass(objects);
       expect((await machine.pass(objects)).done.changes).toEqual([]);
     }),
@@ -211,8 +211,8 @@ test("a failed edit changes nothing and is reported; once it is fixed everything
 test("a pass that breaks off anywhere, with all it knew or as if killed, costs nothing but time", async () => {
   let broken = 0;
   await fc.assert(
-    fc.asyncProperty(site, fc.array(edit, { maxLength: 3 }), fc.nat(25), fc.boolean(), async (asked, edits, breaksAfter, isKilled) => {
-      const objects = objectsOf(asked);
+    fc.asyncProperty(site, fc.array(edit, { maxLength: 3 }), fc.nat(25), fc.boolean(), async (wanted, edits, breaksAfter, isKilled) => {
+      const objects = objectsOf(wanted);
       const next = edits.reduce(
         (sofar, { kind, nth, spec }) => (sofar[LISTS[kind]].length > 0 ? edited(sofar, kind, nth, spec).objects : sofar),
         objects,
@@ -222,9 +222,9 @@ test("a pass that breaks off anywhere, with all it knew or as if killed, costs n
       for (let nth = 0; nth < 2; nth++) await lucky.pass(next);
 
       const remembered = [...unlucky.lastGood];
-      unlucky.ground.breaksAfter = breaksAfter;
+      unlucky.backends.breaksAfter = breaksAfter;
       await unlucky.pass(next).catch(() => (broken += 1));
-      unlucky.ground.breaksAfter = Infinity;
+      unlucky.backends.breaksAfter = Infinity;
       if (isKilled) unlucky.recall(remembered);
       for (let nth = 0; nth < 2; nth++) await unlucky.pass(next);
       expect(unlucky.picture).toEqual(lucky.picture);
@@ -242,10 +242,10 @@ const invalid = fc.constantFrom(
 );
 const harm = fc.record({ reboot: fc.boolean(), links: fc.array(fc.nat(), { maxLength: 4 }), lines: fc.array(fc.nat(), { maxLength: 3 }) });
 
-function damage({ ground }: Machine, { reboot, links, lines }: { reboot: boolean; links: number[]; lines: number[] }): void {
-  const { host, router } = ground.links;
+function damage({ backends }: Machine, { reboot, links, lines }: { reboot: boolean; links: number[]; lines: number[] }): void {
+  const { host, router } = backends.links;
   if (reboot) {
-    ground.fragments.clear();
+    backends.fragments.clear();
     host.clear();
     router.clear();
     for (const name of ["eth0", "eth1", "eth2"]) host.set(name, { name, alias: "", type: "nic", as: "" });
@@ -256,7 +256,7 @@ function damage({ ground }: Machine, { reboot, links, lines }: { reboot: boolean
     const name = created[nth % created.length] ?? "";
     if (!router.delete(name)) host.delete(name);
   }
-  for (const nth of lines) ground.fragments.delete([...ground.fragments.keys()][nth % ground.fragments.size] ?? "");
+  for (const nth of lines) backends.fragments.delete([...backends.fragments.keys()][nth % backends.fragments.size] ?? "");
 }
 
 test("while the Underlay is invalid, any state of the node leads to the last good router, and nothing else is removed", async () => {
@@ -268,13 +268,13 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
       harm,
       fc.array(edit, { maxLength: 2 }),
       fc.option(fc.nat()),
-      async (asked, spec, harm, edits, rejection) => {
-        const objects = objectsOf(asked);
+      async (siteSpec, spec, harm, edits, rejection) => {
+        const objects = objectsOf(siteSpec);
         const machine = new Machine();
         await machine.pass(objects);
         await machine.pass(objects);
         const before = machine.picture;
-        const { lastGood, ground } = machine;
+        const { lastGood, backends } = machine;
         const remembered = [...lastGood];
         const wanted = remembered.flatMap(([owner, { rendered }]) =>
           rendered.links.map((link) => ({ owner, key: `${link.netns}/${link.name}` })),
@@ -282,12 +282,12 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
 
         damage(machine, harm);
         // Whose it was is not remembered.
-        ground.links.router.set("br-lost", { name: "br-lost", alias: "plumbline:L2VNI/lost", type: "bridge", as: "" });
+        backends.links.router.set("br-lost", { name: "br-lost", alias: "plumbline:L2VNI/lost", type: "bridge", as: "" });
         const rejected = rejection === null ? undefined : wanted[rejection % wanted.length]?.key;
-        const isMissing = rejected !== undefined && !ground.has(...(rejected.split("/") as ["host" | "router", string]));
-        if (isMissing) ground.rejects.add(rejected);
+        const isMissing = rejected !== undefined && !backends.has(...(rejected.split("/") as ["host" | "router", string]));
+        if (isMissing) backends.rejects.add(rejected);
         rejections += Number(isMissing);
-        ground.log.length = 0;
+        backends.log.length = 0;
 
         const others = edits.reduce(
           (sofar, { kind, nth, spec }) =>
@@ -297,8 +297,8 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
         const { objects: next } = edited(others, "Underlay", 0, spec);
         const { done, failing } = await machine.pass(next);
         expect(done.stopped?.name).toBe("fabric");
-        expect(ground.log.filter((entry) => /^(unlink|gone|rebuild)/.test(entry))).toEqual([]);
-        expect(ground.links.router.delete("br-lost")).toBe(true);
+        expect(backends.log.filter((entry) => /^(unlink|gone|rebuild)/.test(entry))).toEqual([]);
+        expect(backends.links.router.delete("br-lost")).toBe(true);
         expect([...lastGood]).toEqual(remembered);
 
         const incomplete = new Set(isMissing ? wanted.filter(({ key }) => key === rejected).map(({ owner }) => owner) : []);
@@ -306,7 +306,7 @@ test("while the Underlay is invalid, any state of the node leads to the last goo
         expect(new Set(failing.keys())).toEqual(new Set(["Underlay/fabric", ...incomplete]));
         expect(isMissing ? before : machine.picture).toEqual(before);
 
-        ground.rejects.clear();
+        backends.rejects.clear();
         await machine.pass(next);
         expect(machine.picture).toEqual(before);
         await machine.pass(objects);

@@ -10,7 +10,7 @@ import type { LastGoodResource } from "./render/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
 import type { ObservedNode } from "./observed.ts";
 import { plan } from "./plan.ts";
-import { carryOut, type RejectedResources } from "./rejected-resources.ts";
+import { planAndAct, type RejectedResources } from "./rejected-resources.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 
 // Objects that come, go and change places, while the kernel and FRR reject some of it.
@@ -38,7 +38,7 @@ const moment = fc.record({
   minutes: fc.constantFrom(1, 11, 500),
   restarts: fc.boolean(),
   /** The kernel rejects one of those that swap. */
-  refusesSwap: fc.boolean(),
+  rejectsSwap: fc.boolean(),
 });
 
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
@@ -50,9 +50,9 @@ class Site {
 
   change(change: Change, now: Date): void {
     const owner = `${change.kind}/${change.name}`;
-    const held = this.#tenants.get(owner);
+    const current = this.#tenants.get(owner);
     if ("swapsWith" in change) {
-      const [one, other] = [held?.object.spec, this.#tenants.get(`${change.kind}/${change.swapsWith}`)?.object.spec];
+      const [one, other] = [current?.object.spec, this.#tenants.get(`${change.kind}/${change.swapsWith}`)?.object.spec];
       if (!one || !other || one === other) return;
       const { kind, name, swapsWith } = change;
       const moves = [
@@ -63,16 +63,16 @@ class Site {
       return;
     }
     if ("gone" in change) return void this.#tenants.delete(owner);
-    const generation = (held?.object.metadata.generation ?? 0) + 1;
-    const uid = held?.object.metadata.uid ?? `${owner}-${(this.#made += 1)}`;
-    const creationTimestamp = held?.object.metadata.creationTimestamp ?? now.toISOString();
+    const generation = (current?.object.metadata.generation ?? 0) + 1;
+    const uid = current?.object.metadata.uid ?? `${owner}-${(this.#made += 1)}`;
+    const creationTimestamp = current?.object.metadata.creationTimestamp ?? now.toISOString();
     const { vni, vrf } = change;
     const session = "session" in change && change.session ? { hostsession: hostSession(`192.169.${NAMES.indexOf(change.name)}.0/24`) } : {};
     const object = change.kind === "L2VNI" ? l2vni(change.name, { vni, vrf }) : l3vni(change.name, { vni, vrf, ...session });
     const metadata = { ...object.metadata, generation, uid, creationTimestamp };
     const tenant = { kind: change.kind, object: { ...object, metadata } } as Tenant;
     // What it had asked for before stays recorded, as while a node runs on it.
-    const claims = recordClaims(claimsOf(tenant, undefined), held?.object.status?.claims ?? [], {
+    const claims = recordClaims(claimsOf(tenant, undefined), current?.object.status?.claims ?? [], {
       created: new Date(creationTimestamp),
       now,
       release: false,
@@ -123,32 +123,32 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
       for (const [nth, vrf] of ["red", "blue"].entries()) {
         site.change({ kind: "L3VNI", name: NAMES[nth] ?? "a", vni: nth + 5, vrf, session: false }, now);
       }
-      const quiet = { changes: [], rejected: [], minutes: 1, restarts: false, refusesSwap: false };
-      for (const { changes, rejected, minutes, restarts, refusesSwap } of [quiet, ...moments]) {
+      const quiet = { changes: [], rejected: [], minutes: 1, restarts: false, rejectsSwap: false };
+      for (const { changes, rejected, minutes, restarts, rejectsSwap } of [quiet, ...moments]) {
         now = new Date(now.getTime() + minutes * 60_000);
         for (const change of changes) site.change(change, now);
         backends.rejects.clear();
         for (const what of rejected) backends.rejects.add(what);
-        for (const change of refusesSwap ? changes : []) {
+        for (const change of rejectsSwap ? changes : []) {
           const owner = `${change.kind}/${change.name}`;
           if ("swapsWith" in change) backends.rejects.add(`router/vni${site.get(owner)?.object.spec.vni} ${owner}`);
         }
         if (restarts) rejections = new Map(JSON.parse(JSON.stringify([...rejections])) as [string, never][]);
         const before = new Map(lastGood);
 
-        const { done, planned, ...after } = await carryOut(rejections, {
-          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, rejections: rejections })),
+        const { done, planned, ...after } = await planAndAct(rejections, {
+          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, rejections })),
           act: (planned) => act(planned, lastGood, backends),
           live: lastGood,
           now,
         });
-        rejections = after.refusals;
+        rejections = after.rejections;
         together += Number([...rejections.keys()].some((owner) => lastGood.has(owner)));
 
         const live = [...lastGood].filter(([owner]) => owner !== "Underlay/fabric");
         for (const [nth, [owner, good]] of live.entries()) {
-          for (const [other, held] of live.slice(nth + 1)) {
-            expect(meets(claimsLive(owner, good), claimsLive(other, held)) ? `${owner} and ${other}` : "").toBe("");
+          for (const [other, current] of live.slice(nth + 1)) {
+            expect(meets(claimsLive(owner, good), claimsLive(other, current)) ? `${owner} and ${other}` : "").toBe("");
           }
         }
         for (const [owner, good] of before) {
@@ -157,29 +157,29 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
           if (owner === "Underlay/fabric" || !tenant || tenant.object.metadata.uid !== good.uid) continue;
           if (is?.generation === good.generation || is?.generation === tenant.object.metadata.generation) continue;
           kept += 1;
-          const taken = live.some(([other, held]) => other !== owner && meets(claimsLive(owner, good), claimsLive(other, held)));
-          const grounds = live.some(([other, held]) => kindOf(other) === "L2VNI" && vrfOf(other, held) === vrfOf(owner, good));
-          const isStranded = kindOf(owner) === "L3VNI" && !(good.spec as L3VNI["spec"]).hostsession && !grounds;
+          const taken = live.some(([other, current]) => other !== owner && meets(claimsLive(owner, good), claimsLive(other, current)));
+          const hasL2VNI = live.some(([other, current]) => kindOf(other) === "L2VNI" && vrfOf(other, current) === vrfOf(owner, good));
+          const isStranded = kindOf(owner) === "L3VNI" && !(good.spec as L3VNI["spec"]).hostsession && !hasL2VNI;
           expect(taken || isStranded ? "" : `${owner} is lost`).toBe("");
         }
         // Whatever is not live as asked is told.
-        const told = new Set([...planned.failures, ...done.failures].map(({ kind, name }) => `${kind}/${name}`));
-        const asked = [
+        const reported = new Set([...planned.failures, ...done.failures].map(({ kind, name }) => `${kind}/${name}`));
+        const desired = [
           ...site.objects.l2vnis.map((one) => ["L2VNI", one] as const),
           ...site.objects.l3vnis.map((one) => ["L3VNI", one] as const),
         ];
-        const silent = asked.filter(([kind, { metadata }]) => {
+        const silent = desired.filter(([kind, { metadata }]) => {
           const owner = `${kind}/${metadata.name}`;
-          return done.live.get(owner) !== metadata.generation && !told.has(owner);
+          return done.live.get(owner) !== metadata.generation && !reported.has(owner);
         });
         expect(silent.map(([kind, { metadata }]) => `${kind}/${metadata.name}`)).toEqual([]);
       }
 
       backends.rejects.clear();
       now = new Date(now.getTime() + 24 * 3_600_000);
-      const settle = async () => {
-        const { done, refusals: after } = await carryOut(rejections, {
-          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, rejections: rejections })),
+      const passAgain = async () => {
+        const { done, rejections: after } = await planAndAct(rejections, {
+          plan: (rejections) => plan(observed(site.objects, { lastGood, interfaces, now, rejections })),
           act: (planned) => act(planned, lastGood, backends),
           live: lastGood,
           now,
@@ -187,9 +187,9 @@ test("no value has two holders, and who has one keeps it unless it leaves, or an
         rejections = after;
         return done;
       };
-      await settle();
-      await settle();
-      expect((await settle()).changes).toEqual([]);
+      await passAgain();
+      await passAgain();
+      expect((await passAgain()).changes).toEqual([]);
     }),
     { seed: 4, numRuns: 300 },
   );

@@ -38,11 +38,13 @@ async function pass(
   objects: typeof good,
   backends: MemoryBackends,
   more: Partial<ObservedNode> = {},
-): Promise<RouterApplyResult & { said: string[] }> {
+): Promise<RouterApplyResult & { messages: string[] }> {
   const planned = plan(observed(objects, { lastGood, interfaces, ...more }));
   const done = await act(planned, lastGood, backends);
-  const said = [...planned.failures, ...done.failures].map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
-  return { ...done, said };
+  const messages = [...planned.failures, ...done.failures].map(
+    ({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`,
+  );
+  return { ...done, messages };
 }
 
 const picture = ({ links, fragments }: MemoryBackends) => ({ links, fragments: Object.fromEntries(fragments) });
@@ -50,9 +52,9 @@ const picture = ({ links, fragments }: MemoryBackends) => ({ links, fragments: O
 describe("on a rebooted machine", () => {
   test("restores the last good router with an Underlay whose interface does not exist", async () => {
     const rebooted = machine();
-    const { live, said, stopped } = await pass(bad, rebooted);
+    const { live, messages, stopped } = await pass(bad, rebooted);
     expect(stopped?.name).toBe("fabric");
-    expect(said).toEqual([missing]);
+    expect(messages).toEqual([missing]);
     expect(live.size).toBe(7);
     expect(picture(rebooted)).toEqual(picture(before));
     expect((await pass(bad, rebooted)).changes).toEqual([]);
@@ -65,8 +67,8 @@ describe("on a rebooted machine", () => {
     const protectedBy = { ...good, underlays: [underlay("fabric", { nics, neighbors }, { generation: 2 })] };
     await pass(protectedBy, before, { passwords });
     const rebooted = machine();
-    const { said } = await pass(protectedBy, rebooted, { passwords: new Map([["tor", { problem: "Secret tor not found" }]]) });
-    expect(said).toEqual(["Underlay/fabric ValidationFailed: Secret tor not found"]);
+    const { messages } = await pass(protectedBy, rebooted, { passwords: new Map([["tor", { problem: "Secret tor not found" }]]) });
+    expect(messages).toEqual(["Underlay/fabric ValidationFailed: Secret tor not found"]);
     expect(picture(rebooted)).toEqual(picture(before));
   });
 
@@ -82,8 +84,8 @@ describe("on a rebooted machine", () => {
   test("an interface that is gone costs neither the other one nor the VNIs, and is reported", async () => {
     const rebooted = machine();
     rebooted.rejects.add("router/eth1");
-    const { live, said } = await pass(bad, rebooted);
-    expect(said).toEqual([
+    const { live, messages } = await pass(bad, rebooted);
+    expect(messages).toEqual([
       missing,
       "Underlay/fabric ApplicationFailed: Cannot restore the last good version: eth1: RTNETLINK answers: Operation not supported",
     ]);
@@ -96,16 +98,16 @@ describe("on a rebooted machine", () => {
   test("does not report the same failure of the Underlay twice", async () => {
     const rebooted = machine();
     rebooted.rejects.add("router/eth1");
-    const { said, live } = await pass(good, rebooted, { interfaces: { host: [{ name: "eth2", addresses: [] }], router: [] } });
-    expect(said).toEqual(["Underlay/fabric ValidationFailed: Interface eth1 not present on node"]);
+    const { messages, live } = await pass(good, rebooted, { interfaces: { host: [{ name: "eth2", addresses: [] }], router: [] } });
+    expect(messages).toEqual(["Underlay/fabric ValidationFailed: Interface eth1 not present on node"]);
     expect(live.has("Underlay/fabric")).toBe(false);
   });
 
   test("interfaces that cut the node off go back to the host", async () => {
     const rebooted = machine();
     rebooted.answers = false;
-    const { said, live } = await pass(bad, rebooted);
-    expect(said[1]).toContain("Moved interface eth1, eth2 back: the API server did not answer after the move");
+    const { messages, live } = await pass(bad, rebooted);
+    expect(messages[1]).toContain("Moved interface eth1, eth2 back: the API server did not answer after the move");
     expect(rebooted.has("host", "eth1", "eth2")).toBe(true);
     expect(live.has("Underlay/fabric")).toBe(false);
   });
@@ -143,9 +145,9 @@ test("what a person takes away while the Underlay is invalid is put back and rep
 test("a resource that cannot be restored is reported and not live", async () => {
   before.links.router.delete("vni100");
   before.rejects.add("router/vni100");
-  const { live, said } = await pass(bad, before);
+  const { live, messages } = await pass(bad, before);
   expect(live.has("L2VNI/red")).toBe(false);
-  expect(said[1]).toMatch(/^L2VNI\/red ApplicationFailed: Cannot restore the last good version: vni100: /);
+  expect(messages[1]).toMatch(/^L2VNI\/red ApplicationFailed: Cannot restore the last good version: vni100: /);
 });
 
 test("an Underlay that the kernel rejects leaves the rest of the last good router repaired", async () => {

@@ -10,7 +10,7 @@ import type { LastGoodResource } from "./render/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
 import type { ObservedNode, RouterObjects } from "./observed.ts";
 import { plan } from "./plan.ts";
-import { carryOut, type RejectedResources } from "./rejected-resources.ts";
+import { planAndAct, type RejectedResources } from "./rejected-resources.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 
 // Plan and act together: a change that fails, and what is left of what worked before.
@@ -35,16 +35,21 @@ const interfaces: ObservedNode["interfaces"] = {
   router: [],
 };
 
-async function pass(objects: Partial<RouterObjects>, more: Partial<ObservedNode> = {}): Promise<RouterApplyResult & { said: string[] }> {
-  const { planned, done, ...after } = await carryOut(rejections, {
-    plan: (rejections) => plan(observed(objects, { lastGood, interfaces, now, ...more, rejections: rejections })),
+async function pass(
+  objects: Partial<RouterObjects>,
+  more: Partial<ObservedNode> = {},
+): Promise<RouterApplyResult & { messages: string[] }> {
+  const { planned, done, ...after } = await planAndAct(rejections, {
+    plan: (rejections) => plan(observed(objects, { lastGood, interfaces, now, ...more, rejections })),
     act: (planned) => act(planned, lastGood, backends),
     live: lastGood,
     now,
   });
-  rejections = after.refusals;
-  const said = [...planned.failures, ...done.failures].map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
-  return { ...done, said };
+  rejections = after.rejections;
+  const messages = [...planned.failures, ...done.failures].map(
+    ({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`,
+  );
+  return { ...done, messages };
 }
 
 const later = (minutes: number) => (now = new Date(now.getTime() + minutes * 60_000));
@@ -98,8 +103,8 @@ test("a recreated Underlay that is rejected leaves the old one live", async () =
   await pass({ underlays: [underlay()], ...vnis });
   const before = running();
   backends.rejects.add("neighbor 192.168.11.9 remote-as 64512");
-  const anew = renamed(underlay("fabric", { neighbors: [{ asn: 64512, address: "192.168.11.9" }] }), "anew");
-  const { stopped } = await pass({ underlays: [anew], ...vnis });
+  const renamedUnderlay = renamed(underlay("fabric", { neighbors: [{ asn: 64512, address: "192.168.11.9" }] }), "anew");
+  const { stopped } = await pass({ underlays: [renamedUnderlay], ...vnis });
   expect(stopped?.message).toContain("192.168.11.9");
   expect(running()).toEqual(before);
   expect(backends.has("router", "eth1", "lound", "vni100", "vni200")).toBe(true);
@@ -117,8 +122,10 @@ test("an Underlay whose links cannot be put back has FRR put back all the same",
 
 test("a line that FRR does not keep fails its owner, which is not live", async () => {
   backends.lost = [{ owner: "L3VNI/red", line: "vrf red / vni 200" }];
-  const { said, live } = await pass({ underlays: [underlay()], ...vnis });
-  expect(said).toEqual(['L3VNI/red ApplicationFailed: FRR accepted "vrf red / vni 200" but it is missing from the running configuration']);
+  const { messages, live } = await pass({ underlays: [underlay()], ...vnis });
+  expect(messages).toEqual([
+    'L3VNI/red ApplicationFailed: FRR accepted "vrf red / vni 200" but it is missing from the running configuration',
+  ]);
   expect(live.has("L3VNI/red")).toBe(false);
 });
 
@@ -128,8 +135,8 @@ test("an L3VNI whose new VRF has only a rejected L2VNI stays in its VRF", async 
   const before = backends.fragments.get("L3VNI/x");
   backends.rejects.add("router/vni101");
   const edited = l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 });
-  const { said, live } = await pass({ underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis: [edited] });
-  expect(said).toContain("L3VNI/x DependencyFailed: No healthy L2VNI exists for VRF 'blue'");
+  const { messages, live } = await pass({ underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis: [edited] });
+  expect(messages).toContain("L3VNI/x DependencyFailed: No healthy L2VNI exists for VRF 'blue'");
   expect(live.get("L3VNI/x")).toBe(1);
   expect(backends.fragments.get("L3VNI/x")).toEqual(before);
 });
@@ -140,9 +147,9 @@ test("the next owner waits until the value is released", async () => {
   backends.rejects.add("router/vni101");
   const l3vnis = [l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 }), l3vni("y", { vni: 201, vrf: "red" }, { hour: 1 })];
   const objects = { underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis };
-  const { live, said } = await pass(objects);
+  const { live, messages } = await pass(objects);
   expect([...live.keys()].sort()).toEqual(["L2VNI/red", "L3VNI/x", "Underlay/fabric"]);
-  expect(said).toContain("L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x, which failed to release it");
+  expect(messages).toContain("L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x, which failed to release it");
   backends.rejects.clear();
   const then = { "Underlay/fabric": 1, "L2VNI/red": 1, "L2VNI/blue": 1, "L3VNI/x": 2, "L3VNI/y": 1 };
   expect(Object.fromEntries((await pass(objects)).live)).toEqual(then);
@@ -176,10 +183,10 @@ describe("a cycle with a rejected member", () => {
     await pass(first);
     const before = picture();
     backends.rejects.add("vrf red\nvni 201");
-    const { live, said } = await pass(swapped());
+    const { live, messages } = await pass(swapped());
     expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 1, "L3VNI/y": 1 });
     expect(picture()).toEqual(before);
-    expect(said).toEqual([
+    expect(messages).toEqual([
       "L3VNI/x ValidationFailed: VRF blue conflicts with L3VNI y",
       'L3VNI/y ApplicationFailed: bgpd rejected "vni 201": % Unknown command',
       "L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x",
@@ -196,8 +203,8 @@ describe("a cycle with a rejected member", () => {
     expect(backends.log).toEqual([]);
     backends.rejects.clear();
     later(1);
-    const { live, said } = await pass(swapped());
-    expect(said).toEqual([]);
+    const { live, messages } = await pass(swapped());
+    expect(messages).toEqual([]);
     expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 2, "L3VNI/y": 2 });
   });
 
@@ -219,11 +226,11 @@ describe("a cycle with a rejected member", () => {
     await pass(ring(old));
     const before = picture();
     backends.rejects.add(`router/vni${{ a: 200, b: 300, c: 100 }[name]} L2VNI/${name}`);
-    const { live, said } = await pass(ring(next));
+    const { live, messages } = await pass(ring(next));
     expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/a": 1, "L2VNI/b": 1, "L2VNI/c": 1 });
     expect(picture()).toEqual(before);
-    expect(said.filter((one) => one.includes("Operation not supported"))).toEqual([expect.stringContaining(`L2VNI/${name} `)]);
-    expect(said.filter((one) => one.includes("conflicts with"))).toEqual([
+    expect(messages.filter((one) => one.includes("Operation not supported"))).toEqual([expect.stringContaining(`L2VNI/${name} `)]);
+    expect(messages.filter((one) => one.includes("conflicts with"))).toEqual([
       "L2VNI/a ValidationFailed: VNI 200 conflicts with L2VNI b",
       "L2VNI/b ValidationFailed: VNI 300 conflicts with L2VNI c",
       "L2VNI/c ValidationFailed: VNI 100 conflicts with L2VNI a",
@@ -239,7 +246,7 @@ describe("an older resource that is rejected does not take the value of a younge
   const [older, younger] = [l2vni("older", { vni: 100, ...named }), l2vni("younger", { vni: 100 }, { hour: 1 })];
   const objects = { underlays: [underlay()], l2vnis: [older, younger] };
   const withBridge = { interfaces: { ...interfaces, host: [...interfaces.host, { name: "br7", addresses: [], kind: "bridge" }] } };
-  const told =
+  const expected =
     "L2VNI/older ApplicationFailed: older: RTNETLINK answers: Operation not supported; VNI 100 is used by L2VNI younger until this can be applied";
 
   beforeEach(async () => {
@@ -250,9 +257,9 @@ describe("an older resource that is rejected does not take the value of a younge
 
   test("not even in the pass that rejects it, and the report names the owner", async () => {
     for (let nth = 0; nth < 3; nth++) {
-      const { said, live } = await pass(objects, withBridge);
+      const { messages, live } = await pass(objects, withBridge);
       expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/younger"]);
-      expect(said).toEqual([told]);
+      expect(messages).toEqual([expected]);
       later(5);
     }
     expect(backends.log).toEqual([]);
@@ -262,9 +269,9 @@ describe("an older resource that is rejected does not take the value of a younge
     await pass(objects, withBridge);
     backends.rejects.clear();
     later(1);
-    const { live, said } = await pass(objects, withBridge);
+    const { live, messages } = await pass(objects, withBridge);
     expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/older"]);
-    expect(said).toEqual(["L2VNI/younger ValidationFailed: VNI 100 conflicts with L2VNI older"]);
+    expect(messages).toEqual(["L2VNI/younger ValidationFailed: VNI 100 conflicts with L2VNI older"]);
     expect(backends.links.router.get("vni100")?.alias).toBe("plumbline:L2VNI/older");
   });
 
@@ -297,9 +304,9 @@ describe("an older resource that is rejected does not take the value of a younge
     const before = picture();
     backends.rejects.add("vrf old\nvni 200");
     const both = { ...tenants, l3vnis: [l3vni("old", { vni: 200, vrf: "old", ...session }), ...tenants.l3vnis] };
-    const { live, said } = await pass(both);
+    const { live, messages } = await pass(both);
     expect([...live.keys()]).toContain("L3VNI/young");
-    expect(said[0]).toMatch(/^L3VNI\/old ApplicationFailed: .*; VNI 200 is used by L3VNI young until this can be applied$/);
+    expect(messages[0]).toMatch(/^L3VNI\/old ApplicationFailed: .*; VNI 200 is used by L3VNI young until this can be applied$/);
     expect(picture()).toEqual(before);
     backends.log.length = 0;
     later(9);

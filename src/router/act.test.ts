@@ -72,16 +72,17 @@ const l3vni = (name: string, vni: number, vrf = name, more: Partial<ResourceStep
   );
 };
 
-const asked = (underlay: ResourceStep | undefined, ...steps: ResourceStep[]): RouterPlan => ({
+const planOf = (underlay: ResourceStep | undefined, ...steps: ResourceStep[]): RouterPlan => ({
   underlay,
   steps,
   failures: [],
   selected: [...(underlay ? [underlay] : []), ...steps].map(({ kind, name, generation }) => ({ kind, name, generation })),
 });
 
-const pass = (underlay: ResourceStep | undefined, ...steps: ResourceStep[]) => act(asked(underlay, ...steps), lastGood, backends);
+const pass = (underlay: ResourceStep | undefined, ...steps: ResourceStep[]) => act(planOf(underlay, ...steps), lastGood, backends);
 
-const said = (failures: readonly Failure[]) => failures.map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
+const messages = (failures: readonly Failure[]) =>
+  failures.map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
 
 describe("from an empty node", () => {
   test("the EVPN instance is in FRR before the first link of a VNI", async () => {
@@ -118,7 +119,7 @@ describe("a step that is rejected", () => {
   test("by the kernel is rolled back alone, with the kernel's message, and the next is applied", async () => {
     backends.rejects.add("router/vni100");
     const { failures, live } = await pass(underlay(), l2vni("red", 100), l2vni("blue", 101));
-    expect(said(failures)).toEqual(["L2VNI/red ApplicationFailed: vni100: RTNETLINK answers: Operation not supported"]);
+    expect(messages(failures)).toEqual(["L2VNI/red ApplicationFailed: vni100: RTNETLINK answers: Operation not supported"]);
     expect([...live.keys()]).toEqual(["Underlay/u", "L2VNI/blue"]);
     expect(backends.has("router", "blue", "br-pe-101", "vni101")).toBe(true);
     expect(backends.links.router.has("br-pe-100")).toBe(false);
@@ -128,7 +129,7 @@ describe("a step that is rejected", () => {
   test("by FRR leaves no link behind, and names line and daemon", async () => {
     backends.rejects.add("vni 200");
     const { failures } = await pass(underlay(), l2vni("red", 100), l3vni("red", 200));
-    expect(said(failures)).toEqual(['L3VNI/red ApplicationFailed: bgpd rejected "vni 200": % Unknown command']);
+    expect(messages(failures)).toEqual(['L3VNI/red ApplicationFailed: bgpd rejected "vni 200": % Unknown command']);
     expect(backends.links.router.has("vni200")).toBe(false);
     expect(backends.has("router", "red", "vni100")).toBe(true);
   });
@@ -193,7 +194,7 @@ describe("the Underlay", () => {
       message: "Interface eth7 not present on node",
       class: "Permanent",
     };
-    const { live } = await act({ ...asked(undefined), stopped }, lastGood, backends);
+    const { live } = await act({ ...planOf(undefined), stopped }, lastGood, backends);
     expect(backends.log).toEqual([]);
     expect([...live.keys()]).toEqual(["Underlay/u", "L2VNI/red"]);
   });
@@ -301,7 +302,7 @@ describe("what goes", () => {
       message: "",
       class: "Permanent",
     } as const;
-    await act({ ...asked(underlay()), failures: [failing] }, lastGood, backends);
+    await act({ ...planOf(underlay()), failures: [failing] }, lastGood, backends);
     expect([...backends.links.router.keys()]).toEqual(["vni8", "green", "br-person", "eth1", "lound"]);
   });
 
@@ -330,22 +331,22 @@ test("whatever is rejected, all other resources are applied exactly", async () =
       selector: ({ name }) => name,
     },
   );
-  const wish = fc.record({
+  const request = fc.record({
     vnis,
     rejected: fc.subarray(["router/vni1", "router/vni2", "network 10.3.0.0/24", "network 10.4.0.0/24", "host/host-5"]),
   });
 
   await fc.assert(
-    fc.asyncProperty(fc.array(wish, { minLength: 1, maxLength: 6 }), async (wishes) => {
+    fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 6 }), async (requests) => {
       backends = new MemoryBackends();
       lastGood = new Map();
-      for (const [nth, { vnis, rejected }] of wishes.entries()) {
+      for (const [nth, { vnis, rejected }] of requests.entries()) {
         backends.rejects.clear();
         for (const what of rejected) backends.rejects.add(what);
         // One VNI belongs to one resource: that much the plan has settled.
-        const held = new Set<number>();
+        const used = new Set<number>();
         const steps = vnis
-          .filter(({ vni }) => !held.has(vni) && held.add(vni))
+          .filter(({ vni }) => !used.has(vni) && used.add(vni))
           .map(({ name, vni, vrf }) => l2vni(name, vni, vrf, { generation: nth }))
           .filter(({ owner, rendered }) => {
             const others = [...lastGood].filter(([other]) => other !== owner).flatMap(([, good]) => good.rendered.links);

@@ -84,7 +84,7 @@ class Pass {
   /** The links that the plan asks for. */
   readonly #planned: ReadonlySet<string>;
   /** Let go by one step while another, still to come, may want them. */
-  readonly #left: Named[] = [];
+  readonly #released: Named[] = [];
   /** FRR was emptied in this pass, so that nothing of it is there as it was applied. */
   #rebuilt = false;
 
@@ -110,7 +110,7 @@ class Pass {
     if (underlay && !next.done) {
       const live = await this.#take(underlay);
       const [failure] = this.#failures;
-      if (failure && (live !== "asked" || this.#broken.has(underlay.owner))) return await this.keepUp(failure);
+      if (failure && (live !== "applied" || this.#broken.has(underlay.owner))) return await this.keepUp(failure);
       next = walk.next(live);
     }
     await this.#makeRoom();
@@ -205,9 +205,9 @@ class Pass {
 
   async #take(step: ResourceStep): Promise<StepResult> {
     const { owner, uid, generation, spec, rendered } = step;
-    const held = this.#lastGood.get(owner);
+    const lastGood = this.#lastGood.get(owner);
     // Everything depends on the Underlay: a recreated one also keeps the old one live until it is applied.
-    const before = held?.uid === uid || step.kind === "Underlay" ? held : undefined;
+    const before = lastGood?.uid === uid || step.kind === "Underlay" ? lastGood : undefined;
     const unchanged = before !== undefined && isDeepStrictEqual(before.rendered, rendered);
     const cost = { links: 0, lines: 0 };
 
@@ -218,22 +218,22 @@ class Pass {
       this.#failures.push(applicationFailed(step, error));
       this.#rejected.set(owner, { together: false, harmless: error.source === "kernel" });
       if (unchanged) this.#broken.add(owner);
-      if (held && !before) await this.#retire(owner);
+      if (lastGood && !before) await this.#retire(owner);
       if (!before) return "no";
-      return unchanged ? "asked" : "previous";
+      return unchanged ? "applied" : "previous";
     } finally {
       this.#note(owner, cost, unchanged && !this.#rebuilt);
     }
 
     this.#lastGood.set(owner, { uid, generation, spec, rendered });
     await this.#release(step, this.#linkOwners.setLinks(owner, rendered.links));
-    return "asked";
+    return "applied";
   }
 
   /** Removes links that the step released and no other resource owns. Those that another step asks for wait for it. */
   async #release(step: ResourceStep, left: readonly Named[]): Promise<void> {
     const awaited = left.filter((link) => this.#planned.has(keyOfLink(link)));
-    this.#left.push(...awaited);
+    this.#released.push(...awaited);
     const dropped = await this.#kernel.remove(left.filter((link) => !awaited.includes(link)).toReversed());
     if (dropped.rejected) this.#failures.push(applicationFailed(step, BackendError.of(dropped.rejected)));
     this.#note(step.owner, { links: dropped.changed, lines: 0 }, false);
@@ -249,13 +249,13 @@ class Pass {
     for (const step of asking) {
       const own = this.#absent(step.rendered.links).filter((link) => isNew.includes(link));
       const rejection = await this.#attempt(step, async (cost) => throwIfRejected(await this.#kernel.apply(own), cost));
-      if (rejection) return await this.#putBack(steps, before, isNew, { step, refusal: rejection, harmless: true });
+      if (rejection) return await this.#putBack(steps, before, isNew, { step, rejection, harmless: true });
     }
     await this.#shrink(steps.flatMap(({ owner, leaves }) => (leaves ? [owner] : [])));
     const left = new Map<ResourceStep, Named[]>();
     for (const step of asking) {
       const rejection = await this.#attempt(step, (cost) => this.#apply(step, undefined, cost));
-      if (rejection) return await this.#putBack(steps, before, isNew, { step, refusal: rejection, harmless: false });
+      if (rejection) return await this.#putBack(steps, before, isNew, { step, rejection, harmless: false });
       const { owner, uid, generation, spec, rendered } = step;
       this.#lastGood.set(owner, { uid, generation, spec, rendered });
       left.set(step, this.#linkOwners.setLinks(owner, rendered.links));
@@ -267,12 +267,12 @@ class Pass {
         links.filter((link) => !this.#linkOwners.isOwned(link)),
       );
     }
-    return "asked";
+    return "applied";
   }
 
   #liveBefore({ owner, uid, leaves }: ResourceStep): [string, LastGoodResource][] {
-    const held = this.#lastGood.get(owner);
-    return held && (leaves || held.uid === uid) ? [[owner, held]] : [];
+    const lastGood = this.#lastGood.get(owner);
+    return lastGood && (leaves || lastGood.uid === uid) ? [[owner, lastGood]] : [];
   }
 
   async #attempt(step: ResourceStep, work: (cost: Cost) => Promise<void>): Promise<BackendError | undefined> {
@@ -288,7 +288,7 @@ class Pass {
     steps: readonly ResourceStep[],
     before: ReadonlyMap<string, LastGoodResource>,
     isNew: readonly DesiredLink[],
-    { step, refusal, harmless }: { step: ResourceStep; refusal: BackendError; harmless: boolean },
+    { step, rejection, harmless }: { step: ResourceStep; rejection: BackendError; harmless: boolean },
   ): Promise<StepResult> {
     for (const [owner, good] of before) {
       this.#lastGood.set(owner, good);
@@ -314,7 +314,7 @@ class Pass {
     this.#note(step.owner, { links: changed, lines: 0 }, false);
 
     this.#rejected.set(step.owner, { together: true, harmless });
-    this.#failures.push(applicationFailed(step, problem ? refusal.also(problem) : refusal));
+    this.#failures.push(applicationFailed(step, problem ? rejection.also(problem) : rejection));
     const others = steps.filter((other) => other !== step && !other.leaves);
     this.#failures.push(...others.map((other) => waiting(other, steps, step)));
     return "previous";
@@ -439,7 +439,7 @@ class Pass {
   }
 
   async #dropLeft(): Promise<void> {
-    const left = this.#left.filter((link) => !this.#linkOwners.isOwned(link));
+    const left = this.#released.filter((link) => !this.#linkOwners.isOwned(link));
     const { changed } = await this.#kernel.remove(left.toReversed());
     this.#note("", { links: changed, lines: 0 }, false);
   }

@@ -122,18 +122,18 @@ export function addRouterAgent(options: RouterOptions): void {
       timeoutMs: PASS_MS,
       resyncMs: RESYNC_MS,
       async reconcile(_key, { signal }) {
-        const held = nodes.get(node);
+        const object = nodes.get(node);
         // In a cluster the kubelet makes it; the status belongs to it.
-        if (!held) {
+        if (!object) {
           log.warn({ node }, "this node has no Node object");
           agent.forget();
           return undefined;
         }
-        const index = (running: number | undefined) => ownIndex(held, running, client, signal);
+        const index = (running: number | undefined) => ownIndex(object, running, client, signal);
         const now = objects();
         await secrets.follow(secretsOf(now), SECRETS_MS, signal);
         agent.noteSecrets(secrets.impairment()?.message, now);
-        return agent.pass({ node: held, index, objects: now, secret: (name) => secrets.get(name) }, signal);
+        return agent.pass({ node: object, index, objects: now, secret: (name) => secrets.get(name) }, signal);
       },
     }),
   );

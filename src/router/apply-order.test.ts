@@ -19,7 +19,7 @@ function walk(
   while (!next.done) {
     steps.push(...next.value);
     const [first] = next.value;
-    next = walking.next((first && answers[first.owner]) ?? "asked");
+    next = walking.next((first && answers[first.owner]) ?? "applied");
   }
   return { steps, failures: next.value };
 }

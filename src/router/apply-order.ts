@@ -17,6 +17,18 @@ export function applyOrder({ underlay, steps, ousted = [] }: Pick<RouterPlan, "u
   return new Traversal(steps, ousted).walk(underlay);
 }
 
+/** Every step as it ends when neither the kernel nor FRR rejects one, and the failures of those that are not taken. */
+export function stepsIfAccepted(plan: RouterPlan): { steps: ResourceStep[]; failures: readonly Failure[] } {
+  const steps = new Map<string, ResourceStep>();
+  const walk = applyOrder(plan);
+  let next = walk.next();
+  while (!next.done) {
+    for (const step of next.value) if (!step.leaves) steps.set(step.owner, step);
+    next = walk.next("applied");
+  }
+  return { steps: [...steps.values()], failures: next.value };
+}
+
 class Traversal {
   readonly #steps: readonly ResourceStep[];
   /** The L2VNIs that are in a VRF, or were. */
@@ -48,7 +60,7 @@ class Traversal {
   }
 
   *walk(underlay: ResourceStep | undefined): Walk<Failure[]> {
-    if (underlay && (yield [underlay]) !== "asked") return [];
+    if (underlay && (yield [underlay]) !== "applied") return [];
     for (;;) {
       for (let taken = -1; taken < this.#outcomes.size;) {
         taken = this.#outcomes.size;
@@ -58,8 +70,8 @@ class Traversal {
       if (circle.length === 0) break;
       yield* this.#takeTogether(circle);
     }
-    for (const [step, told] of this.#announced) {
-      if (told !== this.#subnets(step).join(" ")) yield [this.#announcing(step)];
+    for (const [step, announced] of this.#announced) {
+      if (announced !== this.#subnets(step).join(" ")) yield [this.#announcing(step)];
     }
     for (const step of this.#of("RawFRRConfig")) yield* this.#take(step);
     return this.#failures;
@@ -91,8 +103,8 @@ class Traversal {
     const [first] = left;
     if (!first) return [];
     const waitsFor = (step: ResourceStep): ResourceStep[] => {
-      const grounds = step.otherwise && !this.#isThere(step.vrf) ? (this.#inVrf.get(step.vrf) ?? []) : [];
-      return [...(this.#awaited.get(step) ?? []), ...grounds].filter((other) => !this.#outcomes.has(other));
+      const l2vnis = step.otherwise && !this.#isThere(step.vrf) ? (this.#inVrf.get(step.vrf) ?? []) : [];
+      return [...(this.#awaited.get(step) ?? []), ...l2vnis].filter((other) => !this.#outcomes.has(other));
     };
     let circle = reached(first, waitsFor);
     for (;;) {
@@ -109,11 +121,11 @@ class Traversal {
       const holder = this.#stayed.find((other) => inTheWay(other, step));
       if (holder) blocked.set(step, conflict(step, holder));
     }
-    for (const step of circle) this.#outcomes.set(step, step.leaves ? "no" : "asked");
+    for (const step of circle) this.#outcomes.set(step, step.leaves ? "no" : "applied");
     for (const step of asking) if (step.otherwise && !this.#isThere(step.vrf)) blocked.set(step, step.otherwise);
 
     const steps = circle.map((step) => (step.kind === "L3VNI" && !step.leaves ? this.#announcing(step) : step));
-    if (blocked.size === 0 && (yield steps) === "asked") {
+    if (blocked.size === 0 && (yield steps) === "applied") {
       for (const step of asking) if (step.kind === "L3VNI") this.#announced.set(step, this.#subnets(step).join(" "));
       return;
     }
@@ -140,14 +152,14 @@ class Traversal {
     }
     const live = yield [step.kind === "L3VNI" ? this.#announcing(step) : step];
     this.#note(step, live);
-    if (step.kind === "L3VNI" && live === "asked") this.#announced.set(step, this.#subnets(step).join(" "));
+    if (step.kind === "L3VNI" && live === "applied") this.#announced.set(step, this.#subnets(step).join(" "));
   }
 
   /** Whether an L3VNI could go on as it is now: its dependencies are there, and no other resource got its values. */
   #canStay({ previous, ...step }: ResourceStep): boolean {
     if (!previous) return false;
     const { hostsession } = previous.lastGood.spec as L3VNI["spec"];
-    const given = [...this.#outcomes].filter(([{ owner }, live]) => owner !== step.owner && live === "asked");
+    const given = [...this.#outcomes].filter(([{ owner }, live]) => owner !== step.owner && live === "applied");
     return (hostsession !== undefined || this.#isThere(previous.vrf)) && !given.some(([other]) => inTheWay({ previous }, other));
   }
 
@@ -193,7 +205,7 @@ function previousOf({ previous, otherwise: _, leaves: __, ...step }: ResourceSte
 
 /** For a step that asks for values that others release: those others. For an ousted step: those that ask for its values. */
 function leaversOf(steps: readonly ResourceStep[], ousted: readonly ResourceStep[]): Map<ResourceStep, ResourceStep[]> {
-  const held = Map.groupBy(
+  const claimed = Map.groupBy(
     [...steps, ...ousted].flatMap((step) => (step.previous?.claims ?? []).map((claim) => ({ step, claim }))),
     ({ claim }) => claim.key,
   );
@@ -203,7 +215,9 @@ function leaversOf(steps: readonly ResourceStep[], ousted: readonly ResourceStep
     if (!others.includes(other)) awaited.set(step, [...others, other]);
   };
   for (const step of steps) {
-    const met = (step.claims ?? []).flatMap((asked) => (held.get(asked.key) ?? []).filter(({ claim }) => claimsOverlap(claim, asked)));
+    const met = (step.claims ?? []).flatMap((wanted) =>
+      (claimed.get(wanted.key) ?? []).filter(({ claim }) => claimsOverlap(claim, wanted)),
+    );
     for (const { step: other } of met) {
       if (other === step) continue;
       link(step, other);
@@ -230,11 +244,11 @@ export function waiting(step: ResourceStep, circle: readonly ResourceStep[], cau
 
 /** Whether the other could not be what it asks while this one is as it was before. */
 function inTheWay({ previous }: Pick<ResourceStep, "previous">, { claims = [] }: ResourceStep): boolean {
-  return previous?.claims?.some((held) => claims.some((asked) => claimsOverlap(held, asked))) ?? false;
+  return previous?.claims?.some((claimed) => claims.some((wanted) => claimsOverlap(claimed, wanted))) ?? false;
 }
 
 function conflict({ kind, name, namespace, claims = [] }: ResourceStep, holder: ResourceStep): Failure {
-  const claim = claims.find((asked) => holder.previous?.claims?.some((held) => claimsOverlap(held, asked)));
+  const claim = claims.find((wanted) => holder.previous?.claims?.some((claimed) => claimsOverlap(claimed, wanted)));
   const message = `${claim?.subject} conflicts with ${holder.kind} ${holder.name}, which failed to release it`;
   return { kind, name, namespace, reason: "ValidationFailed", field: claim?.field ?? "", message, class: "Transient" };
 }

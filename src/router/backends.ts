@@ -1,9 +1,10 @@
 import type { FragmentOutcome, OwnedLine, ReadBackResult } from "../frr/apply.ts";
+import { masked } from "../frr/entry.ts";
 import type { Fragment } from "../frr/fragment.ts";
 import { type RejectedLine, rejectionText } from "../frr/transaction.ts";
+import type { LinkName } from "../hostnet/apply.ts";
 import type { NetnsRole, DesiredLink } from "../hostnet/desired-link.ts";
 
-export type LinkName = Pick<DesiredLink, "netns" | "name">;
 export type LostLine = OwnedLine;
 type LinkOutcome = Promise<{ readonly changed: number; readonly rejected?: Error }>;
 type LineOutcome = Promise<Omit<FragmentOutcome, "lines">>;
@@ -56,8 +57,8 @@ export class BackendError extends Error {
     return new BackendError(error.message, { cause: error });
   }
 
-  static ofLine(line: RejectedLine): BackendError {
-    return new BackendError(rejectionText(line), { source: "FRR" });
+  static ofLine({ line, daemon, text }: RejectedLine): BackendError {
+    return new BackendError(rejectionText({ line: masked(line), daemon, text: masked(text) }), { source: "FRR" });
   }
 
   /** The same, if the rollback failed too. */

@@ -17,7 +17,7 @@ export interface RouterCandidate<S> extends ClaimingResource<S> {
   readonly uid: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly lastGood?: (LastGoodResource & { readonly spec: S }) | undefined;
-  readonly selectorComplaints: readonly FieldProblem[];
+  readonly selectorProblems: readonly FieldProblem[];
 }
 
 interface RouterObject<S> extends KubeObject {
@@ -35,7 +35,7 @@ export function candidates<S extends { nodeSelector?: LabelSelector }>(
     if (metadata.deletionTimestamp !== undefined || (problems.length === 0 && !selects(spec.nodeSelector, node.labels))) return [];
     const { name, namespace = "", uid = "", generation = 0, creationTimestamp, annotations = {} } = metadata;
     const owner = `${kind}/${name}`;
-    const held = lastGood.get(owner);
+    const current = lastGood.get(owner);
     return {
       kind,
       owner,
@@ -48,8 +48,8 @@ export function candidates<S extends { nodeSelector?: LabelSelector }>(
       spec,
       recorded: status?.claims ?? [],
       newlySelectedAt: newlySelectedAt.get(owner),
-      lastGood: held?.uid === uid ? (held as LastGoodResource & { spec: S }) : undefined,
-      selectorComplaints: problems,
+      lastGood: current?.uid === uid ? (current as LastGoodResource & { spec: S }) : undefined,
+      selectorProblems: problems,
     };
   });
 }

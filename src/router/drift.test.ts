@@ -32,25 +32,25 @@ const snapshot = (...links: (readonly [string, Link])[]): Snapshot => ({
   namespaces: { host: "1", router: "perouter" },
   routes: new Map(),
 });
-const said = (planned: RouterPlan, links: Snapshot, running: string, lastGood = new Map<string, LastGoodResource>()) =>
+const commands = (planned: RouterPlan, links: Snapshot, running: string, lastGood = new Map<string, LastGoodResource>()) =>
   differences(planned, base, { links, running: parse(running), lastGood }).map(({ do: verb, send }) => `${verb} ${send}`);
 
 test("lists missing links and lines as they would be sent, the kernel's before FRR's", () => {
-  const told = said({ ...nothing, steps: [red] }, snapshot(), "");
-  expect(told[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
-  expect(told.at(-1)).toBe("add vrf red / vni 100");
+  const planned = commands({ ...nothing, steps: [red] }, snapshot(), "");
+  expect(planned[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
+  expect(planned.at(-1)).toBe("add vrf red / vni 100");
 });
 
 test("removes what no resource asks for, also a line typed by hand; foreign links stay", () => {
   const links = snapshot(bridge("br-pe-100", "plumbline:L2VNI/red"), bridge("br-person", ""));
-  expect(said(nothing, links, "route-map allowall permit 1\nexit\n!\nip route 198.51.100.0/24 blackhole\n")).toEqual([
+  expect(commands(nothing, links, "route-map allowall permit 1\nexit\n!\nip route 198.51.100.0/24 blackhole\n")).toEqual([
     "remove ip -n perouter link del dev br-pe-100",
     "remove no ip route 198.51.100.0/24 blackhole",
   ]);
 });
 
 test("lists nothing where nothing differs", () => {
-  expect(said(nothing, snapshot(), "route-map allowall permit 1\nexit\n")).toEqual([]);
+  expect(commands(nothing, snapshot(), "route-map allowall permit 1\nexit\n")).toEqual([]);
 });
 
 const stopped = {
@@ -65,12 +65,12 @@ const stopped = {
 
 test("while the Underlay fails, lists only what is missing of the last good router", () => {
   const links = snapshot(bridge("br-pe-7", "plumbline:L2VNI/lost"));
-  const told = said({ ...nothing, stopped }, links, "ip route 198.51.100.0/24 blackhole\n", new Map([["L2VNI/red", red]]));
-  expect(told[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
-  expect(told.at(-1)).toBe("add vrf red / vni 100");
-  expect(told.filter((one) => one.startsWith("remove"))).toEqual([]);
+  const planned = commands({ ...nothing, stopped }, links, "ip route 198.51.100.0/24 blackhole\n", new Map([["L2VNI/red", red]]));
+  expect(planned[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
+  expect(planned.at(-1)).toBe("add vrf red / vni 100");
+  expect(planned.filter((one) => one.startsWith("remove"))).toEqual([]);
 });
 
 test("lists nothing while the Underlay fails and there is no last good router", () => {
-  expect(said({ ...nothing, stopped }, snapshot(bridge("br-pe-100", "plumbline:L2VNI/red")), "")).toEqual([]);
+  expect(commands({ ...nothing, stopped }, snapshot(bridge("br-pe-100", "plumbline:L2VNI/red")), "")).toEqual([]);
 });

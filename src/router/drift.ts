@@ -6,10 +6,10 @@ import { linkOwnership } from "../hostnet/ownership.ts";
 import { plan as planLinks, planRemoval } from "../hostnet/plan.ts";
 import type { Snapshot } from "../hostnet/snapshot.ts";
 import type { NetnsRole, DesiredLink } from "../hostnet/desired-link.ts";
-import type { Rendered, LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
 import { keyOfLink } from "./link-owners.ts";
 import type { RouterPlan } from "./plan.ts";
-import { applyOrder } from "./apply-order.ts";
+import { stepsIfAccepted } from "./apply-order.ts";
 
 /** One thing that the next pass would do, if nothing of it is rejected. */
 export interface PlanDifference {
@@ -32,16 +32,16 @@ export function differences(
 ): PlanDifference[] {
   const isStopped = planned.stopped !== undefined;
   if (isStopped && lastGood.size === 0) return [];
-  const forms = isStopped ? [...lastGood.values()].map(({ rendered }) => rendered) : [...renderedSteps(planned).values()];
-  const wanted = unique(forms.flatMap((rendered) => rendered.links));
+  const wantedResources = isStopped ? [...lastGood.values()] : stepsIfAccepted(planned).steps;
+  const wanted = unique(wantedResources.flatMap(({ rendered }) => rendered.links));
   const names = new Set(wanted.map(keyOfLink));
-  const held = [...lastGood.values()].flatMap(({ rendered }) => rendered.links.map(({ netns, name }) => ({ netns, name })));
-  const unwanted = (isStopped ? [] : [...held, ...marked(links)]).filter(
+  const existing = [...lastGood.values()].flatMap(({ rendered }) => rendered.links.map(({ netns, name }) => ({ netns, name })));
+  const unwanted = (isStopped ? [] : [...existing, ...marked(links)]).filter(
     (link) => !names.has(keyOfLink(link)) && links[link.netns].has(link.name),
   );
 
   const commands = [...planLinks(wanted, links).commands, ...planRemoval(unique(unwanted), links).commands];
-  const wantedLines = merge([base, ...forms.map(({ fragment }) => fragment)]);
+  const wantedLines = merge([base, ...wantedResources.map(({ rendered }) => rendered.fragment)]);
   const lines = diff(running, wantedLines).filter(({ do: verb }) => !isStopped || verb !== "remove");
   return [
     ...commands.map(({ program, netns, args, link }): PlanDifference => {
@@ -54,16 +54,6 @@ export function differences(
       return { what: "line", name: describe({ path, line }), do: change.do, send: describe({ path, line: send }) };
     }),
   ];
-}
-
-/** Every step as it ends when none is rejected. */
-function renderedSteps(planned: RouterPlan): Map<string, Rendered> {
-  const forms = new Map<string, Rendered>();
-  const walk = applyOrder(planned);
-  for (let next = walk.next(); !next.done; next = walk.next("asked")) {
-    for (const { owner, rendered, leaves } of next.value) if (!leaves) forms.set(owner, rendered);
-  }
-  return forms;
 }
 
 function marked(links: Snapshot): { netns: NetnsRole; name: string }[] {

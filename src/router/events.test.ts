@@ -23,23 +23,23 @@ const outcome = (...failures: Failure[]): PassOutcome => ({
   live: new Map(),
 });
 
-const told = (before: PassOutcome, now: PassOutcome) => failureEvents(failing(before.failures), now, "n1");
+const eventsAfter = (before: PassOutcome, now: PassOutcome) => failureEvents(failing(before.failures), now, "n1");
 
 test("a resource that begins to fail gets one Event", () => {
   const now = outcome(failure("red", "VNI 100 conflicts with L3VNI blue"));
-  expect(told(outcome(), now)).toEqual([
+  expect(eventsAfter(outcome(), now)).toEqual([
     { about: "L2VNI/red", text: { type: "Warning", reason: "ValidationFailed", message: "Node n1: VNI 100 conflicts with L3VNI blue" } },
   ]);
-  expect(told(now, now)).toEqual([]);
+  expect(eventsAfter(now, now)).toEqual([]);
 });
 
 test("a resource that fails for another reason gets another Event with all its reasons", () => {
   const now = outcome(failure("red", "one"), failure("red", "two"));
-  expect(told(outcome(failure("red", "one")), now).map(({ text }) => text.message)).toEqual(["Node n1: one; two"]);
+  expect(eventsAfter(outcome(failure("red", "one")), now).map(({ text }) => text.message)).toEqual(["Node n1: one; two"]);
 });
 
 test("a resource that recovers gets an Event", () => {
-  expect(told(outcome(failure("red", "one")), outcome())).toEqual([
+  expect(eventsAfter(outcome(failure("red", "one")), outcome())).toEqual([
     { about: "L2VNI/red", text: { type: "Normal", reason: "Applied", message: "Node n1: generation 2 is live" } },
   ]);
 });
@@ -48,12 +48,12 @@ test("a resource that waits for the Underlay has neither recovered nor begun to 
   const underlay: Failure = { ...failure("u", "Interface eth7 not present on node"), kind: "Underlay" };
   const stopped: PassOutcome = { ...outcome(underlay), stopped: underlay };
   const before = outcome(failure("red", "one"));
-  expect(told(before, stopped).map(({ about }) => about)).toEqual(["Underlay/u"]);
+  expect(eventsAfter(before, stopped).map(({ about }) => about)).toEqual(["Underlay/u"]);
   expect([...stillFailing(failing(before.failures), stopped).keys()]).toEqual(["L2VNI/red", "Underlay/u"]);
 });
 
 test("a failed resource that is deleted gets no Event", () => {
-  expect(told(outcome(failure("gone", "one")), outcome())).toEqual([]);
+  expect(eventsAfter(outcome(failure("gone", "one")), outcome())).toEqual([]);
 });
 
 test("repaired drift gets an Event, a requested change does not", () => {

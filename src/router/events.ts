@@ -64,9 +64,9 @@ export function driftEvents(done: RouterApplyResult, node: string, { frrRestarte
       return { about, text: text(`Configuration drift repaired: ${what.join(" and ")}`) };
     });
   if (foreign.length > 0) {
-    const shown = foreign.slice(0, 5).map((line) => `"${line}"`);
-    const more = foreign.length > shown.length ? ` and ${foreign.length - shown.length} more` : "";
-    events.push({ about: "status", text: text(`Removed FRR lines that no resource configures: ${shown.join(", ")}${more}`) });
+    const listed = foreign.slice(0, 5).map((line) => `"${line}"`);
+    const more = foreign.length > listed.length ? ` and ${foreign.length - listed.length} more` : "";
+    events.push({ about: "status", text: text(`Removed FRR lines that no resource configures: ${listed.join(", ")}${more}`) });
   }
   return events;
 }

@@ -223,7 +223,7 @@ class NodeExplanation {
   /** If several nodes report the same failure, the object is the cause; otherwise it is the object on this node. */
   #failure(component: Component, failed: readonly Failed[], dependencies: readonly Dependency[], kept: boolean): HealthStatement {
     const own = failed.find(isOwnFault);
-    const shown = own ?? failed[0];
+    const failure = own ?? failed[0];
     const messages = failed.map(({ message }) => message ?? "Failed").join("; ");
     const since = degradedSince(this.#status);
     const object: Component = { kind: component.kind, name: component.name, namespace: this.#namespace };
@@ -233,12 +233,12 @@ class NodeExplanation {
       component,
       domain: "router",
       health: kept ? "Degraded" : "Down",
-      reason: shown?.reason ?? "ApplicationFailed",
+      reason: failure?.reason ?? "ApplicationFailed",
       message: kept ? `${messages}; the last good version stays applied` : messages,
       dependencies: isShared ? [...dependencies, { component: object }] : dependencies,
       ownFault: !isShared && (own !== undefined || lacksNothing),
       ...(since !== undefined && { since }),
-      fix: fixOf(object, shown?.field),
+      fix: fixOf(object, failure?.field),
     };
   }
 

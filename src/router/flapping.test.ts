@@ -14,14 +14,14 @@ const failure: Failure = {
   class: "Permanent",
 };
 
-const stage = useWriterHarness();
+const harness = useWriterHarness();
 
 test("a switch that flaps costs a few writes at once and one in ten seconds, and what it ends with is written", async () => {
-  const writer = stage().start({ stamp: setLastUpdateTime, damps: onlyObserved });
+  const writer = harness().start({ stamp: setLastUpdateTime, damps: onlyObserved });
   const publish = (state: string, outcome = good) =>
     writer.set("n1", { create: {}, status: report(outcome, { sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }], vnis: [] }) });
   const writes = () =>
-    stage()
+    harness()
       .api.take()
       .filter((request) => request.startsWith("patchStatus")).length;
   publish("Established");
@@ -38,16 +38,16 @@ test("a switch that flaps costs a few writes at once and one in ten seconds, and
 
   publish("Idle");
   await pass(10_000);
-  expect(stage().status()?.conditions?.[2]).toMatchObject({ type: "SessionsEstablished", status: "False" });
+  expect(harness().status()?.conditions?.[2]).toMatchObject({ type: "SessionsEstablished", status: "False" });
   // What becomes of the configuration does not wait.
   publish("Established");
   publish("Idle", { ...good, failures: [failure] });
   await pass(100);
-  expect(stage().status()?.conditions?.[0]).toMatchObject({ type: "Ready", status: "False" });
+  expect(harness().status()?.conditions?.[0]).toMatchObject({ type: "Ready", status: "False" });
 });
 
 test("a session that falls after a quiet time is in the status at once, and so is its return", async () => {
-  const writer = stage().start({ stamp: setLastUpdateTime, damps: onlyObserved });
+  const writer = harness().start({ stamp: setLastUpdateTime, damps: onlyObserved });
   const publish = (state: string) =>
     writer.set("n1", { create: {}, status: report(good, { sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }], vnis: [] }) });
   publish("Established");
@@ -55,6 +55,6 @@ test("a session that falls after a quiet time is in the status at once, and so i
   for (const state of ["Idle", "Established"]) {
     publish(state);
     await pass(100);
-    expect(stage().status()?.sessions?.[0]?.state).toBe(state);
+    expect(harness().status()?.sessions?.[0]?.state).toBe(state);
   }
 });

@@ -74,7 +74,7 @@ const any = fc.oneof(
 );
 
 type Objects = Partial<RouterObjects>;
-type Place = readonly [kind: string, field: string, put: (text: string) => Objects];
+type FieldSetter = readonly [kind: string, field: string, put: (text: string) => Objects];
 
 const neighbor = { asn: 64512, address: "192.168.11.2" };
 const session = (localcidr: { ipv4?: string; ipv6?: string }) => ({ ...hostSession(), localcidr });
@@ -85,7 +85,7 @@ const inL2 = (spec: object): Objects => over({ l2vnis: [l2vni("x", { vni: 7, ...
 const inL3 = (spec: object): Objects => over({ l3vnis: [l3vni("x", { vni: 8, vrf: "red", hostsession: hostSession(), ...spec })] });
 
 /** Every string that a user writes and that the node reads. */
-const PLACES: readonly Place[] = [
+const FIELDS: readonly FieldSetter[] = [
   ["Underlay", "spec.routeridcidr", (routeridcidr) => inUnderlay({ routeridcidr })],
   ["Underlay", "spec.nics", (nic) => inUnderlay({ nics: [nic] })],
   ["Underlay", "spec.evpn", (vtepcidr) => inUnderlay({ evpn: { vtepcidr } })],
@@ -176,7 +176,7 @@ function put(kind: string, field: string, objects: (value: number) => Objects) {
 
 test("invalid text is rejected with its field, whatever the field", { timeout }, () => {
   fc.assert(
-    fc.property(fc.constantFrom(...PLACES), hostile, ([kind, field, put], text) => {
+    fc.property(fc.constantFrom(...FIELDS), hostile, ([kind, field, put], text) => {
       const { failures, unmeant } = judged(put(text));
       const own = failures.filter((failure) => failure.kind === kind);
       expect(unmeant).toEqual([]);
@@ -189,7 +189,7 @@ test("invalid text is rejected with its field, whatever the field", { timeout },
 
 test("no field can inject anything into FRR or the kernel", { timeout }, () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.constantFrom(...PLACES), any), { minLength: 1, maxLength: 4 }), (drawn) => {
+    fc.property(fc.array(fc.tuple(fc.constantFrom(...FIELDS), any), { minLength: 1, maxLength: 4 }), (drawn) => {
       const objects = drawn.map(([[, , put], text]) => put(text));
       const { unmeant } = judged({
         underlays: objects.flatMap(({ underlays = [] }) => underlays).slice(0, 1),

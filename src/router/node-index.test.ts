@@ -37,7 +37,7 @@ const synced = () => Promise.resolve();
 /** Some Nodes and the published indexes, as the writer's caches show them. */
 class Cluster {
   readonly written: string[] = [];
-  refusal: KubeError | undefined;
+  patchError: KubeError | undefined;
   nodes = new Map<string, Node>();
   published: ConfigMap | undefined;
   #nodes: (change: Change<Node>) => void = () => {};
@@ -46,9 +46,9 @@ class Cluster {
   writer() {
     const patch = ({ name }: { name: string }, { metadata }: { metadata: { annotations: Record<string, string> } }, options: object) => {
       this.written.push(`${name} ${metadata.annotations[annotation]} ${JSON.stringify("resourceVersion" in options)}`);
-      const { refusal } = this;
-      this.refusal = undefined;
-      return refusal ? Promise.reject(refusal) : Promise.resolve({});
+      const { patchError } = this;
+      this.patchError = undefined;
+      return patchError ? Promise.reject(patchError) : Promise.resolve({});
     };
     return nodeIndexWriter({
       client: { resource: () => ({ patch }) } as unknown as KubeClient,
@@ -126,7 +126,7 @@ test("what is not its index is corrected: another's, or none at all; what is rig
 
 test("a Node that moved on meanwhile is tried again when the cache shows how, and not before", async () => {
   cluster.publish({ a: 3 });
-  cluster.refusal = new KubeError("Conflict", "it has moved on", { method: "PATCH", path: "/api/v1/nodes/a" });
+  cluster.patchError = new KubeError("Conflict", "it has moved on", { method: "PATCH", path: "/api/v1/nodes/a" });
   cluster.has(node("a"));
   await passes();
   expect(cluster.written).toEqual(["a 3 true"]);

@@ -29,7 +29,7 @@ import type { ObservedNode, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./render/frr.ts";
 import type { LinkReport, PassOutcome } from "./report.ts";
-import { carryOut } from "./rejected-resources.ts";
+import { planAndAct } from "./rejected-resources.ts";
 import { type RouterState, RouterStateFile } from "./state.ts";
 
 /** What the cluster says about this node's router. */
@@ -140,15 +140,15 @@ export class NodeRouter {
       // Saved before anything is moved: an agent that is killed half-way would lose what only the kernel knew.
       await this.#file.save(state);
       const observed = await this.#observe(view, state, kernel, signal);
-      const { planned, done, refusals } = await carryOut(state.rejections ?? new Map(), {
-        plan: (rejections) => (this.#planned = plan({ ...observed, rejections: rejections })),
-        act: (planned) => this.#carryOut(planned, state, kernel, hooks, signal),
+      const { planned, done, rejections } = await planAndAct(state.rejections ?? new Map(), {
+        plan: (rejections) => (this.#planned = plan({ ...observed, rejections })),
+        act: (planned) => this.#act(planned, state, kernel, hooks, signal),
         live: state.lastGood,
         now: observed.now,
       });
       this.#unreported = [];
-      const isChanged = !isDeepStrictEqual(refusals, state.rejections ?? new Map());
-      state.rejections = refusals;
+      const isChanged = !isDeepStrictEqual(rejections, state.rejections ?? new Map());
+      state.rejections = rejections;
       if (isChanged) await this.#file.save(state);
       const damage = this.#damage;
       this.#damage = undefined;
@@ -179,13 +179,13 @@ export class NodeRouter {
     await using kernel = await LinkApplier.open(this.namespaces, signal);
     // It was asked when the interface was moved for the first time; now it is away anyway.
     const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => {} };
-    const { changes, failures } = await this.#carryOut(undefined, state, kernel, hooks, signal);
+    const { changes, failures } = await this.#act(undefined, state, kernel, hooks, signal);
     this.#unreported = [];
     if (changes.length > 0) this.#options.log.warn({ changes, failures }, "API server unreachable; restored the last good configuration");
   }
 
   /** Without a plan what was live last is kept up. */
-  async #carryOut(
+  async #act(
     planned: RouterPlan | undefined,
     state: RouterState,
     kernel: LinkApplier,
@@ -250,8 +250,8 @@ export class NodeRouter {
     const { state } = await new RouterStateFile(this.#options.stateDirectory).load({ setAside: false });
     await using kernel = await LinkApplier.open(this.namespaces, signal);
     const index = await view.index(state.index);
-    const seen = updateSelection(view.objects, state.selections, view.node, new Date());
-    const planned = plan(await this.#observe(view, { ...state, index, selections: seen }, kernel, signal));
+    const selections = updateSelection(view.objects, state.selections, view.node, new Date());
+    const planned = plan(await this.#observe(view, { ...state, index, selections }, kernel, signal));
     const running = await this.#options.frr.running(signal);
     const found = differences(planned, baseFragment(), { links: kernel.have, running, lastGood: state.lastGood });
     return { planned, differences: found };

@@ -16,30 +16,32 @@ const l2vni = (name: string, nodeSelector?: object) =>
   ({ metadata: { name, uid: `uid-${name}` }, spec: { vni: 1, nodeSelector } }) as unknown as L2VNI;
 const rack = (name: string) => ({ matchLabels: { rack: name } });
 
-const look = (selector: object, seen = new Map<string, SelectionRecord>()) =>
-  updateSelection({ ...none, l2vnis: [l2vni("red", selector)] }, seen, node, now).get("uid-red");
+const selectionAfter = (selector: object, before = new Map<string, SelectionRecord>()) =>
+  updateSelection({ ...none, l2vnis: [l2vni("red", selector)] }, before, node, now).get("uid-red");
 
 describe("when an object began to select this node", () => {
   test("is not known of one that was never seen before: it goes by its record", () => {
-    expect(look(rack("a"))).toEqual({ selects: true });
+    expect(selectionAfter(rack("a"))).toEqual({ selects: true });
   });
 
   test("is now for one that was there before and did not", () => {
-    expect(look(rack("a"), new Map([["uid-red", { selects: false }]]))).toEqual({ selects: true, since: now.toISOString() });
+    expect(selectionAfter(rack("a"), new Map([["uid-red", { selects: false }]]))).toEqual({ selects: true, since: now.toISOString() });
   });
 
   test("does not change while it goes on", () => {
     const before = { selects: true, since: "2026-11-15T00:00:00.000Z" };
-    expect(look(rack("a"), new Map([["uid-red", before]]))).toEqual(before);
+    expect(selectionAfter(rack("a"), new Map([["uid-red", before]]))).toEqual(before);
   });
 
   test("is forgotten when it ends", () => {
-    expect(look(rack("b"), new Map([["uid-red", { selects: true, since: "2026-11-15T00:00:00.000Z" }]]))).toEqual({ selects: false });
+    expect(selectionAfter(rack("b"), new Map([["uid-red", { selects: true, since: "2026-11-15T00:00:00.000Z" }]]))).toEqual({
+      selects: false,
+    });
   });
 
   test("is not touched by a selector that cannot be understood", () => {
     const unusable = { matchExpressions: [{ key: "rack", operator: "Near", values: ["a"] }] };
-    expect(look(unusable, new Map([["uid-red", { selects: true }]]))).toEqual({ selects: true });
+    expect(selectionAfter(unusable, new Map([["uid-red", { selects: true }]]))).toEqual({ selects: true });
   });
 });
 
@@ -84,11 +86,11 @@ test("passwords are read from Secrets, and a missing one says what is missing", 
 });
 
 test("returns objects that newly select the node with their time", () => {
-  const seen = new Map([["uid-red", { selects: true, since: now.toISOString() }]]);
+  const before = new Map([["uid-red", { selects: true, since: now.toISOString() }]]);
   const { newlySelectedAt } = observe({
     ...facts,
     objects: { ...none, l2vnis: [l2vni("red"), l2vni("blue")] },
-    state: { lastGood: new Map(), selections: seen },
+    state: { lastGood: new Map(), selections: before },
   });
   expect([...newlySelectedAt]).toEqual([["L2VNI/red", now]]);
 });

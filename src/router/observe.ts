@@ -44,7 +44,7 @@ export function observe({ node, index, objects, secret, links, towardsApi, ovs, 
 /** Which objects select the node now, and since when where the beginning was seen. What is new to us goes by its record. */
 export function updateSelection(
   objects: RouterObjects,
-  seen: ReadonlyMap<string, SelectionRecord>,
+  selections: ReadonlyMap<string, SelectionRecord>,
   node: Node,
   now: Date,
 ): Map<string, SelectionRecord> {
@@ -54,7 +54,7 @@ export function updateSelection(
       .flat()
       .map((object): [string, SelectionRecord] => {
         const { uid = "" } = object.metadata;
-        const before = seen.get(uid);
+        const before = selections.get(uid);
         const selector = object.spec.nodeSelector as LabelSelector | undefined;
         const here = selectorFieldProblems(selector).length > 0 ? (before?.selects ?? true) : selects(selector, labels);
         if (!here) return [uid, { selects: false }];
@@ -64,7 +64,7 @@ export function updateSelection(
   );
 }
 
-function newlySelected(objects: RouterObjects, seen: ReadonlyMap<string, SelectionRecord>): Map<string, Date> {
+function newlySelected(objects: RouterObjects, selections: ReadonlyMap<string, SelectionRecord>): Map<string, Date> {
   const newly = new Map<string, Date>();
   const kinds: [string, readonly KubeObject[]][] = [
     ["Underlay", objects.underlays],
@@ -75,7 +75,7 @@ function newlySelected(objects: RouterObjects, seen: ReadonlyMap<string, Selecti
   ];
   for (const [kind, list] of kinds) {
     for (const { metadata } of list) {
-      const { since } = seen.get(metadata.uid ?? "") ?? {};
+      const { since } = selections.get(metadata.uid ?? "") ?? {};
       if (since !== undefined) newly.set(`${kind}/${metadata.name}`, new Date(since));
     }
   }
@@ -108,8 +108,8 @@ export function recordNicAddresses(
   const names = new Set(underlays.flatMap(({ nics = [] }) => nics));
   return new Map(
     [...names].sort().flatMap((name): [string, readonly string[]][] => {
-      const seen = own(router.get(name) ?? host.get(name));
-      const addresses = seen.length > 0 ? seen : (before.get(name) ?? []);
+      const current = own(router.get(name) ?? host.get(name));
+      const addresses = current.length > 0 ? current : (before.get(name) ?? []);
       return addresses.length > 0 ? [[name, addresses]] : [];
     }),
   );

@@ -31,29 +31,29 @@ interface Planned {
 }
 
 /** What the node is asked to be on top of its Underlay: who may have what it asks for, and in which form. */
-export function planOverlay(asked: readonly Overlay[], root: Root, observed: ObservedNode): Planned {
+export function planOverlay(candidates: readonly Overlay[], root: Root, observed: ObservedNode): Planned {
   const overlay = new OverlayPlan(root, observed);
-  const heldBack = new Map<Overlay, Failure>(overlay.postponed(asked));
-  const without = new Map(heldBack);
+  const postponed = new Map<Overlay, Failure>(overlay.postponed(candidates));
+  const without = new Map(postponed);
   for (;;) {
-    const settled = overlay.resolve(asked, without);
-    const stranded = overlay.stranded(settled.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
-    const found = [...stranded, ...overlay.yielding(asked, settled.effective)].filter(([candidate]) => !without.has(candidate));
-    const { effective } = settled;
+    const resolved = overlay.resolve(candidates, without);
+    const stranded = overlay.stranded(resolved.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
+    const found = [...stranded, ...overlay.yielding(candidates, resolved.effective)].filter(([candidate]) => !without.has(candidate));
+    const { effective } = resolved;
     // The one that had it leaves it, for something else than what the rejected one has.
-    const free = [...heldBack].filter((one) => found.length === 0 && !one[0].lastGood && overlay.userOf(...one, effective) === "");
-    for (const [candidate] of free) heldBack.delete(candidate);
+    const free = [...postponed].filter((one) => found.length === 0 && !one[0].lastGood && overlay.userOf(...one, effective) === "");
+    for (const [candidate] of free) postponed.delete(candidate);
     for (const [candidate] of free) without.delete(candidate);
     if (found.length === 0 && free.length === 0) {
       const missing = effective.flatMap(({ resource }) => overlay.missing(resource));
       const users = new Map([...without].map(([candidate, failure]) => [failure, overlay.userOf(candidate, failure, effective)]));
-      const isReportedAlready = (failure: Failure) => settled.failures.some((other) => other !== failure && isOfSame(other, failure));
-      const failures = settled.failures.map((failure) => {
+      const isReportedAlready = (failure: Failure) => resolved.failures.some((other) => other !== failure && isOfSame(other, failure));
+      const failures = resolved.failures.map((failure) => {
         const user = users.get(failure) ?? "";
         return user === "" || isReportedAlready(failure) ? failure : alsoSaying(failure, user);
       });
       const live = new Set(effective.map(({ resource }) => resource));
-      const ousted = asked.filter((candidate) => !live.has(candidate)).flatMap((candidate) => overlay.ousted(candidate));
+      const ousted = candidates.filter((candidate) => !live.has(candidate)).flatMap((candidate) => overlay.ousted(candidate));
       return { steps: effective.flatMap((one) => overlay.steps(one)), ousted, failures: [...failures, ...missing] };
     }
     for (const [candidate, failure] of found) without.set(candidate, failure);
@@ -71,8 +71,8 @@ class OverlayPlan {
     this.#observed = observed;
   }
 
-  resolve(asked: readonly Overlay[], without: ReadonlyMap<Overlay, Failure>) {
-    return resolveConflicts<Spec, Overlay>(asked, {
+  resolve(candidates: readonly Overlay[], without: ReadonlyMap<Overlay, Failure>) {
+    return resolveConflicts<Spec, Overlay>(candidates, {
       check: (spec, candidate) => {
         const failure = without.get(candidate);
         return [...this.#faults(spec, candidate), ...(failure ? [failure] : [])];
@@ -94,23 +94,23 @@ class OverlayPlan {
   }
 
   /** Those that were rejected as they are, where another has what they ask for: it is not put at risk before their time has come. */
-  postponed(asked: readonly Overlay[]): [Overlay, Failure][] {
-    return asked.flatMap((candidate): [Overlay, Failure][] => {
+  postponed(candidates: readonly Overlay[]): [Overlay, Failure][] {
+    return candidates.flatMap((candidate): [Overlay, Failure][] => {
       const rejected = this.#rejectionOf(candidate);
-      if (!rejected || isDue(rejected, this.#observed.now) || !this.#isUsed(candidate, asked)) return [];
+      if (!rejected || isDue(rejected, this.#observed.now) || !this.#isUsed(candidate, candidates)) return [];
       return [[candidate, rejected.failure]];
     });
   }
 
   /** Those that were rejected as they are, and keep others from what they ask for and nobody has: these may have it, since the older ones cannot. */
-  yielding(asked: readonly Overlay[], effective: readonly EffectiveResource<Spec, Overlay>[]): [Overlay, Failure][] {
+  yielding(candidates: readonly Overlay[], effective: readonly EffectiveResource<Spec, Overlay>[]): [Overlay, Failure][] {
     const rejected = effective.flatMap(({ resource, version }) => {
       const failure = version === "current" && !resource.lastGood ? this.#rejectionOf(resource)?.failure : undefined;
-      return failure && !this.#isUsed(resource, asked) ? [[resource, failure] as [Overlay, Failure]] : [];
+      return failure && !this.#isUsed(resource, candidates) ? [[resource, failure] as [Overlay, Failure]] : [];
     });
     if (rejected.length === 0) return [];
     const chosen = new Set(effective.filter(({ version }) => version === "current").map(({ resource }) => resource));
-    const waiting = asked.filter((one) => !chosen.has(one) && !this.#rejectionOf(one) && this.#faults(one.spec, one).length === 0);
+    const waiting = candidates.filter((one) => !chosen.has(one) && !this.#rejectionOf(one) && this.#faults(one.spec, one).length === 0);
     const wanted = waiting.flatMap((one) => this.#claims(one.spec, one));
     return rejected.filter(([one]) => this.#claims(one.spec, one).some((claim) => wanted.some((other) => claimsOverlap(claim, other))));
   }
@@ -118,10 +118,10 @@ class OverlayPlan {
   /** The message that names the owner of a value that a rejected resource asks for. */
   userOf(candidate: Overlay, failure: Failure, effective: readonly EffectiveResource<Spec, Overlay>[]): string {
     if (this.#rejectionOf(candidate)?.failure !== failure) return "";
-    const asked = this.#claims(candidate.spec, candidate);
+    const wanted = this.#claims(candidate.spec, candidate);
     for (const { resource, spec } of effective) {
       const claims = resource === candidate ? [] : this.#claims(spec, resource);
-      const used = asked.find((claim) => claims.some((other) => claimsOverlap(claim, other)));
+      const used = wanted.find((claim) => claims.some((other) => claimsOverlap(claim, other)));
       if (used) return `${used.subject} is used by ${resource.kind} ${resource.name} until this can be applied`;
     }
     return "";
@@ -131,17 +131,17 @@ class OverlayPlan {
   ousted(candidate: Overlay): ResourceStep[] {
     const { owner, kind, name, namespace, uid, lastGood } = candidate;
     if (!lastGood || !this.#fabric || this.missing(candidate).length > 0) return [];
-    const { generation, spec, rendered: form } = lastGood;
+    const { generation, spec, rendered } = lastGood;
     const previous = { ...this.#presence(spec, candidate), lastGood };
-    return [{ owner, kind, name, namespace, uid, generation, spec, state: "kept", rendered: form, leaves: true, previous }];
+    return [{ owner, kind, name, namespace, uid, generation, spec, state: "kept", rendered, leaves: true, previous }];
   }
 
   /** Whether another is live with what it asks for. */
-  #isUsed(candidate: Overlay, asked: readonly Overlay[]): boolean {
+  #isUsed(candidate: Overlay, candidates: readonly Overlay[]): boolean {
     const claims = this.#claims(candidate.spec, candidate);
-    return asked.some((other) => {
+    return candidates.some((other) => {
       if (other === candidate || !other.lastGood) return false;
-      return this.#claims(other.lastGood.spec, other).some((held) => claims.some((claim) => claimsOverlap(held, claim)));
+      return this.#claims(other.lastGood.spec, other).some((used) => claims.some((claim) => claimsOverlap(used, claim)));
     });
   }
 
@@ -151,7 +151,7 @@ class OverlayPlan {
   }
 
   #faults(spec: Spec, candidate: Overlay): Failure[] {
-    return failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...this.#problems(spec, candidate)]);
+    return failures("ValidationFailed", candidate, [...candidate.selectorProblems, ...this.#problems(spec, candidate)]);
   }
 
   /** What a resource misses of the Underlay. */

@@ -244,9 +244,9 @@ test("an L3VNI edited into a VRF without an L2VNI stays in the one it is in", ()
 
 test("a recreated object has no last good version", () => {
   const before = { ...base, l2vnis: [l2vni("a", { vni: 1 })] };
-  const anew = l2vni("a", { vni: 0 });
-  anew.metadata.uid = "another";
-  expect(steps(replan(before, { ...base, l2vnis: [anew] }))).toEqual([]);
+  const recreated = l2vni("a", { vni: 0 });
+  recreated.metadata.uid = "another";
+  expect(steps(replan(before, { ...base, l2vnis: [recreated] }))).toEqual([]);
 });
 
 test("a raw configuration is its own fragment, without an Underlay too, and keeps its last good text", () => {

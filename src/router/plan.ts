@@ -34,7 +34,7 @@ export interface RouterPlan {
 /** What this node is asked to be, from everything that is known about it. */
 export function plan(observed: ObservedNode): RouterPlan {
   const { underlays, l2vnis, l3vnis, passthroughs, rawConfigs } = observed.objects;
-  const asked = {
+  const desired = {
     underlays: candidates<Underlay["spec"]>("Underlay", underlays, observed),
     overlay: [
       ...candidates<L3VNI["spec"]>("L3VNI", l3vnis, observed),
@@ -43,13 +43,13 @@ export function plan(observed: ObservedNode): RouterPlan {
     ],
     raw: candidates("RawFRRConfig", rawConfigs, observed),
   };
-  const selected = [...asked.underlays, ...asked.overlay, ...asked.raw]
+  const selected = [...desired.underlays, ...desired.overlay, ...desired.raw]
     .map(({ kind, name, generation }) => ({ kind, name, generation }))
     .sort(inKindOrder);
 
-  const root = planUnderlay(asked.underlays, observed);
-  const overlay = planOverlay(asked.overlay, root, observed);
-  const raw = planRaw(asked.raw);
+  const root = planUnderlay(desired.underlays, observed);
+  const overlay = planOverlay(desired.overlay, root, observed);
+  const raw = planRaw(desired.raw);
   const others = [...overlay.failures, ...raw.failures].sort(inOrder);
   if (root.stopped) {
     return { underlay: undefined, steps: [], failures: root.failures, stopped: root.stopped, skipped: others, selected };
@@ -71,18 +71,15 @@ interface Root {
 }
 
 function planUnderlay(underlays: readonly RouterCandidate<Underlay["spec"]>[], observed: ObservedNode): Root {
-  const settled = resolveConflicts<Underlay["spec"], RouterCandidate<Underlay["spec"]>>(underlays, {
+  const resolved = resolveConflicts<Underlay["spec"], RouterCandidate<Underlay["spec"]>>(underlays, {
     check: (spec, candidate) =>
-      failures("ValidationFailed", candidate, [
-        ...candidate.selectorComplaints,
-        ...underlayProblems(spec, candidate.annotations, observed),
-      ]),
+      failures("ValidationFailed", candidate, [...candidate.selectorProblems, ...underlayProblems(spec, candidate.annotations, observed)]),
     claims: underlayClaims,
     kindOrder,
     now: observed.now,
   });
-  const found = settled.failures.toSorted(inOrder);
-  const [own] = settled.effective;
+  const found = resolved.failures.toSorted(inOrder);
+  const [own] = resolved.effective;
   if (!own) return { failures: found, ...(found[0] && { stopped: found[0] }) };
   if (own.version === "kept") {
     const stopped = found.find(({ name }) => name === own.resource.name);
@@ -113,7 +110,7 @@ function planRaw(raw: readonly RouterCandidate<{ rawConfig: string; priority: nu
     .toSorted((a, b) => a.spec.priority - b.spec.priority || compare(a.name, b.name))
     .flatMap((candidate): ResourceStep[] => {
       const { owner, kind, name, namespace, uid, generation, spec, lastGood } = candidate;
-      const found = failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...rawConfigProblems(spec)]);
+      const found = failures("ValidationFailed", candidate, [...candidate.selectorProblems, ...rawConfigProblems(spec)]);
       all.push(...found);
       const previous = lastGood && { previous: { lastGood } };
       const common = { owner, kind, name, namespace, uid, ...previous };

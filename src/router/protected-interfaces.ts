@@ -20,8 +20,8 @@ export function protectedInterfaces(links: Links, { nodeAddresses, towardsApi }:
     else if (towardsApi.has(name)) guarded.set(name, "carries the route to the API server");
   }
   const causes = new Map(guarded);
-  const standing = [...guarded.keys()];
-  for (const name of standing) {
+  const pending = [...guarded.keys()];
+  for (const name of pending) {
     const { lower } = links.get(name) ?? {};
     const below = [...links.values()].flatMap((link) => {
       if (link.master === name) return [{ name: link.name, how: `is a port of ${name}` }];
@@ -32,7 +32,7 @@ export function protectedInterfaces(links: Links, { nodeAddresses, towardsApi }:
       const cause = causes.get(name) ?? "";
       causes.set(under, cause);
       guarded.set(under, `${how}, which ${cause}`);
-      standing.push(under);
+      pending.push(under);
     }
   }
   // Loopback may carry any address.

@@ -51,7 +51,7 @@ function rejectionsAfter(
   return found;
 }
 
-interface Means {
+interface PlanAndActDeps {
   readonly plan: (rejections: RejectedResources) => RouterPlan;
   readonly act: (planned: RouterPlan) => Promise<RouterApplyResult>;
   readonly live: ReadonlyMap<string, LastGoodResource>;
@@ -62,19 +62,19 @@ interface Means {
  * Plans and acts. Where some that were to change together had to be put back, it is planned again with that knowledge, so that others need not wait for the
  * next pass, and are not said to have lost what they have.
  */
-export async function carryOut(
+export async function planAndAct(
   rejections: RejectedResources,
-  { plan, act, live, now }: Means,
-): Promise<{ planned: RouterPlan; done: RouterApplyResult; refusals: RejectedResources }> {
+  { plan, act, live, now }: PlanAndActDeps,
+): Promise<{ planned: RouterPlan; done: RouterApplyResult; rejections: RejectedResources }> {
   const planned = plan(rejections);
   const done = await act(planned);
-  if (done.stopped) return { planned, done, refusals: rejections };
+  if (done.stopped) return { planned, done, rejections };
   const known = rejectionsAfter(rejections, planned, done, live, now);
-  if (![...done.rejected.values()].some(({ together }) => together)) return { planned, done, refusals: known };
+  if (![...done.rejected.values()].some(({ together }) => together)) return { planned, done, rejections: known };
 
   const again = plan(known);
   const second = await act(again);
   const after = second.stopped ? known : rejectionsAfter(known, again, second, live, now);
   const foreign = [...done.foreign, ...second.foreign];
-  return { planned: again, done: { ...second, foreign }, refusals: after };
+  return { planned: again, done: { ...second, foreign }, rejections: after };
 }

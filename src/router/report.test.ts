@@ -26,9 +26,9 @@ const selected = (...owners: string[]) =>
   });
 
 /** As the writer stores it. */
-const written = (outcome: PassOutcome, spoken: FrrState | undefined = quiet, held?: Status, at = now): Status => {
+const written = (outcome: PassOutcome, spoken: FrrState | undefined = quiet, before?: Status, at = now): Status => {
   const next = report(outcome, spoken);
-  return setLastUpdateTime({ ...next, conditions: withTransitionTimes(next.conditions, held?.conditions ?? [], at) }, held, at);
+  return setLastUpdateTime({ ...next, conditions: withTransitionTimes(next.conditions, before?.conditions ?? [], at) }, before, at);
 };
 
 /** What the spec shows of a status: it leaves out what it does not speak of. */
@@ -239,8 +239,8 @@ const later = "2025-01-15T11:00:00Z";
 
 test("lastUpdateTime stays while only a session changes", () => {
   const sessions = [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }];
-  const held = written(good);
-  expect(written(good, { sessions, vnis: [] }, held, later).lastUpdateTime).toBe(now);
+  const before = written(good);
+  expect(written(good, { sessions, vnis: [] }, before, later).lastUpdateTime).toBe(now);
 });
 
 test.each<[string, PassOutcome]>([

@@ -68,15 +68,15 @@ export function report(outcome: PassOutcome, spoken: FrrState | undefined): Stat
 }
 
 /** lastUpdateTime changes with the result of the configuration, not with sessions or VNIs. */
-export function setLastUpdateTime(next: Status, held: Status | undefined, now: string): Status {
+export function setLastUpdateTime(next: Status, before: Status | undefined, now: string): Status {
   const lastUpdateTime =
-    held?.lastUpdateTime !== undefined && sameStatus(configuration(held), configuration(next)) ? held.lastUpdateTime : now;
+    before?.lastUpdateTime !== undefined && sameStatus(configuration(before), configuration(next)) ? before.lastUpdateTime : now;
   return { ...next, lastUpdateTime };
 }
 
 /** Sessions, VNIs and links change while the configuration stays: a flapping switch changes them often. */
-export function onlyObserved(held: Status, next: Status): boolean {
-  return held.lastUpdateTime !== undefined && held.lastUpdateTime === next.lastUpdateTime;
+export function onlyObserved(before: Status, next: Status): boolean {
+  return before.lastUpdateTime !== undefined && before.lastUpdateTime === next.lastUpdateTime;
 }
 
 function configuration({ conditions = [], failedResources = [], resources = [] }: Status): object {

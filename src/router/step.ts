@@ -36,4 +36,4 @@ interface Presence {
 }
 
 /** The result of a step: live as asked, live as before, or not live. */
-export type StepResult = "asked" | "previous" | "no";
+export type StepResult = "applied" | "previous" | "no";

@@ -35,8 +35,8 @@ function kernel(otherwise: Record<string, Partial<Link> | "missing"> = {}): Link
 
 const up = (vni: number, type: "L2" | "L3"): Vni => ({ vni, type, vrf: "red", state: "Up", macs: 2, neighbors: 0, vteps: ["192.0.2.9"] });
 const frr = [up(100, "L3"), up(110, "L2")];
-const states = (links: Links | undefined, said: readonly Vni[] = frr) =>
-  vniReports(live, said, links).map(({ vni, state, message }) => [vni, state, message].filter((part) => part !== undefined).join(" "));
+const states = (links: Links | undefined, inFrr: readonly Vni[] = frr) =>
+  vniReports(live, inFrr, links).map(({ vni, state, message }) => [vni, state, message].filter((part) => part !== undefined).join(" "));
 
 test("a VNI is up when FRR uses it and its links are as planned", () => {
   expect(vniReports(live, frr, kernel())).toEqual([

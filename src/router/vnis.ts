@@ -26,8 +26,8 @@ export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveV
 }
 
 /** Each VNI as FRR and the kernel have it: up only if both say so. `links` is missing where the kernel could not be read. */
-export function vniReports(live: readonly LiveVni[], said: readonly Vni[], links: Links | undefined): VniReport[] {
-  const known = new Map(said.map((one) => [one.vni, one]));
+export function vniReports(live: readonly LiveVni[], inFrr: readonly Vni[], links: Links | undefined): VniReport[] {
+  const known = new Map(inFrr.map((one) => [one.vni, one]));
   const expected = live.map((one): VniReport => {
     const { vni, type, vrf } = one;
     const { state, macs = 0, vteps = [] } = known.get(vni) ?? {};

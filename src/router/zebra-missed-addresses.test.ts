@@ -50,8 +50,8 @@ test("a link that zebra has not heard of yet, or that is down, has missed nothin
 
 test("returns an address that is still missing again after a while, not in every pass", () => {
   const missed = new MissedAddresses();
-  const look = () => missed.due([link("pe-200", ["192.0.2.1/24"])], known({ "pe-200": [] })).length;
-  expect([look(), look()]).toEqual([1, 0]);
+  const dueCount = () => missed.due([link("pe-200", ["192.0.2.1/24"])], known({ "pe-200": [] })).length;
+  expect([dueCount(), dueCount()]).toEqual([1, 0]);
   vi.advanceTimersByTime(10_000);
-  expect([look(), look()]).toEqual([1, 0]);
+  expect([dueCount(), dueCount()]).toEqual([1, 0]);
 });

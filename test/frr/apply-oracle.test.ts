@@ -10,7 +10,7 @@ import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/fr
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const TRANSITIONS = 200 * (1 + SOAK_MINUTES);
 /** The script takes half a second of a core: asked now and then, and at the end of all. */
-const ASKED_EVERY = 5;
+const COMPARE_EVERY = 5;
 const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 5;
 
 const isUnderlay = ({ owner }: Fragment) => owner.startsWith("Underlay/");
@@ -82,7 +82,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
       const again = await FrrPass.open(frr.instance, to, signal);
       for (const fragment of to) expect(await again.apply(fragment)).toEqual({ sent: 0, lines: [] });
       expect(await again.finish({ repair: false })).toEqual(asIs);
-      const judged = index % ASKED_EVERY === 0 || index === states.length - 1;
+      const judged = index % COMPARE_EVERY === 0 || index === states.length - 1;
       expect(judged ? meant(await reloadDifference(frr.instance, again.configuration, signal)) : []).toEqual([]);
       from = to;
     }

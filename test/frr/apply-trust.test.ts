@@ -67,16 +67,16 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
     const broken = await asLeft();
     await broken.apply(network(5));
     // It never finished: what it left is not known.
-    let asked = 0;
+    let calls = 0;
     const applied = () => {
-      asked += 1;
+      calls += 1;
       return [instance, network(1)];
     };
     const next = await FrrPass.open(frr.instance, applied, signal);
-    expect(asked).toBe(1);
+    expect(calls).toBe(1);
     const { foreign } = await next.finish({ readBack: false });
     expect(foreign).toEqual(["router bgp 64500 / address-family ipv4 unicast / network 10.0.0.5/32"]);
     await (await FrrPass.open(frr.instance, applied, signal)).finish({ readBack: false });
-    expect(asked).toBe(1);
+    expect(calls).toBe(1);
   });
 });

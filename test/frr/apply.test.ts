@@ -345,18 +345,18 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await pass.finish({ repair: false });
 
       // Another instance of the same daemons: it has seen none of this.
-      const anew = new FrrInstance(frr.options);
-      const next = await FrrPass.open(anew, [underlay(), extra, more], signal);
+      const restarted = new FrrInstance(frr.options);
+      const next = await FrrPass.open(restarted, [underlay(), extra, more], signal);
       await next.applyRaw(extra);
       await next.applyRaw(more);
       expect(await next.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
-      const last = await FrrPass.open(anew, [underlay(), extra, more], signal);
+      const last = await FrrPass.open(restarted, [underlay(), extra, more], signal);
       await last.remove(extra.owner);
       expect(await last.applyRaw(more)).toEqual({ sent: 0, lines: [] });
       expect(await last.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       expect(await bgpd()).toContain("ip prefix-list other seq 5 permit 192.0.2.0/24\n");
       expect(await bgpd()).not.toContain("10.5.5.5");
-      anew.router.close();
+      restarted.router.close();
     });
 
     test("that FRR rejects fails alone and changes nothing", async () => {

@@ -130,10 +130,10 @@ describe.each(FRR_RELEASES)("supervision of FRR %s", (version) => {
     const { router } = frr.instance;
     const names = await router.daemons();
     await Promise.all(names.map((daemon) => router.vty(daemon, signal)));
-    const [asking, connecting] = [vi.spyOn(router, "vty"), vi.spyOn(router, "open")];
+    const [probing, connecting] = [vi.spyOn(router, "vty"), vi.spyOn(router, "open")];
     onTestFinished(() => void vi.restoreAllMocks());
-    const asked = () => new Set(asking.mock.calls.map(([daemon]) => daemon));
-    await vi.waitFor(() => expect([...asked()].toSorted()).toEqual(names), patient);
+    const probed = () => new Set(probing.mock.calls.map(([daemon]) => daemon));
+    await vi.waitFor(() => expect([...probed()].toSorted()).toEqual(names), patient);
     expect(connecting).not.toHaveBeenCalled();
   });
 

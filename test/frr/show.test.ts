@@ -150,10 +150,10 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     ] as const;
     const router = { namespaces: { router: one.netns }, vnis: [{ vni: 100, type: "L2" as const, vrf: "default", links }] };
     const observed = async () => {
-      const { vnis: seen = [] } = await readRouterState(one.instance, router, { vnis: true }, signal);
-      return seen.flatMap(({ vni, state, message }) => (vni === 100 ? `${state} ${message ?? ""}`.trim() : []));
+      const { vnis: reports = [] } = await readRouterState(one.instance, router, { vnis: true }, signal);
+      return reports.flatMap(({ vni, state, message }) => (vni === 100 ? `${state} ${message ?? ""}`.trim() : []));
     };
-    const change = (...words: string[]) => run("ip", "-n", one.netns, "link", "set", "vni100", ...words);
+    const change = (...args: string[]) => run("ip", "-n", one.netns, "link", "set", "vni100", ...args);
     await vi.waitFor(async () => expect(await observed()).toEqual(["Up"]), patient);
     await change("down");
     expect(await observed()).toEqual(["Down vni100 is down"]);

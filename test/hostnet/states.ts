@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import type { NetnsRole, DesiredLink } from "../../src/hostnet/desired-link.ts";
 
-const PLACES: readonly NetnsRole[] = ["host", "router"];
+const ROLES: readonly NetnsRole[] = ["host", "router"];
 const ADDRESSES = ["10.1.0.1/24", "10.1.0.2/24", "10.2.0.1/16", "192.0.2.1/32", "2001:db8:1::1/64", "2001:db8:2::1/64", "fd00::1/128"];
 const OWNERS = ["L2VNI/red", "L2VNI/blue", "L3VNI/red"];
 const BRIDGES = ["br-0", "br-1", "br-2"];
 const VRFS = ["red", "blue"];
 const DUMMIES = ["lound", "br-1"];
 
-const netns = fc.constantFrom(...PLACES);
+const netns = fc.constantFrom(...ROLES);
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
 
 const common = fc.record({
@@ -48,21 +48,21 @@ const leg = fc.record({
 });
 const cable = fc.tuple(leg, leg);
 
-const wishes = fc.record({
+const linkSets = fc.record({
   vrfs: fc.array(vrf, { maxLength: 3 }),
   dummies: fc.array(dummy, { maxLength: 2 }),
   bridges: fc.array(bridge, { maxLength: 5 }),
   vxlans: fc.array(vxlan, { maxLength: 3 }),
   cables: fc.array(cable, { maxLength: 3 }),
 });
-type Wishes = typeof wishes extends fc.Arbitrary<infer W> ? W : never;
+type LinkSet = typeof linkSets extends fc.Arbitrary<infer W> ? W : never;
 
 /** Any set of links that the kernel can have at once; VRFs and dummies only where it knows them. */
 export function states({ vrfs }: { vrfs: boolean }): fc.Arbitrary<DesiredLink[]> {
-  return wishes.map((wish) => possible(vrfs ? wish : { ...wish, vrfs: [], dummies: [] }));
+  return linkSets.map((links) => possible(vrfs ? links : { ...links, vrfs: [], dummies: [] }));
 }
 
-function possible({ vrfs, dummies, bridges, vxlans, cables }: Wishes): DesiredLink[] {
+function possible({ vrfs, dummies, bridges, vxlans, cables }: LinkSet): DesiredLink[] {
   const links = new Map<string, DesiredLink>();
   const typeOf = (at: NetnsRole, name = "") => links.get(`${at}/${name}`)?.type;
   const add = (

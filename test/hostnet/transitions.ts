@@ -6,7 +6,7 @@ import type { NetnsRole, DesiredLink } from "../../src/hostnet/desired-link.ts";
 import { ip, ipJson } from "../support/namespaces.ts";
 import { meddlings } from "./states.ts";
 
-interface Shown {
+interface PrintedLink {
   ifindex: number;
   ifname: string;
   ifalias?: string;
@@ -38,7 +38,7 @@ interface Course {
 export async function checkTransitions(namespaces: Namespaces, states: fc.Arbitrary<DesiredLink[]>, course: Course): Promise<void> {
   const signal = new AbortController().signal;
   addForeign(namespaces);
-  const untouched = foreign(look(namespaces));
+  const untouched = foreign(readKernel(namespaces));
   let last: DesiredLink[] = [];
   const property = fc.asyncProperty(states, meddlings, async (want, meddling) => {
     for (const { at, how } of meddling) {
@@ -56,7 +56,7 @@ export async function checkTransitions(namespaces: Namespaces, states: fc.Arbitr
       equal(outcome.rejected, undefined);
       deepEqual(await pass.apply(want), { changed: 0 });
     }
-    const kernel = look(namespaces);
+    const kernel = readKernel(namespaces);
     for (const link of want) deepEqual(found(link, kernel), wanted(link));
     deepEqual(ours(kernel).toSorted(), named(want));
     await using again = await LinkApplier.open(namespaces, signal);
@@ -67,8 +67,8 @@ export async function checkTransitions(namespaces: Namespaces, states: fc.Arbitr
     await using pass = await LinkApplier.open(namespaces, signal);
     await pass.remove(last);
   }
-  deepEqual(ours(look(namespaces)), []);
-  deepEqual(foreign(look(namespaces)), untouched);
+  deepEqual(ours(readKernel(namespaces)), []);
+  deepEqual(foreign(readKernel(namespaces)), untouched);
 }
 
 function addForeign({ host, router }: Namespaces): void {
@@ -88,20 +88,20 @@ function addForeign({ host, router }: Namespaces): void {
   }
 }
 
-type Kernel = Readonly<Record<NetnsRole, readonly Shown[]>>;
+type Kernel = Readonly<Record<NetnsRole, readonly PrintedLink[]>>;
 
 /** Everything, by one look at each namespace. */
-function look(namespaces: Namespaces): Kernel {
+function readKernel(namespaces: Namespaces): Kernel {
   const [host = [], router = []] = [namespaces.host, namespaces.router].map((name) => {
-    const modes = new Map((ipJson(name, "link") as Shown[]).map((link) => [link.ifname, link.inet6_addr_gen_mode]));
-    const links = ipJson(name, "addr") as Shown[];
+    const modes = new Map((ipJson(name, "link") as PrintedLink[]).map((link) => [link.ifname, link.inet6_addr_gen_mode]));
+    const links = ipJson(name, "addr") as PrintedLink[];
     for (const link of links) link.inet6_addr_gen_mode = modes.get(link.ifname) ?? "";
     return links;
   });
   return { host, router };
 }
 
-const isForeign = ({ ifname }: Shown) => /^(?:foreign|vni900|lo$)/.test(ifname);
+const isForeign = ({ ifname }: PrintedLink) => /^(?:foreign|vni900|lo$)/.test(ifname);
 
 /** Without what changes when somebody's port comes and goes. */
 function foreign({ host, router }: Kernel): unknown {
@@ -144,19 +144,19 @@ function found(want: DesiredLink, kernel: Kernel): unknown {
   };
 }
 
-function peerOf(role: NetnsRole, { link, link_index, ifindex }: Shown, kernel: Kernel): { netns: NetnsRole; name: string } {
+function peerOf(role: NetnsRole, { link, link_index, ifindex }: PrintedLink, kernel: Kernel): { netns: NetnsRole; name: string } {
   if (link !== undefined) return { netns: role, name: link };
   const other = role === "host" ? "router" : "host";
   const peer = kernel[other].find((candidate) => candidate.ifindex === link_index && candidate.link_index === ifindex);
   return { netns: other, name: peer?.ifname ?? "?" };
 }
 
-function hasOwnTable(vrf: Shown, links: readonly Shown[]): boolean {
+function hasOwnTable(vrf: PrintedLink, links: readonly PrintedLink[]): boolean {
   const table = tableOf(vrf);
   return typeof table === "number" && (table < 253 || table > 255) && links.filter((link) => tableOf(link) === table).length === 1;
 }
 
-function tableOf({ linkinfo }: Shown): unknown {
+function tableOf({ linkinfo }: PrintedLink): unknown {
   return linkinfo?.info_kind === "vrf" ? linkinfo.info_data?.["table"] : undefined;
 }
 

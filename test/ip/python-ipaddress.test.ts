@@ -52,18 +52,18 @@ beforeAll(() => {
 });
 
 describe.each([
-  { form: "address", differences: [zone] },
-  { form: "prefix", differences: [zone, noLength, netmask, leadingZero] },
-  { form: "masked", differences: [zone, noLength, netmask, leadingZero] },
-] as const)(`of ${COUNT} texts of seed ${SEED} read as $form`, ({ form, differences }) => {
-  const rows = () => sample.map(({ text, python, ours }) => ({ text, python: python[form], ours: ours[form] }));
+  { parser: "address", differences: [zone] },
+  { parser: "prefix", differences: [zone, noLength, netmask, leadingZero] },
+  { parser: "masked", differences: [zone, noLength, netmask, leadingZero] },
+] as const)(`of ${COUNT} texts of seed ${SEED} read as $parser`, ({ parser, differences }) => {
+  const rows = () => sample.map(({ text, python, ours }) => ({ text, python: python[parser], ours: ours[parser] }));
 
   test("we accept those that Python accepts, and print them alike", () => {
     const comparable = rows().filter(({ text }) => !differences.some((difference) => difference.in.test(text)));
     expect(comparable.filter(({ ours, python }) => ours !== python)).toEqual([]);
   });
 
-  test.each(differences)("we refuse those with $what, some of which Python accepts", (difference) => {
+  test.each(differences)("we reject those with $what, some of which Python accepts", (difference) => {
     const different = rows().filter(({ text }) => difference.in.test(text));
     expect(different.filter(({ ours }) => ours !== null)).toEqual([]);
     expect(different.filter(({ python }) => python !== null)).not.toEqual([]);

@@ -39,8 +39,8 @@ const regular = fc.oneof(address, addressWithLength, prefixes.map(String));
 const character = fc.constantFrom("0", "1", "9", "a", "F", "g", ":", "::", ".", "/", "%", "-", " ", "\n", "٣", "１");
 
 /** One character more, or one less, or another, at a random place. */
-const misspelt = fc.tuple(regular, fc.nat(), fc.nat(1), fc.oneof(character, fc.constant(""))).map(([text, place, gone, inserted]) => {
-  const index = place % (text.length + 1);
+const misspelt = fc.tuple(regular, fc.nat(), fc.nat(1), fc.oneof(character, fc.constant(""))).map(([text, position, gone, inserted]) => {
+  const index = position % (text.length + 1);
   return text.slice(0, index) + inserted + text.slice(index + gone);
 });
 

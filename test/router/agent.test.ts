@@ -88,7 +88,7 @@ test("the boot file has the live configuration and is readable by its owner only
 
 const version = async () => (await node.status()).metadata.resourceVersion;
 /** That of a status to which nothing has been added for a while. */
-async function settledVersion(): Promise<string | undefined> {
+async function stableVersion(): Promise<string | undefined> {
   let [before, now] = [undefined as string | undefined, await version()];
   while (now !== before) {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -98,7 +98,7 @@ async function settledVersion(): Promise<string | undefined> {
 }
 
 test("passes that find nothing to do write nothing, to FRR, to the kernel or to the API", async () => {
-  const resourceVersion = await settledVersion();
+  const resourceVersion = await stableVersion();
   const state = await readFile(join(node.hostOptions.stateDirectory, "router.json"), "utf8");
   const index = await node.router("-j", "link", "show", "dev", "pt-ns");
   // A label that no selector uses wakes the agent.

@@ -93,7 +93,7 @@ async function reported(resources: { name: string; generation: number; state: "A
 /** What worker-1 decides from the objects as they are stored, and from what it runs. */
 async function decided(running: Record<string, { vni: number; generation: number }>): Promise<Record<string, string>> {
   const { items } = await l2vnis().list({ namespace: routers, signal });
-  const contenders = items.map(({ metadata, spec, status }) => {
+  const resources = items.map(({ metadata, spec, status }) => {
     const lastGood = running[metadata.name];
     return {
       kind: "L2VNI",
@@ -106,7 +106,7 @@ async function decided(running: Record<string, { vni: number; generation: number
       lastGood: lastGood && { spec: { ...spec, vni: lastGood.vni }, generation: lastGood.generation },
     };
   });
-  const { effective } = resolveConflicts<L2VNI["spec"], (typeof contenders)[number]>(contenders, {
+  const { effective } = resolveConflicts<L2VNI["spec"], (typeof resources)[number]>(resources, {
     check: () => [],
     claims: (spec, { name }) => l2vniClaims(name, spec),
     kindOrder,
@@ -164,7 +164,7 @@ test("an old object edited onto the value of a newer, working one leaves that wo
   await l2vni("old", 100);
   const created = await recordedClaims("old", "vni/100");
   await l2vni("new", 200);
-  const held = await recordedClaims("new", "vni/200");
+  const before = await recordedClaims("new", "vni/200");
   await reported([
     { name: "old", generation: 1, state: "Applied" },
     { name: "new", generation: 1, state: "Applied" },
@@ -176,7 +176,7 @@ test("an old object edited onto the value of a newer, working one leaves that wo
   expect(await decided(running)).toEqual({ old: "kept 100", new: "current 200" });
   const edited = await recordedClaims("old", "vni/100", "vni/200");
   expect(edited["vni/100"]).toBe(created["vni/100"]);
-  expect(Date.parse(edited["vni/200"] ?? "")).toBeGreaterThan(Date.parse(held["vni/200"] ?? ""));
+  expect(Date.parse(edited["vni/200"] ?? "")).toBeGreaterThan(Date.parse(before["vni/200"] ?? ""));
   expect(await decided(running)).toEqual({ old: "kept 100", new: "current 200" });
   expect(await decided({})).toEqual({ new: "current 200" });
 

@@ -26,14 +26,14 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "plumbline-drift-"));
   const [host = "", netns = ""] = namespaces.names;
   ip("-n", host, "link", "add", "eth1", "type", "veth", "peer", "name", "tor");
-  const ground = new MemoryBackends();
+  const backends = new MemoryBackends();
   router = new NodeRouter({
     namespaces: { host, router: netns },
     stateDirectory: directory,
     bootFile: join(directory, "frr.conf"),
     apiServer: "unix:/nobody",
     frr: {
-      open: () => Promise.resolve(ground.daemons),
+      open: () => Promise.resolve(backends.daemons),
       running: () => Promise.resolve([]),
       addresses() {
         const [now, nothing] = [meanwhile, new Map<string, Set<string>>()];

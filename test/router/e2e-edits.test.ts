@@ -44,8 +44,8 @@ function underlay(asn: number): string {
   return object("Underlay", "underlay", `asn: ${asn}, nics: [eth1], neighbors: ${neighbors}, evpn: { vtepcidr: 100.65.0.0/24 }`);
 }
 
-function eventually<T>(look: () => T) {
-  return expect.poll(look, EVENTUALLY);
+function eventually<T>(read: () => T) {
+  return expect.poll(read, EVENTUALLY);
 }
 
 async function expectStates(node: NodeName, states: Readonly<Record<string, string | undefined>>): Promise<void> {

@@ -145,7 +145,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
         }
         applied.set(step.owner, step);
       }
-      next = walk.next("asked");
+      next = walk.next("applied");
     }
     for (const { kind, name } of next.value) {
       sent += (await pass.remove(`${kind}/${name}`)).sent;

@@ -48,5 +48,5 @@ export function snapshot(links: {
 
 /** For tests: what would be typed, with the place before it. */
 export function typedCommands({ commands }: LinkPlan): string[] {
-  return commands.map(({ netns, program, args: words }) => `${netns}: ${[program, ...words].join(" ")}`);
+  return commands.map(({ netns, program, args }) => `${netns}: ${[program, ...args].join(" ")}`);
 }

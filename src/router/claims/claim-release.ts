@@ -22,36 +22,36 @@ export interface ClaimsView {
 export function releasableClaims({ claimants, nodes, reports, now }: ClaimsView): ClaimOwner[] {
   const leaving = claimants.filter((claimant) => hasLeft(claimant) && isUsable(claimant));
   if (leaving.length === 0) return [];
-  const standings = reportedUses(leaving, reports);
+  const uses = reportedUses(leaving, reports);
   const decisions = new Decisions(claimants, now);
   const unknown = new Set(reports.filter(isUnknown).map(({ metadata }) => metadata.name));
   const released = (claimant: ClaimOwner, node: ClaimsView["nodes"][number], live: ReadonlySet<string>) =>
     live.has(node.name) || !isFor(claimant, node.labels) || (!unknown.has(node.name) && decisions.winners(node).has(claimant));
   return leaving.filter((claimant) => {
-    const { holds = false, live = new Set<string>() } = standings.get(ownerOf(claimant)) ?? {};
+    const { isLiveBefore: holds = false, live = new Set<string>() } = uses.get(ownerOf(claimant)) ?? {};
     return !holds && nodes.every((node) => released(claimant, node, live));
   });
 }
 
 interface ReportedUse {
   /** A node runs on what it asked for before, or may yet come back to it. */
-  holds: boolean;
+  isLiveBefore: boolean;
   /** The nodes that run it as it is now. */
   readonly live: Set<string>;
 }
 
 function reportedUses(leaving: readonly ClaimOwner[], reports: ClaimsView["reports"]): Map<string, ReportedUse> {
   const generations = new Map(leaving.map((claimant) => [ownerOf(claimant), claimant.object.metadata.generation ?? 0]));
-  const standings = new Map(leaving.map((claimant): [string, ReportedUse] => [ownerOf(claimant), { holds: false, live: new Set() }]));
+  const uses = new Map(leaving.map((claimant): [string, ReportedUse] => [ownerOf(claimant), { isLiveBefore: false, live: new Set() }]));
   for (const { metadata, status } of reports) {
     for (const { kind, name, generation, state } of status?.resources ?? []) {
-      const standing = standings.get(`${kind}/${name}`);
-      if (!standing || state === "Failed") continue;
-      if (state === "Applied" && generation === generations.get(`${kind}/${name}`)) standing.live.add(metadata.name);
-      else standing.holds = true;
+      const use = uses.get(`${kind}/${name}`);
+      if (!use || state === "Failed") continue;
+      if (state === "Applied" && generation === generations.get(`${kind}/${name}`)) use.live.add(metadata.name);
+      else use.isLiveBefore = true;
     }
   }
-  return standings;
+  return uses;
 }
 
 /** A router that does not answer reports no resources, and may still run any of them. */

@@ -138,7 +138,7 @@ describe("conflict messages", () => {
     spec,
     recorded: [],
   });
-  const told = (...resources: ClaimingResource<Spec>[]) =>
+  const failuresOf = (...resources: ClaimingResource<Spec>[]) =>
     resolveConflicts<Spec>(resources, {
       check: () => [],
       claims: (spec, { name }) => {
@@ -293,8 +293,8 @@ describe("conflict messages", () => {
       ],
     ],
   ])("%s", (_what, resources, expected) => {
-    expect(told(...resources)).toEqual(expected);
-    expect(told(...resources.toReversed())).toEqual(expected);
+    expect(failuresOf(...resources)).toEqual(expected);
+    expect(failuresOf(...resources.toReversed())).toEqual(expected);
   });
 });
 

@@ -19,7 +19,7 @@ export function fabricNeighbor(neighbor: Neighbor, ownAsn: number, password: str
     ...(external && !ebgpMultiHop && address.family === 6 ? ["disable-connected-check"] : []),
     ...(holdTime === undefined || keepaliveTime === undefined ? [] : [`timers ${whole(keepaliveTime)} ${whole(holdTime)}`]),
     ...(connectTime === undefined ? [] : [`timers connect ${whole(connectTime)}`]),
-  ].map((words) => ({ line: `neighbor ${address.toString()} ${words}` }));
+  ].map((setting) => ({ line: `neighbor ${address.toString()} ${setting}` }));
 }
 
 /** An external neighbor may send back what carries our own AS number; to an internal one we are the way to what the hosts announce. */

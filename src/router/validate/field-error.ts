@@ -6,7 +6,7 @@ export interface FieldProblem {
   readonly transient?: true;
 }
 
-/** A whole number from min to max, or a complaint about it. */
+/** A whole number from min to max, or a problem. */
 export function numberProblems(field: string, text: string, value: number | undefined, min: number, max: number): FieldProblem[] {
   if (value === undefined) return [{ field, message: `${text} is required: a whole number from ${min} to ${max}` }];
   if (Number.isInteger(value) && value >= min && value <= max) return [];

@@ -14,7 +14,7 @@ const OWN_LEG = /^(host-[0-9]+|pt-host)$/;
 type NodeAddresses = Pick<ObservedNode, "index" | "interfaces" | "guarded">;
 
 /** H1 to H3, whether there is an address for this node, and whether it leaves the node its own. */
-export function hostSessionProblems(session: HostSession, { index = 0, ...ground }: NodeAddresses): FieldProblem[] {
+export function hostSessionProblems(session: HostSession, { index = 0, ...facts }: NodeAddresses): FieldProblem[] {
   const { asn, hostasn, localcidr } = session;
   const families = ([4, 6] as const).filter((family) => localcidr?.[`ipv${family}`]);
   return [
@@ -24,8 +24,8 @@ export function hostSessionProblems(session: HostSession, { index = 0, ...ground
     ...problemIf(families.length === 0, `${FIELD}.localcidr`, () => "localcidr requires ipv4, ipv6 or both"),
     ...families.flatMap((family) => {
       const reading = sessionLink(session, family, index);
-      if ("complaint" in reading) return [{ field: `${FIELD}.localcidr.ipv${family}`, message: reading.complaint }];
-      return lifeLineProblems(reading.value, family, ground);
+      if ("problem" in reading) return [{ field: `${FIELD}.localcidr.ipv${family}`, message: reading.problem }];
+      return lifeLineProblems(reading.value, family, facts);
     }),
   ];
 }
@@ -56,14 +56,14 @@ export function sessionAddressPair(session: HostSession, index: number): Map<Fam
 
 /** The addresses of the link that the session runs over, for one family that it has. */
 function sessionLink({ localcidr }: HostSession, family: Family, index: number): ParsedField<SessionAddresses> {
-  const words = `localcidr.ipv${family}`;
-  const reading = readPrefixOf(family, words, localcidr[`ipv${family}`]);
-  if ("complaint" in reading) return reading;
+  const label = `localcidr.ipv${family}`;
+  const reading = readPrefixOf(family, label, localcidr[`ipv${family}`]);
+  if ("problem" in reading) return reading;
   const addresses = sessionAddresses(reading.value, index);
-  if (!addresses) return { complaint: `${words} ${reading.value.toString()} has no address for the host with node index ${index}` };
+  if (!addresses) return { problem: `${label} ${reading.value.toString()} has no address for the host with node index ${index}` };
   for (const { address } of [addresses.router, addresses.host]) {
     const why = unusable(address);
-    if (why) return { complaint: `${words} ${reading.value.toString()} cannot be used: ${address.toString()} ${why}` };
+    if (why) return { problem: `${label} ${reading.value.toString()} cannot be used: ${address.toString()} ${why}` };
   }
   return { value: addresses };
 }

@@ -3,10 +3,10 @@ import { quote } from "../../ip/error.ts";
 import type { FieldProblem } from "./field-error.ts";
 
 /** What the kernel can call an interface and we are willing to. */
-export function nameProblems(field: string, words: "Interface" | "VRF" | "Bridge", name: unknown): FieldProblem[] {
-  if (typeof name !== "string" || name === "") return [{ field, message: `${words} name is empty` }];
+export function nameProblems(field: string, label: "Interface" | "VRF" | "Bridge", name: unknown): FieldProblem[] {
+  if (typeof name !== "string" || name === "") return [{ field, message: `${label} name is empty` }];
   const problem = interfaceNameProblem(name);
-  return problem === undefined ? [] : [{ field, message: `${words} name ${quote(name)} ${problem}` }];
+  return problem === undefined ? [] : [{ field, message: `${label} name ${quote(name)} ${problem}` }];
 }
 
 /** Names that every router uses, or that mean something else in FRR. */

@@ -10,7 +10,7 @@ const host = [
   { name: "eth1", addresses: ["192.168.11.4/24"] },
 ];
 
-function said(objects: Partial<RouterObjects>, more: Partial<ObservedNode> = {}): string[] {
+function problemsIn(objects: Partial<RouterObjects>, more: Partial<ObservedNode> = {}): string[] {
   const planned = plan(observed({ underlays: [underlay()], ...objects }, more));
   return planned.failures.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);
 }
@@ -21,7 +21,7 @@ test("an address in a VRF is nothing to the fabric, also when it is a neighbor's
     { name: "br-pe-100", addresses: ["192.168.11.2/24"], kind: "bridge" },
     { name: "pe-200", addresses: ["192.168.11.2/24"], kind: "veth" },
   ];
-  expect(said({ l2vnis }, { interfaces: { host, router } })).toEqual([]);
+  expect(problemsIn({ l2vnis }, { interfaces: { host, router } })).toEqual([]);
 });
 
 test.each<[string, string, string[]]>([
@@ -31,7 +31,7 @@ test.each<[string, string, string[]]>([
   ["a network around the interface's own", "192.168.0.0/16", []],
 ])("a passthrough that has a fabric neighbor's address for %s cannot take it", (_, localcidr, found) => {
   const passthroughs = [passthrough("p", hostSession(localcidr))];
-  expect(said({ passthroughs }, { interfaces: { host, router: [] } })).toEqual(
+  expect(problemsIn({ passthroughs }, { interfaces: { host, router: [] } })).toEqual(
     found.map(
       (prefix) =>
         `L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 ${prefix} contains 192.168.11.2, a neighbor of Underlay fabric`,
@@ -41,11 +41,11 @@ test.each<[string, string, string[]]>([
 
 test("a passthrough among the VTEPs would be taken for one of them", () => {
   const passthroughs = [passthrough("p", hostSession("100.65.0.128/25"))];
-  expect(said({ passthroughs })).toEqual([
+  expect(problemsIn({ passthroughs })).toEqual([
     "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps vtepcidr 100.65.0.0/24 of Underlay fabric",
   ]);
   const onInterface = [underlay("fabric", { evpn: { vtepInterface: "eth1" } })];
-  expect(said({ underlays: onInterface, passthroughs })).toEqual([]);
+  expect(problemsIn({ underlays: onInterface, passthroughs })).toEqual([]);
 });
 
 test.each<[string, Partial<RouterObjects>, string[]]>([
@@ -65,11 +65,11 @@ test.each<[string, Partial<RouterObjects>, string[]]>([
   ],
   ["a network elsewhere", { passthroughs: [passthrough("p", hostSession("192.0.3.0/24"))] }, []],
 ])("a session of %s must not take the node's own network on the host", (_, objects, failures) => {
-  expect(said(objects, { interfaces: { host, router: [] } })).toEqual(failures);
+  expect(problemsIn(objects, { interfaces: { host, router: [] } })).toEqual(failures);
 });
 
 test("a session by which the node reaches the API server is not in its own way", () => {
   const l3vnis = [l3vni("red", { vni: 200, vrf: "red", hostsession: hostSession("192.169.1.0/24") })];
   const interfaces = { host: [...host, { name: "host-200", addresses: ["192.169.1.2/24"], kind: "veth" }], router: [] };
-  expect(said({ l3vnis }, { interfaces, guarded: new Map([["host-200", "carries the route to the API server"]]) })).toEqual([]);
+  expect(problemsIn({ l3vnis }, { interfaces, guarded: new Map([["host-200", "carries the route to the API server"]]) })).toEqual([]);
 });

@@ -15,7 +15,7 @@ export function neighborProblems(neighbors: readonly Neighbor[], passwords: Obse
   return neighbors.flatMap((neighbor, nth) => {
     const field = `spec.neighbors[${nth}]`;
     const address = readAddress("Neighbor address", neighbor.address);
-    const problems = "complaint" in address ? [{ field: `${field}.address`, message: address.complaint }] : [];
+    const problems = "problem" in address ? [{ field: `${field}.address`, message: address.problem }] : [];
     if ("value" in address) {
       const text = address.value.toString();
       const why = unusable(address.value);
@@ -100,9 +100,9 @@ function passwordProblems(field: string, { password, passwordSecret }: Neighbor,
   return problems.map(({ message }) => ({ field: `${field}.passwordSecret`, message, transient: true }));
 }
 
-function textProblems(field: string, words: string, password: string): FieldProblem[] {
+function textProblems(field: string, label: string, password: string): FieldProblem[] {
   const problem = passwordProblem(password);
-  return problem === undefined ? [] : [{ field, message: `${words} ${problem}` }];
+  return problem === undefined ? [] : [{ field, message: `${label} ${problem}` }];
 }
 
 const BFD: readonly [Exclude<keyof NonNullable<Neighbor["bfd"]>, "echoMode" | "passiveMode">, number, number][] = [

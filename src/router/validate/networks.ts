@@ -7,32 +7,32 @@ import { scopeOf } from "../../ip/scope.ts";
 import type { FieldProblem } from "./field-error.ts";
 
 /** What a field's text means, or why it means nothing. */
-export type ParsedField<T> = { readonly value: T } | { readonly complaint: string };
+export type ParsedField<T> = { readonly value: T } | { readonly problem: string };
 
-export function readAddress(words: string, text: unknown): ParsedField<Address> {
-  return read(words, text, parseAddress);
+export function readAddress(label: string, text: unknown): ParsedField<Address> {
+  return read(label, text, parseAddress);
 }
 
 /** An address with the length of its network. */
-export function readInterfaceAddress(words: string, text: unknown): ParsedField<InterfaceAddress> {
-  return read(words, text, parseInterfaceAddress);
+export function readInterfaceAddress(label: string, text: unknown): ParsedField<InterfaceAddress> {
+  return read(label, text, parseInterfaceAddress);
 }
 
-function read<T>(words: string, text: unknown, parse: (text: string) => T): ParsedField<T> {
-  if (typeof text !== "string") return { complaint: `${words} is missing` };
+function read<T>(label: string, text: unknown, parse: (text: string) => T): ParsedField<T> {
+  if (typeof text !== "string") return { problem: `${label} is missing` };
   try {
     return { value: parse(text) };
   } catch (error) {
     if (!(error instanceof IpError)) throw error;
-    return { complaint: `${words} ${quote(text)} is invalid: ${error.reason}` };
+    return { problem: `${label} ${quote(text)} is invalid: ${error.reason}` };
   }
 }
 
 /** A network of the family that the field is for; host bits do no harm. */
-export function readPrefixOf(family: Family, words: string, text: unknown): ParsedField<Prefix> {
-  const reading = read(words, text, parseMaskedPrefix);
-  if ("complaint" in reading || reading.value.first.family === family) return reading;
-  return { complaint: `${words} ${reading.value.toString()} is not IPv${family}` };
+export function readPrefixOf(family: Family, label: string, text: unknown): ParsedField<Prefix> {
+  const reading = read(label, text, parseMaskedPrefix);
+  if ("problem" in reading || reading.value.first.family === family) return reading;
+  return { problem: `${label} ${reading.value.toString()} is not IPv${family}` };
 }
 
 const ARTICLE = { unspecified: "the", loopback: "a", multicast: "a" } as const;
@@ -44,16 +44,16 @@ export function unusable(address: Address): string | undefined {
   if (address.family === 4) return undefined;
   if (scope === "link-local") return "is a link-local address, which is ambiguous without an interface";
   // FRR prints these in two ways by version, so that what was applied could not be recognized.
-  if (address.value >> 32n === 0n || address.mappedIPv4) return "is an IPv4 address in IPv6 form; write it as IPv4";
+  if (address.value >> 32n === 0n || address.mappedIPv4) return "is an IPv4 address in IPv6 notation; write it as IPv4";
   return undefined;
 }
 
 export function problemsOf(field: string, reading: ParsedField<unknown>): FieldProblem[] {
-  return "complaint" in reading ? [{ field, message: reading.complaint }] : [];
+  return "problem" in reading ? [{ field, message: reading.problem }] : [];
 }
 
 /** Of what has been found to be in order. */
 export function valueOf<T>(reading: ParsedField<T>): T {
   if ("value" in reading) return reading.value;
-  throw new Error(`rendering an invalid resource: ${reading.complaint}`);
+  throw new Error(`rendering an invalid resource: ${reading.problem}`);
 }

@@ -6,13 +6,13 @@ import type { Neighbor } from "./neighbors.ts";
 
 const facts = observed({}, { passwords: new Map([["tor", { password: "secret" }]]) });
 
-function said(spec: Partial<Underlay["spec"]>, on: Partial<typeof facts> = {}, annotations: Record<string, string> = {}): string[] {
+function problemsIn(spec: Partial<Underlay["spec"]>, on: Partial<typeof facts> = {}, annotations: Record<string, string> = {}): string[] {
   const problems = underlayProblems(underlay("fabric", spec).spec, annotations, { ...facts, ...on });
   return problems.map(({ field, message, transient }) => `${field}: ${message}${transient ? " (for now)" : ""}`);
 }
 
 function ofNeighbor(neighbor: Partial<Neighbor>, on: Partial<typeof facts> = {}): string[] {
-  return said({ neighbors: [{ asn: 64512, address: "192.168.11.2", ...neighbor }] }, on);
+  return problemsIn({ neighbors: [{ asn: 64512, address: "192.168.11.2", ...neighbor }] }, on);
 }
 
 test.each<[string, Partial<Underlay["spec"]>]>([
@@ -30,7 +30,7 @@ test.each<[string, Partial<Underlay["spec"]>]>([
     },
   ],
 ])("an Underlay %s is fine", (_, spec) => {
-  expect(said(spec)).toEqual([]);
+  expect(problemsIn(spec)).toEqual([]);
 });
 
 test.each<[string, Partial<Underlay["spec"]>, string[]]>([
@@ -106,30 +106,32 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
     ["spec.neighbors[1].address: Neighbor address 2001:db8::2 is a duplicate of spec.neighbors[0]"],
   ],
 ])("%s is refused", (_, spec, problems) => {
-  expect(said(spec)).toEqual(problems);
+  expect(problemsIn(spec)).toEqual(problems);
 });
 
 test("reports all problems at once", () => {
-  const problems = said({ asn: 0, routeridcidr: "x", neighbors: [], nics: [], evpn: {} });
+  const problems = problemsIn({ asn: 0, routeridcidr: "x", neighbors: [], nics: [], evpn: {} });
   expect(problems.map((one) => one.split(":")[0])).toEqual(["spec.asn", "spec.routeridcidr", "spec.neighbors", "spec.nics", "spec.evpn"]);
 });
 
 test("rejects prefixes that are too small for the node's index", () => {
-  expect(said({ routeridcidr: "10.0.0.0/30", evpn: { vtepcidr: "100.65.0.0/30" } }, { index: 4 })).toEqual([
+  expect(problemsIn({ routeridcidr: "10.0.0.0/30", evpn: { vtepcidr: "100.65.0.0/30" } }, { index: 4 })).toEqual([
     "spec.routeridcidr: routeridcidr 10.0.0.0/30 has no router id for node index 4",
     "spec.evpn.vtepcidr: vtepcidr 100.65.0.0/30 has no VTEP address for node index 4",
   ]);
 });
 
 test("a node without an index has to wait", () => {
-  expect(said({}, { index: undefined })).toEqual([": Node has no annotation openpe.io/nodeindex yet; the controller sets it (for now)"]);
+  expect(problemsIn({}, { index: undefined })).toEqual([
+    ": Node has no annotation openpe.io/nodeindex yet; the controller sets it (for now)",
+  ]);
 });
 
 test("rejects a protected interface of the node, unless the Underlay is annotated", () => {
-  const words =
+  const expected =
     "spec.nics[0]: Interface eth0 carries the Node address 192.0.2.1; moving it into the router would cut the node off. Annotate the Underlay with plumbline.dev/allow-node-interface to allow it";
-  expect(said({ nics: ["eth0"] })).toEqual([words]);
-  expect(said({ nics: ["eth0"] }, {}, { [ALLOW_NODE_INTERFACE]: "" })).toEqual([]);
+  expect(problemsIn({ nics: ["eth0"] })).toEqual([expected]);
+  expect(problemsIn({ nics: ["eth0"] }, {}, { [ALLOW_NODE_INTERFACE]: "" })).toEqual([]);
 });
 
 test("several interfaces are taken, each one guarded", () => {
@@ -138,8 +140,8 @@ test("several interfaces are taken, each one guarded", () => {
     { name: "eth1", addresses: ["192.168.11.4/24"] },
     { name: "eth2", addresses: ["192.168.12.4/24"] },
   ];
-  expect(said({ nics: ["eth1", "eth2"] }, { interfaces: { host, router: [] } })).toEqual([]);
-  expect(said({ nics: ["eth1", "eth0"] }, { interfaces: { host, router: [] } })).toEqual([
+  expect(problemsIn({ nics: ["eth1", "eth2"] }, { interfaces: { host, router: [] } })).toEqual([]);
+  expect(problemsIn({ nics: ["eth1", "eth0"] }, { interfaces: { host, router: [] } })).toEqual([
     expect.stringContaining("spec.nics[1]: Interface eth0 carries the Node address 192.0.2.1"),
   ]);
 });
@@ -148,7 +150,7 @@ test("an interface that was moved into the router is there", () => {
   const router = [{ name: "eth1", addresses: ["fe80::1/64", "192.168.11.3/24"] }];
   const spec = { evpn: { vtepInterface: "eth1" } };
   const on = { interfaces: { host: [], router }, guarded: new Map([["eth1", "carries the Node address 192.168.11.3"]]) };
-  expect(said(spec, on)).toEqual([]);
+  expect(problemsIn(spec, on)).toEqual([]);
   expect(vtepOf(underlay("fabric", spec).spec, { ...facts, ...on })).toMatchObject({ value: { device: "eth1", ours: false } });
 });
 
@@ -185,7 +187,7 @@ test.each<[string, Partial<Neighbor>, string]>([
   [
     "an IPv4 address in IPv6",
     { address: "::ffff:192.0.2.1" },
-    "address: Neighbor address ::ffff:192.0.2.1 is an IPv4 address in IPv6 form; write it as IPv4",
+    "address: Neighbor address ::ffff:192.0.2.1 is an IPv4 address in IPv6 notation; write it as IPv4",
   ],
   [
     "an address of the router itself",
@@ -214,8 +216,8 @@ test.each<[string, Partial<Neighbor>, string]>([
     { bfd: { detectMultiplier: 1 } },
     "bfd.detectMultiplier: detectMultiplier 1 is not a whole number from 2 to 255",
   ],
-])("a neighbor with %s is refused", (_, neighbor, complaint) => {
-  expect(ofNeighbor(neighbor)).toEqual([`spec.neighbors[0].${complaint}`]);
+])("a neighbor with %s is refused", (_, neighbor, problem) => {
+  expect(ofNeighbor(neighbor)).toEqual([`spec.neighbors[0].${problem}`]);
 });
 
 test("a Secret that is missing, or holds what no password can be, is the neighbor's problem until it is fixed", () => {

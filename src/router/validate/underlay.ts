@@ -53,9 +53,9 @@ function selfProblems({ neighbors = [], nics = [] }: Spec, { interfaces: { host,
 
 export function routerId({ routeridcidr }: Spec, index: number): ParsedField<Address> {
   const reading = readPrefixOf(4, "routeridcidr", routeridcidr);
-  if ("complaint" in reading) return reading;
+  if ("problem" in reading) return reading;
   const id = routerIdOf(reading.value, index);
-  return id ? { value: id } : { complaint: `routeridcidr ${reading.value.toString()} has no router id for node index ${index}` };
+  return id ? { value: id } : { problem: `routeridcidr ${reading.value.toString()} has no router id for node index ${index}` };
 }
 
 function nicProblems({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, facts: NodeFacts): FieldProblem[] {
@@ -97,7 +97,7 @@ function evpnProblems(spec: Spec, facts: NodeFacts): FieldProblem[] {
   if (problems.length > 0) return problems;
   const reading = vtepOf(spec, facts);
   if (!reading || "value" in reading) return [];
-  return [{ field, message: reading.complaint, ...(evpn.vtepInterface && { transient: true as const }) }];
+  return [{ field, message: reading.problem, ...(evpn.vtepInterface && { transient: true as const }) }];
 }
 
 export interface Vtep {
@@ -113,25 +113,25 @@ export function vtepOf({ evpn, nics = [] }: Spec, { index = 0, interfaces }: Nod
   if (!evpn) return undefined;
   if (evpn.vtepInterface) return vtepOfInterface(evpn.vtepInterface, nics, interfaces);
   const reading = readPrefixOf(4, "vtepcidr", evpn.vtepcidr);
-  if ("complaint" in reading) return reading;
+  if ("problem" in reading) return reading;
   const address = vtepAddress(reading.value, index);
-  if (!address) return { complaint: `vtepcidr ${reading.value.toString()} has no VTEP address for node index ${index}` };
+  if (!address) return { problem: `vtepcidr ${reading.value.toString()} has no VTEP address for node index ${index}` };
   const why = unusable(address);
-  if (why) return { complaint: `vtepcidr ${reading.value.toString()} cannot be used: ${address.toString()} ${why}` };
+  if (why) return { problem: `vtepcidr ${reading.value.toString()} cannot be used: ${address.toString()} ${why}` };
   return { value: { address, device: "lound", ours: true } };
 }
 
 function vtepOfInterface(name: string, nics: readonly string[], { host, router }: NodeFacts["interfaces"]): ParsedField<Vtep> {
   const onHost = named(host, name);
   const there = named(router, name) ?? onHost;
-  if (!there) return { complaint: `Interface ${name} not present on node` };
+  if (!there) return { problem: `Interface ${name} not present on node` };
   if (there === onHost && !nics.includes(name)) {
-    return { complaint: `Interface ${name} is not in the router's namespace; only interfaces in nics are moved there` };
+    return { problem: `Interface ${name} is not in the router's namespace; only interfaces in nics are moved there` };
   }
   const address = there.addresses
     .map((text) => parseInterfaceAddress(text).address)
     .find((one) => one.family === 4 && unusable(one) === undefined);
-  if (!address) return { complaint: `Interface ${name} has no IPv4 address` };
+  if (!address) return { problem: `Interface ${name} has no IPv4 address` };
   return { value: { address, device: name, ours: false } };
 }
 

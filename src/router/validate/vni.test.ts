@@ -232,12 +232,12 @@ test.each<[string, Partial<L3VNI["spec"]>, string]>([
   [
     "a bad export route target",
     { exportRTs: ["64514:100", "65536:65536"] },
-    'spec.exportRTs[1]: Route target "65536:65536" is not of the form 64514:100, 4200000000:100 or 192.0.2.1:100 with numbers in range',
+    'spec.exportRTs[1]: Route target "65536:65536" is invalid; use a format such as 64514:100, 4200000000:100 or 192.0.2.1:100, with numbers in range',
   ],
   [
     "a bad import route target",
     { importRTs: ["*:100"] },
-    'spec.importRTs[0]: Route target "*:100" is not of the form 64514:100, 4200000000:100 or 192.0.2.1:100 with numbers in range',
+    'spec.importRTs[0]: Route target "*:100" is invalid; use a format such as 64514:100, 4200000000:100 or 192.0.2.1:100, with numbers in range',
   ],
   [
     "H1 equal AS numbers",

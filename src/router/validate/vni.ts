@@ -128,8 +128,8 @@ function gatewayProblems(gateways: readonly string[]): FieldProblem[] {
   );
   const families = gateways.flatMap((text, nth) => {
     const reading = readInterfaceAddress("Gateway", text);
-    if ("complaint" in reading) {
-      problems.push({ field: `${field}[${nth}]`, message: reading.complaint });
+    if ("problem" in reading) {
+      problems.push({ field: `${field}[${nth}]`, message: reading.problem });
       return [];
     }
     const why = unusable(reading.value.address) ?? unusableAsGateway(reading.value);
@@ -163,7 +163,8 @@ function routeTargetProblems(list: "exportRTs" | "importRTs", targets: readonly 
     problemIf(
       routeTarget(text) === undefined,
       `spec.${list}[${nth}]`,
-      () => `Route target ${quote(text)} is not of the form 64514:100, 4200000000:100 or 192.0.2.1:100 with numbers in range`,
+      () =>
+        `Route target ${quote(text)} is invalid; use a format such as 64514:100, 4200000000:100 or 192.0.2.1:100, with numbers in range`,
     ),
   );
 }

@@ -98,11 +98,11 @@ export function faultTests(lab: () => TestLab): void {
   test.each([
     ["bridge-deleted", ["ip", "-n", "perouter", "link", "show", "br-pe-110"], ""],
     ["address-flushed", ["ip", "-n", "perouter", "address", "show", "dev", "br-pe-110"], "10.110.0.1/24"],
-  ] as const)("after %s what a person changed is put back, and said", async (fault, look, text) => {
+  ] as const)("after %s what a person changed is put back, and said", async (fault, command, text) => {
     await startTraffic();
     await lab().fault(fault, "node1");
     await expect
-      .poll(() => lab().exec("node1", ...look), EVENTUALLY)
+      .poll(() => lab().exec("node1", ...command), EVENTUALLY)
       .toMatchObject({ code: 0, stdout: expect.stringContaining(text) as string });
     await expectPassing();
     const events = async () =>
