@@ -5,7 +5,7 @@ import type { Kind } from "../api/kind.ts";
 import { CUSTOM_KINDS } from "../api/crds/kinds.ts";
 import type { Explainer } from "../api/health.ts";
 import { edges as connectivity } from "../connectivity/explain.ts";
-import { edges as failover } from "../failover/explain/explain.ts";
+import { edges as failover } from "../failover/explain.ts";
 import { edges as loadbalancer } from "../loadbalancer/explain/explain.ts";
 import { edges as router } from "../router/explain.ts";
 import { nodeReady } from "./node-ready.ts";

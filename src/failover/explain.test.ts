@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { FailoverPolicy, type FailoverStatus } from "../../api/failover/failover-policy.ts";
-import type { Condition } from "../../api/kind.ts";
-import { dependenciesOf, statementsFrom, unhealthyIn } from "../../api/testing/fake-reader.ts";
+import { FailoverPolicy, type FailoverStatus } from "../api/failover/failover-policy.ts";
+import type { Condition } from "../api/kind.ts";
+import { dependenciesOf, statementsFrom, unhealthyIn } from "../api/testing/fake-reader.ts";
 import { edges } from "./explain.ts";
 
 const T = "2026-01-01T00:00:00Z";

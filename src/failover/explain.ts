@@ -1,9 +1,9 @@
-import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import { explainer, type Explainer, type Dependency, type HealthStatement, type Component } from "../../api/health.ts";
-import { peerProblem } from "./peer.ts";
-import { readinessProblems } from "./readiness.ts";
-import { policyProblems } from "./troubles.ts";
-import { waiting } from "./waiting.ts";
+import { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { explainer, type Explainer, type Dependency, type HealthStatement, type Component } from "../api/health.ts";
+import { peerProblem } from "./explain/peer.ts";
+import { readinessProblems } from "./explain/readiness.ts";
+import { policyProblems } from "./explain/troubles.ts";
+import { waiting } from "./explain/waiting.ts";
 
 /** What failover policies say to the cause graph. */
 export function edges(): readonly Explainer[] {
