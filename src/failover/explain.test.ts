@@ -29,10 +29,25 @@ function conditions({ complete = false, inProgress = false, error = "" }, reason
   ];
 }
 
-function waitingFor(
-  step: string,
-  wait: { kind: string; name: string; namespace?: string; message: string; onTime?: boolean },
-): FailoverStatus {
+type StatusFailure = NonNullable<FailoverStatus["failures"]>[number];
+
+/** A status with the Error of these failures. */
+function failing(...failures: StatusFailure[]): FailoverStatus {
+  return { failures, conditions: conditions({ error: "see status.failures" }, failures[0]?.reason) };
+}
+
+const ofPolicy = (reason: string, message: string, field?: string): StatusFailure => ({
+  kind: "FailoverPolicy",
+  namespace: "shop",
+  name: "shop",
+  reason,
+  message,
+  ...(field !== undefined && { field }),
+});
+
+type Waiting = NonNullable<NonNullable<FailoverStatus["transition"]>["steps"][number]["waitingFor"]>;
+
+function waitingFor(step: string, wait: Waiting): FailoverStatus {
   return {
     summary: `Switching to secondary: ${step}, waiting for ${wait.kind} ${wait.name}`,
     conditions: conditions({ inProgress: true }, step),
@@ -55,31 +70,59 @@ test("nothing is wrong with a policy that is new, complete, or on its way", () =
     namespace: "shop",
     name: "db-0",
     message: "Pod shop/db-0 belongs to StatefulSet db and is terminating on node n1, by 2026-01-01T00:00:30Z at the latest",
+    onTime: true,
+    node: "n1",
   };
   expect(unhealthyIn(explain(policy()))).toEqual([]);
   expect(unhealthyIn(explain(policy({ summary: "This site is secondary", conditions: conditions({ complete: true }) })))).toEqual([]);
   expect(unhealthyIn(explain(policy(waitingFor("AwaitTermination", pod))))).toEqual([]);
 });
 
-test("a policy that is refused is to blame itself, with the field to change", () => {
-  const said = explain(
-    policy({ conditions: conditions({ error: "spec.managedResources[1]: Deployment web is listed twice" }, "Invalid") }),
-  );
-  expect(said).toMatchObject([
-    { health: "Down", reason: "Invalid", since: T, ownFault: true, fix: { change: { field: "spec.managedResources[1]" } } },
+test("a policy that is rejected is to blame itself, with the field to change", () => {
+  const statements = explain(policy(failing(ofPolicy("Invalid", "Deployment web is listed twice", "spec.managedResources[1]"))));
+  expect(statements).toMatchObject([
+    {
+      health: "Down",
+      reason: "Invalid",
+      message: "spec.managedResources[1]: Deployment web is listed twice",
+      since: T,
+      ownFault: true,
+      fix: { change: { field: "spec.managedResources[1]" } },
+    },
   ]);
 });
 
+test("a status of an earlier version, which has the condition alone, is the policy's own failure", () => {
+  const error = "Deployment shop/web: Deployment does not exist; Deployment shop/api: Deployment does not exist";
+  const statements = explain(policy({ conditions: conditions({ error }, "NotFound") }));
+  expect(unhealthyIn(statements)).toEqual(["!Down FailoverPolicy/shop/shop NotFound"]);
+  expect(statements[0]?.message).toBe(error);
+});
+
 test("a resource that is in the way is the cause, each of several", () => {
-  const error =
-    "VolumeReplication shop/data: VolumeReplication data not in desired state: Completed is False (FailedToDemote): busy; try later; Deployment shop/web: Deployment does not exist";
-  const said = explain(policy({ conditions: conditions({ error }, "VolumeError") }));
-  expect(unhealthyIn(said)).toEqual([
+  const statements = explain(
+    policy(
+      failing(
+        {
+          kind: "VolumeReplication",
+          namespace: "shop",
+          name: "data",
+          field: "spec.managedResources[0]",
+          reason: "VolumeError",
+          message: "VolumeReplication data not in desired state: Completed is False (FailedToDemote): busy; try later",
+        },
+        { kind: "Deployment", namespace: "shop", name: "web", reason: "NotFound", message: "Deployment does not exist" },
+      ),
+    ),
+  );
+  expect(unhealthyIn(statements)).toEqual([
     "!Down VolumeReplication/shop/data VolumeError",
-    "!Down Deployment/shop/web VolumeError",
+    "!Down Deployment/shop/web NotFound",
     "Down FailoverPolicy/shop/shop VolumeError",
   ]);
-  expect(dependenciesOf(said, "FailoverPolicy/shop/shop")).toEqual([
+  expect(statements[0]?.message).toMatch(/^spec\.managedResources\[0\]: VolumeReplication data not in desired state: /);
+  expect(statements.at(-1)?.message).toMatch(/^VolumeReplication shop\/data: spec\.managedResources\[0\]: /);
+  expect(dependenciesOf(statements, "FailoverPolicy/shop/shop")).toEqual([
     "Controller/plumbline",
     "VolumeReplication/shop/data",
     "Deployment/shop/web",
@@ -89,22 +132,40 @@ test("a resource that is in the way is the cause, each of several", () => {
 test("a pod that should have ended is what a switch waits for, and needs its node", () => {
   const message =
     "Pod shop/db-0 belongs to StatefulSet db and should have ended by 2026-01-01T00:00:00Z on node n1; if that node is off, taint it";
-  const said = explain(policy(waitingFor("AwaitTermination", { kind: "Pod", namespace: "shop", name: "db-0", message })));
-  expect(unhealthyIn(said)).toEqual(["Degraded Pod/shop/db-0 Waiting", "Degraded FailoverPolicy/shop/shop AwaitTermination"]);
-  expect(dependenciesOf(said, "Pod/shop/db-0")).toEqual(["Agent/n1", "Node/n1"]);
-  expect(said[0]?.since).toBe(LATER);
+  const wait = { kind: "Pod", namespace: "shop", name: "db-0", node: "n1", message };
+  const statements = explain(policy(waitingFor("AwaitTermination", wait)));
+  expect(unhealthyIn(statements)).toEqual(["Degraded Pod/shop/db-0 Waiting", "Degraded FailoverPolicy/shop/shop AwaitTermination"]);
+  expect(dependenciesOf(statements, "Pod/shop/db-0")).toEqual(["Agent/n1", "Node/n1"]);
+  expect(statements[0]?.since).toBe(LATER);
 });
 
 test("a pod that is not being deleted is what a switch waits for", () => {
   const message = "Pod shop/db-0 belongs to StatefulSet db and runs on node n1";
-  const said = explain(policy(waitingFor("AwaitTermination", { kind: "Pod", namespace: "shop", name: "db-0", message })));
-  expect(unhealthyIn(said)).toEqual(["Degraded Pod/shop/db-0 Waiting", "Degraded FailoverPolicy/shop/shop AwaitTermination"]);
+  const statements = explain(policy(waitingFor("AwaitTermination", { kind: "Pod", namespace: "shop", name: "db-0", message })));
+  expect(unhealthyIn(statements)).toEqual(["Degraded Pod/shop/db-0 Waiting", "Degraded FailoverPolicy/shop/shop AwaitTermination"]);
 });
 
 test("a volume that does not arrive is what a switch waits for", () => {
   const message = "VolumeReplication data not in desired state: it is Primary";
-  const said = explain(policy(waitingFor("AwaitVolumes", { kind: "VolumeReplication", namespace: "shop", name: "data", message })));
-  expect(unhealthyIn(said)).toEqual(["Degraded VolumeReplication/shop/data Waiting", "Degraded FailoverPolicy/shop/shop AwaitVolumes"]);
+  const statements = explain(policy(waitingFor("AwaitVolumes", { kind: "VolumeReplication", namespace: "shop", name: "data", message })));
+  expect(unhealthyIn(statements)).toEqual([
+    "Degraded VolumeReplication/shop/data Waiting",
+    "Degraded FailoverPolicy/shop/shop AwaitVolumes",
+  ]);
+});
+
+test("what cannot be read is what a switch waits for, and what only takes its time is not", () => {
+  const wait = {
+    kind: "HorizontalPodAutoscaler",
+    namespace: "shop",
+    name: "*",
+    message: "HorizontalPodAutoscaler objects cannot be listed",
+  };
+  expect(unhealthyIn(explain(policy(waitingFor("ScaleDown", { ...wait, unread: true }))))).toEqual([
+    "Degraded HorizontalPodAutoscaler/shop/* Waiting",
+    "Degraded FailoverPolicy/shop/shop ScaleDown",
+  ]);
+  expect(unhealthyIn(explain(policy(waitingFor("ScaleDown", wait))))).toEqual([]);
 });
 
 const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
@@ -134,57 +195,71 @@ test("another site that wants to be primary too is told to change", () => {
   expect(unhealthyIn(explain(policy(status, { peer, desiredState: "primary" })))[0]).toBe("Down Site/shop/other PeerWantsPrimary");
 });
 
-const notReady = (reason: string, message: string): FailoverStatus => ({
+const notReady = (...failures: StatusFailure[]): FailoverStatus => ({
   currentState: "secondary",
-  conditions: [...conditions({ complete: true }, "Complete"), { ...condition("Ready", false, reason, message), lastTransitionTime: LATER }],
+  failures,
+  conditions: [
+    ...conditions({ complete: true }, "Complete"),
+    { ...condition("Ready", false, failures[0]?.reason ?? "", "see status.failures"), lastTransitionTime: LATER },
+  ],
 });
 
 test("a site that works but could not be switched is Degraded, with each reason and its fix", () => {
-  const copy = "VolumeReplication shop/data: It was last copied more than 15m ago (spec.maxCopyAge); check the storage's replication";
-  const fence = "spec.fence: This cluster does not serve kind NetworkFence; install csi-addons, or remove spec.fence";
-  const said = explain(policy(notReady("CopyTooOld", `${copy}; ${fence}`)));
-  expect(unhealthyIn(said)).toEqual(["!Degraded VolumeReplication/shop/data CopyTooOld", "!Degraded FailoverPolicy/shop/shop CopyTooOld"]);
-  expect(said[0]).toMatchObject({ since: LATER, fix: { text: "check the storage's replication to the other site" } });
-  expect(said.at(-1)).toMatchObject({ message: fence, fix: { text: "change spec.fence" }, since: LATER });
+  const copy = "It was last copied more than 15m ago (spec.maxCopyAge); check the storage's replication";
+  const fence = "This cluster does not serve kind NetworkFence; install csi-addons, or remove spec.fence";
+  const statements = explain(
+    policy(
+      notReady(
+        { kind: "VolumeReplication", namespace: "shop", name: "data", reason: "CopyTooOld", message: copy },
+        ofPolicy("KindNotInstalled", fence, "spec.fence"),
+      ),
+    ),
+  );
+  expect(unhealthyIn(statements)).toEqual([
+    "!Degraded VolumeReplication/shop/data CopyTooOld",
+    "!Degraded FailoverPolicy/shop/shop KindNotInstalled",
+  ]);
+  expect(statements[0]).toMatchObject({ since: LATER, fix: { text: "check the storage's replication to the other site" } });
+  expect(statements.at(-1)).toMatchObject({ message: `spec.fence: ${fence}`, fix: { text: "change spec.fence" }, since: LATER });
 });
 
 test("another site that does not answer is told once, and what was not observed is no trouble", () => {
   const unreachable = { reachable: false, message: "connect ECONNREFUSED" };
-  const message = "spec.peer: The other site's policy cannot be used: connect ECONNREFUSED; check the site, the network and Secret other";
-  const said = explain(policy({ ...notReady("PeerUnreachable", message), peer: unreachable }, { peer }));
-  expect(unhealthyIn(said)).toEqual(["Unknown Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
-  const status = notReady("NotObserved", "VolumeReplication shop/data: csi-addons does not report condition Replicating");
+  const message = "The other site's policy cannot be used: connect ECONNREFUSED; check the site, the network and Secret other";
+  const failure = ofPolicy("PeerUnreachable", message, "spec.peer");
+  const statements = explain(policy({ ...notReady(failure), peer: unreachable }, { peer }));
+  expect(unhealthyIn(statements)).toEqual(["Unknown Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
+  const status = notReady(ofPolicy("NotObserved", "csi-addons does not report condition Replicating"));
   const unknown = status.conditions?.map((one) => (one.type === "Ready" ? { ...one, status: "Unknown" as const } : one));
   expect(unhealthyIn(explain(policy({ ...status, ...(unknown && { conditions: unknown }) })))).toEqual([]);
 });
 
 test("an application that does not become available is the cause, with what to check", () => {
-  const error = "Deployment shop/web: 1 of 3 replicas are available, 10m after the volumes were writable; check its pods and their Events";
-  const said = explain(policy({ conditions: conditions({ error, inProgress: true }, "NotAvailable") }, { desiredState: "primary" }));
-  expect(unhealthyIn(said)).toEqual(["!Down Deployment/shop/web NotAvailable", "Down FailoverPolicy/shop/shop NotAvailable"]);
-  expect(said[0]?.fix?.text).toContain("check its pods, Events and conditions");
+  const message = "1 of 3 replicas are available, 10m after the volumes were writable; check its pods and their Events";
+  const failure = { kind: "Deployment", namespace: "shop", name: "web", reason: "NotAvailable", message };
+  const statements = explain(policy(failing(failure), { desiredState: "primary" }));
+  expect(unhealthyIn(statements)).toEqual(["!Down Deployment/shop/web NotAvailable", "Down FailoverPolicy/shop/shop NotAvailable"]);
+  expect(statements[0]?.fix?.text).toContain("check its pods, Events and conditions");
 });
 
 test.each([
-  ["PeerRemoved", "spec.peer: This site released epoch 6 to another site, and spec.peer is gone", "failover forget-peer"],
-  ["RevertedByOwner", "spec.desiredState: kustomize-controller set it to primary", "set the role in Git"],
-  ["VolumeMismatch", "spec.managedResources: The policy at the other site names VolumeReplication logs", "the same volumes"],
-  ["SplitBrain", "The other site holds epoch 5", "set desiredState secondary"],
-  ["Invalid", 'spec.maxCopyAge: maxCopyAge is "soon"', "change spec.maxCopyAge"],
-])("a policy with the Error %s says what to do", (reason, error, words) => {
-  const said = explain(policy({ conditions: conditions({ error }, reason) }));
-  expect(unhealthyIn(said)).toEqual([`!Down FailoverPolicy/shop/shop ${reason}`]);
-  expect(said[0]?.fix?.text).toContain(words);
+  ["PeerRemoved", "spec.peer", "This site released epoch 6 to another site, and spec.peer is gone", "failover forget-peer"],
+  ["RevertedByOwner", "spec.desiredState", "kustomize-controller set it to primary", "set the role in Git"],
+  ["VolumeMismatch", "spec.managedResources", "The policy at the other site names VolumeReplication logs", "the same volumes"],
+  ["SplitBrain", undefined, "The other site holds epoch 5", "set desiredState secondary"],
+  ["Invalid", "spec.maxCopyAge", 'maxCopyAge is "soon"', "change spec.maxCopyAge"],
+])("a policy with the Error %s says what to do", (reason, field, message, fix) => {
+  const statements = explain(policy(failing(ofPolicy(reason, message, field))));
+  expect(unhealthyIn(statements)).toEqual([`!Down FailoverPolicy/shop/shop ${reason}`]);
+  expect(statements[0]?.fix?.text).toContain(fix);
 });
 
 test("a wrong spec.peer is the policy's own fault, and the other site is not blamed", () => {
-  const message = "spec.peer.kubeconfigSecret.key: Secret shop/west of spec.peer has no key kubeconfig; its keys: config";
-  const status: FailoverStatus = {
-    conditions: [...conditions({ error: message }, "PeerInvalid"), condition("Ready", false, "PeerInvalid", message)],
-    peer: { reachable: false, message: "Secret shop/west of spec.peer has no key kubeconfig", field: "spec.peer.kubeconfigSecret.key" },
-  };
-  const said = unhealthyIn(explain(policy(status, { peer: { kubeconfigSecret: { name: "west", key: "kubeconfig" } } })));
-  expect(said).toEqual(["!Down FailoverPolicy/shop/shop PeerInvalid"]);
+  const message = "Secret shop/west of spec.peer has no key kubeconfig";
+  const field = "spec.peer.kubeconfigSecret.key";
+  const status: FailoverStatus = { ...failing(ofPolicy("PeerInvalid", message, field)), peer: { reachable: false, message, field } };
+  const statements = unhealthyIn(explain(policy(status, { peer: { kubeconfigSecret: { name: "west", key: "kubeconfig" } } })));
+  expect(statements).toEqual(["!Down FailoverPolicy/shop/shop PeerInvalid"]);
 });
 
 test("a volume that is being copied is no fault while the controller says that it is on time, and one afterwards", () => {

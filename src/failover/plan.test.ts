@@ -63,6 +63,7 @@ describe("the spec's diagram of a switch to secondary, in safe mode", () => {
       kind: "VolumeAttachment",
       name: "data",
       message: "Volume pv-data of VolumeReplication shop/data is still attached to node n1",
+      node: "n1",
     });
     expect(attached.requeueAfterMs).toBe(5_000);
 

@@ -241,7 +241,31 @@ describe("what is wrong", () => {
       "Ready False Invalid",
     ]);
     expect(rejected.summary).toBe('Rejected: spec.mode: mode is "fast"; set on, safe, off or unsafe');
+    expect(rejected.failures).toEqual([
+      {
+        kind: "FailoverPolicy",
+        namespace: "shop",
+        name: "site",
+        field: "spec.mode",
+        reason: "Invalid",
+        message: 'mode is "fast"; set on, safe, off or unsafe',
+      },
+    ]);
     expect(rejected.transition).toEqual(before.transition);
+  });
+
+  test("lists at most 32 failures, and those of Ready where there is no Error", () => {
+    const names = Array.from({ length: 40 }, (_, nth) => `Deployment web-${nth}`);
+    const many = policy({ managedResources: named(...names) });
+    const failing = report(undefined, many, plan(new FakeSite().observe(many)), { failures: [] }, NOW);
+    expect(failing.failures).toHaveLength(32);
+    const given = policy({ desiredState: "secondary", managedResources: named("Deployment web") });
+    const result = plan(new FakeSite().put("Deployment", deployment("web", { replicas: 0 })).observe(given));
+    const finding = { kind: "Deployment", namespace: "shop", name: "web", reason: "OwnerNotNamed", message: "apps applies it" };
+    const ready = { status: "False", reason: "OwnerNotNamed", findings: [{ ...finding, status: "False" }] } as const;
+    const unready = report(undefined, given, { ...result, failures: [], rejections: [], ready }, { failures: [] }, NOW);
+    expect(unready.failures).toEqual([finding]);
+    expect(report(undefined, given, { ...result, failures: [], rejections: [] }, { failures: [] }, NOW)).not.toHaveProperty("failures");
   });
 
   test("with a resource that another policy switches is told with every condition too, and nothing begins", () => {

@@ -8,7 +8,7 @@ import type { SwitchPlan, ResourceState, SwitchStep } from "./steps/step.ts";
 import { oldest } from "./token/peer-copy.ts";
 import { isLater, type PeerView } from "./token/token.ts";
 import { transitions } from "./transition.ts";
-import type { PolicyFailure } from "./policy/failure.ts";
+import { failureText, type PolicyFailure } from "./policy/failure.ts";
 import { isVolumeKind } from "./policy/managed.ts";
 
 interface Outcome {
@@ -29,7 +29,8 @@ export function report(
   const { token, claims, conditions = [], peer: previousPeer } = previous ?? {};
   const failures = [...plan.rejections, ...plan.failures, ...outcome.failures];
   const completed = plan.complete && outcome.failures.length === 0;
-  const { foreignNamespaces = [] } = plan;
+  const { foreignNamespaces = [], ready } = plan;
+  const listed = failures.length > 0 || ready.status !== "False" ? failures : ready.findings;
   const time = metaTime(now);
   const generation = policy.metadata.generation ?? 0;
   const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer, previousPeer, time) : previousPeer);
@@ -43,6 +44,7 @@ export function report(
     summary: summaryOf(plan, failures, completed).slice(0, 4096),
     workloadStatus: workloadStatus(plan),
     conditions: withTransitionTimes(conditionsOf(plan, failures, completed, generation), conditions, time),
+    ...(listed.length > 0 && { failures: listed.slice(0, MOST_FAILURES).map(statusFailure) }),
     ...(foreignNamespaces.length > 0 && { foreignNamespaces: foreignNamespaces.slice(0, LONGEST) }),
     ...(volumes.length > 0 && { volumeReplicationStatuses: volumes }),
     ...(workloads.length > 0 && { workloadStatuses: workloads }),
@@ -57,7 +59,15 @@ export function report(
 }
 
 const LONGEST = 1024;
+const MOST_FAILURES = 32;
 const MOST_PRIOR = 2048;
+
+type StatusFailure = NonNullable<FailoverStatus["failures"]>[number];
+
+function statusFailure({ kind, namespace, name, field, reason, message }: StatusFailure): StatusFailure {
+  const object = { kind, ...(namespace !== undefined && { namespace }), name, ...(field !== undefined && { field }) };
+  return { ...object, reason, message: message.slice(0, 4096) };
+}
 
 type VolumeStatus = NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number];
 type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
@@ -150,7 +160,7 @@ function conditionsOf(
   return [
     condition("Complete", completed, reason, message),
     condition("InProgress", inProgress, reason, message),
-    condition("Error", failure !== undefined, failure?.reason ?? "NoFailure", failures.map(sentence).join("; ")),
+    condition("Error", failure !== undefined, failure?.reason ?? "NoFailure", failures.map(failureText).join("; ")),
     readyCondition(plan, failures, observedGeneration),
   ];
 }
@@ -165,9 +175,9 @@ function readyCondition({ ready }: SwitchPlan, failures: readonly PolicyFailure[
   });
   const [failure] = failures;
   // What could not be written is not in the plan.
-  if (ready.status === "True" && failure) return condition("False", failure.reason, failures.map(sentence).join("; "));
+  if (ready.status === "True" && failure) return condition("False", failure.reason, failures.map(failureText).join("; "));
   const calm = ready.status === "True" ? "This site can be switched" : "A switch is under way";
-  return condition(ready.status, ready.reason, ready.findings.length > 0 ? ready.findings.map(sentence).join("; ") : calm);
+  return condition(ready.status, ready.reason, ready.findings.length > 0 ? ready.findings.map(failureText).join("; ") : calm);
 }
 
 /** The first step that is not done; one that is held up says more than one that only comes after it. */
@@ -177,11 +187,11 @@ function unfinished({ steps }: SwitchPlan): SwitchStep | undefined {
 
 function summaryOf(plan: SwitchPlan, failures: readonly PolicyFailure[], completed: boolean): string {
   const [failure] = failures;
-  if (plan.rejections.length > 0 && failure) return `Rejected: ${sentence(failure)}${furtherOf(failures)}`;
+  if (plan.rejections.length > 0 && failure) return `Rejected: ${failureText(failure)}${furtherOf(failures)}`;
   if (completed) return `This site is ${plan.to}`;
   const step = unfinished(plan);
   const rush = plan.mode === "unsafe" ? " without waiting" : "";
-  const error = failure ? `; ${sentence(failure)}${furtherOf(failures)}` : "";
+  const error = failure ? `; ${failureText(failure)}${furtherOf(failures)}` : "";
   if (!step) return `This site is ${plan.to}${error === "" ? ", but some writes failed" : `, with errors: ${error.slice(2)}`}`;
   const [wait] = step.waits;
   const waiting = wait
@@ -192,11 +202,6 @@ function summaryOf(plan: SwitchPlan, failures: readonly PolicyFailure[], complet
 
 function furtherOf(failures: readonly PolicyFailure[]): string {
   return failures.length > 1 ? ` (and ${failures.length - 1} more)` : "";
-}
-
-function sentence({ kind, field, message, ...object }: Pick<PolicyFailure, "kind" | "namespace" | "name" | "field" | "message">): string {
-  const text = field === undefined ? message : `${field}: ${message}`;
-  return kind === "FailoverPolicy" ? text : `${kind} ${objectName(object)}: ${text}`;
 }
 
 function objectName({ namespace, name }: { namespace?: string | undefined; name: string }): string {

@@ -94,7 +94,7 @@ function stepStatus(before: StepStatus | undefined, step: SwitchStep, time: stri
 function waitingStatus(before: StepStatus["waitingFor"], { waits }: SwitchStep, time: string): StepStatus["waitingFor"] | undefined {
   const [wait, ...others] = waits;
   if (!wait) return undefined;
-  const { kind, namespace, name, message } = wait;
+  const { kind, namespace, name, message, node, onTime, unread } = wait;
   const isSame = before?.kind === kind && before.namespace === namespace && before.name === name;
   return {
     kind,
@@ -103,6 +103,9 @@ function waitingStatus(before: StepStatus["waitingFor"], { waits }: SwitchStep, 
     message: message.slice(0, 4096),
     ...(others.length > 0 && { others: others.length }),
     since: (isSame ? before.since : undefined) ?? time,
+    ...(onTime && { onTime }),
+    ...(node !== undefined && { node }),
+    ...(unread && { unread }),
   };
 }
 

@@ -7,3 +7,8 @@ export function truncateWithSuffix(text: string, bytes: number, tail = ""): stri
   while (kept.endsWith("\uFFFD")) kept = kept.slice(0, -1);
   return `${kept}...${tail}`;
 }
+
+/** Without the full stop or question mark at its end: another sentence follows. */
+export function withoutEndMark(sentence: string): string {
+  return sentence.endsWith(".") || sentence.endsWith("?") ? sentence.slice(0, -1) : sentence;
+}

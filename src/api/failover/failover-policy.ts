@@ -70,9 +70,11 @@ const step = () =>
             since: s.optional(moment("When the wait began.")),
             onTime: s.optional(
               s.bool({
-                doc: "True while the step is within its usual time. Absent afterwards, and for steps without a usual time.",
+                doc: "True while the step is within its usual time, or the pod within its grace period. Absent afterwards, and for steps without a usual time.",
               }),
             ),
+            node: s.optional(s.string({ doc: "The node of the object.", maxLength: 253 })),
+            unread: s.optional(s.bool({ doc: "True if the object cannot be read." })),
           },
           { doc: "What the step waits for." },
         ),
@@ -246,6 +248,22 @@ export const FailoverPolicy = defineKind({
       workloadStatus: s.optional(text("How many workloads and Flux objects have reached the desired state.")),
       conditions: s.optional(
         s.conditions({ doc: "Complete, InProgress, Error and Ready; all four are always present. Ready: the site can be switched." }),
+      ),
+      failures: s.optional(
+        s.list(
+          s.object(
+            {
+              kind: s.string({ doc: "The kind of the object that is wrong.", maxLength: 63 }),
+              namespace: s.optional(s.string({ doc: "Its namespace.", maxLength: 63 })),
+              name: s.string({ doc: "Its name.", maxLength: 253 }),
+              field: s.optional(s.string({ doc: "The field of the policy to change.", maxLength: 253 })),
+              reason: s.string({ doc: "The reason, as in the condition.", maxLength: 63 }),
+              message: text("What is wrong."),
+            },
+            { doc: "One failure." },
+          ),
+          { doc: "The failures of condition Error; without any, what makes condition Ready False. The first 32.", maxItems: 32 },
+        ),
       ),
       volumeReplicationStatuses: s.optional(
         s.list(

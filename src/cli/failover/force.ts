@@ -1,3 +1,4 @@
+import { withoutEndMark } from "../../util/text.ts";
 import { createInterface } from "node:readline/promises";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { humanDuration } from "../../util/age.ts";
@@ -80,7 +81,7 @@ function lastAnswer(policy: FailoverPolicy, view: PeerView, now: Date): PeerAnsw
     return { text: `The other site answers: ${tokenText(token)}, desiredState ${desiredState}`, token, desiredState };
   }
   const { peer } = policy.status ?? {};
-  const unheard = `Cannot read the other site from here: ${view.message.replace(/[.?]$/, "")}`;
+  const unheard = `Cannot read the other site from here: ${withoutEndMark(view.message)}`;
   if (!peer?.reachable) return { text: unheard };
   const { token, desiredState, lastAnswerTime } = peer;
   const age = lastAnswerTime === undefined ? "" : `, ${ageText(lastAnswerTime, now)}`;

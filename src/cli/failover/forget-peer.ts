@@ -1,3 +1,4 @@
+import { withoutEndMark } from "../../util/text.ts";
 import { type Command, Option } from "commander";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { Peers } from "../../failover/token/peers.ts";
@@ -103,7 +104,7 @@ export function whyNot(
     return "desiredState at the other site is primary, so it may take the token at any time. Switch it to secondary there first";
   if (view?.reachable || otherSiteIsGone) return undefined;
   const unheard = view
-    ? `the other site does not answer: ${view.message.replace(/[.?]$/, "")}`
+    ? `the other site does not answer: ${withoutEndMark(view.message)}`
     : "spec.peer is gone, so the other site cannot be read";
   return `its token is ${own ? "Released" : "not there yet"}, and ${unheard}. If the other site will never write again, add --other-site-is-gone`;
 }

@@ -6,6 +6,12 @@ export interface Wait {
   readonly namespace?: string;
   readonly name: string;
   readonly message: string;
+  /** The node that it runs on or is attached to. */
+  readonly node?: string;
+  /** It ends by itself soon. */
+  readonly onTime?: true;
+  /** It is not known, because it cannot be read. */
+  readonly unread?: true;
 }
 
 /** A resource that is in the way, for a reason that waiting alone may not cure. */
@@ -60,4 +66,11 @@ export function resourceFailure(
   how: PolicyFailure["class"] = "Permanent",
 ): PolicyFailure {
   return { kind, namespace, name, field, reason, message, class: how };
+}
+
+/** `Deployment shop/web: spec.managedResources[0]: Deployment does not exist`, and without the object for the policy itself. */
+export function failureText(failure: Pick<PolicyFailure, "kind" | "namespace" | "name" | "field" | "message">): string {
+  const { kind, namespace, name, field, message } = failure;
+  const text = field === undefined ? message : `${field}: ${message}`;
+  return kind === "FailoverPolicy" ? text : `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}: ${text}`;
 }

@@ -38,7 +38,13 @@ describe("a CronJob on the way to secondary", () => {
       .put("Pod", podOf("nightly-1"), podOf("other-1"));
     const result = plan(site.observe(nightly()));
     expect(result.steps.find(({ name }) => name === "AwaitTermination")?.waits).toEqual([
-      { kind: "Pod", namespace: "shop", name: "nightly-1-x", message: "Pod shop/nightly-1-x belongs to Job nightly-1 and runs on node n1" },
+      {
+        kind: "Pod",
+        namespace: "shop",
+        name: "nightly-1-x",
+        node: "n1",
+        message: "Pod shop/nightly-1-x belongs to Job nightly-1 and runs on node n1",
+      },
     ]);
     site.delete("Pod", "nightly-1-x");
     expect(plan(site.observe(nightly())).complete).toBe(true);

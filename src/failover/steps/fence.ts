@@ -37,7 +37,8 @@ export function fencing(observed: ObservedPolicy, token: TokenDecision | undefin
   // Where every volume is primary already, a fence comes too late to protect anything.
   if (!isPromoting && hasVolumes(observed)) return undefined;
   const result = fenceNamed(observed, name);
-  if ("error" in result) return outcome("Wait", { name }, [wait(name, `NetworkFence cannot be read: ${result.error}`)]);
+  if ("error" in result)
+    return outcome("Wait", { name }, [{ ...wait(name, `NetworkFence cannot be read: ${result.error}`), unread: true }]);
   if ("absent" in result) {
     const kind = observed.kindOf("NetworkFence");
     if (result.absent === "kind" || !kind) return { ...outcome("Wait", { name }), rejections: [notInstalled(policy)] };

@@ -40,9 +40,7 @@ export function foundResources<K extends ManagedKind>(
 
 /** One wait for each of them that could not be looked at. */
 export function unreadable(observed: ObservedPolicy, kinds: readonly ManagedKind[]): Wait[] {
-  return readResources(observed, kinds).flatMap(({ resource, result }) =>
-    "error" in result ? [waitFor(resource, `${resource.kind} cannot be read: ${result.error}`)] : [],
-  );
+  return readResources(observed, kinds).flatMap(({ resource, result }) => ("error" in result ? [unread(resource, result.error)] : []));
 }
 
 /** All of a list, or why it is not known. A kind that is not served has no objects. */
@@ -54,7 +52,7 @@ export function itemsOf<T>(
   if ("found" in result) return { items: result.found, waits: [] };
   if ("absent" in result) return { items: [], waits: [] };
   const scope = namespace === undefined ? {} : { namespace };
-  return { items: [], waits: [{ kind, ...scope, name: "*", message: `${kind} objects cannot be listed: ${result.error}` }] };
+  return { items: [], waits: [{ kind, ...scope, name: "*", message: `${kind} objects cannot be listed: ${result.error}`, unread: true }] };
 }
 
 /** Sorted once for as long as what was observed lasts: a plan asks for the same from many sides. */
@@ -90,6 +88,11 @@ export function namespacesOf(resources: readonly { readonly namespace: string }[
 
 export function waitFor({ kind, namespace, name }: Pick<Managed, "kind" | "namespace" | "name">, message: string): Wait {
   return { kind, namespace, name, message };
+}
+
+/** A wait for a resource that cannot be read. */
+export function unread({ kind, namespace, name }: Pick<Managed, "kind" | "namespace" | "name">, error: string): Wait {
+  return { kind, namespace, name, message: `${kind} cannot be read: ${error}`, unread: true };
 }
 
 export function waitOf({ kind, namespace, name, message }: PolicyFailure): Wait {

@@ -1,7 +1,7 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { VolumeGroupReplication, VolumeReplication } from "../observe/external-kinds.ts";
 import type { ReadResult, ObservedPolicy } from "../observe/observed.ts";
-import { itemsOf, readResources, waitFor } from "./resources.ts";
+import { itemsOf, readResources, unread } from "./resources.ts";
 import type { Managed, VolumeKind } from "../policy/managed.ts";
 import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
@@ -27,9 +27,7 @@ export function foundVolumes(observed: ObservedPolicy): { resource: VolumeRead["
 }
 
 export function unreadableVolumes(observed: ObservedPolicy): Wait[] {
-  return readVolumes(observed).flatMap(({ resource, result }) =>
-    "error" in result ? [waitFor(resource, `${resource.kind} cannot be read: ${result.error}`)] : [],
-  );
+  return readVolumes(observed).flatMap(({ resource, result }) => ("error" in result ? [unread(resource, result.error)] : []));
 }
 
 /**

@@ -135,7 +135,12 @@ function attachedTo(observed: ObservedPolicy, { kind, namespace, name }: Managed
   return [
     ...unknown,
     ...waits,
-    ...left.map((attachment) => ({ kind: "VolumeAttachment", name: attachment.metadata.name, message: message(attachment.spec.nodeName) })),
+    ...left.map(({ metadata, spec: { nodeName: node } }) => ({
+      kind: "VolumeAttachment",
+      name: metadata.name,
+      message: message(node),
+      node,
+    })),
   ];
 }
 

@@ -101,6 +101,8 @@ describe("a workload is over", () => {
     expect(result.steps.find(({ name }) => name === "AwaitTermination")?.waits).toEqual([
       {
         kind: "Pod",
+        node: "n1",
+        onTime: true,
         namespace: "shop",
         name: "web-1",
         message: "Pod shop/web-1 belongs to Deployment web and is terminating on node n1, by 2026-11-16T12:00:30Z at the latest",

@@ -60,18 +60,30 @@ const LATE_MS = 5_000;
 /** A wait for the end of a pod, because of what `why` says of it: `belongs to Deployment web`. */
 export function podWait(pod: Pod, why: string, now: Date): Wait {
   const { namespace, name } = pod.metadata;
+  const { nodeName: node } = pod.spec;
   return {
     kind: "Pod",
     ...(namespace === undefined ? {} : { namespace }),
     name,
     message: `Pod ${keyOf(pod)} ${why} and ${lives(pod, now)}`,
+    ...(node !== undefined && { node }),
+    ...(isTerminating(pod, now) && { onTime: true }),
   };
 }
 
-function lives({ metadata: { deletionTimestamp, finalizers = [] }, spec: { nodeName }, status }: Pod, now: Date): string {
+function isTerminating({ metadata: { deletionTimestamp } }: Pod, now: Date): boolean {
+  return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + LATE_MS > now.getTime();
+}
+
+function lives(pod: Pod, now: Date): string {
+  const {
+    metadata: { deletionTimestamp, finalizers = [] },
+    spec: { nodeName },
+    status,
+  } = pod;
   const where = nodeName === undefined ? "" : ` on node ${nodeName}`;
   if (deletionTimestamp === undefined) return nodeName === undefined ? "may start at any moment" : `runs${where}`;
-  if (Date.parse(deletionTimestamp) + LATE_MS > now.getTime()) return `is terminating${where}, by ${deletionTimestamp} at the latest`;
+  if (isTerminating(pod, now)) return `is terminating${where}, by ${deletionTimestamp} at the latest`;
   if (status?.phase === "Succeeded" || status?.phase === "Failed") {
     return `has ended${where}, but is not gone${finalizers.length > 0 ? `: finalizer ${finalizers.join(", ")} holds it` : ""}`;
   }

@@ -1,3 +1,4 @@
+import { withoutEndMark } from "../../util/text.ts";
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
 import type { PeerCopy } from "./peer-copy.ts";
 import type { Wait } from "../policy/failure.ts";
@@ -219,7 +220,7 @@ function waitForPeer({ policy }: TokenInput, message: string): Wait {
 
 function whatPeerOwes(peer: PeerView, epoch: number): string {
   if (!peer.reachable) {
-    return `Cannot read the other site's token: ${peer.message.replace(/[.?]$/, "")}. If the other site has stopped writing, set spec.force with epoch ${epoch} and the uid of this policy`;
+    return `Cannot read the other site's token: ${withoutEndMark(peer.message)}. If the other site has stopped writing, set spec.force with epoch ${epoch} and the uid of this policy`;
   }
   if (!peer.exists) return "The other site has no such policy; create it there with desiredState secondary";
   const { token, desiredState } = peer;
