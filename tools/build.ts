@@ -5,6 +5,7 @@ import { buildPage } from "./page.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
+const PACKET_SOCKET = join(ROOT, "src/loadbalancer/speaker/l2/packet-socket.py");
 
 interface Program {
   readonly entry: string;
@@ -91,6 +92,10 @@ interface Built {
 /** Builds into a directory; Node takes what lies there for modules only under a package.json that says so. */
 export async function build(directory: string): Promise<Built[]> {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
+  const define = {
+    PLUMBLINE_VERSION: JSON.stringify(version),
+    PACKET_SOCKET_SCRIPT: JSON.stringify(await readFile(PACKET_SOCKET, "utf8")),
+  };
   const built: Built[] = [];
   for (const [name, { entry, plugins, node, minify }] of Object.entries(PROGRAMS)) {
     const bundle = await rolldown({
@@ -98,7 +103,7 @@ export async function build(directory: string): Promise<Built[]> {
       platform: "node",
       plugins: [...plugins],
       // pino's worker transports and prom-client's cluster mode are never used; both resolve their helpers at run time only then.
-      transform: { define: { PLUMBLINE_VERSION: JSON.stringify(version) } },
+      transform: { define },
     });
     const { output } = await bundle.write({
       dir: directory,

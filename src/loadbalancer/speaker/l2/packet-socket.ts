@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
@@ -8,7 +9,12 @@ import type { Log } from "../../../kube/log.ts";
 import { l2Heartbeats, l2PacketErrors, l2PacketSocketRestarts } from "../../metrics.ts";
 import { announcement, octets, probe, readFrame, type ArpOrNdpMessage } from "./frames.ts";
 import type { Nic } from "./interfaces.ts";
-import { PACKET_SOCKET_SCRIPT } from "./packet-socket-script.ts";
+
+/** Set by the build. */
+declare const PACKET_SOCKET_SCRIPT: string | undefined;
+
+const SCRIPT =
+  typeof PACKET_SOCKET_SCRIPT === "string" ? PACKET_SOCKET_SCRIPT : readFileSync(new URL("./packet-socket.py", import.meta.url), "utf8");
 
 const PROTOCOL = { 4: "2054", 6: "34525" } as const;
 
@@ -168,7 +174,7 @@ export class PacketSocket {
   async #runOnce(signal: AbortSignal): Promise<string> {
     const { netns, port } = this.#options;
     const entry = netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", netns)}`, "--"];
-    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", PACKET_SOCKET_SCRIPT, String(port)];
+    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", SCRIPT, String(port)];
     const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<string>();
     let stderr = "";

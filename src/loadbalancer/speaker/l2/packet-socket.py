@@ -1,12 +1,25 @@
-/**
- * What Node cannot do: raw frames, and datagrams in a namespace that is not our own. It decides nothing. In: `look`, `ignore` an address (its bytes in hex),
- * `tx interface protocol frame`, `join` and `leave` `interface address` (the group in which an IPv6 address is asked for), `answer interface address mac` and
- * `mute interface address`, `lease time` until when it answers (by the monotonic clock), `udp address bytes source`, `senders addresses`, `sync number`. Out:
- * `rx interface frame` for frames that claim or probe an address that is looked at, `asked interface address times` at most once a second, `heard address bytes`
- * for datagrams of senders, `dropped number` of all others, `failed interface words`, `deaf words`, `lapsed` when the lease had ended and nothing is answered
- * any more, `synced number`, which follows everything that came in before it was asked for.
- */
-export const PACKET_SOCKET_SCRIPT = String.raw`
+# Raw frames, which Node cannot send or receive, and datagrams in the namespace of the node. It decides nothing: packet-socket.ts starts it and tells it what to do.
+#
+# In, a line each; addresses, frames and datagrams are in hex:
+#   look ADDRESS, ignore ADDRESS              report frames about an address, or no longer
+#   tx INTERFACE PROTOCOL FRAME               send a frame
+#   join|leave INTERFACE ADDRESS              the multicast group in which an IPv6 address is asked for
+#   answer INTERFACE ADDRESS MAC              answer requests for the address
+#   mute INTERFACE ADDRESS                    stop answering
+#   lease TIME                                answer until then, by the monotonic clock
+#   udp ADDRESS BYTES [SOURCE]                send a datagram
+#   senders ADDRESS...                        report datagrams from these addresses only
+#   sync NUMBER                               reported back after everything that came in before
+#
+# Out:
+#   rx INTERFACE FRAME                        a frame that claims or probes an address
+#   asked INTERFACE ADDRESS TIMES             requests for an address, at most once a second
+#   heard ADDRESS BYTES                       a datagram of a sender
+#   dropped NUMBER                            other datagrams
+#   failed INTERFACE REASON                   a frame could not be sent
+#   deaf REASON                               datagrams cannot be received
+#   lapsed                                    the lease has ended; nothing is answered any more
+#   synced NUMBER
 import ctypes, errno, os, select, socket, struct, sys, time
 
 ARP, IPV6, OUTGOING = 0x0806, 0x86DD, 4
@@ -304,4 +317,3 @@ while True:
             if line.startswith(b"tx"):
                 for s in wires:
                     hear(s)
-`;
