@@ -4,10 +4,13 @@ import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { merge, parse } from "../../frr/config.ts";
 import type { ConfigLine, Fragment } from "../../frr/fragment.ts";
+import { profileLine } from "../../frr/render-bfd.ts";
+import { neighborLines, neighborOptions } from "../../frr/render-neighbor.ts";
 import type { Family } from "../../ip/address.ts";
 import { parseAddress } from "../../ip/address.ts";
+import { seconds } from "../../util/duration.ts";
 import type { SessionAddresses } from "../validate/addresses.ts";
-import { bfdProfile, fabricNeighbor, fabricNeighborInFamily } from "./neighbor.ts";
+import type { Neighbor } from "../validate/neighbors.ts";
 import { routeTarget } from "../validate/route-target.ts";
 import type { HostSession } from "../validate/host-session.ts";
 
@@ -66,6 +69,44 @@ export function underlayFragment(owner: string, { spec, routerId, announcedVtep,
   };
 }
 
+function fabricNeighbor(neighbor: Neighbor, asn: number, password: string | undefined): ConfigLine[] {
+  const { bfd, holdTime, keepaliveTime, connectTime, port, ebgpMultiHop } = neighbor;
+  const timers = holdTime !== undefined && keepaliveTime !== undefined;
+  return neighborLines({
+    peer: parseAddress(neighbor.address),
+    asn,
+    remoteAs: neighbor.asn,
+    password,
+    port,
+    ebgpMultiHop,
+    ...(timers && { timers: { keepalive: wholeSeconds(keepaliveTime), hold: wholeSeconds(holdTime) } }),
+    ...(connectTime !== undefined && { connectTime: wholeSeconds(connectTime) }),
+    ...(bfd && { bfd: { profile: hasProfile(neighbor) ? profileName(neighbor) : undefined } }),
+  });
+}
+
+/** An external neighbor may send back what carries our own AS number; to an internal one we are the way to what the hosts announce. */
+function fabricNeighborInFamily({ address, asn }: Neighbor, ownAsn: number): ConfigLine[] {
+  return neighborOptions(parseAddress(address).toString(), ["activate", asn === ownAsn ? "next-hop-self force" : "allowas-in"]);
+}
+
+/** The BFD profile of a neighbor that asks for more than plain BFD. */
+function bfdProfile(neighbor: Neighbor): ConfigLine[] {
+  return hasProfile(neighbor) ? [profileLine(profileName(neighbor), neighbor.bfd ?? {})] : [];
+}
+
+function hasProfile({ bfd = {} }: Neighbor): boolean {
+  return Object.values(bfd).some((value) => value !== undefined);
+}
+
+function profileName({ address }: Neighbor): string {
+  return `neighbor-${parseAddress(address).toString()}`;
+}
+
+function wholeSeconds(duration: string): number {
+  return Math.trunc(seconds(duration) ?? 0);
+}
+
 /** The ends of a host session by family. */
 export type SessionPairs = ReadonlyMap<Family, SessionAddresses>;
 
@@ -77,7 +118,7 @@ export function l3vniFragment(
   const hosts = [...ends.values()].map(({ host }) => host.address.toString());
   const inFamily = (family: Family): ConfigLine[] => [
     ...hostRoute(ends.get(family)),
-    ...hosts.flatMap((host) => [{ line: `neighbor ${host} activate` }, ...allowAll(host)]),
+    ...hosts.flatMap(acceptAll),
   ];
   const own = hostsession?.asn ?? asn;
   const automatic = `${own % 65_536}:${vni}`;
@@ -89,7 +130,7 @@ export function l3vniFragment(
         line: `router bgp ${own} vrf ${vrf}`,
         inside: [
           ...instance(routerId),
-          ...hosts.map((host) => ({ line: `neighbor ${host} remote-as ${hostsession?.hostasn}` })),
+          ...hosts.flatMap((host) => neighborOptions(host, [`remote-as ${hostsession?.hostasn}`])),
           ...addressFamily("ipv4 unicast", inFamily(4)),
           ...addressFamily("ipv6 unicast", inFamily(6)),
           ...addressFamily("l2vpn evpn", [
@@ -117,7 +158,7 @@ export function withSubnets(fragment: Fragment, prefixes: readonly string[]): Fr
 export function passthroughFragment(owner: string, { hostsession }: L3Passthrough["spec"], asn: number, ends: SessionPairs): Fragment {
   const inFamily = (family: Family): ConfigLine[] => {
     const host = ends.get(family)?.host.address.toString();
-    return host === undefined ? [] : [...hostRoute(ends.get(family)), { line: `neighbor ${host} activate` }, ...allowAll(host)];
+    return host === undefined ? [] : [...hostRoute(ends.get(family)), ...acceptAll(host)];
   };
   return {
     owner,
@@ -136,8 +177,8 @@ export function passthroughFragment(owner: string, { hostsession }: L3Passthroug
 
 /** The session is in the fabric's own instance, whose AS number can differ from the one that the host uses. */
 function passthroughNeighbor(host: string, session: HostSession, asn: number): ConfigLine[] {
-  const remote = { line: `neighbor ${host} remote-as ${session.hostasn}` };
-  return session.asn === asn ? [remote] : [remote, { line: `neighbor ${host} local-as ${session.asn} no-prepend replace-as` }];
+  const localAs = session.asn === asn ? [] : [`local-as ${session.asn} no-prepend replace-as`];
+  return neighborOptions(host, [`remote-as ${session.hostasn}`, ...localAs]);
 }
 
 export function rawFragment(owner: string, { rawConfig }: RawFRRConfig["spec"]): Fragment {
@@ -159,8 +200,8 @@ function hostRoute(addresses: SessionAddresses | undefined): ConfigLine[] {
   return [network(`${address.toString()}/${address.family === 4 ? 32 : 128}`)];
 }
 
-function allowAll(neighbor: string): ConfigLine[] {
-  return [{ line: `neighbor ${neighbor} route-map allowall in` }, { line: `neighbor ${neighbor} route-map allowall out` }];
+function acceptAll(neighbor: string): ConfigLine[] {
+  return neighborOptions(neighbor, ["activate", "route-map allowall in", "route-map allowall out"]);
 }
 
 /**

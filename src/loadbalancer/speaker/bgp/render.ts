@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { profileLine } from "../../../frr/render-bfd.ts";
 import { parse } from "../../../frr/config.ts";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
+import { neighborLines, neighborOptions } from "../../../frr/render-neighbor.ts";
 import { EXTRAS } from "../../../frr/raw-text.ts";
 import { Address } from "../../../ip/address.ts";
 import type { Config, Peer, Profile } from "../../config/config.ts";
@@ -84,7 +85,7 @@ export function peerFragments({ peers, extras }: Config, node: OwnNode): Fragmen
             ...sessionLines(peer),
             ...peer.families.map((family) => ({
               line: addressFamily(family),
-              inside: inFamily(neighborOf(peer), inMap, outMap),
+              inside: neighborOptions(neighborOf(peer), ["activate", `route-map ${inMap} in`, `route-map ${outMap} out`]),
             })),
           ],
         },
@@ -109,26 +110,15 @@ function instanceLines(routerId: string): ConfigLine[] {
   ].map((line) => ({ line }));
 }
 
-function sessionLines(peer: Peer): ConfigLine[] {
-  const { myAsn, peerAsn, address, interface: device, port, timers, connectTime, password, sourceAddress, localAsn, bfdProfile } = peer;
-  const external = peerAsn !== myAsn && peerAsn !== "internal";
-  return [
-    device === undefined ? `remote-as ${peerAsn}` : `interface remote-as ${peerAsn}`,
-    ...(external && peer.ebgpMultiHop ? ["ebgp-multihop 255"] : []),
-    ...(localAsn === undefined ? [] : [`local-as ${localAsn} no-prepend replace-as`]),
-    ...(port === undefined || port === 179 ? [] : [`port ${port}`]),
-    ...(timers ? [`timers ${timers.keepalive} ${timers.hold}`] : []),
-    ...(connectTime === undefined ? [] : [`timers connect ${connectTime}`]),
-    ...(password === undefined || password === "" ? [] : [`password ${password}`]),
-    ...(sourceAddress ? [`update-source ${sourceAddress.toString()}`] : []),
-    ...(peer.gracefulRestart ? ["graceful-restart"] : []),
-    ...(bfdProfile === undefined ? [] : ["bfd", `bfd profile ${profileName(bfdProfile)}`]),
-    ...(external && !peer.ebgpMultiHop && address?.family === 6 ? ["disable-connected-check"] : []),
-  ].map((option) => ({ line: `neighbor ${neighborOf(peer)} ${option}` }));
-}
-
-function inFamily(neighbor: string, inMap: string, outMap: string): ConfigLine[] {
-  return ["activate", `route-map ${inMap} in`, `route-map ${outMap} out`].map((option) => ({ line: `neighbor ${neighbor} ${option}` }));
+function sessionLines({ myAsn, peerAsn, localAsn, address, interface: device = "", bfdProfile, ...rest }: Peer): ConfigLine[] {
+  return neighborLines({
+    ...rest,
+    peer: address ?? { interface: device },
+    asn: myAsn,
+    remoteAs: peerAsn,
+    localAs: localAsn,
+    ...(bfdProfile !== undefined && { bfd: { profile: profileName(bfdProfile) } }),
+  });
 }
 
 /** One for the instance, whichever of its peers asks for it. */

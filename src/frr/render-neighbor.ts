@@ -1,0 +1,46 @@
+import type { Address } from "../ip/address.ts";
+import type { ConfigLine } from "./fragment.ts";
+
+export interface NeighborSettings {
+  /** An address, or the interface of an unnumbered neighbor. */
+  readonly peer: Address | { readonly interface: string };
+  /** The AS number of the BGP instance. */
+  readonly asn: number;
+  readonly remoteAs: number | string;
+  /** The AS number that the neighbor sees, where it is not the instance's. */
+  readonly localAs?: number | undefined;
+  readonly port?: number | undefined;
+  readonly password?: string | undefined;
+  readonly ebgpMultiHop?: boolean | undefined;
+  /** In seconds. */
+  readonly timers?: { readonly keepalive: number; readonly hold: number } | undefined;
+  readonly connectTime?: number | undefined;
+  readonly sourceAddress?: Address | undefined;
+  readonly gracefulRestart?: boolean | undefined;
+  readonly bfd?: { readonly profile?: string | undefined } | undefined;
+}
+
+/** The lines of one neighbor in its BGP instance, without its address families. FRR does not show defaults. */
+export function neighborLines(settings: NeighborSettings): ConfigLine[] {
+  const { peer, asn, remoteAs, localAs, port, password, ebgpMultiHop, timers, connectTime, sourceAddress, gracefulRestart, bfd } = settings;
+  const isInterface = "interface" in peer;
+  const isExternal = remoteAs !== asn && remoteAs !== "internal";
+  return neighborOptions(isInterface ? peer.interface : peer.toString(), [
+    `${isInterface ? "interface " : ""}remote-as ${remoteAs}`,
+    ...(localAs === undefined ? [] : [`local-as ${localAs} no-prepend replace-as`]),
+    ...(bfd ? ["bfd"] : []),
+    ...(bfd?.profile === undefined ? [] : [`bfd profile ${bfd.profile}`]),
+    ...(password ? [`password ${password}`] : []),
+    ...(port && port !== 179 ? [`port ${port}`] : []),
+    ...(isExternal && ebgpMultiHop ? ["ebgp-multihop 255"] : []),
+    ...(isExternal && !ebgpMultiHop && !isInterface && peer.family === 6 ? ["disable-connected-check"] : []),
+    ...(timers ? [`timers ${timers.keepalive} ${timers.hold}`] : []),
+    ...(connectTime === undefined ? [] : [`timers connect ${connectTime}`]),
+    ...(sourceAddress ? [`update-source ${sourceAddress.toString()}`] : []),
+    ...(gracefulRestart ? ["graceful-restart"] : []),
+  ]);
+}
+
+export function neighborOptions(neighbor: string, options: readonly string[]): ConfigLine[] {
+  return options.map((option) => ({ line: `neighbor ${neighbor} ${option}` }));
+}
