@@ -17,8 +17,8 @@ export function withSessionTimes<S extends RunningSession>(
   before: readonly DatedSession[] | undefined,
   now: Date,
 ): DatedSession<S>[] {
-  const known = new Map(before?.map((session) => [keyOf(session), session]));
-  return sessions.map((reported) => datedOne(reported, known.get(keyOf(reported)), now));
+  const known = new Map(before?.map((session) => [sessionKey(session), session]));
+  return sessions.map((reported) => datedOne(reported, known.get(sessionKey(reported)), now));
 }
 
 function datedOne<S extends RunningSession>(reported: S, known: DatedSession | undefined, now: Date): DatedSession<S> {
@@ -49,6 +49,6 @@ function steady(known: string | undefined, reported: string): string {
   return known !== undefined && TRYING.has(known) && TRYING.has(reported) ? known : reported;
 }
 
-export function keyOf({ vrf, neighbor }: { readonly vrf: string; readonly neighbor: string }): string {
+export function sessionKey({ vrf, neighbor }: { readonly vrf: string; readonly neighbor: string }): string {
   return `${vrf} ${neighbor}`;
 }

@@ -44,7 +44,7 @@ export interface RouterOptions {
   namespace: string;
   router: NodeRouter;
   /** How FRR's sessions and VNIs are. */
-  ask(question: PollScope, signal: AbortSignal): Promise<FrrAnswer>;
+  poll(scope: PollScope, signal: AbortSignal): Promise<FrrAnswer>;
   budget: WriteBudget;
   events: EventRecorder;
 }
@@ -97,7 +97,7 @@ export function addRouterAgent(options: RouterOptions): void {
   const links = new LinkWatch(options.router.namespaces, () => channel.ring(node), log);
   const agent = new RouterAgent({ ...options, statuses, writer, links });
   const sessions = new RouterSessionPoller({
-    ask: (question, signal) => options.ask(question, signal),
+    poll: (scope, signal) => options.poll(scope, signal),
     onChange: () => agent.publish(),
     onRestart() {
       routerFrrRestarts.inc();
@@ -154,7 +154,7 @@ interface AgentOptions extends RouterOptions {
 class RouterAgent {
   readonly #options: AgentOptions;
   readonly #key: string;
-  sessions: Pick<RouterSessionPoller, "spoken" | "stir"> = { spoken: undefined, stir: () => undefined };
+  sessions: Pick<RouterSessionPoller, "state" | "includeVnis"> = { state: undefined, includeVnis: () => undefined };
   /** Since the last pass. */
   frrRestarted = false;
   #last: { view: RouterInputs; outcome: PassOutcome } | undefined;
@@ -179,7 +179,7 @@ class RouterAgent {
     };
     const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.reopen() };
     const result = await router.pass(view, hooks, signal);
-    if (result.done && result.done.changes.length > 0) this.sessions.stir();
+    if (result.done && result.done.changes.length > 0) this.sessions.includeVnis();
     show(result.outcome);
     this.#count(result);
     this.#report(view, result, restarted);
@@ -193,7 +193,7 @@ class RouterAgent {
     const { view, outcome } = this.#last;
     const { uid } = view.node.metadata;
     this.#options.writer.set(this.#key, {
-      status: report(outcome, outcome.unavailable === undefined ? this.sessions.spoken : undefined),
+      status: report(outcome, outcome.unavailable === undefined ? this.sessions.state : undefined),
       create: {
         metadata: {
           annotations: { [nodeAnnotation]: node },

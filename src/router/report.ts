@@ -44,7 +44,7 @@ const LONGEST = { message: 4096, field: 253, condition: 32_768 };
 const MESSAGES = 400_000;
 
 /** The status as the spec words it. When a condition flipped and when something last changed is added when it is written. */
-export function report(outcome: PassOutcome, spoken: FrrState | undefined): StatusReport {
+export function report(outcome: PassOutcome, frr: FrrState | undefined): StatusReport {
   const failedResources = truncateList(failed(outcome.failures), ROOM.failedResources);
   const failing = new Set(outcome.failures.map(ownerOf));
   // The resources of an unavailable router are not known.
@@ -54,11 +54,11 @@ export function report(outcome: PassOutcome, spoken: FrrState | undefined): Stat
     return { kind, name, generation, state };
   });
   const listed = truncateList(resources.sort(inKindOrder), ROOM.resources, ({ state }) => state !== "Applied");
-  const sessions = truncateList(spoken?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
-  const vnis = truncateList(spoken?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
+  const sessions = truncateList(frr?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
+  const vnis = truncateList(frr?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
   const unlisted = outcome.failures.length - failedResources.length;
   return {
-    conditions: [...verdict(outcome, unlisted), sessionsEstablished(outcome, spoken), vnisUp(outcome, spoken)],
+    conditions: [...verdict(outcome, unlisted), sessionsEstablished(outcome, frr), vnisUp(outcome, frr)],
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
     ...(sessions.length > 0 && { sessions }),
@@ -123,13 +123,13 @@ function conditions(reason: string, notReady: string, degraded: string): Conditi
   ];
 }
 
-function sessionsEstablished({ unavailable }: PassOutcome, spoken: FrrState | undefined): ConditionReport {
+function sessionsEstablished({ unavailable }: PassOutcome, frr: FrrState | undefined): ConditionReport {
   const type = "SessionsEstablished";
-  if (!spoken) {
+  if (!frr) {
     const message = truncateLine(unavailable ?? "Waiting for FRR to report its sessions", LONGEST.condition);
     return { type, status: "Unknown", reason: "RouterUnavailable", message };
   }
-  const { sessions } = spoken;
+  const { sessions } = frr;
   if (sessions.length === 0) return { type, status: "True", reason: "NoSessions", message: "No BGP session configured" };
   const down = sessions.filter(({ state }) => state !== "Established");
   if (down.length === 0) return { type, status: "True", reason: "AllEstablished", message: `${counted(sessions.length)} established` };
@@ -139,13 +139,13 @@ function sessionsEstablished({ unavailable }: PassOutcome, spoken: FrrState | un
   return { type, status: "False", reason: "SessionsDown", message };
 }
 
-function vnisUp({ unavailable }: PassOutcome, spoken: FrrState | undefined): ConditionReport {
+function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): ConditionReport {
   const type = "VNIsUp";
-  if (!spoken) {
+  if (!frr) {
     const message = truncateLine(unavailable ?? "Waiting for FRR to report its VNIs", LONGEST.condition);
     return { type, status: "Unknown", reason: "RouterUnavailable", message };
   }
-  const { vnis } = spoken;
+  const { vnis } = frr;
   const all = vnis.length === 1 ? "1 VNI" : `${vnis.length} VNIs`;
   if (vnis.length === 0) return { type, status: "True", reason: "NoVNIs", message: "No VNI configured" };
   const bad = vnis.filter(({ state }) => state !== "Up");

@@ -1,115 +1,88 @@
 import { isDeepStrictEqual } from "node:util";
+import { FrrPoller, type PollResult } from "../frr/session-poller.ts";
 import { withSessionTimes } from "../frr/session-times.ts";
-import { backoffMs } from "../util/backoff.ts";
-import { sleep } from "../util/sleep.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import { routerPolls, routerSessions, routerVnis } from "./metrics.ts";
 import type { SessionReport, FrrState, VniReport } from "./report.ts";
 
-/** What FRR, and the kernel of its VNIs, say at one moment. */
+/** What FRR, and the kernel for its VNIs, report at one moment. */
 export interface FrrAnswer {
   readonly sessions: readonly (Omit<SessionReport, "since"> & { readonly sinceMs?: number })[];
-  /** Only where they were asked for. */
+  /** Only where the poll includes them. */
   readonly vnis?: readonly VniReport[];
   /** Changes when a daemon is restarted. */
   readonly identity: string;
 }
 
-/** Whether the VNIs are asked for, too. */
+/** Whether the poll includes the VNIs. */
 export interface PollScope {
   readonly vnis: boolean;
 }
 
 export interface RouterSessionPollerOptions {
-  ask(question: PollScope, signal: AbortSignal): Promise<FrrAnswer>;
+  poll(scope: PollScope, signal: AbortSignal): Promise<FrrAnswer>;
   /** The state of a session or VNI has changed, or FRR has stopped or begun to answer. */
   onChange(): void;
   /** A daemon was restarted and may have lost its configuration; or FRR does not answer. */
   onRestart(): void;
 }
 
-const EVERY_MS = 1_000;
-const SILENT = { minMs: 500, maxMs: 5_000 };
-
 /** VNIs are many and rarely change: only one of this many polls includes them, unless something has just changed. */
 const VNIS_EVERY = 5;
 const VNIS_AFTER_CHANGE = 10;
 
-/** Asks FRR every second how its sessions are, and its VNIs when something has changed and every five seconds. */
+/** Polls the sessions every second, and the VNIs when something has changed and every five seconds. */
 export class RouterSessionPoller implements Runnable {
   readonly name = "router sessions";
   readonly #options: RouterSessionPollerOptions;
-  #spoken: FrrState | undefined;
-  /** Also while FRR does not answer: the moment a session began outlasts a silence. */
+  readonly #poller: FrrPoller<FrrState>;
+  /** Also while FRR does not answer: the start time of a session stays. */
   #sessions: FrrState["sessions"] = [];
-  #identity: string | undefined;
-  #asked = 0;
+  #polls = 0;
   #vnisUntil = VNIS_AFTER_CHANGE;
 
   constructor(options: RouterSessionPollerOptions) {
     this.#options = options;
+    this.#poller = new FrrPoller<FrrState>({
+      poll: (before, signal) => this.#poll(before, signal),
+      onPoll: (outcome) => routerPolls.inc({ outcome }),
+      onChange: (state = { sessions: [], vnis: [] }) => {
+        this.includeVnis();
+        count(state);
+        options.onChange();
+      },
+      onRestart: () => {
+        this.includeVnis();
+        options.onRestart();
+      },
+    });
   }
 
-  /** The last answer of FRR; undefined while it does not answer. */
-  get spoken(): FrrState | undefined {
-    return this.#spoken;
+  /** What FRR reported last; undefined while it does not answer. */
+  get state(): FrrState | undefined {
+    return this.#poller.state;
   }
 
-  /** Something was changed, so that VNIs may follow. */
-  stir(): void {
-    this.#vnisUntil = this.#asked + VNIS_AFTER_CHANGE;
+  /** Something was changed, so that VNIs may follow: the next polls include them. */
+  includeVnis(): void {
+    this.#vnisUntil = this.#polls + VNIS_AFTER_CHANGE;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    let failures = 0;
-    while (!signal.aborted) {
-      try {
-        this.#onChange(await this.#options.ask(this.#question(), signal), new Date());
-        routerPolls.inc({ outcome: "ok" });
-        failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        failures += 1;
-        routerPolls.inc({ outcome: codeOf(error) });
-        this.#lose();
-      }
-      await sleep(failures === 0 ? EVERY_MS * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#poller.run(signal);
   }
 
-  #question(): PollScope {
-    this.#asked += 1;
-    return { vnis: !this.#spoken || this.#asked <= this.#vnisUntil || this.#asked % VNIS_EVERY === 0 };
-  }
-
-  #onChange(said: FrrAnswer, now: Date): void {
-    this.#sessions = withSessionTimes(said.sessions, this.#sessions, now);
-    const spoken: FrrState = { sessions: this.#sessions, vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
-    const changed = !this.#spoken || !isDeepStrictEqual(states(this.#spoken), states(spoken));
-    const restarted = this.#identity !== undefined && (this.#identity !== said.identity || !this.#spoken);
-    this.#spoken = spoken;
-    this.#identity = said.identity;
-    if (restarted) {
-      this.stir();
-      this.#options.onRestart();
-    }
-    if (!changed) return;
-    this.stir();
-    count(spoken);
-    this.#options.onChange();
-  }
-
-  #lose(): void {
-    if (!this.#spoken) return;
-    this.#spoken = undefined;
-    this.stir();
-    count({ sessions: [], vnis: [] });
-    this.#options.onRestart();
-    this.#options.onChange();
+  async #poll(before: FrrState | undefined, signal: AbortSignal): Promise<PollResult<FrrState>> {
+    this.#polls += 1;
+    const scope = { vnis: !before || this.#polls <= this.#vnisUntil || this.#polls % VNIS_EVERY === 0 };
+    const { sessions, vnis = before?.vnis ?? [], identity } = await this.#options.poll(scope, signal);
+    this.#sessions = withSessionTimes(sessions, this.#sessions, new Date());
+    const state = { sessions: this.#sessions, vnis };
+    return { state, identity, isChanged: !before || !isDeepStrictEqual(comparable(before), comparable(state)) };
   }
 }
 
-function states({ sessions, vnis }: FrrState): unknown {
+function comparable({ sessions, vnis }: FrrState): unknown {
   return [sessions, vnis.map(({ vni, type, vrf, state, message }) => ({ vni, type, vrf, state, message }))];
 }
 
@@ -123,9 +96,4 @@ function count({ sessions, vnis }: FrrState): void {
       routerVnis.set({ type: type.toLowerCase(), state: state.toLowerCase() }, found);
     }
   }
-}
-
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? code : "Unexpected";
 }

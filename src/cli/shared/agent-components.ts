@@ -170,7 +170,7 @@ function routerPart(
     nodes,
     namespace,
     router,
-    ask: (question, signal) => readRouterState(frr, router, question, signal),
+    poll: (scope, signal) => readRouterState(frr, router, scope, signal),
     budget,
     events,
   });

@@ -78,10 +78,10 @@ export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }:
 export async function readRouterState(
   { router }: FrrInstance,
   { namespaces, vnis: live }: Pick<NodeRouter, "namespaces" | "vnis">,
-  question: PollScope,
+  scope: PollScope,
   signal: AbortSignal,
 ): Promise<FrrAnswer> {
-  const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && askForVnis(router, namespaces, live, signal)]);
+  const [bgp, evpn] = await Promise.all([sessions(router, signal), scope.vnis && readVnis(router, namespaces, live, signal)]);
   const daemons = daemonsOf(await router.version(signal));
   const identities = await Promise.all(daemons.map((daemon) => router.identity(daemon)));
   return {
@@ -93,7 +93,7 @@ export async function readRouterState(
   };
 }
 
-async function askForVnis(
+async function readVnis(
   router: FrrClient,
   namespaces: NetworkNamespaces,
   live: readonly LiveVni[],

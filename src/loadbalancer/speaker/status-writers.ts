@@ -2,7 +2,7 @@ import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import { keyOf as keyOfSession } from "../../frr/session-times.ts";
+import { sessionKey } from "../../frr/session-times.ts";
 import { keyOf, type Kind, type KubeObject, parseKey } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -104,7 +104,7 @@ export class StatusWriters {
     const { isNode, isPeer, nodeUid } = this.surroundings;
     const node = { name: this.#node, uid: nodeUid() };
     if (node.uid === undefined) return this.#sessions.forget();
-    const byKey = observed && new Map(observed.map((session) => [keyOfSession(session), session]));
+    const byKey = observed && new Map(observed.map((session) => [sessionKey(session), session]));
     const exists = (other: string, peer: string) => isPeer(peer) && isNode(other);
     for (const peer of peers.values()) {
       const state = byKey ? (byKey.get(sessionKeyOf(peer)) ?? "not-configured") : "not-answering";

@@ -116,10 +116,7 @@ export function l3vniFragment(
   { asn, routerId, ends }: { asn: number; routerId: string; ends: SessionPairs },
 ): Fragment {
   const hosts = [...ends.values()].map(({ host }) => host.address.toString());
-  const inFamily = (family: Family): ConfigLine[] => [
-    ...hostRoute(ends.get(family)),
-    ...hosts.flatMap(acceptAll),
-  ];
+  const inFamily = (family: Family): ConfigLine[] => [...hostRoute(ends.get(family)), ...hosts.flatMap(acceptAll)];
   const own = hostsession?.asn ?? asn;
   const automatic = `${own % 65_536}:${vni}`;
   return {

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { FrrPoller, type PollResult } from "../../../frr/session-poller.ts";
 import type { ShowClient } from "../../../frr/show-json.ts";
 import { bgpNeighbors, bfdCounters, type BgpNeighbor } from "../../../frr/neighbors.ts";
-import { withSessionTimes, keyOf } from "../../../frr/session-times.ts";
-import { backoffMs } from "../../../util/backoff.ts";
-import { sleep } from "../../../util/sleep.ts";
+import { withSessionTimes, sessionKey } from "../../../frr/session-times.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import { speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";
@@ -36,72 +35,75 @@ export interface SessionPollerOptions {
 }
 
 const DAEMONS = ["zebra", "bgpd", "bfdd"];
-const EVERY_MS = 1_000;
-const SILENT = { minMs: 500, maxMs: 5_000 };
 /** One question for BFD's counters among so many. */
 const BFD_EVERY = 10;
 
 /** Asks FRR every second how its sessions are. */
 export class SessionPoller implements Runnable {
   readonly name = "speaker sessions";
-  readonly #options: SessionPollerOptions;
-  #sessions: readonly SessionState[] | undefined;
-  /** The same, also while FRR does not answer: the moment a session began outlasts a silence. */
+  readonly #router: SessionPollerOptions["router"];
+  readonly #poller: FrrPoller<readonly SessionState[]>;
+  /** Also while FRR does not answer: the start time of a session stays. */
   #known: readonly SessionState[] = [];
   #reasons = new Map<string, Reasons>();
-  #identity: string | undefined;
   #polls = 0;
   #forgotten = 0;
 
-  constructor(options: SessionPollerOptions) {
-    this.#options = options;
+  constructor({ router, everyMs, onChange, onRestart }: SessionPollerOptions) {
+    this.#router = router;
+    this.#poller = new FrrPoller<readonly SessionState[]>({
+      everyMs,
+      poll: (before, signal) => this.#poll(before, signal),
+      onPoll: (outcome) => speakerPolls.inc({ outcome }),
+      onChange(sessions) {
+        if (!sessions) {
+          countSessions([]);
+          countBfd([], []);
+        }
+        onChange();
+      },
+      onRestart,
+    });
   }
 
-  /** What FRR last said; undefined while it does not answer. */
+  /** What FRR reported last; undefined while it does not answer. */
   get sessions(): readonly SessionState[] | undefined {
-    return this.#sessions;
+    return this.#poller.state;
   }
 
-  /** FRR has these neighbors no more: what it said of them is over, also what it is saying right now. */
+  /** FRR has these neighbors no more: what it reported of them is over, also in a poll that is under way. */
   forget(gone: ReadonlySet<string>): void {
-    const kept = this.#known.filter((session) => !gone.has(keyOf(session)));
+    const kept = this.#known.filter((session) => !gone.has(sessionKey(session)));
     if (kept.length === this.#known.length) return;
     this.#known = kept;
-    this.#sessions &&= kept;
+    this.#poller.replace(kept);
     for (const key of gone) this.#reasons.delete(key);
     this.#forgotten += 1;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { everyMs = EVERY_MS } = this.#options;
-    let failures = 0;
-    while (!signal.aborted) {
-      try {
-        const forgotten = this.#forgotten;
-        const neighbors = await bgpNeighbors(this.#options.router, signal);
-        await this.#countBfd(neighbors, signal);
-        const identity = await this.#identityNow();
-        if (forgotten !== this.#forgotten) continue;
-        this.#onChange(neighbors, identity, new Date());
-        speakerPolls.inc({ outcome: "ok" });
-        failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        failures += 1;
-        speakerPolls.inc({ outcome: codeOf(error) });
-        this.#lose();
-      }
-      await sleep(failures === 0 ? everyMs * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#poller.run(signal);
   }
 
-  async #identityNow(): Promise<string> {
-    const identities = await Promise.all(DAEMONS.map((daemon) => this.#options.router.identity(daemon)));
-    return identities.join(" ");
-  }
-
-  #onChange(neighbors: readonly BgpNeighbor[], identity: string, now: Date): void {
+  async #poll(before: readonly SessionState[] | undefined, signal: AbortSignal): Promise<PollResult<readonly SessionState[]> | undefined> {
+    const forgotten = this.#forgotten;
+    const neighbors = await bgpNeighbors(this.#router, signal);
+    await this.#countBfd(neighbors, signal);
+    const identities = await Promise.all(DAEMONS.map((daemon) => this.#router.identity(daemon)));
+    if (forgotten !== this.#forgotten) return undefined;
     countSessions(neighbors);
+    const sessions = this.#sessionsOf(neighbors, new Date());
+    const present = new Set(sessions.map(sessionKey));
+    this.#known = sessions;
+    return {
+      state: sessions,
+      identity: identities.join(" "),
+      isChanged: !isDeepStrictEqual(before, sessions),
+      isNeighborGone: before?.some((session) => !present.has(sessionKey(session))) ?? false,
+    };
+  }
+
+  #sessionsOf(neighbors: readonly BgpNeighbor[], now: Date): SessionState[] {
     const running = neighbors.map(({ vrf, neighbor, state, sinceMs, bfd = "N/A" }) => ({
       vrf,
       neighbor,
@@ -110,30 +112,13 @@ export class SessionPoller implements Runnable {
       ...(sinceMs !== undefined && { sinceMs }),
     }));
     const reasons = new Map<string, Reasons>();
-    const sessions: SessionState[] = [];
-    for (const [index, session] of withSessionTimes(running, this.#known, now).entries()) {
-      const found = reasonsOf(this.#reasons.get(keyOf(session)), session.state, neighbors[index]?.lastReset);
-      reasons.set(keyOf(session), found);
-      sessions.push(found.last === undefined ? session : { ...session, lastResetReason: found.last });
-    }
-    const changed = !isDeepStrictEqual(this.#sessions, sessions);
-    const there = new Set(sessions.map(keyOf));
-    const isOneGone = this.#sessions?.some((session) => !there.has(keyOf(session))) ?? false;
-    const restarted = this.#identity !== undefined && (this.#identity !== identity || !this.#sessions || isOneGone);
-    this.#sessions = this.#known = sessions;
+    const sessions = withSessionTimes(running, this.#known, now).map((session, index): SessionState => {
+      const found = reasonsOf(this.#reasons.get(sessionKey(session)), session.state, neighbors[index]?.lastReset);
+      reasons.set(sessionKey(session), found);
+      return found.last === undefined ? session : { ...session, lastResetReason: found.last };
+    });
     this.#reasons = reasons;
-    this.#identity = identity;
-    if (restarted) this.#options.onRestart();
-    if (changed) this.#options.onChange();
-  }
-
-  #lose(): void {
-    if (!this.#sessions) return;
-    this.#sessions = undefined;
-    countSessions([]);
-    countBfd([], []);
-    this.#options.onRestart();
-    this.#options.onChange();
+    return sessions;
   }
 
   async #countBfd(neighbors: readonly BgpNeighbor[], signal: AbortSignal): Promise<void> {
@@ -142,7 +127,7 @@ export class SessionPoller implements Runnable {
     if (!isDue) return;
     const watched = neighbors.filter(({ bfd }) => bfd !== undefined);
     // bgpd has told how the sessions are; that nobody counts their packets takes nothing away from it.
-    const counters = watched.length > 0 ? bfdCounters(this.#options.router, signal).catch(() => []) : [];
+    const counters = watched.length > 0 ? bfdCounters(this.#router, signal).catch(() => []) : [];
     countBfd(watched, await counters);
     signal.throwIfAborted();
   }
@@ -167,10 +152,5 @@ function reasonsOf(before: Reasons | undefined, state: string, reason: string | 
 
 /** The session with a peer among all sessions. */
 export function sessionKeyOf({ vrf, address, interface: device }: Pick<Peer, "vrf" | "address" | "interface">): string {
-  return keyOf({ vrf: vrf || "default", neighbor: address?.toString() ?? device ?? "" });
-}
-
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? code : "Unexpected";
+  return sessionKey({ vrf: vrf || "default", neighbor: address?.toString() ?? device ?? "" });
 }
