@@ -1,8 +1,9 @@
 import { chown, cp, mkdtemp, readdir, rm } from "node:fs/promises";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LAUNCHER, plumbline } from "../support/command-line.ts";
 
@@ -14,13 +15,14 @@ test("lint finds nothing wrong with the examples", async () => {
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "11 objects, no problems\n", stderr: "" });
 });
 
-test("a user without root, in a checkout of someone else, sees the page and which agents are missing", async () => {
+test.each(["owned", "read-only"])("a user without root, with %s examples, sees the page and which agents are missing", async (examples) => {
   const home = await mkdtemp(join(tmpdir(), "plumbline-examples-"));
   onTestFinished(() => rm(home, { recursive: true }));
   const directory = join(home, "examples");
   await cp(EXAMPLES, directory, { recursive: true, filter: (path) => !path.endsWith(".plumbline") });
-  for (const path of ["", "examples", ...(await readdir(directory, { recursive: true })).map((path) => `examples/${path}`)])
-    await chown(join(home, path), USER, USER);
+  const paths =
+    examples === "owned" ? ["examples", ...(await readdir(directory, { recursive: true })).map((path) => `examples/${path}`)] : [];
+  for (const path of ["", ...paths]) await chown(join(home, path), USER, USER);
 
   const env = { PATH: process.env["PATH"] ?? "", HOME: home, TERM: "dumb" };
   const command = ["--reuid", `${USER}`, "--regid", `${USER}`, "--clear-groups", "--pdeathsig", "KILL", "--", LAUNCHER];
@@ -36,8 +38,15 @@ test("a user without root, in a checkout of someone else, sees the page and whic
   expect(output).toContain("The page: http://127.0.0.1:");
   expect(output).toContain("Off: router (--router), load balancer (--loadbalancer). They change this machine's network and need root.");
 
+  expect(output.includes(`You cannot write to ${directory}`)).toBe(examples === "read-only");
+
+  const user = (...args: string[]) =>
+    promisify(execFile)("setpriv", [...command, ...args], { env }).then(
+      ({ stdout }) => stdout,
+      ({ stdout }: { stdout: string }) => stdout,
+    );
   const causes = async () => {
-    const { stdout } = await plumbline(["why", "--dir", directory, "-o", "json"]);
+    const stdout = await user("why", "--dir", directory, "-o", "json");
     const { items } = JSON.parse(stdout) as { items: { reason: string; message: string }[] };
     return items.map(({ reason, message }) => ({ reason, message }));
   };

@@ -10,7 +10,7 @@ import { KubeClient } from "../../kube/client/client.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { createLog, type Log } from "../../kube/log.ts";
 import { allowTargetOption, CHECKS, LOAD_BALANCER, ROUTER_HOST_DEFAULTS } from "../shared/agent-options.ts";
-import { embeddedAccess } from "../shared/connection.ts";
+import { embeddedAccess, stateDirectoryOf } from "../shared/connection.ts";
 import { addControllerComponents } from "../shared/controller-components.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { localPageOption, type PageAddress } from "../dashboard/page-address.ts";
@@ -44,7 +44,8 @@ export function configure(command: Command): void {
     .addHelpText(
       "after",
       `
-Runs until Ctrl-C. Edit the files, or use it from another terminal. State is kept in DIR/.plumbline.
+Runs until Ctrl-C. Edit the files, or use it from another terminal. State is kept in DIR/.plumbline, or in your
+cache if you cannot write to DIR.
 
 Examples:
   plumbline up --dir examples
@@ -64,20 +65,28 @@ async function run({ dir, listen, router = false, loadbalancer = false, connecti
     throw new CliError(`${dir} is not a directory: create it, or use --dir`, EXIT.misuse);
   }
   const directory = resolve(dir);
+  const stateDirectory = stateDirectoryOf(directory);
   let view: LiveView | undefined;
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
   const stopped = untilStopped();
 
-  await using embedded = await start(directory, listen, log);
+  await using embedded = await start(directory, stateDirectory, listen, log);
   const forget = recordUp({ directory, endpoint: { socket: embedded.socket } });
   const stop = new AbortController();
+  const isElsewhere = stateDirectory !== join(directory, ".plumbline");
   const lines = head(dir, embedded, { router, loadbalancer });
+  if (isElsewhere)
+    lines.splice(1, 0, `You cannot write to ${dir}: state is kept in ${stateDirectory}. To create objects, serve a copy of ${dir}.`);
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
   const onPage = (line: string) => {
     if (onTerminal) lines.splice(1, 0, line);
     else view?.tell(line);
   };
-  const controller = runParts(embedded, { directory, router, loadbalancer, connectivity, ...options, log, onPage }, stop.signal);
+  const controller = runParts(
+    embedded,
+    { directory, stateDirectory, router, loadbalancer, connectivity, ...options, log, onPage },
+    stop.signal,
+  );
   view = onTerminal ? screenView(embedded, lines) : lineView(embedded, lines);
   try {
     await Promise.race([stopped, controller]);
@@ -87,7 +96,7 @@ async function run({ dir, listen, router = false, loadbalancer = false, connecti
     stop.abort();
     forget();
     await controller;
-    process.stdout.write(`Stopped. State is kept in ${join(dir, ".plumbline")}.\n`);
+    process.stdout.write(`Stopped. State is kept in ${isElsewhere ? stateDirectory : join(dir, ".plumbline")}.\n`);
     if (router) process.stdout.write(`The router keeps running. To remove it: ${ownName()} router clean --yes\n`);
     if (loadbalancer) process.stdout.write(`Announcements stay. To remove them: ${ownName()} loadbalancer clean --yes\n`);
   }
@@ -106,6 +115,7 @@ async function runParts(
   embedded: Embedded,
   {
     directory,
+    stateDirectory,
     router,
     loadbalancer,
     connectivity,
@@ -115,6 +125,7 @@ async function runParts(
     onPage,
   }: Parts & {
     directory: string;
+    stateDirectory: string;
     log: Log;
     onPage: (line: string) => void;
   },
@@ -149,8 +160,7 @@ async function runParts(
       node,
       namespace: NAMESPACE,
       // What changes this machine outlives the directory; what only looks goes with it, and needs no root.
-      hostOptions:
-        router || loadbalancer ? ROUTER_HOST_DEFAULTS : { ...ROUTER_HOST_DEFAULTS, stateDirectory: join(directory, ".plumbline") },
+      hostOptions: router || loadbalancer ? ROUTER_HOST_DEFAULTS : { ...ROUTER_HOST_DEFAULTS, stateDirectory },
       startFrr: true,
       ...(router && { routerNamespace: ROUTER_NAMESPACE }),
       ...(loadbalancer && { loadbalancer: LOAD_BALANCER }),
@@ -185,20 +195,18 @@ function head(dir: string, { tcp }: Embedded, { router, loadbalancer }: Pick<Par
   ];
 }
 
-async function start(directory: string, listen: string | undefined, log: Log): Promise<Embedded & AsyncDisposable> {
+async function start(directory: string, stateDirectory: string, listen: string | undefined, log: Log): Promise<Embedded & AsyncDisposable> {
   try {
-    const embedded = await startEmbedded({ directory, ...(listen !== undefined && { listen }), log });
+    const embedded = await startEmbedded({ directory, stateDirectory, ...(listen !== undefined && { listen }), log });
     return { ...embedded, [Symbol.asyncDispose]: () => embedded.stop() };
   } catch (error) {
     if (error instanceof LockError && (error.code === "Locked" || error.code === "NotOwn"))
       throw new CliError(error.message, EXIT.no, { cause: error });
     const { syscall, code = "" } = error as NodeJS.ErrnoException;
     if (["EACCES", "EPERM", "EROFS"].includes(code) && syscall !== "listen") {
-      throw new CliError(
-        `${join(directory, ".plumbline")}, the state directory, cannot be written (${code}): use a directory you can write to`,
-        EXIT.unknown,
-        { cause: error },
-      );
+      throw new CliError(`Cannot write the state directory ${stateDirectory} (${code}): use a --dir that you can write to`, EXIT.unknown, {
+        cause: error,
+      });
     }
     if (syscall !== "listen") throw error;
     throw new CliError(`cannot listen on ${listen}: ${why(code)}`, EXIT.unknown, { cause: error });

@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { hash } from "node:crypto";
+import { accessSync, constants, existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { ClusterAccess } from "../../kube/client/access.ts";
@@ -6,6 +7,7 @@ import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { printError } from "../../kube/printable.ts";
 import type { BundleAccess } from "../support-bundle/serve-bundle.ts";
+import { cacheDirectory } from "../../util/cache-directory.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { warn } from "../print/warn.ts";
 import { runningInstances } from "./running-ups.ts";
@@ -104,7 +106,7 @@ export function snapshotTime({ access }: KubeClient): number {
 }
 
 function accessTo(directory: string): ClusterAccess {
-  const socket = join(resolve(directory), ".plumbline", "api.sock");
+  const socket = join(stateDirectoryOf(directory), "api.sock");
   if (!existsSync(socket)) {
     throw new CliError(
       `No \`plumbline up\` is running on ${directory} (${socket} not found): run plumbline up --dir ${directory}`,
@@ -112,6 +114,23 @@ function accessTo(directory: string): ClusterAccess {
     );
   }
   return embeddedAccess(directory, socket);
+}
+
+/** Where a `plumbline up` keeps its state and its socket: in the directory, or in this user's cache where only others can write to the directory. */
+export function stateDirectoryOf(directory: string): string {
+  const root = resolve(directory);
+  const own = join(root, ".plumbline");
+  if ([own, root].some(isWritable) || !existsSync(root)) return own;
+  return join(cacheDirectory(), "up", hash("sha256", root).slice(0, 16));
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Defined here and not in kube/, so that a command that uses a socket does not load the kubeconfig reader. */
