@@ -1,6 +1,6 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
-import { byFirst, locate, sizeOf, type AddressSegment } from "./segment.ts";
+import { compare } from "../../util/compare.ts";
 
 type Piece = Omit<AddressSegment, "offset"> & { readonly position: number };
 
@@ -55,4 +55,64 @@ function numbered(pieces: readonly Piece[]): Map<string, AddressSegment[]> {
     segments.push({ ...piece, offset });
   }
   return ofPool;
+}
+
+/** Consecutive addresses of a pool. Usable ones are numbered from `offset` on. */
+export interface AddressSegment {
+  readonly pool: string;
+  readonly family: Family;
+  readonly first: bigint;
+  readonly last: bigint;
+  /** How many addresses the earlier ranges of the same family have. */
+  readonly offset: bigint;
+  /** Whether IPv4 addresses ending in .0 and .255 are left out. */
+  readonly avoidBuggy: boolean;
+}
+
+type Extent = Omit<AddressSegment, "offset">;
+
+/** How many of its addresses are usable. */
+export function sizeOf(segment: Extent): bigint {
+  return rank(segment, segment.last + 1n) - rank(segment, segment.first);
+}
+
+/** undefined: it is not usable. */
+export function numberOf(segment: AddressSegment, value: bigint): bigint | undefined {
+  return isBuggy(segment, value) ? undefined : segment.offset + rank(segment, value) - rank(segment, segment.first);
+}
+
+export function valueAt(segment: AddressSegment, number: bigint): bigint {
+  const wanted = rank(segment, segment.first) + number - segment.offset;
+  return leavesOut(segment) ? (wanted / 254n) * 256n + (wanted % 254n) + 1n : wanted;
+}
+
+/** How many usable addresses are below this one: 254 of each 256 if .0 and .255 are left out. */
+function rank(segment: Extent, value: bigint): bigint {
+  if (!leavesOut(segment)) return value;
+  const [block, inBlock] = [value / 256n, value % 256n];
+  return block * 254n + (inBlock === 0n ? 0n : inBlock - 1n);
+}
+
+function isBuggy(segment: Extent, value: bigint): boolean {
+  return leavesOut(segment) && (value % 256n === 0n || value % 256n === 255n);
+}
+
+function leavesOut({ avoidBuggy, family }: Extent): boolean {
+  return avoidBuggy && family === 4;
+}
+
+export function byFirst(a: Extent, b: Extent): number {
+  return compare(a.first, b.first) || compare(a.pool, b.pool);
+}
+
+/** Of segments in ascending order, the one that the address is in. */
+export function locate(ascending: readonly AddressSegment[], value: bigint): AddressSegment | undefined {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle]?.last ?? value) < value) low = middle + 1;
+    else high = middle;
+  }
+  const segment = ascending[low];
+  return segment && segment.first <= value ? segment : undefined;
 }

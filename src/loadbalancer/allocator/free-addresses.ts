@@ -1,9 +1,7 @@
 import { Address, type Family } from "../../ip/address.ts";
 import type { Sharing } from "../services/address-request.ts";
-import { FreeNumbers } from "./free-numbers.ts";
-import { byFirst, locate, numberOf, sizeOf, valueAt, type AddressSegment } from "./segment.ts";
-import { SharingGroup } from "./sharing-group.ts";
-import { groupOf } from "./sharing.ts";
+import { byFirst, locate, numberOf, sizeOf, valueAt, type AddressSegment } from "./address-index.ts";
+import { groupOf } from "./allocations.ts";
 
 /** Higher numbers are not tracked: a pool of that size never gets so full that they are needed. */
 const COUNTED = BigInt(Number.MAX_SAFE_INTEGER);
@@ -104,4 +102,147 @@ export class FreeAddresses {
     if (!segment) throw new RangeError(`no address number ${number}`);
     return new Address(this.#family, valueAt(segment, wanted));
   }
+}
+
+/** Which of the numbers from 0 to `count - 1` are free. The lowest is found in O(log n): the lowest returned one, from a heap, or the first never taken. */
+export class FreeNumbers {
+  readonly #count: number;
+  readonly #taken = new Set<number>();
+  /** All below it have been taken; those of them that are free again are in the heap. */
+  #untouched = 0;
+  /** A heap, the lowest on top. One that was taken again stays until it comes to the top. */
+  readonly #returned: number[] = [];
+  readonly #inHeap = new Set<number>();
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  lowest(): number | undefined {
+    for (let top = this.#returned[0]; top !== undefined; top = this.#returned[0]) {
+      if (!this.#taken.has(top)) return top;
+      this.#inHeap.delete(top);
+      dropLowest(this.#returned);
+    }
+    while (this.#taken.has(this.#untouched)) this.#untouched += 1;
+    return this.#untouched < this.#count ? this.#untouched : undefined;
+  }
+
+  take(number: number): void {
+    this.#taken.add(number);
+  }
+
+  give(number: number): void {
+    this.#taken.delete(number);
+    if (number >= this.#untouched || this.#inHeap.has(number)) return;
+    this.#inHeap.add(number);
+    put(this.#returned, number);
+  }
+}
+
+function put(heap: number[], number: number): void {
+  let at = heap.length;
+  while (at > 0) {
+    const above = (at - 1) >> 1;
+    const parent = heap[above] ?? 0;
+    if (parent <= number) break;
+    heap[at] = parent;
+    at = above;
+  }
+  heap[at] = number;
+}
+
+function dropLowest(heap: number[]): void {
+  const last = heap.pop();
+  if (last === undefined || heap.length === 0) return;
+  let at = 0;
+  for (let below = 1; below < heap.length; below = at * 2 + 1) {
+    const [left = 0, right = Infinity] = [heap[below], heap[below + 1]];
+    const lower = Math.min(left, right);
+    if (lower >= last) break;
+    heap[at] = lower;
+    at = lower === left ? below : below + 1;
+  }
+  heap[at] = last;
+}
+
+/** The addresses, by their numbers, that Services of one sharing key and backend have, and which ports are taken at each. */
+export class SharingGroup {
+  readonly #numbers: number[] = [];
+  readonly #withPort = new Map<string, number[]>();
+
+  get isEmpty(): boolean {
+    return this.#numbers.length === 0;
+  }
+
+  add(number: number): void {
+    insert(this.#numbers, number);
+  }
+
+  /** All ports must have been left before. */
+  remove(number: number): void {
+    remove(this.#numbers, number);
+  }
+
+  take(number: number, ports: Iterable<string>): void {
+    for (const port of ports) {
+      const numbers = this.#withPort.get(port);
+      if (numbers) insert(numbers, number);
+      else this.#withPort.set(port, [number]);
+    }
+  }
+
+  leave(number: number, ports: Iterable<string>): void {
+    for (const port of ports) {
+      const numbers = this.#withPort.get(port);
+      if (!numbers) continue;
+      remove(numbers, number);
+      if (numbers.length === 0) this.#withPort.delete(port);
+    }
+  }
+
+  /** The lowest number at which none of the ports is taken. */
+  lowest(ports: readonly string[]): number | undefined {
+    for (let index = 0; ;) {
+      const next = ports.reduce((from, port) => this.#firstWithout(port, from), index);
+      if (next === index) return this.#numbers[index];
+      index = next;
+    }
+  }
+
+  /** The first index from `from` on at which the port is not taken. */
+  #firstWithout(port: string, from: number): number {
+    const first = this.#numbers[from];
+    const taken = this.#withPort.get(port);
+    if (first === undefined || !taken) return from;
+    // Those with the port are some of all, and both lists ascend: they run in step up to the first that is without it, and never again after it.
+    const start = lowerBound(taken, first);
+    let [low, high] = [0, taken.length - start];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (taken[start + middle] === this.#numbers[from + middle]) low = middle + 1;
+      else high = middle;
+    }
+    return from + low;
+  }
+}
+
+function insert(ascending: number[], number: number): void {
+  ascending.splice(lowerBound(ascending, number), 0, number);
+}
+
+function remove(ascending: number[], number: number): void {
+  const index = lowerBound(ascending, number);
+  if (ascending[index] === number) ascending.splice(index, 1);
+}
+
+/** The index of the first that is not below the number. */
+function lowerBound(ascending: readonly number[], number: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] ?? Infinity) < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

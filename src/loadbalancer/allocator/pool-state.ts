@@ -2,9 +2,9 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
 import type { Sharing, AddressRequest } from "../services/address-request.ts";
-import type { AddressSegment } from "./segment.ts";
+import type { AddressSegment } from "./address-index.ts";
 import { FreeAddresses } from "./free-addresses.ts";
-import { groupOf } from "./sharing.ts";
+import { groupOf } from "./allocations.ts";
 
 export interface Usage {
   readonly assignedIPv4: bigint;

@@ -2,11 +2,12 @@ import type { Address, Family } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import type { Pool } from "../config/config.ts";
 import { quotedList, type AddressRequest } from "../services/address-request.ts";
-import { PoolOrder } from "./pool-order.ts";
 import { familyName, MAX_TRIED_POOLS, poolName, noAddress, type NoAddress, type TriedPool } from "./no-address.ts";
-import { numberOf } from "./segment.ts";
+import { numberOf, AddressIndex } from "./address-index.ts";
 import { PoolState } from "./pool-state.ts";
-import { AddressIndex } from "./address-index.ts";
+import { compare } from "../../util/compare.ts";
+import { FreeNumbers } from "./free-addresses.ts";
+import type { Allocations } from "./allocations.ts";
 
 export interface AllocationCandidate {
   readonly poolState: PoolState;
@@ -142,4 +143,119 @@ function incompatible(poolState: PoolState, why: string): NoAddress {
 function matchesFamilies({ families }: AddressRequest, addresses: readonly Address[]): boolean {
   const had = new Set(addresses.map(({ family }) => family));
   return addresses.length > 0 && had.size === addresses.length && addresses.every(({ family }) => families.includes(family));
+}
+
+/** The order in which pools are tried: pools with serviceAllocation by priority, then pools for all Services, and by name among equals. */
+export class PoolOrder {
+  readonly all: readonly PoolState[];
+  readonly #positions = new Map<PoolState, number>();
+  readonly #pinnedTo = new Map<string, PoolState[]>();
+  readonly #pinned: PoolState[] = [];
+  readonly #generic: PoolState[] = [];
+  /** The positions of generic pools that are not full. */
+  readonly #open: Readonly<Record<Family, FreeNumbers>>;
+
+  constructor(poolStates: Iterable<PoolState>) {
+    this.all = [...poolStates].sort((a, b) => compare(priorityOf(a), priorityOf(b)) || compare(a.name, b.name));
+    for (const [position, poolState] of this.all.entries()) {
+      this.#positions.set(poolState, position);
+      if (poolState.pool?.autoAssign) this.#index(poolState, poolState.pool.allocation);
+    }
+    this.#open = { 4: new FreeNumbers(this.#generic.length), 6: new FreeNumbers(this.#generic.length) };
+    for (const [position, { free: spaces }] of this.#generic.entries()) {
+      spaces[4].watch((isFull) => (isFull ? this.#open[4].take(position) : this.#open[4].give(position)));
+      spaces[6].watch((isFull) => (isFull ? this.#open[6].take(position) : this.#open[6].give(position)));
+    }
+  }
+
+  /** The pools for a Service that names none. */
+  *for(request: AddressRequest): Generator<PoolState, void> {
+    yield* this.#pinnedFor(request);
+    yield* this.#generic;
+  }
+
+  /** The same without the leading generic pools that are full. */
+  *openFor(request: AddressRequest, families: readonly Family[]): Generator<PoolState, void> {
+    yield* this.#pinnedFor(request);
+    // A full pool may still have an address to share.
+    const first = request.sharing.key === "" ? Math.max(...families.map((family) => this.#open[family].lowest() ?? Infinity)) : 0;
+    for (let position = first; position < this.#generic.length; position++) {
+      const poolState = this.#generic[position];
+      if (poolState) yield poolState;
+    }
+  }
+
+  /** The scopes of all of them. */
+  scopes(request: AddressRequest): Set<string> {
+    return new Set([...this.#pinnedFor(request), ...this.#generic.slice(0, 1)].map(({ scope: audience }) => audience));
+  }
+
+  #pinnedFor(request: AddressRequest): readonly PoolState[] {
+    const pinned = [...(this.#pinnedTo.get(request.namespace) ?? []), ...this.#pinned];
+    return pinned
+      .filter((poolState) => poolState.mismatch(request) === undefined)
+      .sort((a, b) => this.#positionOf(a) - this.#positionOf(b));
+  }
+
+  #index(poolState: PoolState, allocation: NonNullable<PoolState["pool"]>["allocation"]): void {
+    if (!allocation) this.#generic.push(poolState);
+    else if (!allocation.namespaces) this.#pinned.push(poolState);
+    else {
+      for (const namespace of allocation.namespaces) {
+        const indexed = this.#pinnedTo.get(namespace);
+        if (indexed) indexed.push(poolState);
+        else this.#pinnedTo.set(namespace, [poolState]);
+      }
+    }
+  }
+
+  #positionOf(poolState: PoolState): number {
+    return this.#positions.get(poolState) ?? Infinity;
+  }
+}
+
+/** Generic pools come after all others, whatever their priority. */
+function priorityOf({ pool }: PoolState): number {
+  return pool?.allocation ? Math.min(pool.allocation.priority, Number.MAX_VALUE) : Infinity;
+}
+
+/** The addresses that a Service could get from the pools as they are. Nothing is allocated here. */
+export class CandidateFinder {
+  readonly #pools: Pools;
+  readonly #allocations: Allocations;
+
+  constructor(pools: Pools, allocations: Allocations) {
+    this.#pools = pools;
+    this.#allocations = allocations;
+  }
+
+  find(request: AddressRequest): AllocationCandidate | NoAddress {
+    const { addresses } = request;
+    if (!addresses) return this.#pools.find(request);
+    const poolState = this.#pools.poolOf(request, addresses, undefined);
+    if ("noAddress" in poolState) return poolState;
+    return this.conflicts(request, addresses).length > 0 ? this.inUse(request, poolState, addresses) : { poolState, addresses };
+  }
+
+  /** The pool that the addresses are in, if the Service may have them and asks for no others. */
+  poolOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): PoolState | NoAddress {
+    if (!request.addresses || isSameSet(request.addresses, addresses)) return this.#pools.poolOf(request, addresses, from);
+    return noAddress(`${quotedList(addresses)} is not what the Service requests: ${quotedList(request.addresses)}`);
+  }
+
+  /** The Services that have one of the addresses and do not share it. */
+  conflicts(request: AddressRequest, addresses: readonly Address[]): readonly AddressRequest[] {
+    return [...new Set(addresses.flatMap((address) => this.#allocations.sharingAt(address)?.conflictsOf(request) ?? []))];
+  }
+
+  inUse(request: AddressRequest, { name }: PoolState, addresses: readonly Address[]): NoAddress {
+    const sharings = addresses.map((address) => this.#allocations.sharingAt(address));
+    const messages = sharings.flatMap((sharing) => (sharing?.conflictsOf(request).length ? sharing.conflictMessage(request) : []));
+    const [first = ""] = messages;
+    return { noAddress: first, tried: messages.map((why) => ({ pool: name, why })) };
+  }
+}
+
+export function isSameSet(a: readonly Address[], b: readonly Address[]): boolean {
+  return a.length === b.length && a.every((address) => b.some((other) => other.equals(address)));
 }

@@ -1,8 +1,7 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { AddressRequest } from "../services/address-request.ts";
-import type { FreedAddress } from "./allocations.ts";
+import { type FreedAddress, groupOf } from "./allocations.ts";
 import type { PoolState } from "./pool-state.ts";
-import { groupOf } from "./sharing.ts";
 
 export interface Waiter {
   readonly request: AddressRequest;

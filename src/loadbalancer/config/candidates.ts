@@ -4,7 +4,6 @@ import type { RecordedClaim } from "../../resilience/claim.ts";
 import type { ClaimingResource } from "../../resilience/resolve-conflicts.ts";
 import type { LastGoodConfig, LastGoodEntry } from "./load.ts";
 import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
-import { isObjectName } from "./names.ts";
 import { compare } from "../../util/compare.ts";
 
 /** A resource in its current and its last good version. */
@@ -89,8 +88,10 @@ function lastGoodVersion<S, T>(before: LastGoodEntry | undefined, read: (kept: K
   return spec.value === undefined ? undefined : { kept, version: { spec, generation } };
 }
 
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
 function nameProblems(name: string): ConfigProblem[] {
-  if (name === "" || isObjectName(name)) return [];
+  if (name === "" || OBJECT_NAME.test(name)) return [];
   return [{ rule: "N1", field: "metadata.name", message: `${quote(name)} is not a valid object name` }];
 }
 

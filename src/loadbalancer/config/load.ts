@@ -6,21 +6,18 @@ import type { ConfigObjects } from "./objects.ts";
 import { type AdResolved, readBgpAd } from "./bgp-advertisements.ts";
 import { duplicateAlias, readCommunity } from "./communities.ts";
 import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
-import { readExtras } from "./extras.ts";
 import { readL2Ad } from "./l2-advertisements.ts";
 import { type ParsedPeer, type PeerContext, type PeerResolved, readPeer } from "./peers.ts";
-import { overlap, readPool } from "./pools.ts";
+import { overlap, readPool, withRecordedPools } from "./pools.ts";
 import { readProfile } from "./bfd-profiles.ts";
 import { PoolSelection } from "./selections.ts";
 import type { RuleId } from "./rules.ts";
 import { decideBgpAds } from "./resolve-bgp-advertisements.ts";
 import { type ConfigCandidate, candidates, type ConfigObject } from "./candidates.ts";
 import { resolveKind, type Resolved, failureOf } from "./resolve.ts";
-import { withRecordedPools } from "./pools-from-claims.ts";
 import { NodeGroups } from "./node-groups.ts";
 import { decidePeers } from "./resolve-peers.ts";
-import { splitUnreadable } from "./unreadable-kinds.ts";
-import { selectForNode, nodesOf, selectorLists } from "./select-nodes.ts";
+import { splitUnreadable, selectForNode, nodesOf, selectorLists } from "./select-nodes.ts";
 import { warningsOf } from "./warnings.ts";
 
 /** Which configuration counts: for the controller pools and communities, for a node what selects it, for the cluster all. */
@@ -190,4 +187,24 @@ function loaded(config: Config, more: Pick<Loaded, "warnings" | "unread">, parts
 
 function inOrder(a: ConfigFailure, b: ConfigFailure): number {
   return compare(a.kind, b.kind) || compare(a.name, b.name) || compare(a.field, b.field) || compare(a.message, b.message);
+}
+
+const KEY = "ConfigMap/bgpextras";
+
+interface Extras {
+  readonly text: string;
+  readonly problems: readonly ConfigProblem[];
+  readonly remember: readonly (readonly [string, LastGoodEntry])[];
+}
+
+/** Lines for FRR. Only control characters are rejected here; FRR validates the rest. */
+export function readExtras(text: string, lastGood: LastGoodConfig): Extras {
+  const bad = text.split("\n").findIndex((line) => /[^\P{Cc}\t\r]/u.test(line));
+  if (bad < 0) return { text, problems: [], remember: text === "" ? [] : [[KEY, { uid: "", generation: 0, spec: text }]] };
+  const kept = lastGood.get(KEY);
+  return {
+    text: typeof kept?.spec === "string" ? kept.spec : "",
+    problems: [{ rule: "E1", field: "data.extras", message: `extras has a control character in line ${bad + 1}` }],
+    remember: kept ? [[KEY, kept]] : [],
+  };
 }

@@ -10,7 +10,6 @@ import type { ConfigObjects } from "./objects.ts";
 import type { RuleId } from "./rules.ts";
 import { quoteIfUnsafe } from "./communities.ts";
 import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
-import { vrfProblem } from "./names.ts";
 import { readPassword } from "./password.ts";
 import { selectorConfigProblems } from "./selectors.ts";
 import { readTimers } from "./timers.ts";
@@ -243,4 +242,9 @@ export function sharedValuesOf(spec: Spec): SharedValue[] {
     ...(spec.myASN && !(spec.vrf && vrfProblem(spec.vrf)) ? [asn] : []),
     ...(routerId === undefined ? [] : [{ scope: "router-id", key: `router-id/${routerId}`, rule: "F1", field: "spec.routerID" } as const]),
   ];
+}
+
+/** As for an interface, and without FRR's keywords. */
+function vrfProblem(name: string): string | undefined {
+  return ["default", "all"].includes(name) ? "is reserved by FRR" : interfaceNameProblem(name);
 }

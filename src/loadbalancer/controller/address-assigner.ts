@@ -3,13 +3,12 @@ import { keyOf } from "../../api/kind.ts";
 import type { Address } from "../../ip/address.ts";
 import { Allocator, type Allocation, type Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
-import { isSameSet } from "../allocator/candidates.ts";
+import { isSameSet } from "../allocator/pools.ts";
 import { byAge } from "../../util/compare.ts";
 import { creationTime } from "../services/address-request.ts";
-import { readService } from "../services/read-services.ts";
+import { readService } from "../services/service-view.ts";
 import { type Decision, decide, type AssignContext, reclaim } from "./assign.ts";
-import { annotatedPool, patchFor, type PublishedAddresses } from "./service-patch.ts";
-import { PublishedAddressIndex } from "./published-addresses.ts";
+import { annotatedPool, patchFor, type PublishedAddresses, PublishedAddressIndex } from "./published-addresses.ts";
 
 export interface AddressAssignerOptions {
   lbClass: string | undefined;

@@ -15,7 +15,7 @@ import type { WriteBudget } from "../../kube/status/budget.ts";
 import { type ConditionReport, setCondition } from "../../kube/status/conditions.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { servicesNotAnnounced } from "../metrics.ts";
-import { readService } from "../services/read-services.ts";
+import { readService } from "../services/service-view.ts";
 import { isOurs } from "../services/address-request.ts";
 import { announcedCondition, announcedType, type AnnouncementInput } from "../status/announced-condition.ts";
 import { AnnouncedDelay } from "../status/announced-delay.ts";

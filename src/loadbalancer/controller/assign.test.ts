@@ -4,7 +4,7 @@ import { Allocator } from "../allocator/allocator.ts";
 import { pool } from "../testing/announcement-fixtures.ts";
 import type { Pool } from "../config/config.ts";
 import { decide, type Decision, type AssignContext, reclaim } from "./assign.ts";
-import { patchFor } from "./service-patch.ts";
+import { patchFor } from "./published-addresses.ts";
 
 type Spec = Partial<Service["spec"]>;
 interface More extends Spec {

@@ -3,10 +3,10 @@ import { keyOf } from "../../api/kind.ts";
 import type { Address } from "../../ip/address.ts";
 import type { EventText } from "../../kube/events/event-correlator.ts";
 import type { Allocator, Allocation, NoAddress } from "../allocator/allocator.ts";
-import { isSameSet } from "../allocator/candidates.ts";
-import { readService } from "../services/read-services.ts";
+import { isSameSet } from "../allocator/pools.ts";
+import { readService } from "../services/service-view.ts";
 import { isOurs, addressRequestOf, type AddressRequest, creationTime } from "../services/address-request.ts";
-import { annotatedPool, type PublishedAddresses, withoutRequests } from "./service-patch.ts";
+import { annotatedPool, type PublishedAddresses, withoutRequests } from "./published-addresses.ts";
 
 export interface AssignContext {
   readonly allocator: Allocator;

@@ -14,9 +14,8 @@ import { addressRepairs, serviceUpdateErrors, serviceUpdates } from "../metrics.
 import type { Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { AddressAssigner, type Assignment } from "./address-assigner.ts";
-import { WriteConflicts } from "./write-conflicts.ts";
+import { WriteConflicts, conflictingManager } from "./write-conflicts.ts";
 import type { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
-import { conflictingManager } from "./other-writer.ts";
 
 export interface ServiceControllerOptions {
   /** Fenced: only the leader hands out addresses. */

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Service } from "../../api/core/service.ts";
 import { servicesWithWriteConflicts } from "../metrics.ts";
-import { WriteConflicts } from "./write-conflicts.ts";
-import { conflictingManager } from "./other-writer.ts";
+import { WriteConflicts, conflictingManager } from "./write-conflicts.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

@@ -1,5 +1,6 @@
 import { backoffMs } from "../../util/backoff.ts";
 import { servicesWithWriteConflicts } from "../metrics.ts";
+import type { Service } from "../../api/core/service.ts";
 
 interface WriteHistory {
   /** The last written value. */
@@ -85,4 +86,18 @@ export class WriteConflicts {
     this.#conflicting.delete(key);
     servicesWithWriteConflicts.set(this.#conflicting.size);
   }
+}
+
+/** The field manager that last wrote the Service's addresses; undefined if the server does not record it. */
+export function conflictingManager({ metadata: { managedFields = [] } }: Service): string | undefined {
+  const owners = (managedFields as Partial<Managed>[]).filter(
+    ({ manager, fieldsV1 }) => manager && fieldsV1?.["f:status"]?.["f:loadBalancer"],
+  );
+  return owners.sort((a, b) => ((a.time ?? "") < (b.time ?? "") ? 1 : -1))[0]?.manager;
+}
+
+interface Managed {
+  readonly manager: string;
+  readonly time: string;
+  readonly fieldsV1: { readonly "f:status"?: { readonly "f:loadBalancer"?: object } };
 }

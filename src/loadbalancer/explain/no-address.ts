@@ -1,8 +1,8 @@
 import type { Service } from "../../api/core/service.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { ObjectReader, HealthStatement, Component } from "../../api/health.ts";
-import { annotatedPool } from "../controller/service-patch.ts";
-import { readService } from "../services/read-services.ts";
+import { annotatedPool } from "../controller/published-addresses.ts";
+import { readService } from "../services/service-view.ts";
 import { addressRequestOf } from "../services/address-request.ts";
 import { conditionOf, objectOf, statement, type StatementBody } from "./components.ts";
 

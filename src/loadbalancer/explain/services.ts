@@ -19,7 +19,7 @@ import {
   type Component,
 } from "../../api/health.ts";
 import { agentComponent, noAgentRuns } from "../../kube/members/agent-health.ts";
-import { annotatedPool } from "../controller/service-patch.ts";
+import { annotatedPool } from "../controller/published-addresses.ts";
 import { announcedType } from "../status/announced-condition.ts";
 import { serviceOf } from "../status/speaker-statuses.ts";
 import { nodeOfReport } from "../status/unknown.ts";

@@ -2,7 +2,7 @@ import type { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Address, Family } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
-import { readAddress } from "./read-address.ts";
+import { readAddress } from "./service-view.ts";
 
 /** What a Service of type LoadBalancer requests. */
 export interface AddressRequest {

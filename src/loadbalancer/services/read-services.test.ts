@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import type { Service } from "../../api/core/service.ts";
-import { internalIPv4, readNode } from "./read-nodes.ts";
-import { readService } from "./read-services.ts";
+import { internalIPv4, readNode, readService } from "./service-view.ts";
 
 const service = (more: Partial<Service> = {}): Service => ({
   metadata: { name: "web", namespace: "shop", uid: "u1", labels: { app: "web" } },

@@ -8,8 +8,7 @@ import type { Log } from "../../kube/log.ts";
 import type { AgentWatch } from "../../kube/members/agent-watch.ts";
 import { configChangesOf } from "../config/changes.ts";
 import type { Warning } from "../config/load.ts";
-import { readNode } from "../services/read-nodes.ts";
-import type { NodeView } from "../services/service-view.ts";
+import { readNode, type NodeView } from "../services/service-view.ts";
 import { type ClusterSources, type ClusterConfig, isCurrent } from "./cluster-config.ts";
 import { LoadRateLimit } from "./load-pace.ts";
 
