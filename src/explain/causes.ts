@@ -7,7 +7,7 @@ type Flow = ReadonlyMap<string, Health>;
 
 /** The unhealthy components that no dependency explains, by id: the worst and those with most effects first. */
 export function rankedCauses(components: Components, flow: Flow): ReadonlyMap<string, Cause> {
-  const blamed = new Set([...components.unwell].filter((known) => isToBlame(known, flow)));
+  const blamed = new Set([...components.unhealthy].filter((known) => isToBlame(known, flow)));
   const causes = new Map<string, Cause>();
   const explained = new Set<string>();
   const blame = (known: ComponentState) => {
@@ -17,7 +17,7 @@ export function rankedCauses(components: Components, flow: Flow): ReadonlyMap<st
   };
   for (const known of blamed) blame(known);
   // In a cycle each explains the other: take the one that was unhealthy first as the cause.
-  for (const known of [...components.unwell].sort((one, other) => compare(since(one), since(other)) || compare(one.id, other.id))) {
+  for (const known of [...components.unhealthy].sort((one, other) => compare(since(one), since(other)) || compare(one.id, other.id))) {
     if (explained.has(known.id)) continue;
     blamed.add(known);
     blame(known);
@@ -40,15 +40,15 @@ function byWeight(one: Cause, other: Cause): number {
 
 /** The unhealthy components above it, the nearest first, up to other causes. */
 function symptomsOf(cause: ComponentState, blamed: ReadonlySet<ComponentState>, { known }: Components, flow: Flow): ComponentHealth[] {
-  const seen = new Set([cause.id]);
+  const visited = new Set([cause.id]);
   const symptoms: ComponentHealth[] = [];
   for (let level = [cause]; level.length > 0;) {
-    const above = new Set(level.flatMap(({ neededBy }) => [...neededBy]));
+    const above = new Set(level.flatMap(({ dependents }) => [...dependents]));
     level = [...above]
-      .flatMap((id) => (seen.has(id) || !flow.has(id) ? [] : (known.get(id) ?? [])))
+      .flatMap((id) => (visited.has(id) || !flow.has(id) ? [] : (known.get(id) ?? [])))
       .filter((one) => !blamed.has(one))
       .sort((one, other) => compare(one.id, other.id));
-    for (const one of level) seen.add(one.id);
+    for (const one of level) visited.add(one.id);
     symptoms.push(...level.map((one) => healthOf(one, flow)));
   }
   return symptoms;

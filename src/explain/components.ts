@@ -7,39 +7,39 @@ export interface ComponentState {
   readonly component: Component;
   /** The combined statement; undefined where it is only known as a dependency. */
   own: HealthStatement | undefined;
-  readonly said: Map<string, HealthStatement>;
+  readonly statements: Map<string, HealthStatement>;
   /** By the id of the dependency. */
   dependencies: ReadonlyMap<string, Dependency>;
-  readonly neededBy: Set<string>;
+  readonly dependents: Set<string>;
 }
 
 /** All known components. */
 export class Components {
   readonly known = new Map<string, ComponentState>();
   /** Components that are unhealthy by themselves. */
-  readonly unwell = new Set<ComponentState>();
-  readonly #heard = new Set<ComponentState>();
+  readonly unhealthy = new Set<ComponentState>();
+  readonly #updated = new Set<ComponentState>();
 
   /** Replaces the statements of one speaker; they take effect in sumUp. */
-  hear(speaker: string, before: readonly HealthStatement[], now: readonly HealthStatement[]): void {
+  update(explainer: string, before: readonly HealthStatement[], now: readonly HealthStatement[]): void {
     for (const { component } of before) {
       const known = this.#component(component);
-      known.said.delete(speaker);
-      this.#heard.add(known);
+      known.statements.delete(explainer);
+      this.#updated.add(known);
     }
     for (const statement of now) {
       const known = this.#component(statement.component);
-      const already = known.said.get(speaker);
-      known.said.set(speaker, already ? joined([already, statement]) : statement);
-      this.#heard.add(known);
+      const already = known.statements.get(explainer);
+      known.statements.set(explainer, already ? joined([already, statement]) : statement);
+      this.#updated.add(known);
     }
   }
 
   /** Combines the new statements, once per component. */
-  sumUp(): void {
-    const left = new Set(this.#heard);
-    for (const known of this.#heard) for (const other of this.#sumUp(known)) left.add(other);
-    this.#heard.clear();
+  combine(): void {
+    const left = new Set(this.#updated);
+    for (const known of this.#updated) for (const other of this.#combine(known)) left.add(other);
+    this.#updated.clear();
     for (const known of left) this.#remove(known);
   }
 
@@ -49,27 +49,27 @@ export class Components {
       id,
       component,
       own: undefined,
-      said: new Map(),
+      statements: new Map(),
       dependencies: new Map(),
-      neededBy: new Set(),
+      dependents: new Set(),
     }));
   }
 
   /** Returns its former dependencies. */
-  #sumUp(known: ComponentState): ComponentState[] {
+  #combine(known: ComponentState): ComponentState[] {
     const before = known.dependencies;
-    known.own = known.said.size > 0 ? joined([...known.said.values()]) : undefined;
+    known.own = known.statements.size > 0 ? joined([...known.statements.values()]) : undefined;
     known.dependencies = new Map((known.own?.dependencies ?? []).map((dependency) => [componentId(dependency.component), dependency]));
-    for (const [id, { component }] of known.dependencies) if (!before.has(id)) this.#component(component).neededBy.add(known.id);
+    for (const [id, { component }] of known.dependencies) if (!before.has(id)) this.#component(component).dependents.add(known.id);
     const left = [...before.keys()].flatMap((id) => (known.dependencies.has(id) ? [] : (this.known.get(id) ?? [])));
-    for (const other of left) other.neededBy.delete(known.id);
-    if (known.own && known.own.health !== "Healthy") this.unwell.add(known);
-    else this.unwell.delete(known);
+    for (const other of left) other.dependents.delete(known.id);
+    if (known.own && known.own.health !== "Healthy") this.unhealthy.add(known);
+    else this.unhealthy.delete(known);
     return left;
   }
 
   #remove(known: ComponentState): void {
-    if (known.said.size === 0 && known.neededBy.size === 0) this.known.delete(known.id);
+    if (known.statements.size === 0 && known.dependents.size === 0) this.known.delete(known.id);
   }
 }
 

@@ -161,11 +161,11 @@ test("a peer that no node has a session with is one cause, and a refused one is 
     metadata: { name: "speaker-n1", namespace: BALANCER, ...ofNode("n1") },
     status: { result: "Invalid", failedResources: [failure], conditions: [condition("Valid", "False", "ConfigurationInvalid")] },
   } as KubeObject;
-  const refused = graphOf({ n1: { host: "Active", session: leftOut }, n2: { host: "Active", session: leftOut } }, [
+  const rejected = graphOf({ n1: { host: "Active", session: leftOut }, n2: { host: "Active", session: leftOut } }, [
     ConfigurationState,
     state,
   ]);
-  expect(causesOf(refused)).toEqual([`Down BGPPeer/${BALANCER}/router ValidationFailed`]);
+  expect(causesOf(rejected)).toEqual([`Down BGPPeer/${BALANCER}/router ValidationFailed`]);
 });
 
 test("the load balancer's FRR is to blame for what both ends of its sessions say", () => {

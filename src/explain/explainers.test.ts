@@ -15,9 +15,9 @@ import { CauseGraph } from "./graph.ts";
 import { explainersOf } from "./explainers.ts";
 
 const T = "2026-01-02T00:00:00Z";
-const PLACES = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
+const CONFIG_NAMESPACES = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
 const NAMES = ["a", "b", "n1"];
-const NAMESPACES = [PLACES.routerNamespace, PLACES.metallbNamespace, "shop"];
+const NAMESPACES = [CONFIG_NAMESPACES.routerNamespace, CONFIG_NAMESPACES.metallbNamespace, "shop"];
 const REASONS = [
   "AgentNotReporting",
   "FRRUnavailable",
@@ -123,10 +123,10 @@ const others: fc.Arbitrary<[Kind, KubeObject]> = fc.constantFrom(
 const cluster = fc.array(fc.oneof(...CUSTOM_KINDS.map(objects), service, others), { maxLength: 25 });
 
 test("no object that a server could hold is too strange for the explainers, and what they say is whole", () => {
-  const explainers = explainersOf(PLACES);
+  const explainers = explainersOf(CONFIG_NAMESPACES);
   fc.assert(
-    fc.property(cluster, (seen) => {
-      const statements = statementsFrom(explainers, ...seen);
+    fc.property(cluster, (objects) => {
+      const statements = statementsFrom(explainers, ...objects);
       expect(statements.filter(({ health }) => !HEALTHS.includes(health))).toEqual([]);
       expect(statements.filter(({ component }) => component.name === "")).toEqual([]);
       expect(statements.filter(({ message = "" }) => message.includes("undefined"))).toEqual([]);
@@ -138,9 +138,9 @@ test("no object that a server could hold is too strange for the explainers, and 
 
 test("whatever is not well has a cause", () => {
   fc.assert(
-    fc.property(cluster, (seen) => {
-      const graph = new CauseGraph(explainersOf(PLACES));
-      for (const [kind, object] of seen) graph.put(kind, object);
+    fc.property(cluster, (objects) => {
+      const graph = new CauseGraph(explainersOf(CONFIG_NAMESPACES));
+      for (const [kind, object] of objects) graph.put(kind, object);
       const causes = graph.causes();
       const explained = new Set([causes, ...causes.map(({ symptoms }) => symptoms)].flatMap((some) => some.map(({ id }) => id)));
       const unhealthy = [...graph.verdicts()].filter(({ health }) => health !== "Healthy").map(({ id }) => id);

@@ -192,7 +192,7 @@ test("after any changes the graph says what one made of the same objects says", 
         if (objects.size % 2 === 0) grown.causes();
       }
       const fresh = graphOf(...objects.values());
-      expect(told(grown)).toEqual(told(fresh));
+      expect(summary(grown)).toEqual(summary(fresh));
     }),
     { seed: 9, numRuns: 500 },
   );
@@ -212,7 +212,7 @@ test("everything that is unwell has a cause that is unwell, and what is well has
   );
 });
 
-function told(graph: CauseGraph): unknown {
+function summary(graph: CauseGraph): unknown {
   const healths = [...graph.verdicts()].sort((one, other) => (one.id < other.id ? -1 : 1));
   return { verdicts: healths, causes: graph.causes(), why: healths.map(({ id }) => graph.why(id)) };
 }

@@ -3,14 +3,14 @@ import { type Explainer, type Health, componentId, type ObjectReader, type Healt
 import type { Answer, Cause, PathNode, ComponentHealth } from "./answer.ts";
 import { rankedCauses, unhealthyDependencies, healthOf } from "./causes.ts";
 import { propagateHealth } from "./propagate-health.ts";
-import { type Query, nameOf, TrackedObjects } from "./tracked-objects.ts";
+import { type Query, kindName, TrackedObjects } from "./tracked-objects.ts";
 import { type ComponentState, Components } from "./components.ts";
 import { ensure } from "../util/map.ts";
 
 /** The statements of one explainer about one object, and what it read for them. */
-interface Statement {
-  readonly standings: readonly HealthStatement[];
-  readonly looks: ReadonlySet<Query>;
+interface Explanation {
+  readonly statements: readonly HealthStatement[];
+  readonly queries: ReadonlySet<Query>;
 }
 
 interface Speaker {
@@ -26,7 +26,7 @@ export class CauseGraph {
   readonly #explainers = new Map<string, { readonly explainer: Explainer; readonly number: number }[]>();
   readonly #objects = new TrackedObjects();
   readonly #components = new Components();
-  readonly #statements = new Map<string, Statement>();
+  readonly #statements = new Map<string, Explanation>();
   readonly #lookedAtBy = new Map<Query, Set<string>>();
   readonly #speakers = new Map<string, Speaker>();
   readonly #stale = new Set<string>();
@@ -36,14 +36,14 @@ export class CauseGraph {
 
   constructor(explainers: readonly Explainer[]) {
     for (const [number, explainer] of explainers.entries()) {
-      ensure(this.#explainers, nameOf(explainer.kind), () => []).push({ explainer, number });
+      ensure(this.#explainers, kindName(explainer.kind), () => []).push({ explainer, number });
     }
   }
 
   put(kind: Kind, object: KubeObject): void {
     this.#touch(this.#objects.put(kind, object));
     const key = keyOf(object);
-    for (const { explainer, number } of this.#explainers.get(nameOf(kind)) ?? []) {
+    for (const { explainer, number } of this.#explainers.get(kindName(kind)) ?? []) {
       const speaker = `${number} ${key}`;
       this.#speakers.set(speaker, { explainer, key });
       this.#stale.add(speaker);
@@ -52,24 +52,24 @@ export class CauseGraph {
 
   drop(kind: Kind, key: string): void {
     this.#touch(this.#objects.drop(kind, key));
-    for (const { number } of this.#explainers.get(nameOf(kind)) ?? []) this.#stale.add(`${number} ${key}`);
+    for (const { number } of this.#explainers.get(kindName(kind)) ?? []) this.#stale.add(`${number} ${key}`);
   }
 
   /** All known components. */
   *verdicts(): Iterable<ComponentHealth> {
-    const flow = this.#settled();
+    const flow = this.#current();
     for (const known of this.#components.known.values()) if (known.own) yield healthOf(known, flow);
   }
 
   verdict(id: string): ComponentHealth | undefined {
-    const flow = this.#settled();
+    const flow = this.#current();
     const known = this.#components.known.get(id);
     return known && healthOf(known, flow);
   }
 
   /** The components whose health may have changed since the last call, and their health now; undefined where a component is gone. */
   touched(): ReadonlyMap<string, ComponentHealth | undefined> {
-    const flow = this.#settled();
+    const flow = this.#current();
     const touched = new Map<string, ComponentHealth | undefined>();
     for (const id of this.#touched) {
       const known = this.#components.known.get(id);
@@ -94,7 +94,7 @@ export class CauseGraph {
   }
 
   #step(known: ComponentState, causes: ReadonlyMap<string, Cause>, drawn: Set<string>): PathNode {
-    const flow = this.#settled();
+    const flow = this.#current();
     const cause = causes.has(known.id);
     const below = cause || drawn.has(known.id) ? [] : unhealthyDependencies(known, this.#components, flow);
     drawn.add(known.id);
@@ -102,20 +102,20 @@ export class CauseGraph {
   }
 
   #blamed(): ReadonlyMap<string, Cause> {
-    const flow = this.#settled();
+    const flow = this.#current();
     return (this.#causes ??= rankedCauses(this.#components, flow));
   }
 
-  #touch(looks: readonly Query[]): void {
-    for (const look of looks) for (const speaker of this.#lookedAtBy.get(look) ?? []) this.#stale.add(speaker);
+  #touch(queries: readonly Query[]): void {
+    for (const query of queries) for (const speaker of this.#lookedAtBy.get(query) ?? []) this.#stale.add(speaker);
   }
 
   /** Recomputes what is stale. */
-  #settled(): ReadonlyMap<string, Health> {
+  #current(): ReadonlyMap<string, Health> {
     if (this.#stale.size > 0) {
       for (const speaker of this.#stale) this.#onChange(speaker);
       this.#stale.clear();
-      this.#components.sumUp();
+      this.#components.combine();
       this.#causes = undefined;
       const before = this.#flow;
       this.#flow = propagateHealth(this.#components);
@@ -126,34 +126,38 @@ export class CauseGraph {
 
   #onChange(name: string): void {
     const before = this.#statements.get(name);
-    for (const look of before?.looks ?? []) {
-      const speakers = this.#lookedAtBy.get(look);
+    for (const query of before?.queries ?? []) {
+      const speakers = this.#lookedAtBy.get(query);
       speakers?.delete(name);
-      if (speakers?.size === 0) this.#lookedAtBy.delete(look);
+      if (speakers?.size === 0) this.#lookedAtBy.delete(query);
     }
     const now = this.#ask(name);
     if (now) {
       this.#statements.set(name, now);
-      for (const look of now.looks) ensure(this.#lookedAtBy, look, () => new Set()).add(name);
+      for (const query of now.queries) ensure(this.#lookedAtBy, query, () => new Set()).add(name);
     } else {
       this.#statements.delete(name);
       this.#speakers.delete(name);
     }
-    for (const { component } of [...(before?.standings ?? []), ...(now?.standings ?? [])]) this.#touched.add(componentId(component));
-    this.#components.hear(name, before?.standings ?? [], now?.standings ?? []);
+    for (const { component } of [...(before?.statements ?? []), ...(now?.statements ?? [])]) this.#touched.add(componentId(component));
+    this.#components.update(name, before?.statements ?? [], now?.statements ?? []);
   }
 
-  #ask(name: string): Statement | undefined {
+  #ask(name: string): Explanation | undefined {
     const speaker = this.#speakers.get(name);
     const object = speaker && this.#objects.get(speaker.explainer.kind, speaker.key);
     if (!object) return undefined;
-    const looks = new Set<Query>();
-    return { standings: heard(speaker.explainer, object, this.#objects.sight(looks)), looks };
+    const queries = new Set<Query>();
+    return { statements: statementsOf(speaker.explainer, object, this.#objects.reader(queries)), queries };
   }
 }
 
 /** An explainer that throws must not break the whole graph: its object becomes Unknown. */
-function heard({ kind: { kind, plural }, explain }: Explainer, object: KubeObject, reader: ObjectReader): readonly HealthStatement[] {
+function statementsOf(
+  { kind: { kind, plural }, explain }: Explainer,
+  object: KubeObject,
+  reader: ObjectReader,
+): readonly HealthStatement[] {
   try {
     return [...explain(object, reader)];
   } catch (error) {

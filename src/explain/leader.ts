@@ -14,8 +14,8 @@ export function leaderExplainer(now: number): Explainer {
     if (metadata.name !== CONTROLLER_LEASE) return [];
     const { holderIdentity, renewTime } = spec;
     const component = { kind: "Controller", name: "plumbline" };
-    const isHeld = holderIdentity !== undefined && holderIdentity !== "";
-    if (isHeld && (renewTime === undefined || now - Date.parse(renewTime) < PATIENCE_MS))
+    const hasHolder = holderIdentity !== undefined && holderIdentity !== "";
+    if (hasHolder && (renewTime === undefined || now - Date.parse(renewTime) < PATIENCE_MS))
       return [{ component, domain: "cluster", health: "Healthy" }];
     return [
       {
@@ -24,7 +24,7 @@ export function leaderExplainer(now: number): Explainer {
         health: "Down",
         ownFault: true,
         reason: "NoLeader",
-        message: isHeld
+        message: hasHolder
           ? `No controller is leading: ${holderIdentity} has stopped renewing its Lease`
           : "No controller is leading: the last leader has stopped",
         ...(renewTime !== undefined && { since: renewTime }),

@@ -6,11 +6,11 @@ export const nodeReady: Explainer = explainer(Node, ({ metadata: { name }, statu
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const statement = { component: { kind: "Node", name }, domain: "cluster" as const };
   if (!ready || ready.status === "True") return [{ ...statement, health: "Healthy" }];
-  const { status: word, reason = "NodeNotReady", message = "The kubelet is not ready", lastTransitionTime: since } = ready;
+  const { status: value, reason = "NodeNotReady", message = "The kubelet is not ready", lastTransitionTime: since } = ready;
   return [
     {
       ...statement,
-      health: word === "False" ? "Down" : "Unknown",
+      health: value === "False" ? "Down" : "Unknown",
       reason,
       message,
       ...(since !== undefined && { since }),

@@ -5,15 +5,15 @@ import type { ComponentState, Components } from "./components.ts";
  * The health of all unhealthy components, by id: their own combined with that of their dependencies. Starts from components that are unhealthy by
  * themselves and goes up, so the cost grows with the problems, not with the cluster. Health only gets worse on the way, so cycles terminate.
  */
-export function propagateHealth({ known, unwell }: Components): Map<string, Health> {
+export function propagateHealth({ known, unhealthy }: Components): Map<string, Health> {
   const flow = new Map<string, Health>();
-  const waiting = new Set(unwell);
+  const waiting = new Set(unhealthy);
   for (const one of waiting) {
     waiting.delete(one);
     const health = healthOf(one, flow);
     if (health === (flow.get(one.id) ?? "Healthy")) continue;
     flow.set(one.id, health);
-    for (const id of one.neededBy) {
+    for (const id of one.dependents) {
       const above = known.get(id);
       if (above) waiting.add(above);
     }
@@ -25,9 +25,9 @@ function healthOf({ own, dependencies }: ComponentState, flow: ReadonlyMap<strin
   let health = own?.health ?? "Healthy";
   const alternatives: Health[] = [];
   for (const [id, { as }] of dependencies) {
-    const needed = flow.get(id) ?? "Healthy";
-    if (as === "alternative") alternatives.push(needed);
-    else if (needed !== "Healthy") health = worseHealth(health, as === "part" ? "Degraded" : needed);
+    const dependency = flow.get(id) ?? "Healthy";
+    if (as === "alternative") alternatives.push(dependency);
+    else if (dependency !== "Healthy") health = worseHealth(health, as === "part" ? "Degraded" : dependency);
   }
   return alternatives.length === 0 ? health : worseHealth(health, together(alternatives));
 }

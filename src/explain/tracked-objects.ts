@@ -19,7 +19,7 @@ export class TrackedObjects {
     const of = this.#of(kind);
     const before = of.get(key);
     of.set(key, object);
-    return [...looksAt(kind, key), ...this.#reindex(kind, key, before, object)];
+    return [...queriesOf(kind, key), ...this.#reindex(kind, key, before, object)];
   }
 
   drop(kind: Kind, key: string): Query[] {
@@ -27,7 +27,7 @@ export class TrackedObjects {
     const before = of.get(key);
     if (!before) return [];
     of.delete(key);
-    return [...looksAt(kind, key), ...this.#reindex(kind, key, before, undefined)];
+    return [...queriesOf(kind, key), ...this.#reindex(kind, key, before, undefined)];
   }
 
   get(kind: Kind, key: string): KubeObject | undefined {
@@ -35,26 +35,26 @@ export class TrackedObjects {
   }
 
   /** A reader that records its queries in `looks`. */
-  sight(looks: Set<Query>): ObjectReader {
+  reader(queries: Set<Query>): ObjectReader {
     return {
       get: <T extends KubeObject>(kind: Kind<T>, key: string) => {
-        looks.add(lookAtOne(kind, key));
+        queries.add(queryOne(kind, key));
         return this.#of(kind).get(key) as T | undefined;
       },
       by: <T extends KubeObject>(index: Index<T>, value: string) => {
         const { number, found } = this.#indexed(index as unknown as Index);
-        looks.add(lookBy(number, value));
+        queries.add(queryBy(number, value));
         return [...(found.get(value)?.values() ?? [])] as T[];
       },
       all: <T extends KubeObject>(kind: Kind<T>) => {
-        looks.add(lookAtAll(kind));
+        queries.add(queryAll(kind));
         return [...this.#of(kind).values()] as T[];
       },
     };
   }
 
   #of(kind: Kind): Found {
-    return ensure(this.#kinds, nameOf(kind), () => new Map());
+    return ensure(this.#kinds, kindName(kind), () => new Map());
   }
 
   #indexed(index: Index) {
@@ -69,12 +69,12 @@ export class TrackedObjects {
   #reindex(kind: Kind, key: string, before: KubeObject | undefined, after: KubeObject | undefined): Query[] {
     const touched: Query[] = [];
     for (const [index, { number, found }] of this.#indexes) {
-      if (nameOf(index.kind) !== nameOf(kind)) continue;
+      if (kindName(index.kind) !== kindName(kind)) continue;
       const left = before ? index.of(before) : [];
       const entered = after ? index.of(after) : [];
       for (const value of left) found.get(value)?.delete(key);
       if (after) addTo(found, entered, key, after);
-      for (const value of new Set([...left, ...entered])) touched.push(lookBy(number, value));
+      for (const value of new Set([...left, ...entered])) touched.push(queryBy(number, value));
     }
     return touched;
   }
@@ -84,14 +84,14 @@ function addTo(found: Map<string, Found>, values: readonly string[], key: string
   for (const value of values) ensure(found, value, () => new Map()).set(key, object);
 }
 
-export function nameOf({ group, kind }: Kind): string {
+export function kindName({ group, kind }: Kind): string {
   return `${kind}.${group}`;
 }
 
-function looksAt(kind: Kind, key: string): Query[] {
-  return [lookAtOne(kind, key), lookAtAll(kind)];
+function queriesOf(kind: Kind, key: string): Query[] {
+  return [queryOne(kind, key), queryAll(kind)];
 }
 
-const lookAtOne = (kind: Kind, key: string): Query => `one ${nameOf(kind)} ${key}`;
-const lookAtAll = (kind: Kind): Query => `all ${nameOf(kind)}`;
-const lookBy = (number: number, value: string): Query => `by ${number} ${value}`;
+const queryOne = (kind: Kind, key: string): Query => `one ${kindName(kind)} ${key}`;
+const queryAll = (kind: Kind): Query => `all ${kindName(kind)}`;
+const queryBy = (number: number, value: string): Query => `by ${number} ${value}`;

@@ -12,10 +12,10 @@ export interface Rows {
   failover: PolicyRow;
   connectivity: CheckRow | CommonCausesRow;
   /** Is part of every stream: whether what is shown is what the cluster holds. */
-  sight: SyncRow;
+  sync: SyncRow;
 }
 export type ViewName = keyof Rows;
-export const VIEW_NAMES = ["overview", "router", "loadbalancer", "failover", "connectivity", "sight"] as const satisfies ViewName[];
+export const VIEW_NAMES = ["overview", "router", "loadbalancer", "failover", "connectivity", "sync"] as const satisfies ViewName[];
 
 /** `GET /api/views/<view>`, with the revision in its ETag too. */
 export interface ViewSnapshot<V extends ViewName = ViewName> {
@@ -33,13 +33,13 @@ export interface ViewSnapshot<V extends ViewName = ViewName> {
 export interface SnapshotEvent {
   readonly views: { readonly [V in ViewName]?: readonly Rows[V][] };
   /** By id, as asked for. */
-  readonly things?: { readonly [id: string]: DetailAnswer };
+  readonly components?: { readonly [id: string]: DetailAnswer };
   readonly whys?: { readonly [id: string]: WhyAnswer };
 }
 
 export interface ChangeEvent {
   readonly views: { readonly [V in ViewName]?: { readonly upsert?: readonly Rows[V][]; readonly remove?: readonly string[] } };
-  readonly things?: { readonly [id: string]: DetailAnswer };
+  readonly components?: { readonly [id: string]: DetailAnswer };
   readonly whys?: { readonly [id: string]: WhyAnswer };
 }
 
@@ -50,7 +50,7 @@ interface Row<Type extends string> {
 
 // ---- sight
 
-export interface SyncRow extends Row<"sight"> {
+export interface SyncRow extends Row<"sync"> {
   /** False until everything has been read once: nothing that is missing says anything before that. */
   readonly complete: boolean;
   /** Kinds whose watch is broken, so that what is shown of them is as old as that; one that was never `read` is not shown at all. Empty while all is live. */
@@ -101,7 +101,7 @@ export interface CauseRow extends Row<"cause"> {
   readonly symptoms: readonly Pick<ComponentHealth, "id" | "component" | "domain" | "health" | "since">[];
   readonly symptomCount: number;
 }
-export const MAX_SYMPTOMS_SHOWN = 12;
+export const MAX_SYMPTOMS = 12;
 
 // ---- router
 
@@ -205,7 +205,7 @@ export interface ServiceRow extends Row<"service"> {
   /** The node that answers on the local network. */
   readonly l2?: { readonly node: string; readonly interfaces: readonly string[] };
 }
-export const MAX_NODES_SHOWN = 4;
+export const MAX_NODES = 4;
 
 /** The sessions of one node, one row of the grid peer × node. */
 export interface SessionsRow extends Row<"sessions"> {
@@ -269,8 +269,8 @@ export interface PolicyRow extends Row<"policy"> {
   readonly transition?: Transition & { readonly steps: readonly FailoverStep[] };
   /** Newest first, at most ten. */
   readonly history: readonly PastTransition[];
-  readonly workloads: { readonly settled: number; readonly total: number };
-  readonly volumes: { readonly settled: number; readonly total: number };
+  readonly workloads: { readonly ok: number; readonly total: number };
+  readonly volumes: { readonly ok: number; readonly total: number };
 }
 
 export interface Transition {
@@ -339,7 +339,7 @@ export interface CheckRow extends Row<"check"> {
   /** The latest, newest first, at most `MAX_OUTAGES_SHOWN`; one without end lasts. */
   readonly outages: readonly { readonly start: string; readonly end?: string }[];
 }
-export const MAX_OUTAGES_SHOWN = 5;
+export const MAX_OUTAGES = 5;
 
 /** What failing checks have in common, in sentences; there is at most one such row. */
 export interface CommonCausesRow extends Row<"blame"> {

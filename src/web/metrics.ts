@@ -1,7 +1,7 @@
 import { counter, gauge } from "../kube/metrics.ts";
 
 export const pageStreams = gauge("page_streams", "Browsers connected to the live page.");
-export const pageStreamsRefused = counter(
+export const pageStreamsRejected = counter(
   "page_streams_refused_total",
   "Browsers rejected because too many were connected to the live page.",
 );

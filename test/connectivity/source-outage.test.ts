@@ -242,7 +242,7 @@ test("an agent that starts without an API server continues its checks and loses 
   const whileAgentRuns = async (work: () => Promise<void>) => {
     const client = new KubeClient(accessAs({ agentOf: "worker0" }, api.access));
     const manager = new Manager({ client, log });
-    const place = { ...ROUTER_HOST_DEFAULTS, stateDirectory: state };
+    const options = { ...ROUTER_HOST_DEFAULTS, stateDirectory: state };
     const checks = { ...CHECKS, allowTarget: [parsePrefix("127.0.0.0/8")], checkInterval: 100 };
     const agent = addAgentComponents({
       manager,
@@ -250,7 +250,7 @@ test("an agent that starts without an API server continues its checks and loses 
       log,
       node: "worker0",
       namespace: own,
-      hostOptions: place,
+      hostOptions: options,
       startFrr: false,
       checks,
     });

@@ -77,10 +77,10 @@ test(
     onTestFinished(() => stop.abort());
     const door = new TokenLogin(client);
     const app = dashboardApp({
-      picture: model,
-      pulse: timer,
-      places: CONFIG_NAMESPACES,
-      doorkeeper: door,
+      model,
+      timer,
+      namespaces: CONFIG_NAMESPACES,
+      authenticator: door,
       assets: new Map(),
       version: "0",
       log,

@@ -50,8 +50,8 @@ beforeAll(async () => {
   const webhook = new WebhookServer({ host: "127.0.0.1", port: 0, certificates, log });
   const pageOptions = {
     caches: [],
-    places: CONFIG_NAMESPACES,
-    doorkeeper: loopbackViewer,
+    namespaces: CONFIG_NAMESPACES,
+    authenticator: loopbackViewer,
     version: "0.0.0",
     log,
     host: "127.0.0.1",

@@ -44,7 +44,7 @@ async function open(hash = ""): Promise<void> {
   await page.getByText("live", { exact: true }).waitFor();
 }
 const count = (selector: string) => page.locator(selector).count();
-const settled = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 40 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 40 });
 
 test("each view shows what the server tells, and nothing is asked of anyone else", async () => {
   await open();
@@ -138,7 +138,7 @@ test("an address leads back to what was seen, and so do back and forward", async
   expect(first).toContain("node12");
 
   await page.goBack();
-  await settled(async () => expect(await count(".detail")).toBe(0));
+  await eventually(async () => expect(await count(".detail")).toBe(0));
   await page.goForward();
   await page.locator(".detail").waitFor();
   expect(page.url()).toBe(address);
@@ -165,13 +165,13 @@ test("everything is reached by keys", async () => {
   await page.goBack();
   await page.locator(".detail").waitFor();
   await page.keyboard.press("Escape");
-  await settled(async () => expect(await count(".detail")).toBe(0));
+  await eventually(async () => expect(await count(".detail")).toBe(0));
   await page.keyboard.press("b");
   await page.getByText("2 of 12").waitFor();
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await page.keyboard.press("Escape");
-  await settled(async () => expect(await page.getByRole("dialog").count()).toBe(0));
+  await eventually(async () => expect(await page.getByRole("dialog").count()).toBe(0));
 });
 
 test("Tab goes through all that can be used, and one sees where it is", async () => {
@@ -194,17 +194,17 @@ test("Tab goes through all that can be used, and one sees where it is", async ()
 });
 
 test("it is dark where the system is dark, and as one wants it where one says so", async () => {
-  const ground = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
+  const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
   await open();
-  const light = await ground();
+  const light = await background();
   await page.emulateMedia({ colorScheme: "dark" });
-  const dark = await ground();
+  const dark = await background();
   expect(dark).not.toBe(light);
   await page.keyboard.press("t");
-  await settled(async () => expect(await ground()).toBe(light));
+  await eventually(async () => expect(await background()).toBe(light));
   await page.reload();
   await page.getByText("live", { exact: true }).waitFor();
-  expect(await ground()).toBe(light);
+  expect(await background()).toBe(light);
 });
 
 test("while the server is away the page says since when and loses its colors, and goes on by itself", async () => {
@@ -214,13 +214,13 @@ test("while the server is away the page says since when and loses its colors, an
   const green = "getComputedStyle(document.querySelector('.mark.Healthy')).color";
   const before = await page.evaluate(green);
   const { port } = away;
-  const [sight] = WELL.rows.sight;
-  if (sight) away.tell({ views: { sight: { upsert: [{ ...sight, hidden: ["secrets"] }] } } });
+  const [sync] = WELL.rows.sync;
+  if (sync) away.tell({ views: { sync: { upsert: [{ ...sync, hidden: ["secrets"] }] } } });
   await page.getByText("do not see: secrets").waitFor();
   await away[Symbol.asyncDispose]();
   await page.getByText(/reconnecting since \d\d:\d\d:\d\d/).waitFor();
   await page.getByText("No problems when last updated").waitFor();
-  await page.getByText(/No word from the server since/).waitFor();
+  await page.getByText(/No message from the server since/).waitFor();
   expect(await page.evaluate(green)).not.toBe(before);
 
   await using back = await PageServer.start(BROKEN, port);
@@ -244,19 +244,19 @@ test("a stream that was cut and has missed nothing is live again without a word 
 test("what is not read yet, not live or not shown is told", async () => {
   await open();
   const since = "2026-01-01T10:00:00Z";
-  const sight = {
-    type: "sight" as const,
-    key: "sight",
+  const sync = {
+    type: "sync" as const,
+    key: "sync",
     complete: false,
     lost: [{ kind: "BGPPeer", since, read: false }],
     hidden: ["services in bank"],
   };
-  server.tell({ views: { sight: { upsert: [sight] } } });
+  server.tell({ views: { sync: { upsert: [sync] } } });
   await page.getByText("Reading the cluster.").waitFor();
   await page.getByText(/BGPPeer \(as of \d\d:\d\d:\d\d\)/).waitFor();
   expect(await page.getByRole("alert").textContent()).toContain("You may not list, and so do not see: services in bank");
   expect(await page.getByText("2 problems").count()).toBe(1);
-  server.tell({ views: { sight: { upsert: [{ ...sight, lost: [{ kind: "BGPPeer", since, read: true }] }] } } });
+  server.tell({ views: { sync: { upsert: [{ ...sync, lost: [{ kind: "BGPPeer", since, read: true }] }] } } });
   await page.getByText("2 causes when last updated").waitFor();
   expect(await count(":root[data-old]")).toBe(1);
 });
@@ -265,11 +265,11 @@ test("on paper there is everything, and nothing to press", async () => {
   server.fixture = pageFixture({ nodes: 120, services: 3, every: 6 });
   await open("#/router");
   await page.emulateMedia({ media: "print" });
-  await settled(async () => expect(await count("[role=row]")).toBe(121));
+  await eventually(async () => expect(await count("[role=row]")).toBe(121));
   expect(await page.getByRole("searchbox").isVisible()).toBe(false);
   expect(await page.getByRole("navigation").isVisible()).toBe(false);
   await page.emulateMedia({ media: "screen" });
-  await settled(async () => expect(await count("[role=row]")).toBeLessThan(60));
+  await eventually(async () => expect(await count("[role=row]")).toBeLessThan(60));
 });
 
 test("who must log in is asked for a token, told why one is refused, and then sees the page", async () => {
@@ -309,12 +309,12 @@ test("what is open can be closed, also where there is only one", async () => {
   await open("#/failover/FailoverPolicy/shop/shop");
   await page.locator(".detail").waitFor();
   await page.getByRole("link", { name: "Close" }).click();
-  await settled(async () => expect(await count(".detail")).toBe(0));
+  await eventually(async () => expect(await count(".detail")).toBe(0));
 });
 
 test("where nothing is configured it says what to do first", async () => {
   server.fixture = { ...WELL, rows: { ...WELL.rows, overview: [], router: [], loadbalancer: [], failover: [], connectivity: [] } };
-  for (const [hash, words] of [
+  for (const [hash, text] of [
     ["", "plumbline lab up"],
     ["#/router", "No router has reported"],
     ["#/loadbalancer", "plumbline apply -f examples/pools"],
@@ -322,6 +322,6 @@ test("where nothing is configured it says what to do first", async () => {
     ["#/connectivity", "A ConnectivityMesh makes checks"],
   ] as const) {
     await open(hash);
-    await settled(async () => expect(await page.locator("main").textContent()).toContain(words));
+    await eventually(async () => expect(await page.locator("main").textContent()).toContain(text));
   }
 });

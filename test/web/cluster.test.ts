@@ -70,13 +70,13 @@ beforeAll(async () => {
   const log = createLog({ level: "silent" });
   leader = new LeaderElector({ client, namespace: OWN, name: "plumbline-controller", identity: "page", log, retryMs: 300 });
   const manager = new Manager({ client, log, leader });
-  const places = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
+  const namespaces = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
   const listening = addClusterPage({
     manager,
     client,
     log,
     namespace: OWN,
-    namespaces: places,
+    namespaces,
     address: { host: "127.0.0.1", port: 0, chosen: true },
   });
   const stop = new AbortController();
@@ -190,11 +190,11 @@ test("the leader renews its Lease while a thousand requests wait for slow review
       () => 0,
     );
   });
-  await vi.waitFor(() => expect(reviews.held.length).toBeGreaterThan(3), 60_000);
+  await vi.waitFor(() => expect(reviews.pending.length).toBeGreaterThan(3), 60_000);
   const before = reviews.renewals;
   await vi.waitFor(() => expect(reviews.renewals).toBeGreaterThan(before + 5), 60_000);
   expect(leader.isLeader).toBe(true);
-  expect(reviews.held.length).toBeLessThanOrEqual(8);
+  expect(reviews.pending.length).toBeLessThanOrEqual(8);
 
   reviews.release();
   const statuses = await Promise.all(asking);

@@ -15,7 +15,7 @@ import { serveModel, type ServedModel } from "./fixtures/dashboard-server.ts";
 let served: ServedModel;
 beforeEach(async () => {
   served = await serveModel();
-  served.picture.put(Service, service("shop", "web"));
+  served.model.put(Service, service("shop", "web"));
 });
 afterEach(() => served.stop());
 
@@ -36,11 +36,11 @@ const changed = ({ data }: { data: unknown }) => {
 test("a reader gets everything first, then only what changes, several changes at once where they come together", async () => {
   const reader = follow("views=loadbalancer,overview");
   const { data } = await reader.next("snapshot");
-  expect(Object.keys(data["views"] as object)).toEqual(["loadbalancer", "overview", "sight"]);
-  served.picture.put(Service, service("shop", "mail"));
-  served.picture.put(IPAddressPool, pool("edge"));
+  expect(Object.keys(data["views"] as object)).toEqual(["loadbalancer", "overview", "sync"]);
+  served.model.put(Service, service("shop", "mail"));
+  served.model.put(IPAddressPool, pool("edge"));
   expect(changed(await reader.next("change"))).toEqual({ upsert: ["service/shop/mail", "pool/metallb-system/edge"], remove: [] });
-  served.picture.drop(Service, service("shop", "web"));
+  served.model.drop(Service, service("shop", "web"));
   expect(changed(await reader.next("change"))).toEqual({ upsert: [], remove: ["service/shop/web"] });
 });
 
@@ -48,8 +48,8 @@ test("who comes back is told what he has missed, and only that", async () => {
   const reader = follow("views=loadbalancer");
   const { id } = await reader.next("snapshot");
   reader.close();
-  served.picture.put(Service, service("shop", "mail"));
-  served.picture.drop(Service, service("shop", "web"));
+  served.model.put(Service, service("shop", "mail"));
+  served.model.drop(Service, service("shop", "web"));
   const again = follow("views=loadbalancer", id);
   const missed = await again.next("change");
   expect(changed(missed)).toEqual({ upsert: ["service/shop/mail"], remove: ["service/shop/web"] });
@@ -65,9 +65,9 @@ test("who has missed too much, or knows another server's picture, is told everyt
     metadata: { name: `p${number}`, namespace: "metallb-system" },
     spec: { addresses: [] },
   }));
-  for (const one of many) served.picture.put(IPAddressPool, one);
-  served.picture.refresh();
-  for (const one of many) served.picture.drop(IPAddressPool, one);
+  for (const one of many) served.model.put(IPAddressPool, one);
+  served.model.refresh();
+  for (const one of many) served.model.drop(IPAddressPool, one);
   const after = await follow("views=loadbalancer", id).next("snapshot");
   expect((after.data as { views: { loadbalancer: { key: string }[] } }).views.loadbalancer.map(({ key }) => key)).toEqual([
     "service/shop/web",
@@ -81,7 +81,7 @@ function ingest(round: number): void {
   for (let number = 0; number < 300; number += 1) {
     const one = service("shop", `web${number}`, `192.0.2.${round}`);
     const annotations = { "metallb.io/ip-allocated-from-pool": "x".repeat(10_000) };
-    served.picture.put(Service, { ...one, metadata: { ...one.metadata, annotations } });
+    served.model.put(Service, { ...one, metadata: { ...one.metadata, annotations } });
   }
 }
 
@@ -95,28 +95,28 @@ test("nothing is kept for a reader who does not read; when he reads again he has
     await quick.next("change");
   }
   slow.resume();
-  let told = 0;
-  for (let address = ""; address !== `192.0.2.${rounds}`; told += 1) {
+  let events = 0;
+  for (let address = ""; address !== `192.0.2.${rounds}`; events += 1) {
     const { data } = await slow.next("change");
     const { upsert = [] } = (data as { views: { loadbalancer: { upsert?: { addresses: string[] }[] } } }).views.loadbalancer;
     address = upsert.at(-1)?.addresses[0] ?? "";
   }
-  expect(told).toBeLessThan(rounds);
+  expect(events).toBeLessThan(rounds);
 });
 
 test("a thing and the answer to why come with the stream, and again when they are others", async () => {
-  served.picture.put(Node, node("n1"));
-  served.picture.put(RouterNodeConfigurationStatus, routerStatus("n1"));
+  served.model.put(Node, node("n1"));
+  served.model.put(RouterNodeConfigurationStatus, routerStatus("n1"));
   const id = "RouterNodeConfigurationStatus/openperouter-system/n1";
   const reader = follow(`views=&component=${encodeURIComponent(id)}&why=${encodeURIComponent("Node/n1")}`);
   const { data } = await reader.next("snapshot");
   expect(data).toMatchObject({
-    things: { [id]: { component: { sessions: [{ state: "Established" }] } } },
+    components: { [id]: { component: { sessions: [{ state: "Established" }] } } },
     whys: { "Node/n1": { answer: { causes: [] } } },
   });
-  served.picture.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
+  served.model.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
   expect((await reader.next("change")).data).toMatchObject({
-    things: { [id]: { component: { sessions: [{ state: "Active" }] } } },
+    components: { [id]: { component: { sessions: [{ state: "Active" }] } } },
     whys: { "Node/n1": { answer: { causes: [{ id: "Session/192.168.11.1@n1" }] } } },
   });
 });
@@ -127,23 +127,26 @@ test("no more streams are open than are bearable, of one user and of all, and on
     viewerOf: ({ authorization = "" }) => Promise.resolve({ ...unrestrictedViewer, user: authorization }),
   });
   onTestFinished(() => crowded.stop());
-  crowded.picture.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
+  crowded.model.set("sync", { type: "sync", key: "sync", complete: true, lost: [], hidden: [] });
   const url = `${crowded.url}/api/stream?views=sight`;
   const followAs = (user: string) => {
     const reader = new EventReader(url, { Authorization: user });
     onTestFinished(() => reader.close());
     return reader;
   };
-  const refusal = async (user: string) => {
-    const refused = await fetch(url, { headers: { Authorization: user } });
-    return [refused.status, await refused.json()];
+  const rejection = async (user: string) => {
+    const response = await fetch(url, { headers: { Authorization: user } });
+    return [response.status, await response.json()];
   };
   const readers = Array.from({ length: 8 }, () => followAs("user0"));
   await Promise.all(readers.map((reader) => reader.next("snapshot")));
-  expect(await refusal("user0")).toEqual([503, { error: expect.stringContaining("8 browsers of user0 are connected already") as string }]);
+  expect(await rejection("user0")).toEqual([
+    503,
+    { error: expect.stringContaining("8 browsers of user0 are connected already") as string },
+  ]);
   for (let nth = 8; nth < 64; nth += 1) readers.push(followAs(`user${nth >> 3}`));
   await Promise.all(readers.slice(8).map((reader) => reader.next("snapshot")));
-  expect(await refusal("user9")).toEqual([503, { error: expect.stringContaining("64 browsers are connected already") as string }]);
+  expect(await rejection("user9")).toEqual([503, { error: expect.stringContaining("64 browsers are connected already") as string }]);
   readers[0]?.close();
   await vi.waitFor(() => followAs("user9").next("snapshot"), { timeout: 10_000 });
 });
@@ -174,18 +177,18 @@ test("requests of one user beyond eight are refused while his others are unanswe
 });
 
 test("who goes away while it is found out who he is takes up no room", async () => {
-  const asked = new EventEmitter();
+  const requests = new EventEmitter();
   const known = Promise.withResolvers<Viewer>();
   const slow = await serveModel({
     ...loopbackViewer,
     viewerOf: () => {
-      asked.emit("asked");
+      requests.emit("requested");
       return known.promise;
     },
   });
   onTestFinished(() => slow.stop());
   for (let nth = 0; nth < 64; nth += 1) {
-    const arrived = once(asked, "asked");
+    const arrived = once(requests, "requested");
     const reader = new EventReader(`${slow.url}/api/stream?views=sight`);
     await arrived;
     reader.close();
@@ -210,7 +213,7 @@ test("a view can be had alone, and who has it already is told so", async () => {
   const first = await fetch(`${served.url}/api/views/loadbalancer`);
   expect((await first.json()) as ViewSnapshot<"loadbalancer">).toMatchObject({
     view: "loadbalancer",
-    epoch: served.picture.rows.epoch,
+    epoch: served.model.rows.epoch,
     rows: [{ key: "service/shop/web" }],
   });
   const etag = first.headers.get("etag") ?? "";

@@ -40,8 +40,8 @@ export function addClusterPage(options: {
   });
   const page = new DashboardServer({
     caches: pageCaches(manager, namespaces),
-    places: namespaces,
-    doorkeeper: new TokenLogin(client.apart({ maxSockets: REVIEW_SOCKETS })),
+    namespaces,
+    authenticator: new TokenLogin(client.apart({ maxSockets: REVIEW_SOCKETS })),
     assets: pageFiles,
     version: VERSION,
     port,

@@ -18,8 +18,8 @@ export function addLocalPage(options: { manager: Manager; namespaces: ConfigName
   const { chosen, ...address } = options.address;
   const page = new DashboardServer({
     caches: pageCaches(manager, namespaces),
-    places: namespaces,
-    doorkeeper: loopbackViewer,
+    namespaces,
+    authenticator: loopbackViewer,
     assets: pageFiles,
     version: VERSION,
     ...address,

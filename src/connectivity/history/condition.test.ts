@@ -55,8 +55,8 @@ test("doubt flips the condition once, keeps the log, and the next result ends it
   expect(statusOf(history).conditions).toEqual([{ type: "Reachable", status: "Unknown", ...retired, lastTransitionTime: at(60) }]);
   expect(statusOf(history)).toMatchObject({ successes: [{ time: at(10) }], failures: [{ time: at(20) }], outages: [{ start: at(20) }] });
   expect(markUnknown(history, { ...retired, at: 90_000 })).toBe(history);
-  const refused = markUnknown(history, { reason: "TargetRefused", message: "no", at: 90_000 });
-  expect(statusOf(refused).conditions).toMatchObject([{ reason: "TargetRefused", lastTransitionTime: at(60) }]);
+  const forbidden = markUnknown(history, { reason: "TargetRefused", message: "no", at: 90_000 });
+  expect(statusOf(forbidden).conditions).toMatchObject([{ reason: "TargetRefused", lastTransitionTime: at(60) }]);
 
   const again = statusOf(attemptAfter([failed(100)], history));
   expect(again.conditions).toMatchObject([{ status: "False", lastTransitionTime: at(100) }]);

@@ -20,25 +20,25 @@ export function statusOf(history: CheckHistory, generation?: number, writer?: Ch
 
 function condition({ status, since, reason, message }: ReachableState, generation: number | undefined) {
   const observed = generation === undefined ? {} : { observedGeneration: generation };
-  return { type: "Reachable", status, reason, message, lastTransitionTime: time(since), ...observed };
+  return { type: "Reachable", status, reason, message, lastTransitionTime: timeText(since), ...observed };
 }
 
 function logEntry(entry: LogLine): LogEntry {
   const { at, outcome, message, latencyMs } = entry;
   const latency = latencyMs === undefined ? {} : { latency: durationText(latencyMs) };
-  return { time: time(at), success: isSuccess(entry), reason: outcome, message, ...latency };
+  return { time: timeText(at), success: isSuccess(entry), reason: outcome, message, ...latency };
 }
 
 function outageEntry({ start, end, startedAfter, endedAfter, startLogs, endLogs, message }: Outage): OutageEntry {
   return {
-    start: time(start),
-    ...(end !== undefined && { end: time(end) }),
-    ...(startedAfter !== undefined && { startedAfter: time(startedAfter) }),
-    ...(endedAfter !== undefined && { endedAfter: time(endedAfter) }),
+    start: timeText(start),
+    ...(end !== undefined && { end: timeText(end) }),
+    ...(startedAfter !== undefined && { startedAfter: timeText(startedAfter) }),
+    ...(endedAfter !== undefined && { endedAfter: timeText(endedAfter) }),
     ...(startLogs.length > 0 && { startLogs: startLogs.map(logEntry) }),
     ...(endLogs.length > 0 && { endLogs: endLogs.map(logEntry) }),
     message,
   };
 }
 
-const time = (at: number) => metaTime(new Date(at));
+const timeText = (at: number) => metaTime(new Date(at));

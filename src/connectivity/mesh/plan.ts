@@ -45,7 +45,7 @@ export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
   }
   const ranked = sources.map((source) => ({ source, print: fingerprint(`${source.kind}/${source.name}`) }));
   const checks = [...targets.values()].flatMap((target) =>
-    chosen(ranked, target, namespace, perTarget).map((source): DesiredCheck => ({ name: nameOf(source, target), source, target })),
+    chosen(ranked, target, namespace, perTarget).map((source): DesiredCheck => ({ name: checkName(source, target), source, target })),
   );
   return { ...counts, checks, problems };
 }
@@ -113,6 +113,6 @@ function isTarget({ what, pod }: CheckTarget, namespace: string): (source: MeshS
   return ({ kind, name }) => (kind === "node" ? what === `node/${name}` : pod === `${namespace}/${name}`);
 }
 
-function nameOf(source: MeshSource, target: CheckTarget): string {
+function checkName(source: MeshSource, target: CheckTarget): string {
   return hashedName(`${source.name}-to-${target.readable}`, `${source.kind}/${source.name}/${target.identity}`, MAX_NAME_LENGTH.name);
 }

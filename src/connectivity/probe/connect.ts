@@ -12,7 +12,7 @@ export const tcpConnect: Connect = (address, port) => {
     try {
       socket = connect({ host, port, family: address.family, autoSelectFamily: false });
     } catch (error) {
-      resolve(codeOf(error));
+      resolve(errorCode(error));
       return;
     }
     // Nothing is read from whoever answers.
@@ -24,11 +24,11 @@ export const tcpConnect: Connect = (address, port) => {
       resolve(isOwnEnd ? "ECONNREFUSED" : undefined);
     });
     // Stays for as long as the socket: a reset may still come after the connection.
-    socket.on("error", (error) => resolve(codeOf(error)));
+    socket.on("error", (error) => resolve(errorCode(error)));
   });
   return { result, cancel: () => socket?.destroy() };
 };
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "EIO";
 }

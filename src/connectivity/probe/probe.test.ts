@@ -247,15 +247,15 @@ async function atDeadline(lookups: Lookups, ...hosts: string[]): Promise<string[
 
 test("where no name at all is answered, those that wait for a thread are not answered either", async () => {
   vi.useFakeTimers();
-  const lookedUp: string[] = [];
+  const queried: string[] = [];
   const lookups = new Lookups((host) => {
-    lookedUp.push(host);
+    queried.push(host);
     return never();
   }, 2);
   expect(await atDeadline(lookups, "a", "b", "c", "A")).toEqual(
     ["a", "b", "c", "A"].map((host) => `Failed to resolve ${host}; the name server did not answer in time`),
   );
-  expect(lookedUp).toEqual(["a", "b"]);
+  expect(queried).toEqual(["a", "b"]);
 });
 
 test("while lookups that give up are followed by others that are not answered, nothing is known of a server that answers", async () => {
@@ -290,13 +290,13 @@ test.each([
 ])("with UV_THREADPOOL_SIZE=%s %d lookups are made at a time", async (size, atOnce) => {
   vi.stubEnv("UV_THREADPOOL_SIZE", size);
   const stop = new AbortController();
-  let lookedUp = 0;
+  let queried = 0;
   const lookups = new Lookups(() => {
-    lookedUp += 1;
+    queried += 1;
     return never();
   });
   const attempts = Array.from({ length: 600 }, (_, n) => probed(`web-${n}:1`, { lookups, signal: stop.signal }).catch(() => {}));
-  expect(lookedUp).toBe(atOnce);
+  expect(queried).toBe(atOnce);
   stop.abort();
   await Promise.all(attempts);
 });

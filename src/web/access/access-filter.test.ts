@@ -33,41 +33,41 @@ function model() {
   return painted;
 }
 
-function seen<V extends ViewName>(view: V, by: Viewer): Rows[V][] {
-  return JSON.parse(model().rows.snapshot(view, new AccessFilter(by, CONFIG_NAMESPACES).glass)) as Rows[V][];
+function visible<V extends ViewName>(view: V, by: Viewer): Rows[V][] {
+  return JSON.parse(model().rows.snapshot(view, new AccessFilter(by, CONFIG_NAMESPACES).filter)) as Rows[V][];
 }
 
 test("rows of what someone may not list are not there, and nothing of their names is", () => {
   const inShop = viewer(...SHOP);
-  expect(seen("loadbalancer", inShop).map(({ key }) => key)).toEqual(["service/shop/web"]);
-  expect(seen("router", inShop)).toEqual([]);
-  expect(JSON.stringify([seen("overview", inShop), seen("loadbalancer", inShop)])).not.toMatch(/vault|tor|192\.168/);
-  expect(seen("loadbalancer", viewer("services in shop"))).toEqual([]);
+  expect(visible("loadbalancer", inShop).map(({ key }) => key)).toEqual(["service/shop/web"]);
+  expect(visible("router", inShop)).toEqual([]);
+  expect(JSON.stringify([visible("overview", inShop), visible("loadbalancer", inShop)])).not.toMatch(/vault|tor|192\.168/);
+  expect(visible("loadbalancer", viewer("services in shop"))).toEqual([]);
 });
 
 test("a cause that someone may not see is there without its name where it troubles what he may see, and not where it does not", () => {
-  const causes = seen("overview", viewer(...SHOP)).filter(({ type }) => type === "cause");
+  const causes = visible("overview", viewer(...SHOP)).filter(({ type }) => type === "cause");
   expect(causes).toMatchObject([
     { health: "Down", symptoms: [{ id: "Service/shop/web@n1" }, { id: "Service/shop/web" }], symptomCount: 2 },
   ]);
   expect(causes[0]).not.toHaveProperty("verdict");
-  expect(seen("overview", viewer())).toEqual([]);
+  expect(visible("overview", viewer())).toEqual([]);
 });
 
-const cellsSeen = (by: Viewer) =>
-  seen("overview", by).flatMap((row) => (row.type === "node" ? [[Object.keys(row.cells), row.health]] : []));
+const visibleCells = (by: Viewer) =>
+  visible("overview", by).flatMap((row) => (row.type === "node" ? [[Object.keys(row.cells), row.health]] : []));
 
 test("of a node someone sees the domains that he may list all of, and is not told that the rest is well", () => {
-  expect(cellsSeen(viewer("nodes"))).toEqual([[["cluster"], "Degraded"]]);
-  expect(cellsSeen(viewer("nodes", "routernodeconfigurationstatuses"))).toEqual([[["router", "cluster"], "Down"]]);
+  expect(visibleCells(viewer("nodes"))).toEqual([[["cluster"], "Degraded"]]);
+  expect(visibleCells(viewer("nodes", "routernodeconfigurationstatuses"))).toEqual([[["router", "cluster"], "Down"]]);
 });
 
 test("he is told which kinds he may not list", () => {
   const painted = model();
-  painted.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
+  painted.set("sync", { type: "sync", key: "sync", complete: true, lost: [], hidden: [] });
   const rows = JSON.parse(
-    painted.rows.snapshot("sight", new AccessFilter(viewer("nodes", "services"), CONFIG_NAMESPACES).glass),
-  ) as Rows["sight"][];
+    painted.rows.snapshot("sync", new AccessFilter(viewer("nodes", "services"), CONFIG_NAMESPACES).filter),
+  ) as Rows["sync"][];
   expect(rows[0]?.hidden).toEqual([
     "RouterNodeConfigurationStatus",
     "IPAddressPool",
@@ -87,10 +87,10 @@ test("an answer keeps its shape, with something hidden in place of what may not 
   const painted = model();
   const answer = painted.why("Service/shop/web");
   const access = new AccessFilter(viewer(...SHOP), CONFIG_NAMESPACES);
-  const shown = answer && access.answer(answer);
-  expect(shown && depth(shown.path)).toBe(answer && depth(answer.path));
-  expect(JSON.stringify(shown)).toContain('"kind":"Hidden"');
-  expect(JSON.stringify(shown)).not.toMatch(/vault|tor/);
+  const visible = answer && access.answer(answer);
+  expect(visible && depth(visible.path)).toBe(answer && depth(answer.path));
+  expect(JSON.stringify(visible)).toContain('"kind":"Hidden"');
+  expect(JSON.stringify(visible)).not.toMatch(/vault|tor/);
   const other = painted.why("Service/vault/web");
   expect(other && access.answer(other)).toBeUndefined();
 });
@@ -100,6 +100,6 @@ test("what is known of everybody's removals is not told to those who never saw t
   const before = painted.rows.revision;
   for (const namespace of ["shop", "vault"]) painted.drop(Service, service(namespace, "web"));
   painted.refresh();
-  const change = painted.rows.since(before, "loadbalancer", new AccessFilter(viewer(...SHOP), CONFIG_NAMESPACES).glass);
+  const change = painted.rows.since(before, "loadbalancer", new AccessFilter(viewer(...SHOP), CONFIG_NAMESPACES).filter);
   expect(change).toBe('{"remove":["service/shop/web"]}');
 });

@@ -13,30 +13,30 @@ export class AccessFilter {
   readonly #viewer: Viewer;
   readonly #refsOf: RefsOf;
   readonly #domains: Readonly<Record<Domain, readonly KindInNamespace[]>>;
-  readonly #shown: readonly KindInNamespace[];
+  readonly #visible: readonly KindInNamespace[];
 
   constructor(viewer: Viewer, namespaces: ConfigNamespaces) {
     this.#viewer = viewer;
     this.#refsOf = refsOfComponents(namespaces);
     this.#domains = domainRefs(namespaces);
-    this.#shown = visibleRefs(namespaces);
+    this.#visible = visibleRefs(namespaces);
   }
 
-  readonly glass: RowFilter = (held) => {
-    if (this.#viewer.seesAll) return held.text;
-    if (!this.may(held.of)) return undefined;
-    const { row } = held;
+  readonly filter: RowFilter = (stored) => {
+    if (this.#viewer.seesAll) return stored.text;
+    if (!this.may(stored.of)) return undefined;
+    const { row } = stored;
     if (row.type === "node") return JSON.stringify(this.#node(row));
-    if (row.type === "sight") return JSON.stringify(this.#sight(row));
-    if (row.type !== "cause") return held.text;
-    const seen = held.cause && this.#cause(row, held.cause);
-    return seen && JSON.stringify(seen);
+    if (row.type === "sync") return JSON.stringify(this.#sync(row));
+    if (row.type !== "cause") return stored.text;
+    const visible = stored.cause && this.#cause(row, stored.cause);
+    return visible && JSON.stringify(visible);
   };
 
   /** All that must be known of the viewer before he looks at these views. */
   *asks(views: Iterable<ViewName>, behind: RowReferences): Iterable<KindInNamespace> {
     if (this.#viewer.seesAll) return;
-    yield* this.#shown;
+    yield* this.#visible;
     for (const refs of Object.values(this.#domains)) yield* refs;
     for (const view of views) yield* behind.of(view);
   }
@@ -84,9 +84,9 @@ export class AccessFilter {
   #withoutHiddenFix<V extends ComponentHealth>(verdict: V): V {
     const component = verdict.fix?.change?.component;
     if (!component || this.sees(component)) return verdict;
-    const seen = { ...verdict };
-    delete (seen as { fix?: unknown }).fix;
-    return seen;
+    const visible = { ...verdict };
+    delete (visible as { fix?: unknown }).fix;
+    return visible;
   }
 
   #node(row: NodeRow): NodeRow {
@@ -97,8 +97,8 @@ export class AccessFilter {
     return { type: "node", key: row.key, name: row.name, health, ...(since !== undefined && { since }), cells: Object.fromEntries(cells) };
   }
 
-  #sight(row: SyncRow): SyncRow {
-    const hidden = this.#shown.filter((ref) => !this.#viewer.may(ref)).map(({ kind }) => kind.kind);
+  #sync(row: SyncRow): SyncRow {
+    const hidden = this.#visible.filter((ref) => !this.#viewer.may(ref)).map(({ kind }) => kind.kind);
     return { ...row, hidden, ...(this.#viewer.isIncomplete && { incomplete: true }) };
   }
 
@@ -106,7 +106,7 @@ export class AccessFilter {
     const symptoms = cause.symptoms.filter(({ component }) => this.sees(component));
     if (this.sees(cause.component)) return causeRow(this.#withoutHiddenFix({ ...cause, symptoms }), key);
     if (symptoms.length === 0) return undefined;
-    const { type, health, since, symptoms: shown, symptomCount } = causeRow({ ...cause, symptoms }, key);
-    return { type, key, health, ...(since !== undefined && { since }), symptoms: shown, symptomCount };
+    const { type, health, since, symptoms: visible, symptomCount } = causeRow({ ...cause, symptoms }, key);
+    return { type, key, health, ...(since !== undefined && { since }), symptoms: visible, symptomCount };
   }
 }

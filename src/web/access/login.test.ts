@@ -58,7 +58,7 @@ test("who sends wrong tokens while reviews are slow leaves room for others to lo
   expect((await Promise.all(wrong)).toSorted()).toEqual([...Array<string>(18).fill("TooMany"), "Unreachable", "Unreachable"]);
   await expect(good).rejects.toMatchObject({ code: "Unreachable" });
   server.answers = true;
-  for (let nth = 2; nth < 10; nth += 1) await expect(server.enter(`bad${nth}`, "10.9.9.9")).rejects.toMatchObject({ code: "Refused" });
+  for (let nth = 2; nth < 10; nth += 1) await expect(server.enter(`bad${nth}`, "10.9.9.9")).rejects.toMatchObject({ code: "Rejected" });
   await expect(server.enter("good", "10.9.9.9")).rejects.toMatchObject({ code: "TooMany" });
   expect(await server.enter("good", "10.0.0.2")).toBe("good");
 });

@@ -50,7 +50,7 @@ export class TokenLogin implements Authenticator {
       await viewer.learn([], signal);
       return viewer;
     } catch (error) {
-      if (error instanceof LoginError && error.code === "Refused") this.#viewers.delete(hash);
+      if (error instanceof LoginError && error.code === "Rejected") this.#viewers.delete(hash);
       throw error;
     } finally {
       stopWaiting();
@@ -82,13 +82,13 @@ export class TokenLogin implements Authenticator {
     }
     try {
       const user = token.length > LONGEST_TOKEN ? undefined : await this.#userOf(token);
-      if (!user) throw new LoginError("Refused", "Invalid or expired token");
+      if (!user) throw new LoginError("Rejected", "Invalid or expired token");
       pageLogins.inc({ outcome: "accepted" });
       return new TokenViewer(this.#client, token, user, (one) => this.#accessOf(one));
     } catch (error) {
       // A review that is not answered has cost the API server as much as a wrong token.
       this.#failed.add(network);
-      pageLogins.inc({ outcome: error instanceof LoginError && error.code === "Refused" ? "refused" : "unreachable" });
+      pageLogins.inc({ outcome: error instanceof LoginError && error.code === "Rejected" ? "refused" : "unreachable" });
       throw error;
     } finally {
       stopReviewing();

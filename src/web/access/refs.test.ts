@@ -22,14 +22,14 @@ function hold(rows: RowStore, cause: Cause): void {
 test("what is behind the rows of a view is there once, with what a remedy would change, and is another when the rows are", () => {
   const rows = new RowStore();
   const behind = new RowReferences(rows, CONFIG_NAMESPACES);
-  const words = () => behind.of("overview").map(({ kind, namespace }) => `${kind.plural} in ${namespace}`);
-  expect(words()).toEqual([]);
+  const refText = () => behind.of("overview").map(({ kind, namespace }) => `${kind.plural} in ${namespace}`);
+  expect(refText()).toEqual([]);
   const change = { component: { kind: "BGPAdvertisement", namespace: "metallb-system", name: "edge" } };
   const symptoms = [service("shop", "web"), service("shop", "mail"), service("blog", "web")];
   hold(rows, { ...verdict({ kind: "IPAddressPool", namespace: "metallb-system", name: "edge" }), fix: { text: "", change }, symptoms });
   const first = ["ipaddresspools in metallb-system", "bgpadvertisements in metallb-system", "services in shop", "services in blog"];
-  expect(words()).toEqual(first);
+  expect(refText()).toEqual(first);
   expect(behind.of("overview")).toBe(behind.of("overview"));
   hold(rows, { ...service("bank", "web"), symptoms: [] });
-  expect(words()).toEqual([...first, "services in bank"]);
+  expect(refText()).toEqual([...first, "services in bank"]);
 });

@@ -56,7 +56,7 @@ export class TokenViewer implements Viewer {
     const startedAt = performance.now();
     const user = await lastReviewIsValid(this.#reviewedAt, () => untilAborted(review, signal), signal);
     if (user === "unanswered") return;
-    if (!user) throw new LoginError("Refused", "Your token is no longer valid; log in again");
+    if (!user) throw new LoginError("Rejected", "Your token is no longer valid; log in again");
     this.#reviewedAt = startedAt;
     const access = this.#accessOf(user);
     if (access === this.#access) return;

@@ -13,7 +13,7 @@ const AT_ONCE = 4;
 /** How long the API server may take over a review. */
 export const REVIEW_MS = 10_000;
 /** More namespaces than anybody reads. */
-const MOST_ASKED = 2_000;
+const MAX_REVIEWS = 2_000;
 
 interface Answered {
   readonly allowed: boolean;
@@ -46,7 +46,7 @@ export class UserAccess {
   }
 
   may({ kind, namespace }: KindInNamespace): boolean {
-    const allowed = (ref: KindInNamespace) => this.#answers.get(keyOf(ref))?.allowed === true;
+    const allowed = (ref: KindInNamespace) => this.#answers.get(reviewKey(ref))?.allowed === true;
     return allowed({ kind }) || (namespace !== undefined && allowed({ kind, namespace }));
   }
 
@@ -54,8 +54,8 @@ export class UserAccess {
     const everywhere = new Map<string, KindInNamespace>();
     const somewhere = new Map<string, KindInNamespace>();
     for (const { kind, namespace } of refs) {
-      everywhere.set(keyOf({ kind }), { kind });
-      if (namespace !== undefined) somewhere.set(keyOf({ kind, namespace }), { kind, namespace });
+      everywhere.set(reviewKey({ kind }), { kind });
+      if (namespace !== undefined) somewhere.set(reviewKey({ kind, namespace }), { kind, namespace });
     }
     // Who may list it everywhere need not be asked about each namespace.
     await this.#ask(everywhere, signal);
@@ -84,12 +84,12 @@ export class UserAccess {
   }
 
   #hasRoom(): boolean {
-    if (this.#answers.size + this.#underWay.size < MOST_ASKED) return true;
+    if (this.#answers.size + this.#underWay.size < MAX_REVIEWS) return true;
     const now = performance.now();
     if (now - this.#clearedAt < REVIEW_VALID_MS) return false;
     this.#clearedAt = now;
     for (const [key, { at }] of this.#answers) if (now - at >= AT_MOST_MS) this.#answers.delete(key);
-    return this.#answers.size + this.#underWay.size < MOST_ASKED;
+    return this.#answers.size + this.#underWay.size < MAX_REVIEWS;
   }
 
   /** Several requests may wait for it, so it ends with none of them. */
@@ -118,6 +118,6 @@ export async function lastReviewIsValid<T>(knownAt: number, ask: () => Promise<T
   }
 }
 
-function keyOf({ kind, namespace }: KindInNamespace): string {
+function reviewKey({ kind, namespace }: KindInNamespace): string {
   return `${kind.plural}.${kind.group} ${namespace ?? ""}`;
 }

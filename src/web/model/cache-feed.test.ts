@@ -40,26 +40,26 @@ test("a watch that breaks and stays broken makes old what was read; of a kind th
   const model = modelOf();
   const end = new AbortController();
   new CacheFeed(model, [nodes, services] as unknown as Cache<KubeObject>[]).begin(end.signal);
-  const seen = () => JSON.parse(model.rows.snapshot("sight", ({ text }) => text).slice(1, -1)) as SyncRow;
-  expect(seen()).toMatchObject({ complete: false, lost: [] });
+  const syncRow = () => JSON.parse(model.rows.snapshot("sync", ({ text }) => text).slice(1, -1)) as SyncRow;
+  expect(syncRow()).toMatchObject({ complete: false, lost: [] });
 
   nodes.sync();
   nodes.become("connected");
   await vi.advanceTimersByTimeAsync(10_000);
   const never = { kind: "Service", since: "2026-11-16T12:00:00Z", read: false };
-  expect(seen()).toMatchObject({ complete: true, lost: [never] });
+  expect(syncRow()).toMatchObject({ complete: true, lost: [never] });
 
   nodes.become("lost");
   await vi.advanceTimersByTimeAsync(4_000);
   nodes.become("connected");
   await vi.advanceTimersByTimeAsync(4_000);
-  expect(seen().lost).toEqual([never]);
+  expect(syncRow().lost).toEqual([never]);
   nodes.become("lost");
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(seen().lost).toEqual([{ kind: "Node", since: "2026-11-16T12:00:18Z", read: true }, never]);
+  expect(syncRow().lost).toEqual([{ kind: "Node", since: "2026-11-16T12:00:18Z", read: true }, never]);
   nodes.become("connected");
   services.sync();
   await vi.advanceTimersByTimeAsync(0);
-  expect(seen().lost).toEqual([]);
+  expect(syncRow().lost).toEqual([]);
   end.abort();
 });

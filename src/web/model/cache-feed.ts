@@ -77,6 +77,6 @@ export class CacheFeed {
       .map(([kind, { since, read }]) => ({ kind, since, read }))
       .toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
     const complete = this.#hasWaited || this.#caches.every(({ synced }) => synced);
-    this.#model.set("sight", { type: "sight", key: "sight", complete, lost, hidden: [] } satisfies SyncRow);
+    this.#model.set("sync", { type: "sync", key: "sync", complete, lost, hidden: [] } satisfies SyncRow);
   }
 }

@@ -3,11 +3,11 @@ import type { ComponentHealth } from "../../explain/answer.ts";
 import type { MatrixCellRow } from "../api.ts";
 
 interface Counted {
-  readonly places: readonly string[];
+  readonly keys: readonly string[];
   readonly health: Health;
 }
 
-interface Place {
+interface KeyCounts {
   readonly counts: Record<Health, number>;
   readonly unwell: Map<string, ComponentHealth>;
 }
@@ -15,48 +15,47 @@ interface Place {
 /** How many things are how well: by domain, by domain and node, and by kind. Kept up to date thing by thing. */
 export class HealthCounts {
   readonly #counted = new Map<string, Counted>();
-  readonly #places = new Map<string, Place>();
+  readonly #counts = new Map<string, KeyCounts>();
 
   /** Takes in what is known of a thing now, and returns the places in which that makes a difference. */
   count(id: string, verdict: ComponentHealth | undefined): readonly string[] {
     const before = this.#counted.get(id);
-    const places = verdict ? placesOf(verdict) : [];
-    for (const place of before?.places ?? []) this.#leave(place, id, before?.health ?? "Healthy");
+    const keys = verdict ? keysOf(verdict) : [];
+    for (const entry of before?.keys ?? []) this.#leave(entry, id, before?.health ?? "Healthy");
     if (!verdict) this.#counted.delete(id);
     else {
-      this.#counted.set(id, { places, health: verdict.health });
-      for (const place of places) this.#enter(place, verdict);
+      this.#counted.set(id, { keys, health: verdict.health });
+      for (const entry of keys) this.#enter(entry, verdict);
     }
-    const isSame =
-      before && verdict && before.health === "Healthy" && verdict.health === "Healthy" && places.join() === before.places.join();
-    return isSame ? [] : [...new Set([...(before?.places ?? []), ...places])];
+    const isSame = before && verdict && before.health === "Healthy" && verdict.health === "Healthy" && keys.join() === before.keys.join();
+    return isSame ? [] : [...new Set([...(before?.keys ?? []), ...keys])];
   }
 
-  cell(place: string): MatrixCellRow | undefined {
-    const found = this.#places.get(place);
+  cell(entry: string): MatrixCellRow | undefined {
+    const found = this.#counts.get(entry);
     if (!found) return undefined;
     const health = HEALTHS.findLast((one) => found.counts[one] > 0) ?? "Healthy";
     const since = earliest([...found.unwell.values()].filter((one) => one.health === health));
     return { health, ...(since !== undefined && { since }), tally: { ...found.counts } };
   }
 
-  unwell(place: string): readonly ComponentHealth[] {
-    return [...(this.#places.get(place)?.unwell.values() ?? [])];
+  unwell(entry: string): readonly ComponentHealth[] {
+    return [...(this.#counts.get(entry)?.unwell.values() ?? [])];
   }
 
   #enter(name: string, verdict: ComponentHealth): void {
-    let place = this.#places.get(name);
-    if (!place) this.#places.set(name, (place = { counts: { Healthy: 0, Degraded: 0, Unknown: 0, Down: 0 }, unwell: new Map() }));
-    place.counts[verdict.health] += 1;
-    if (verdict.health !== "Healthy") place.unwell.set(verdict.id, verdict);
+    let entry = this.#counts.get(name);
+    if (!entry) this.#counts.set(name, (entry = { counts: { Healthy: 0, Degraded: 0, Unknown: 0, Down: 0 }, unwell: new Map() }));
+    entry.counts[verdict.health] += 1;
+    if (verdict.health !== "Healthy") entry.unwell.set(verdict.id, verdict);
   }
 
   #leave(name: string, id: string, health: Health): void {
-    const place = this.#places.get(name);
-    if (!place) return;
-    place.counts[health] -= 1;
-    place.unwell.delete(id);
-    if (HEALTHS.every((one) => place.counts[one] === 0)) this.#places.delete(name);
+    const entry = this.#counts.get(name);
+    if (!entry) return;
+    entry.counts[health] -= 1;
+    entry.unwell.delete(id);
+    if (HEALTHS.every((one) => entry.counts[one] === 0)) this.#counts.delete(name);
   }
 }
 
@@ -68,7 +67,7 @@ export function kindCountKey(kind: string): string {
   return `kind ${kind}`;
 }
 
-function placesOf({ component, domain }: ComponentHealth): string[] {
+function keysOf({ component, domain }: ComponentHealth): string[] {
   const node = nodeOf(component);
   return [countKey(domain), kindCountKey(component.kind), ...(node === undefined ? [] : [countKey(domain, node)])];
 }

@@ -8,7 +8,7 @@ import type { ChangeEvent, Rows, ViewName } from "../api.ts";
 import type { DashboardModel } from "./model.ts";
 import type { StoredRow } from "./row-store.ts";
 
-const all = (held: StoredRow) => held.text;
+const all = (stored: StoredRow) => stored.text;
 
 function rowsOf<V extends ViewName>(model: DashboardModel, view: V): Rows[V][] {
   model.refresh();

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { Answer, Cause, ComponentHealth } from "../../explain/answer.ts";
-import { type Query, nameOf, TrackedObjects } from "../../explain/tracked-objects.ts";
+import { type Query, kindName, TrackedObjects } from "../../explain/tracked-objects.ts";
 import { dashboardRowsBuilt } from "../metrics.ts";
 import { causeRow } from "../rows/overview.ts";
 import { type Rows, type ViewName } from "../api.ts";
@@ -40,17 +40,17 @@ export class DashboardModel {
   #causes: readonly Cause[] = [];
   #isStale = true;
   /** How many rows were painted, for those who count what a change costs. */
-  painted = 0;
+  built = 0;
 
   constructor(graph: Graph, builders: readonly AnyRowBuilder[]) {
     this.#graph = graph;
     this.#builders = builders;
-    for (const [number, painter] of builders.entries()) {
-      if ("names" in painter) for (const name of painter.names) this.#stale.add(`${number} ${name}`);
+    for (const [number, builder] of builders.entries()) {
+      if ("names" in builder) for (const name of builder.names) this.#stale.add(`${number} ${name}`);
       else {
-        const rowOf = painter.rowOf as (object: KubeObject) => string | undefined;
-        const known = this.#buildersOf.get(nameOf(painter.kind)) ?? [];
-        this.#buildersOf.set(nameOf(painter.kind), [...known, { number, rowOf }]);
+        const rowOf = builder.rowOf as (object: KubeObject) => string | undefined;
+        const known = this.#buildersOf.get(kindName(builder.kind)) ?? [];
+        this.#buildersOf.set(kindName(builder.kind), [...known, { number, rowOf }]);
       }
     }
   }
@@ -91,9 +91,9 @@ export class DashboardModel {
     }
     this.rows.begin();
     dashboardRowsBuilt.inc(this.#stale.size);
-    for (const stale of this.#stale) this.#paint(stale);
+    for (const stale of this.#stale) this.#build(stale);
     this.#stale.clear();
-    if (touched.size > 0) this.#paintCauses();
+    if (touched.size > 0) this.#buildCauses();
   }
 
   why(id: string): Answer | undefined {
@@ -101,8 +101,8 @@ export class DashboardModel {
   }
 
   /** Something that is no row, painted for whoever asks. */
-  glance<T>(paint: (context: BuildContext) => T): T {
-    return paint(this.#context(new Set()));
+  glance<T>(build: (context: BuildContext) => T): T {
+    return build(this.#context(new Set()));
   }
 
   /** A row that comes from elsewhere than objects. */
@@ -113,7 +113,7 @@ export class DashboardModel {
   }
 
   #mark(kind: Kind, ...objects: readonly (KubeObject | undefined)[]): void {
-    for (const { number, rowOf } of this.#buildersOf.get(nameOf(kind)) ?? []) {
+    for (const { number, rowOf } of this.#buildersOf.get(kindName(kind)) ?? []) {
       for (const object of objects) {
         const name = object && rowOf(object);
         if (name !== undefined) this.#stale.add(`${number} ${name}`);
@@ -128,39 +128,39 @@ export class DashboardModel {
     for (const listener of this.#listeners) listener();
   }
 
-  #touch(looks: readonly Query[]): void {
-    for (const look of looks) for (const row of this.#lookedAtBy.get(look) ?? []) this.#stale.add(row);
+  #touch(queries: readonly Query[]): void {
+    for (const query of queries) for (const row of this.#lookedAtBy.get(query) ?? []) this.#stale.add(row);
   }
 
-  #paint(stale: string): void {
+  #build(stale: string): void {
     const space = stale.indexOf(" ");
     const builder = this.#builders[Number(stale.slice(0, space))];
     const name = stale.slice(space + 1);
     if (!builder) return;
-    const looks = new Set<Query>();
-    const row = builder.paint(name, this.#context(looks));
-    this.painted += 1;
-    this.#remember(stale, looks, row !== undefined || "names" in builder);
+    const queries = new Set<Query>();
+    const row = builder.build(name, this.#context(queries));
+    this.built += 1;
+    this.#remember(stale, queries, row !== undefined || "names" in builder);
     this.rows.set(builder.view, rowKey(builder.type, name), row, builder.of(name));
   }
 
-  #remember(stale: string, looks: ReadonlySet<Query>, lives: boolean): void {
-    for (const look of this.#looksOf.get(stale) ?? []) {
-      const rows = this.#lookedAtBy.get(look);
+  #remember(stale: string, queries: ReadonlySet<Query>, lives: boolean): void {
+    for (const query of this.#looksOf.get(stale) ?? []) {
+      const rows = this.#lookedAtBy.get(query);
       rows?.delete(stale);
-      if (rows?.size === 0) this.#lookedAtBy.delete(look);
+      if (rows?.size === 0) this.#lookedAtBy.delete(query);
     }
     this.#looksOf.delete(stale);
     if (!lives) return;
-    this.#looksOf.set(stale, looks);
-    for (const look of looks) {
-      const rows = this.#lookedAtBy.get(look);
+    this.#looksOf.set(stale, queries);
+    for (const query of queries) {
+      const rows = this.#lookedAtBy.get(query);
       if (rows) rows.add(stale);
-      else this.#lookedAtBy.set(look, new Set([stale]));
+      else this.#lookedAtBy.set(query, new Set([stale]));
     }
   }
 
-  #paintCauses(): void {
+  #buildCauses(): void {
     const causes = this.#graph.causes();
     const keys = new Set<string>();
     for (const cause of causes) {
@@ -179,21 +179,21 @@ export class DashboardModel {
     return rowKey("cause", createHash("sha256").update(this.#salt).update(id).digest("base64url").slice(0, 16));
   }
 
-  #context(looks: Set<Query>): BuildContext {
-    const cell = (place: string) => {
-      looks.add(place);
-      return this.#counts.cell(place);
+  #context(queries: Set<Query>): BuildContext {
+    const cell = (key: string) => {
+      queries.add(key);
+      return this.#counts.cell(key);
     };
     return {
-      ...this.#objects.sight(looks),
-      unremembered: this.#objects.sight(new Set()),
+      ...this.#objects.reader(queries),
+      unremembered: this.#objects.reader(new Set()),
       cell: (domain, node) => cell(countKey(domain, node)),
       unwell: ({ kind }) => {
-        looks.add(kindCountKey(kind));
+        queries.add(kindCountKey(kind));
         return this.#counts.unwell(kindCountKey(kind));
       },
       verdict: (id) => {
-        looks.add(`verdict ${id}`);
+        queries.add(`verdict ${id}`);
         return this.#graph.verdict(id);
       },
     };

@@ -22,7 +22,7 @@ async function pass(ms: number): Promise<void> {
 test("what takes long to paint is painted less often, so that the process has most of its time for other work", async () => {
   let isStale = false;
   let ring: (() => void) | undefined;
-  const painted: number[] = [];
+  const built: number[] = [];
   let costMs = 1;
   const model = {
     get isStale() {
@@ -34,7 +34,7 @@ test("what takes long to paint is painted less often, so that the process has mo
     },
     refresh() {
       isStale = false;
-      painted.push(now);
+      built.push(now);
       now += costMs;
     },
   };
@@ -45,13 +45,13 @@ test("what takes long to paint is painted less often, so that the process has mo
     ring?.();
   };
   const paintedWithin = async (ms: number) => {
-    painted.length = 0;
+    built.length = 0;
     for (const until = now + ms; now < until;) {
       void timer.next(timer.beats, 60_000, end.signal);
       change();
       await pass(50);
     }
-    return painted.length;
+    return built.length;
   };
   expect(await paintedWithin(2_000)).toBeGreaterThanOrEqual(8);
   costMs = 400;
@@ -65,11 +65,11 @@ test("what takes long to paint is painted less often, so that the process has mo
 });
 
 test("what cannot be painted is told in the log, and is tried again with the next change", async () => {
-  let painted = 0;
+  let built = 0;
   let ring: (() => void) | undefined;
   const refresh = () => {
-    painted += 1;
-    if (painted === 1) throw new TypeError("nothing to paint with");
+    built += 1;
+    if (built === 1) throw new TypeError("nothing to paint with");
   };
   const onStale = (listener: () => void) => {
     ring = listener;
@@ -78,9 +78,9 @@ test("what cannot be painted is told in the log, and is tried again with the nex
   const timer = new RefreshTimer({ isStale: true, onStale, refresh } as unknown as DashboardModel, log);
   ring?.();
   await pass(30_000);
-  expect([painted, log.error.mock.calls.length]).toEqual([1, 1]);
+  expect([built, log.error.mock.calls.length]).toEqual([1, 1]);
   ring?.();
   await pass(30_000);
-  expect([painted, log.error.mock.calls.length]).toEqual([2, 1]);
+  expect([built, log.error.mock.calls.length]).toEqual([2, 1]);
   timer.stop();
 });

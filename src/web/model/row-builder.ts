@@ -20,24 +20,24 @@ export interface KindInNamespace {
   readonly namespace?: string;
 }
 
-interface Paints<V extends ViewName> {
+interface Builds<V extends ViewName> {
   readonly view: V;
   readonly type: Rows[V]["type"];
   /** The row; none where nothing is left of it. */
-  readonly paint: (name: string, context: BuildContext) => Rows[V] | undefined;
+  readonly build: (name: string, context: BuildContext) => Rows[V] | undefined;
   /** What a viewer must be allowed to list. */
   readonly of: (name: string) => readonly KindInNamespace[];
 }
 
 /** What objects of a kind become in a view. Several of them may become one row. */
-export interface RowBuilder<V extends ViewName = ViewName> extends Paints<V> {
+export interface RowBuilder<V extends ViewName = ViewName> extends Builds<V> {
   readonly kind: Kind;
   /** The name of the row that an object is part of; none where it is not shown. */
   readonly rowOf: (object: never) => string | undefined;
 }
 
 /** Rows that are there whatever objects there are. */
-export interface FixedRowBuilder<V extends ViewName = ViewName> extends Paints<V> {
+export interface FixedRowBuilder<V extends ViewName = ViewName> extends Builds<V> {
   readonly names: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import type { Cause, ComponentHealth } from "../../explain/answer.ts";
 import { causeRow } from "../rows/overview.ts";
 import { type StoredRow, RowStore } from "./row-store.ts";
 
-const all = (held: StoredRow) => held.text;
+const all = (stored: StoredRow) => stored.text;
 const row = (name: string, sentence: string) => ({ type: "blame" as const, key: name, sentences: [sentence] });
 
 test("all that is set after a beginning has one revision, and what stays as it was has none", () => {

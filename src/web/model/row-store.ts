@@ -16,7 +16,7 @@ export interface StoredRow {
 }
 
 /** What a viewer sees of a row, as JSON; nothing where he sees none of it. */
-export type RowFilter = (held: StoredRow) => string | undefined;
+export type RowFilter = (stored: StoredRow) => string | undefined;
 
 interface Removed {
   readonly view: ViewName;
@@ -80,8 +80,8 @@ export class RowStore {
   /** All rows of a view as a JSON list. */
   snapshot(view: ViewName, filter: RowFilter): string {
     const texts: string[] = [];
-    for (const held of this.#views[view].values()) {
-      const text = filter(held);
+    for (const stored of this.#views[view].values()) {
+      const text = filter(stored);
       if (text !== undefined) texts.push(text);
     }
     return `[${texts.join(",")}]`;
@@ -97,12 +97,12 @@ export class RowStore {
     const upsert: string[] = [];
     const remove: string[] = [];
     const rows = this.#views[view];
-    for (const [key, held] of rows) {
-      if (held.revision <= revision) continue;
-      const text = filter(held);
+    for (const [key, stored] of rows) {
+      if (stored.revision <= revision) continue;
+      const text = filter(stored);
       if (text !== undefined) upsert.push(text);
       // Only the keys of causes tell nothing to those who may not see them, and only causes come in and out of sight.
-      else if (held.row.type === "cause") remove.push(key);
+      else if (stored.row.type === "cause") remove.push(key);
     }
     for (const removed of this.#removed) {
       if (removed.revision <= revision || removed.view !== view || rows.has(removed.key)) continue;

@@ -12,7 +12,7 @@ import type { StoredRow } from "./row-store.ts";
 const NODES = Array.from({ length: 500 }, (_, number) => `node${number + 1}`);
 const SERVICES = Array.from({ length: 100 }, (_, number) => `web${number + 1}`);
 const KIB = 1024;
-const all = (held: StoredRow) => held.text;
+const all = (stored: StoredRow) => stored.text;
 
 test("500 nodes with 100 services are sent within half a megabyte, and a change costs the few rows that show it", () => {
   const model = modelOf();
@@ -31,17 +31,17 @@ test("500 nodes with 100 services are sent within half a megabyte, and a change 
   expect(Math.max(...VIEW_NAMES.map((view) => rows.snapshot(view, all).length))).toBeLessThan(512 * KIB);
 
   const cost = (change: () => void) => {
-    const [painted, revision] = [model.painted, rows.revision];
+    const [built, revision] = [model.built, rows.revision];
     change();
     model.refresh();
     const sent = VIEW_NAMES.flatMap((view) => rows.since(revision, view, all) ?? []).join("");
-    return { painted: model.painted - painted, rows: sent.match(/"type":/g)?.length ?? 0, bytes: sent.length };
+    return { built: model.built - built, rows: sent.match(/"type":/g)?.length ?? 0, bytes: sent.length };
   };
   const ofRouter = cost(() => model.put(RouterNodeConfigurationStatus, routerStatus("node7", "Active")));
-  expect(ofRouter.painted).toBeLessThan(10);
+  expect(ofRouter.built).toBeLessThan(10);
   expect(ofRouter.bytes).toBeLessThan(8 * KIB);
   const ofAnnouncement = cost(() => model.put(ServiceBGPStatus, announcement("shop", "web3", "node9", [])));
-  expect(ofAnnouncement.painted).toBeLessThan(10);
+  expect(ofAnnouncement.built).toBeLessThan(10);
   expect(ofAnnouncement.rows).toBeGreaterThan(0);
   expect(ofAnnouncement.bytes).toBeLessThan(8 * KIB);
   expect(cost(() => model.put(RouterNodeConfigurationStatus, routerStatus("node8")))).toMatchObject({ rows: 0, bytes: 0 });

@@ -13,7 +13,7 @@ export const commonCausesRow: FixedRowBuilder<"connectivity"> = {
   view: "connectivity",
   type: "blame",
   names: ["now"],
-  paint: blameRow,
+  build: blameRow,
   of: () => [{ kind: PodNetworkConnectivityCheck }],
 };
 
@@ -22,9 +22,9 @@ function blameRow(name: string, context: BuildContext): CommonCausesRow | undefi
   const all = context.unremembered
     .all(PodNetworkConnectivityCheck)
     .filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] === undefined);
-  const places = zonesOf(context.unremembered.all(Node));
+  const zones = zonesOf(context.unremembered.all(Node));
   const now = Date.now();
-  const sentences = commonCauses(all.map((check) => resultOf(check, places, now))).map(({ sentence }) => sentence);
+  const sentences = commonCauses(all.map((check) => resultOf(check, zones, now))).map(({ sentence }) => sentence);
   if (sentences.length === 0) return undefined;
   return { type: "blame", key: rowKey("blame", name), sentences: sentences.slice(0, SENTENCES) };
 }

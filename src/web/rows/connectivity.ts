@@ -6,7 +6,7 @@ import { reachableOf } from "../../connectivity/activity.ts";
 import { retiredAnnotation, targetAnnotation } from "../../api/annotations.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
-import { type CheckRow, type CheckDetailData, MAX_OUTAGES_SHOWN } from "../api.ts";
+import { type CheckRow, type CheckDetailData, MAX_OUTAGES } from "../api.ts";
 import { namespaceIn, definedFields, reasonFields } from "./fields.ts";
 
 export const checks: RowBuilder<"connectivity"> = {
@@ -14,7 +14,7 @@ export const checks: RowBuilder<"connectivity"> = {
   type: "check",
   kind: PodNetworkConnectivityCheck,
   rowOf: (check: PodNetworkConnectivityCheck) => keyOf(check),
-  paint: checkRow,
+  build: checkRow,
   of: (key) => [{ kind: PodNetworkConnectivityCheck, ...namespaceIn(key) }],
 };
 
@@ -37,7 +37,7 @@ function checkRow(key: string, context: BuildContext): CheckRow | undefined {
     ...definedFields({ targetIs: annotations[targetAnnotation], since, reason, latencyMs: latencyOf(status.successes) }),
     health,
     outages: (status.outages ?? [])
-      .slice(0, MAX_OUTAGES_SHOWN)
+      .slice(0, MAX_OUTAGES)
       .flatMap(({ start, end }) => (start ? [{ start, ...definedFields({ end }) }] : [])),
   };
 }

@@ -11,7 +11,7 @@ export const policies: RowBuilder<"failover"> = {
   type: "policy",
   kind: FailoverPolicy,
   rowOf: (policy: FailoverPolicy) => keyOf(policy),
-  paint: policyRow,
+  build: policyRow,
   of: (key) => [{ kind: FailoverPolicy, ...namespaceIn(key) }],
 };
 
@@ -44,8 +44,8 @@ function policyRow(key: string, context: BuildContext): PolicyRow | undefined {
     ...definedFields({ wave: spec.wave, ready: conditions.find(({ type }) => type === "Ready")?.status, copied: copyTime(policy) }),
     ...(transition && { transition: { ...transitionOf(transition), steps: transition.steps.map(stepOf) } }),
     history: history.map(pastOf),
-    workloads: settled(workloadStatuses),
-    volumes: settled(volumeReplicationStatuses),
+    workloads: ok(workloadStatuses),
+    volumes: ok(volumeReplicationStatuses),
   };
 }
 
@@ -77,8 +77,8 @@ function pastOf(past: NonNullable<FailoverStatus["history"]>[number]): PastTrans
   };
 }
 
-function settled(resources: readonly { readonly error?: string }[]): { settled: number; total: number } {
-  return { settled: resources.filter(({ error }) => error === undefined || error === "").length, total: resources.length };
+function ok(resources: readonly { readonly error?: string }[]): { ok: number; total: number } {
+  return { ok: resources.filter(({ error }) => error === undefined || error === "").length, total: resources.length };
 }
 
 export function policyDetail(key: string, context: BuildContext): PolicyDetailData | undefined {

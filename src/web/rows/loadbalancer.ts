@@ -8,7 +8,7 @@ import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { type Health, componentId, type Index, worseHealth } from "../../api/health.ts";
 import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
 import {
-  MAX_NODES_SHOWN,
+  MAX_NODES,
   type PoolRow,
   type PoolUse,
   type ServiceRow,
@@ -41,7 +41,7 @@ export const pools: RowBuilder<"loadbalancer"> = {
   type: "pool",
   kind: IPAddressPool,
   rowOf: (pool: IPAddressPool) => keyOf(pool),
-  paint: poolRow,
+  build: poolRow,
   of: (key) => [{ kind: IPAddressPool, ...namespaceIn(key) }],
 };
 
@@ -50,7 +50,7 @@ export const services: RowBuilder<"loadbalancer"> = {
   type: "service",
   kind: Service,
   rowOf: (service: Service) => keyOf(service),
-  paint: serviceRow,
+  build: serviceRow,
   of: (key) => [
     { kind: Service, ...namespaceIn(key) },
     { kind: ServiceBGPStatus, ...namespaceIn(key) },
@@ -63,7 +63,7 @@ export const sessions: RowBuilder<"loadbalancer"> = {
   type: "sessions",
   kind: BGPSessionStatus,
   rowOf: (session: BGPSessionStatus) => sessionsOn.of(session)[0],
-  paint: sessionsRow,
+  build: sessionsRow,
   of: (key) => [{ kind: BGPSessionStatus, ...namespaceIn(key) }],
 };
 
@@ -112,7 +112,7 @@ function serviceRow(key: string, context: BuildContext): ServiceRow | undefined 
     addresses: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []),
     ...definedFields({ pool: metadata.annotations?.[POOL_ANNOTATION] }),
     ...reasonFields(context.verdict(id)),
-    bgp: { count: nodes.length, nodes: nodes.slice(0, MAX_NODES_SHOWN) },
+    bgp: { count: nodes.length, nodes: nodes.slice(0, MAX_NODES) },
     ...(l2?.node !== undefined && { l2: { node: l2.node, interfaces: (l2.interfaces ?? []).map((one) => one.name) } }),
   };
 }

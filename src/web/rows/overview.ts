@@ -8,7 +8,7 @@ import { type Domain, type Health, worseHealth } from "../../api/health.ts";
 import type { Cause } from "../../explain/answer.ts";
 import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import { type FixedRowBuilder, type RowBuilder, type KindInNamespace, rowKey, type BuildContext } from "../model/row-builder.ts";
-import { type CauseRow, type MatrixCellRow, type DomainRow, type NodeRow, MAX_SYMPTOMS_SHOWN } from "../api.ts";
+import { type CauseRow, type MatrixCellRow, type DomainRow, type NodeRow, MAX_SYMPTOMS } from "../api.ts";
 import { definedFields, reasonFields } from "./fields.ts";
 
 const DOMAINS: readonly Domain[] = ["router", "loadbalancer", "failover", "connectivity", "cluster"];
@@ -29,13 +29,13 @@ export const nodes: RowBuilder<"overview"> = {
   type: "node",
   kind: Node,
   rowOf: ({ metadata }: Node) => metadata.name,
-  paint: nodeRow,
+  build: nodeRow,
   of: () => [{ kind: Node }],
 };
 
 export function domains(namespaces: ConfigNamespaces): FixedRowBuilder<"overview"> {
   const refs = domainRefs(namespaces);
-  return { view: "overview", type: "domain", names: DOMAINS, paint: domainRow, of: (domain) => refs[domain as Domain] };
+  return { view: "overview", type: "domain", names: DOMAINS, build: domainRow, of: (domain) => refs[domain as Domain] };
 }
 
 function nodeRow(name: string, context: BuildContext): NodeRow | undefined {
@@ -75,7 +75,7 @@ export function causeRow(cause: Cause, key: string): CauseRow {
     verdict,
     health,
     ...definedFields({ since }),
-    symptoms: symptoms.slice(0, MAX_SYMPTOMS_SHOWN).map((symptom) => {
+    symptoms: symptoms.slice(0, MAX_SYMPTOMS).map((symptom) => {
       const { id, component, domain } = symptom;
       return definedFields({ id, component, domain, health: symptom.health, since: symptom.since });
     }),

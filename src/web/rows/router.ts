@@ -10,14 +10,14 @@ import { conditionsOf, namespaceIn, definedFields } from "./fields.ts";
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Resource = NonNullable<Status["resources"]>[number];
 
-const FAILED_SHOWN = 3;
+const MAX_FAILED = 3;
 
 export const routers: RowBuilder<"router"> = {
   view: "router",
   type: "router",
   kind: RouterNodeConfigurationStatus,
   rowOf: (report: RouterNodeConfigurationStatus) => keyOf(report),
-  paint: routerRow,
+  build: routerRow,
   of: (key) => [{ kind: RouterNodeConfigurationStatus, ...namespaceIn(key) }],
 };
 
@@ -40,7 +40,7 @@ function routerRow(key: string, context: BuildContext): RouterRow | undefined {
     resources: { applied: resources.filter(({ state }) => state === "Applied").length, total: resources.length },
     sessions: { up: sessions.filter(({ state }) => state === "Established").length, total: sessions.length },
     vnis: { up: vnis.filter(({ state }) => state === "Up").length, total: vnis.length },
-    failed: failedResources.slice(0, FAILED_SHOWN).map(({ kind, name, reason }) => ({ kind, name, reason })),
+    failed: failedResources.slice(0, MAX_FAILED).map(({ kind, name, reason }) => ({ kind, name, reason })),
   };
 }
 

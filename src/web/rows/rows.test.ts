@@ -20,7 +20,7 @@ import { routerDetail } from "./router.ts";
 
 type Objects = readonly (readonly [Kind, KubeObject])[];
 
-function painted(objects: Objects) {
+function built(objects: Objects) {
   const model = modelOf();
   for (const [kind, object] of objects) model.put(kind, object);
   model.refresh();
@@ -28,7 +28,7 @@ function painted(objects: Objects) {
 }
 
 function rows<V extends ViewName>(view: V, ...objects: Objects): Rows[V][] {
-  return JSON.parse(painted(objects).rows.snapshot(view, (held: StoredRow) => held.text)) as Rows[V][];
+  return JSON.parse(built(objects).rows.snapshot(view, (stored: StoredRow) => stored.text)) as Rows[V][];
 }
 
 test("a router's row counts what is applied, up and well on its node", () => {
@@ -64,7 +64,7 @@ test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI 
       { kind: "L3VNI", name: "blue", reason: "DependencyFailed", message: "No L2VNI of VRF blue" },
     ],
   };
-  const model = painted([
+  const model = built([
     [RouterNodeConfigurationStatus, { ...report, status } as KubeObject],
     [L2VNI, named("shop", "red")],
     [L3VNI, named("red", "red")],
@@ -88,7 +88,7 @@ test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI 
 });
 
 test("the load balancer's rows are pools by their use, services with who announces them, and the sessions of each node", () => {
-  const shown = rows(
+  const result = rows(
     "loadbalancer",
     [IPAddressPool, pool("edge")],
     [Service, service("shop", "web")],
@@ -98,7 +98,7 @@ test("the load balancer's rows are pools by their use, services with who announc
     [BGPSessionStatus, session("n1", "tor-b", "Active")],
     [BGPSessionStatus, session("n1", "tor-a")],
   );
-  expect(shown.toSorted((one, other) => (one.key < other.key ? -1 : 1))).toMatchObject([
+  expect(result.toSorted((one, other) => (one.key < other.key ? -1 : 1))).toMatchObject([
     {
       key: "pool/metallb-system/edge",
       addresses: ["192.0.2.0/24"],
@@ -129,7 +129,7 @@ test("a service says which node announces it to whom and whether those sessions 
     metadata: { name: "web", namespace: "shop" },
     status: { node: "n2", service: "web", interfaces: [{ name: "eth0" }], eligibleNodes: ["n2", "n3"] },
   };
-  const model = painted([
+  const model = built([
     [Service, service("shop", "web")],
     [ServiceL2Status, l2],
     [ServiceBGPStatus, announcement("shop", "web", "n1", ["tor-a", "tor-b"])],
@@ -208,8 +208,8 @@ test("a failover policy's row has its steps and what they wait for, and its hist
       current: "mixed",
       phase: "InProgress",
       message: "Waiting for Deployment web to end",
-      workloads: { settled: 1, total: 2 },
-      volumes: { settled: 1, total: 1 },
+      workloads: { ok: 1, total: 2 },
+      volumes: { ok: 1, total: 1 },
       wave: 10,
       ready: "False",
       copied: "2026-11-16T08:00:00Z",
@@ -224,7 +224,7 @@ test("a failover policy's row has its steps and what they wait for, and its hist
       history: [{ to: "primary", outcome: "Completed", seconds: 42, steps: [{ name: "Promote", seconds: 40 }] }],
     },
   ]);
-  const component = painted([[FailoverPolicy, policy]]).glance((context) => policyDetail("shop/shop", context));
+  const component = built([[FailoverPolicy, policy]]).glance((context) => policyDetail("shop/shop", context));
   expect(component?.resources.map(({ kind, name, state }) => [kind, name, state])).toEqual([
     ["VolumeReplication", "data", "primary"],
     ["Deployment", "web", "terminating"],
@@ -233,16 +233,16 @@ test("a failover policy's row has its steps and what they wait for, and its hist
 });
 
 test("a check's row has its latency and its outages, and what failing checks have in common is said once", () => {
-  const shown = rows(
+  const result = rows(
     "connectivity",
     [PodNetworkConnectivityCheck, check("a-b", "a", "10.0.0.2:80")],
     [PodNetworkConnectivityCheck, check("a-c", "a", "10.0.0.3:80", "False")],
   );
-  expect(shown.filter(({ type }) => type === "check")).toMatchObject([
+  expect(result.filter(({ type }) => type === "check")).toMatchObject([
     { key: "check/shop/a-b", source: "shop/a", target: "10.0.0.2:80", health: "Healthy", latencyMs: 1.23, outages: [] },
     { key: "check/shop/a-c", source: "shop/a", target: "10.0.0.3:80", since: SINCE, outages: [{ start: SINCE }] },
   ]);
-  const component = painted([[PodNetworkConnectivityCheck, check("a-c", "a", "10.0.0.3:80", "False")]]).glance((context) =>
+  const component = built([[PodNetworkConnectivityCheck, check("a-c", "a", "10.0.0.3:80", "False")]]).glance((context) =>
     checkDetail("shop/a-c", context),
   );
   expect(component?.actions).toEqual([{ time: SINCE, success: false, reason: "ConnectError", latencyMs: 1.23 }]);

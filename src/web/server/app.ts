@@ -6,7 +6,7 @@ import { secureHeaders } from "hono/secure-headers";
 import type { HttpBindings } from "@hono/node-server";
 import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import type { Log } from "../../kube/log.ts";
-import { pageStreams, pageStreamsRefused } from "../metrics.ts";
+import { pageStreams, pageStreamsRejected } from "../metrics.ts";
 import type { DashboardModel } from "../model/model.ts";
 import type { RefreshTimer } from "../model/refresh-timer.ts";
 import { AccessFilter } from "../access/access-filter.ts";
@@ -32,10 +32,10 @@ export interface Authenticator {
 }
 
 export interface AppOptions {
-  readonly picture: DashboardModel;
-  readonly pulse: RefreshTimer;
-  readonly places: ConfigNamespaces;
-  readonly doorkeeper: Authenticator;
+  readonly model: DashboardModel;
+  readonly timer: RefreshTimer;
+  readonly namespaces: ConfigNamespaces;
+  readonly authenticator: Authenticator;
   readonly assets: ReadonlyMap<string, Asset>;
   readonly version: string;
   readonly log: Log;
@@ -58,10 +58,10 @@ const LONGEST_COOKIE = 4_096;
 type Env = { Bindings: HttpBindings };
 
 /** What is served: rows, streams of them, and the page that draws them. Nothing here changes anything in the cluster. */
-export function dashboardApp({ picture, pulse, places, doorkeeper, assets, version, log, signal }: AppOptions): Hono<Env> {
+export function dashboardApp({ model, timer, namespaces, authenticator, assets, version, log, signal }: AppOptions): Hono<Env> {
   const app = new Hono<Env>();
-  const details = new DetailBuilder(picture, places);
-  const behind = new RowReferences(picture.rows, places);
+  const details = new DetailBuilder(model, namespaces);
+  const behind = new RowReferences(model.rows, namespaces);
   const streams = new Slots(MOST_STREAMS);
   const requests = new Slots(MOST_REQUESTS);
   let atOnce = 0;
@@ -81,7 +81,7 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
   const viewerOf = (c: Context<Env>): Promise<Viewer> => {
     const { authorization, cookie } = c.req.header();
     const from = c.env.incoming.socket.remoteAddress ?? "";
-    return doorkeeper.viewerOf({ from, ...(authorization && { authorization }), ...(cookie && { cookie }) }, c.req.raw.signal);
+    return authenticator.viewerOf({ from, ...(authorization && { authorization }), ...(cookie && { cookie }) }, c.req.raw.signal);
   };
 
   app.use(
@@ -101,13 +101,13 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
     }),
   );
   app.use(async (c, next) => {
-    if (!doorkeeper.knowsHost(c.req.header("host") ?? "")) return refuse(c, 421, "Unknown host name");
+    if (!authenticator.knowsHost(c.req.header("host") ?? "")) return errorResponse(c, 421, "Unknown host name");
     return next();
   });
   app.use("/api/*", async (c, next) => {
     if (atOnce >= MOST_AT_ONCE) {
       c.header("Retry-After", "10");
-      return refuse(c, 503, "Too many requests; try again in a moment");
+      return errorResponse(c, 503, "Too many requests; try again in a moment");
     }
     atOnce += 1;
     try {
@@ -122,12 +122,12 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
     if (error instanceof LoginError) {
       if (error.status === 401) c.header("WWW-Authenticate", 'Bearer realm="plumbline"');
       if (error.status !== 401) c.header("Retry-After", "10");
-      return refuse(c, error.status, error.message);
+      return errorResponse(c, error.status, error.message);
     }
     log.error({ error, path: c.req.path }, "page request failed");
-    return refuse(c, 500, "Internal error; see the server's log");
+    return errorResponse(c, 500, "Internal error; see the server's log");
   });
-  app.notFound((c) => refuse(c, 404, "Not found"));
+  app.notFound((c) => errorResponse(c, 404, "Not found"));
 
   app.get("/api/whoami", async (c) => {
     const { user, login } = await viewerOf(c);
@@ -136,13 +136,13 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
 
   app.get("/api/views/:view", async (c) => {
     const view = c.req.param("view");
-    if (!isView(view)) return refuse(c, 404, `Unknown view ${view}; views: ${VIEW_NAMES.join(", ")}`);
+    if (!isView(view)) return errorResponse(c, 404, `Unknown view ${view}; views: ${VIEW_NAMES.join(", ")}`);
     const viewer = await admitted(c);
-    const access = new AccessFilter(viewer, places);
-    pulse.freshen();
+    const access = new AccessFilter(viewer, namespaces);
+    timer.freshen();
     await viewer.learn(access.asks([view], behind), c.req.raw.signal);
-    const { epoch, revision } = picture.rows;
-    const rows = picture.rows.snapshot(view, access.glass);
+    const { epoch, revision } = model.rows;
+    const rows = model.rows.snapshot(view, access.filter);
     // What one viewer sees another may not: the revision alone does not tell.
     const tag = `"${epoch}-${createHash("sha256").update(rows).digest("base64url").slice(0, 22)}"`;
     c.header("ETag", tag);
@@ -153,48 +153,48 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
 
   app.get("/api/components/:id{.+}", async (c) => {
     const viewer = await admitted(c);
-    pulse.freshen();
-    const answer = await details.component(c.req.param("id"), viewer, new AccessFilter(viewer, places), c.req.raw.signal);
+    timer.freshen();
+    const answer = await details.component(c.req.param("id"), viewer, new AccessFilter(viewer, namespaces), c.req.raw.signal);
     return c.json(answer, "missing" in answer ? 404 : 200);
   });
 
   app.get("/api/why", async (c) => {
     const id = c.req.query("component");
-    if (!id) return refuse(c, 400, "Missing parameter component: /api/why?component=Service/shop/web");
+    if (!id) return errorResponse(c, 400, "Missing parameter component: /api/why?component=Service/shop/web");
     const viewer = await admitted(c);
-    pulse.freshen();
-    const answer = await details.why(id, viewer, new AccessFilter(viewer, places), c.req.raw.signal);
+    timer.freshen();
+    const answer = await details.why(id, viewer, new AccessFilter(viewer, namespaces), c.req.raw.signal);
     return c.json(answer, "missing" in answer ? 404 : 200);
   });
 
   app.get("/api/stream", async (c) => {
-    const asked = (c.req.query("views") ?? "").split(",").filter((name) => name !== "");
-    const unknown = asked.find((name) => !isView(name));
-    if (unknown !== undefined) return refuse(c, 404, `Unknown view ${unknown}; views: ${VIEW_NAMES.join(", ")}`);
+    const requested = (c.req.query("views") ?? "").split(",").filter((name) => name !== "");
+    const unknown = requested.find((name) => !isView(name));
+    if (unknown !== undefined) return errorResponse(c, 404, `Unknown view ${unknown}; views: ${VIEW_NAMES.join(", ")}`);
     const components = c.req.queries("component") ?? [];
     const whys = c.req.queries("why") ?? [];
-    if (components.length + whys.length > MOST_DETAILS) return refuse(c, 400, `At most ${MOST_DETAILS} components at a time`);
+    if (components.length + whys.length > MOST_DETAILS) return errorResponse(c, 400, `At most ${MOST_DETAILS} components at a time`);
     const viewer = await viewerOf(c);
     // Who has gone meanwhile would never be seen to go.
     if (c.env.outgoing.destroyed) return c.body(null);
     const free = streams.take(viewer.user);
     if (typeof free === "string") {
-      pageStreamsRefused.inc();
+      pageStreamsRejected.inc();
       c.header("Retry-After", "10");
       const whose = free === "each" ? `${MOST_STREAMS.each} browsers of ${viewer.user}` : `${MOST_STREAMS.all} browsers`;
-      return refuse(c, 503, `${whose} are connected already; close one of them`);
+      return errorResponse(c, 503, `${whose} are connected already; close one of them`);
     }
     const lastEventId = c.req.header("last-event-id");
     const ended = new AbortController();
     const stream = new EventStream({
-      picture,
-      pulse,
+      model,
+      timer,
       viewer,
-      eyes: new AccessFilter(viewer, places),
+      access: new AccessFilter(viewer, namespaces),
       behind,
       details,
-      views: [...new Set([...asked.filter(isView), "sight" as const])],
-      things: components,
+      views: [...new Set([...requested.filter(isView), "sync" as const])],
+      components,
       whys,
       ...(lastEventId !== undefined && { lastEventId }),
       signal: AbortSignal.any([signal, ended.signal]),
@@ -208,11 +208,11 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
     return c.body(stream.body(), 200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
   });
 
-  if (doorkeeper.cookie !== undefined) addLogin(app, doorkeeper.cookie, viewerOfToken);
+  if (authenticator.cookie !== undefined) addLogin(app, authenticator.cookie, viewerOfToken);
 
   app.get("*", (c) => {
     const asset = assets.get(c.req.path);
-    if (!asset) return refuse(c, 404, "Not found");
+    if (!asset) return errorResponse(c, 404, "Not found");
     const zipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
     return c.body(zipped ? asset.gzipped : asset.body, 200, {
       "Content-Type": asset.type,
@@ -225,31 +225,35 @@ export function dashboardApp({ picture, pulse, places, doorkeeper, assets, versi
 
   function viewerOfToken(c: Context<Env>, token: string): Promise<Viewer> {
     const from = c.env.incoming.socket.remoteAddress ?? "";
-    return doorkeeper.viewerOf({ from, authorization: `Bearer ${token}` }, c.req.raw.signal);
+    return authenticator.viewerOf({ from, authorization: `Bearer ${token}` }, c.req.raw.signal);
   }
 }
 
 /** Another site could send a form here, and have the browser look with a token of its own. */
 const ours: MiddlewareHandler<Env> = async (c, next) => {
   const type = (c.req.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== "application/json") return refuse(c, 415, "Content-Type must be application/json");
+  if (type !== "application/json") return errorResponse(c, 415, "Content-Type must be application/json");
   // Browsers send it; other programs need not.
-  if ((c.req.header("sec-fetch-site") ?? "same-origin") !== "same-origin") return refuse(c, 403, "Cross-site requests are rejected");
+  if ((c.req.header("sec-fetch-site") ?? "same-origin") !== "same-origin") return errorResponse(c, 403, "Cross-site requests are rejected");
   return next();
 };
 
 /** The token stays with the browser, out of reach of scripts, and comes back with each request to this page and to no other. */
 function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, token: string) => Promise<Viewer>): void {
   const attributes = { httpOnly: true, secure: true, sameSite: "Strict", path: "/" } as const;
-  const small = bodyLimit({ maxSize: LONGEST_TOKEN, onError: (c) => refuse(c, 413, "Not a valid token") });
+  const small = bodyLimit({ maxSize: LONGEST_TOKEN, onError: (c) => errorResponse(c, 413, "Not a valid token") });
   app.post("/api/login", ours, small, async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     const token = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
     // Half of a surrogate pair can be in JSON and in no cookie.
     if (typeof token !== "string" || token.trim() === "" || !token.isWellFormed())
-      return refuse(c, 400, 'Send the token as { "token": ... }');
+      return errorResponse(c, 400, 'Send the token as { "token": ... }');
     if (cookie.length + encodeURIComponent(token.trim()).length > LONGEST_COOKIE)
-      return refuse(c, 413, "This token is too long for a cookie; use one of a ServiceAccount: kubectl create token NAME -n NAMESPACE");
+      return errorResponse(
+        c,
+        413,
+        "This token is too long for a cookie; use one of a ServiceAccount: kubectl create token NAME -n NAMESPACE",
+      );
     const { user } = await viewerOf(c, token.trim());
     setCookie(c, cookie, token.trim(), attributes);
     return c.json({ user });
@@ -262,7 +266,7 @@ function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, to
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-function refuse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 415 | 421 | 429 | 500 | 503, error: string): Response {
+function errorResponse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 415 | 421 | 429 | 500 | 503, error: string): Response {
   return c.json({ error } satisfies ErrorBody, status);
 }
 

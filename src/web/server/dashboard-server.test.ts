@@ -21,8 +21,8 @@ test("a connection that cannot be taken does not end the process that serves the
   const error = vi.spyOn(log, "error");
   const options = {
     caches: [],
-    places: CONFIG_NAMESPACES,
-    doorkeeper: loopbackViewer,
+    namespaces: CONFIG_NAMESPACES,
+    authenticator: loopbackViewer,
     assets: () => Promise.resolve(assets),
     version: "0.0.0",
     log,

@@ -20,8 +20,8 @@ import { readAssets } from "./assets.ts";
 export interface PageOptions {
   /** One of each kind that the cause graph is made of. */
   readonly caches: readonly Cache<KubeObject>[];
-  readonly places: ConfigNamespaces;
-  readonly doorkeeper: Authenticator;
+  readonly namespaces: ConfigNamespaces;
+  readonly authenticator: Authenticator;
   /** The directory of the built page. */
   readonly assets: () => Promise<string>;
   readonly version: string;
@@ -55,14 +55,14 @@ export class DashboardServer implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { caches, places, doorkeeper, version, log } = this.#options;
+    const { caches, namespaces, authenticator, version, log } = this.#options;
     const ended = aborted(signal);
-    const model = new DashboardModel(new CauseGraph(explainersOf(places)), rowBuilders(places));
+    const model = new DashboardModel(new CauseGraph(explainersOf(namespaces)), rowBuilders(namespaces));
     new CacheFeed(model, caches).begin(signal);
     const timer = new RefreshTimer(model, log);
     try {
       const assets = await readAssets(await this.#options.assets());
-      const app = dashboardApp({ picture: model, pulse: timer, places, doorkeeper, assets, version, log, signal });
+      const app = dashboardApp({ model, timer, namespaces, authenticator, assets, version, log, signal });
       const server = await this.#server(getRequestListener(app.fetch, { overrideGlobalObjects: false }), ended);
       if (!server) return;
       limitConnections(server, { name: "page", log, maxConnections: MAX_CONNECTIONS });

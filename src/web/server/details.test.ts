@@ -11,7 +11,7 @@ import { DetailBuilder } from "./details.ts";
 const { signal } = new AbortController();
 const WEB = "Service/shop/web";
 
-const words = ({ kind, namespace }: KindInNamespace) => `${kind.plural} in ${namespace}`;
+const refText = ({ kind, namespace }: KindInNamespace) => `${kind.plural} in ${namespace}`;
 
 /** Someone who may list these, once it was found out: `services in shop`. */
 function viewer(...allowed: string[]): Viewer {
@@ -23,10 +23,10 @@ function viewer(...allowed: string[]): Viewer {
     version: 0,
     isIncomplete: false,
     learn: (refs) => {
-      for (const ref of refs) known.add(words(ref));
+      for (const ref of refs) known.add(refText(ref));
       return Promise.resolve();
     },
-    may: (ref) => known.has(words(ref)) && allowed.includes(words(ref)),
+    may: (ref) => known.has(refText(ref)) && allowed.includes(refText(ref)),
   };
 }
 
@@ -42,20 +42,22 @@ function ask(id: string, by: Viewer) {
 test("who announces a Service is told to those who may list what the nodes say of it, as in the list of Services", async () => {
   const [services, overBgp, overL2] = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
   expect(await ask(WEB, viewer(services, overBgp, overL2))).toMatchObject({ component: { announcements: [{ node: "n1" }] } });
-  const told = await ask(WEB, viewer(services));
-  expect(told).toMatchObject({ component: { type: "plain", verdict: { id: WEB } } });
-  expect(JSON.stringify(told)).not.toMatch(/n1|tor/);
+  const answer = await ask(WEB, viewer(services));
+  expect(answer).toMatchObject({ component: { type: "plain", verdict: { id: WEB } } });
+  expect(JSON.stringify(answer)).not.toMatch(/n1|tor/);
   expect(await ask(WEB, viewer(overBgp, overL2))).toHaveProperty("missing");
 });
 
-async function peersSeen(by: Viewer) {
-  const told = await ask(WEB, by);
-  return "component" in told && told.component.type === "service" ? told.component.announcements.flatMap(({ peers = [] }) => peers) : [];
+async function visiblePeers(by: Viewer) {
+  const answer = await ask(WEB, by);
+  return "component" in answer && answer.component.type === "service"
+    ? answer.component.announcements.flatMap(({ peers = [] }) => peers)
+    : [];
 }
 
 test("what state a session is in is told to those who may list sessions", async () => {
   const inShop = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
-  expect(await peersSeen(unrestrictedViewer)).toEqual([{ name: "tor", bgp: "Active", health: "Down" }]);
-  expect(await peersSeen(viewer(...inShop, "bgpsessionstatuses in metallb-system"))).toEqual(await peersSeen(unrestrictedViewer));
-  expect(await peersSeen(viewer(...inShop))).toEqual([{ name: "tor", health: "Down" }]);
+  expect(await visiblePeers(unrestrictedViewer)).toEqual([{ name: "tor", bgp: "Active", health: "Down" }]);
+  expect(await visiblePeers(viewer(...inShop, "bgpsessionstatuses in metallb-system"))).toEqual(await visiblePeers(unrestrictedViewer));
+  expect(await visiblePeers(viewer(...inShop))).toEqual([{ name: "tor", health: "Down" }]);
 });

@@ -17,7 +17,7 @@ import type { Viewer } from "../access/viewer.ts";
 import type { ComponentDetail, ServiceDetailData, DetailAnswer, WhyAnswer } from "../api.ts";
 
 interface Details {
-  readonly paint: (
+  readonly build: (
     key: string,
     context: BuildContext,
     access: AccessFilter,
@@ -35,15 +35,15 @@ export class DetailBuilder {
   constructor(model: DashboardModel, { metallbNamespace }: { metallbNamespace: string }) {
     this.#model = model;
     this.#sessions = { kind: BGPSessionStatus, namespace: metallbNamespace };
-    const paintService: Details["paint"] = (key, context, access) => {
+    const buildService: Details["build"] = (key, context, access) => {
       const component = serviceDetail(key, context, metallbNamespace);
       return component && (access.may([this.#sessions]) ? component : withoutSessions(component));
     };
     this.#builders = new Map<string, Details>([
-      [RouterNodeConfigurationStatus.kind, { paint: routerDetail, of: routers.of }],
-      [Service.kind, { paint: paintService, of: services.of }],
-      [FailoverPolicy.kind, { paint: policyDetail, of: policies.of }],
-      [PodNetworkConnectivityCheck.kind, { paint: checkDetail, of: checks.of }],
+      [RouterNodeConfigurationStatus.kind, { build: routerDetail, of: routers.of }],
+      [Service.kind, { build: buildService, of: services.of }],
+      [FailoverPolicy.kind, { build: policyDetail, of: policies.of }],
+      [PodNetworkConnectivityCheck.kind, { build: checkDetail, of: checks.of }],
     ]);
   }
 
@@ -56,7 +56,7 @@ export class DetailBuilder {
     await viewer.learn([...access.asksOf([about]), ...refs, this.#sessions], signal);
     if (!access.sees(about)) return missing;
     return this.#model.glance((context) => {
-      const component = (access.may(refs) ? builder?.paint(key, context, access) : undefined) ?? plain(id, context, access);
+      const component = (access.may(refs) ? builder?.build(key, context, access) : undefined) ?? plain(id, context, access);
       return component ? { component } : missing;
     });
   }
@@ -64,15 +64,15 @@ export class DetailBuilder {
   async why(id: string, viewer: Viewer, access: AccessFilter, signal: AbortSignal): Promise<WhyAnswer> {
     const answer = this.#model.why(id);
     if (answer) await viewer.learn(access.asksOf(componentsIn(answer)), signal);
-    const seen = answer && access.answer(answer);
-    return seen ? { answer: seen } : { missing: `${id} not found, or you have no access` };
+    const visible = answer && access.answer(answer);
+    return visible ? { answer: visible } : { missing: `${id} not found, or you have no access` };
   }
 }
 
 function plain(id: string, context: BuildContext, access: AccessFilter): ComponentDetail | undefined {
   const verdict = context.verdict(id);
-  const seen = verdict && access.verdict(verdict);
-  return seen && { type: "plain", key: id, verdict: seen };
+  const visible = verdict && access.verdict(verdict);
+  return visible && { type: "plain", key: id, verdict: visible };
 }
 
 /** What hides behind the name of a peer shows in its health, and says nothing. */

@@ -11,10 +11,10 @@ function served() {
   const timer = new RefreshTimer(model, log);
   onTestFinished(() => timer.stop());
   return dashboardApp({
-    picture: model,
-    pulse: timer,
-    places: CONFIG_NAMESPACES,
-    doorkeeper: { cookie: "__Host-plumbline", knowsHost: () => true, viewerOf: () => Promise.resolve(unrestrictedViewer) },
+    model,
+    timer,
+    namespaces: CONFIG_NAMESPACES,
+    authenticator: { cookie: "__Host-plumbline", knowsHost: () => true, viewerOf: () => Promise.resolve(unrestrictedViewer) },
     assets: new Map(),
     version: "0.0.0",
     log,
@@ -29,9 +29,9 @@ test("a token that no browser would keep in a cookie is refused with words, not 
   const logIn = (token: string) => app.request("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) }, env);
   const kept = await logIn("x".repeat(3_000));
   expect([kept.status, kept.headers.get("set-cookie")?.length]).toEqual([200, expect.any(Number)]);
-  const refused = await logIn("x".repeat(5_000));
-  expect([refused.status, refused.headers.get("set-cookie")]).toEqual([413, null]);
-  expect(await refused.json()).toEqual({ error: expect.stringContaining("too long for a cookie") as string });
+  const rejected = await logIn("x".repeat(5_000));
+  expect([rejected.status, rejected.headers.get("set-cookie")]).toEqual([413, null]);
+  expect(await rejected.json()).toEqual({ error: expect.stringContaining("too long for a cookie") as string });
 });
 
 test("a token with half of a surrogate pair is refused", async () => {

@@ -23,10 +23,10 @@ test("what comes into being while the API server is asked about the viewer is to
     version: 0,
     isIncomplete: false,
     async learn(refs) {
-      const asked = [...refs].filter(({ namespace }) => !known.has(namespace));
-      if (asked.length === 0) return;
+      const pending = [...refs].filter(({ namespace }) => !known.has(namespace));
+      if (pending.length === 0) return;
       await new Promise((resolve) => setImmediate(resolve));
-      for (const { namespace } of asked) known.add(namespace);
+      for (const { namespace } of pending) known.add(namespace);
       model.put(Service, service("blog", "web"));
       model.refresh();
     },
@@ -37,14 +37,14 @@ test("what comes into being while the API server is asked about the viewer is to
   const details = new DetailBuilder(model, CONFIG_NAMESPACES);
   const behind = new RowReferences(model.rows, CONFIG_NAMESPACES);
   const stream = new EventStream({
-    picture: model,
-    pulse: timer,
+    model,
+    timer,
     viewer,
-    eyes: access,
+    access,
     behind,
     details,
     views: ["loadbalancer"],
-    things: [],
+    components: [],
     whys: [],
     signal,
   });
@@ -52,7 +52,7 @@ test("what comes into being while the API server is asked about the viewer is to
   await reader.read();
   const { value } = await reader.read();
   timer.stop();
-  const told = new TextDecoder().decode(value);
-  expect(told).toMatch(/^event: snapshot\n/);
-  expect(told.match(/service\/\w+\/web/g)).toEqual(["service/shop/web", "service/blog/web"]);
+  const text = new TextDecoder().decode(value);
+  expect(text).toMatch(/^event: snapshot\n/);
+  expect(text.match(/service\/\w+\/web/g)).toEqual(["service/shop/web", "service/blog/web"]);
 });

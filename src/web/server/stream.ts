@@ -9,14 +9,14 @@ import type { ViewName } from "../api.ts";
 import type { DetailBuilder } from "./details.ts";
 
 export interface EventStreamOptions {
-  readonly picture: DashboardModel;
-  readonly pulse: RefreshTimer;
+  readonly model: DashboardModel;
+  readonly timer: RefreshTimer;
   readonly viewer: Viewer;
-  readonly eyes: AccessFilter;
+  readonly access: AccessFilter;
   readonly behind: RowReferences;
   readonly details: DetailBuilder;
   readonly views: readonly ViewName[];
-  readonly things: readonly string[];
+  readonly components: readonly string[];
   readonly whys: readonly string[];
   /** The last event that the reader has seen, as an EventSource sends it. */
   readonly lastEventId?: string;
@@ -40,15 +40,15 @@ export class EventStream {
   /** What the reader was known to be allowed to see. */
   #sees: number;
   #beat = -1;
-  readonly #detailsTold = new Map<string, string>();
+  readonly #sentDetails = new Map<string, string>();
   /** Never: also a reader who is resumed and has missed nothing is told at once that he is live. */
-  #saidAt = Number.NEGATIVE_INFINITY;
+  #sentAt = Number.NEGATIVE_INFINITY;
   #greeted = false;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
     this.#sees = options.viewer.version;
-    this.#reported = revisionIn(options.lastEventId, options.picture.rows.epoch);
+    this.#reported = revisionIn(options.lastEventId, options.model.rows.epoch);
   }
 
   /** To be told of nothing until there is room for it: nothing is made in advance. */
@@ -67,22 +67,22 @@ export class EventStream {
   }
 
   async #next(): Promise<string | undefined> {
-    const { pulse, signal } = this.#options;
+    const { timer, signal } = this.#options;
     if (!this.#greeted) {
       this.#greeted = true;
       return `retry: ${RETRY_MS}\n\n`;
     }
     try {
       while (!signal.aborted) {
-        pulse.freshen();
-        this.#beat = pulse.beats;
+        timer.freshen();
+        this.#beat = timer.beats;
         const event = await this.#event();
         const now = performance.now();
-        const quiet = now - this.#saidAt >= HEARTBEAT_MS;
-        if (event !== undefined || quiet) this.#saidAt = now;
+        const quiet = now - this.#sentAt >= HEARTBEAT_MS;
+        if (event !== undefined || quiet) this.#sentAt = now;
         if (event !== undefined) return event;
         if (quiet) return BEAT;
-        await pulse.next(this.#beat, this.#saidAt + HEARTBEAT_MS - now, signal);
+        await timer.next(this.#beat, this.#sentAt + HEARTBEAT_MS - now, signal);
       }
     } catch (error) {
       // The reader comes back and is told why; whatever else went wrong is not worth his connection either.
@@ -92,8 +92,8 @@ export class EventStream {
   }
 
   async #event(): Promise<string | undefined> {
-    const { picture, viewer, eyes, views } = this.#options;
-    const { rows } = picture;
+    const { model, viewer, access, views } = this.#options;
+    const { rows } = model;
     const details = await this.#learned();
     if (viewer.version !== this.#sees) this.#reported = undefined;
     this.#sees = viewer.version;
@@ -101,40 +101,40 @@ export class EventStream {
     const snapshot = this.#reported === undefined || !rows.knows(this.#reported);
     const from = this.#reported ?? 0;
     const parts = views.flatMap((view) => {
-      const text = snapshot ? rows.snapshot(view, eyes.glass) : rows.since(from, view, eyes.glass);
+      const text = snapshot ? rows.snapshot(view, access.filter) : rows.since(from, view, access.filter);
       return text === undefined ? [] : [`${JSON.stringify(view)}:${text}`];
     });
     this.#reported = revision;
-    const changed = [...details].filter(([name, text]) => snapshot || this.#detailsTold.get(name) !== text);
-    for (const [name, text] of changed) this.#detailsTold.set(name, text);
+    const changed = [...details].filter(([name, text]) => snapshot || this.#sentDetails.get(name) !== text);
+    for (const [name, text] of changed) this.#sentDetails.set(name, text);
     if (!snapshot && parts.length === 0 && changed.length === 0) return undefined;
     if (snapshot) pageSnapshots.inc();
-    const data = `{"views":{${parts.join(",")}}${section("things", changed)}${section("whys", changed)}}`;
+    const data = `{"views":{${parts.join(",")}}${section("components", changed)}${section("whys", changed)}}`;
     return `event: ${snapshot ? "snapshot" : "change"}\nid: ${rows.epoch}-${revision}\ndata: ${data}\n\n`;
   }
 
   /** Finds out what the viewer may see of all there is, and of what has come into being meanwhile: what was not asked about he would never be told of. */
   async #learned(): Promise<Map<string, string>> {
-    const { picture, viewer, eyes, behind, views, signal } = this.#options;
-    const { rows } = picture;
+    const { model, viewer, access, behind, views, signal } = this.#options;
+    const { rows } = model;
     for (;;) {
       const { revision } = rows;
-      await viewer.learn(eyes.asks(views, behind), signal);
+      await viewer.learn(access.asks(views, behind), signal);
       const details = await this.#detailsNow();
       if (rows.revision === revision) return details;
     }
   }
 
   async #detailsNow(): Promise<Map<string, string>> {
-    const { details, viewer, eyes, things, whys, signal } = this.#options;
+    const { details, viewer, access, components, whys, signal } = this.#options;
     const texts = new Map<string, string>();
-    for (const id of things) texts.set(`things ${id}`, JSON.stringify(await details.component(id, viewer, eyes, signal)));
-    for (const id of whys) texts.set(`whys ${id}`, JSON.stringify(await details.why(id, viewer, eyes, signal)));
+    for (const id of components) texts.set(`things ${id}`, JSON.stringify(await details.component(id, viewer, access, signal)));
+    for (const id of whys) texts.set(`whys ${id}`, JSON.stringify(await details.why(id, viewer, access, signal)));
     return texts;
   }
 }
 
-function section(name: "things" | "whys", changed: readonly (readonly [string, string])[]): string {
+function section(name: "components" | "whys", changed: readonly (readonly [string, string])[]): string {
   const own = changed.filter(([key]) => key.startsWith(`${name} `));
   if (own.length === 0) return "";
   return `,"${name}":{${own.map(([key, text]) => `${JSON.stringify(key.slice(name.length + 1))}:${text}`).join(",")}}`;

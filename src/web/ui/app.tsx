@@ -32,7 +32,7 @@ export function App() {
   useLayoutEffect(() => {
     document.documentElement.toggleAttribute("data-old", old);
   }, [old]);
-  if (viewer.value === "refused") return <Login />;
+  if (viewer.value === "denied") return <Login />;
   const Drawn = DRAWN[view];
   return (
     <div class="frame">
@@ -113,29 +113,29 @@ function Liveness() {
 /** What one must know before believing what is shown. */
 function Notices() {
   const { state, since } = link.value;
-  const [sight] = liveRows.sight.value?.values() ?? [];
+  const [sync] = liveRows.sync.value?.values() ?? [];
   return (
     <div class="notices" role="alert">
       {state === "lost" && (
         <p>
-          No word from the server since {clockTime(since)}. What is shown is {durationSince(second.value - since)} old and may be wrong by
-          now; without the page: <code>plumbline status</code>.
+          No message from the server since {clockTime(since)}. This page is {durationSince(second.value - since)} old and may be out of
+          date. Without the page: <code>plumbline status</code>.
         </p>
       )}
-      {sight && !sight.complete && <p>Reading the cluster. Some objects may not be shown yet.</p>}
-      {sight && sight.lost.length > 0 && (
+      {sync && !sync.complete && <p>Reading the cluster. Some objects may be missing.</p>}
+      {sync && sync.lost.length > 0 && (
         <p>
           Not live at present, the API server does not answer:{" "}
-          {sight.lost.map(({ kind, since }) => `${kind} (as of ${clockTime(since)})`).join(", ")}
+          {sync.lost.map(({ kind, since }) => `${kind} (as of ${clockTime(since)})`).join(", ")}
         </p>
       )}
-      {sight?.incomplete && (
+      {sync?.incomplete && (
         <p>
-          Some objects are not shown: you have access to more namespaces than the page reads. With a role for all namespaces it shows
+          Some objects are missing: you have access to more namespaces than the page reads. With a role for all namespaces it shows
           everything.
         </p>
       )}
-      {sight && sight.hidden.length > 0 && <p class="calm">You may not list, and so do not see: {sight.hidden.join(", ")}</p>}
+      {sync && sync.hidden.length > 0 && <p class="calm">You may not list, and so do not see: {sync.hidden.join(", ")}</p>}
     </div>
   );
 }
@@ -171,7 +171,7 @@ function Help() {
             </span>
           ))}
         </p>
-        <p class="soft">Unknown: nobody alive can tell. {domainName("cluster")}: nodes, agents and the controller.</p>
+        <p class="soft">Unknown: no running agent or controller reports it. {domainName("cluster")}: nodes, agents and the controller.</p>
       </div>
     </div>
   );

@@ -5,7 +5,7 @@ import { nextTheme } from "./theme.ts";
 
 export const helpVisible = signal(false);
 
-const PLACES: Readonly<Record<string, PageView>> = {
+const VIEW_KEYS: Readonly<Record<string, PageView>> = {
   o: "overview",
   r: "router",
   l: "loadbalancer",
@@ -47,7 +47,7 @@ export function followKeys(): void {
 }
 
 function pressed(key: string): boolean {
-  const to = going ? PLACES[key] : undefined;
+  const to = going ? VIEW_KEYS[key] : undefined;
   going = key === "g" && !going;
   if (to) go({ view: to });
   else if (key === "/") focusSearch();

@@ -5,13 +5,13 @@ const COMMAND = "kubectl create token NAME --namespace NAMESPACE";
 
 /** In a cluster the page shows what the one who looks may get, so it must know who that is. */
 export function Login() {
-  const [refusal, setRefusal] = useState<string>();
+  const [error, setError] = useState<string>();
   const [asking, setAsking] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const submit = async () => {
     setAsking(true);
-    setRefusal(await logIn(field.current?.value.trim() ?? ""));
+    setError(await logIn(field.current?.value.trim() ?? ""));
     setAsking(false);
   };
   return (
@@ -27,9 +27,9 @@ export function Login() {
         <pre class="command">{COMMAND}</pre>
         <label for="token">Token</label>
         <textarea id="token" name="token" class="field mono" rows={5} required autocomplete="off" spellcheck={false} ref={field} />
-        {refusal !== undefined && (
-          <p class="refusal" role="alert">
-            {refusal}
+        {error !== undefined && (
+          <p class="error" role="alert">
+            {error}
           </p>
         )}
         <button type="submit" class="button main" disabled={asking}>

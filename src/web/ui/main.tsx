@@ -14,5 +14,5 @@ followKeys();
 followPrinter();
 startClock();
 
-const place = document.getElementById("page");
-if (place) render(<App />, place);
+const root = document.getElementById("page");
+if (root) render(<App />, root);

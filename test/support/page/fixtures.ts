@@ -64,7 +64,7 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
           ]
         : []),
     ],
-    sight: [{ type: "sight", key: "sight", complete: true, lost: [], hidden: [] }],
+    sync: [{ type: "sync", key: "sync", complete: true, lost: [], hidden: [] }],
   };
   return {
     rows,
@@ -81,7 +81,7 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
 export function snapshotOf(fixture: PageFixture, views: readonly ViewName[], component?: string, why?: string): SnapshotEvent {
   return {
     views: Object.fromEntries(views.map((view) => [view, fixture.rows[view]])),
-    ...(component !== undefined && { things: { [component]: fixture.detail(component) } }),
+    ...(component !== undefined && { components: { [component]: fixture.detail(component) } }),
     ...(why !== undefined && { whys: { [why]: fixture.why(why) } }),
   };
 }

@@ -51,8 +51,8 @@ export function policyRow(): PolicyRow {
       past("secondary", 9_000, [2, 52, 85, 22, 40, 10]),
       past("primary", 31_000, [3, 35, 44, 15, 28, 8], "Superseded"),
     ],
-    workloads: { settled: 1, total: 3 },
-    volumes: { settled: 0, total: 2 },
+    workloads: { ok: 1, total: 3 },
+    volumes: { ok: 0, total: 2 },
   };
 }
 
@@ -86,7 +86,7 @@ export function completedPolicy(): PolicyRow {
     phase: "Complete",
     since: ago(3_000),
     history: [past("secondary", 3_000, [2, 30, 41, 12, 25, 6])],
-    workloads: { settled: 4, total: 4 },
-    volumes: { settled: 2, total: 2 },
+    workloads: { ok: 4, total: 4 },
+    volumes: { ok: 2, total: 2 },
   };
 }

@@ -1,16 +1,16 @@
 import { signal, type Signal } from "@preact/signals";
 import type { ChangeEvent, Rows, SnapshotEvent, DetailAnswer, ViewName, WhyAnswer } from "../../api.ts";
 
-type Held<V extends ViewName> = ReadonlyMap<string, Rows[V]>;
+type LiveRows<V extends ViewName> = ReadonlyMap<string, Rows[V]>;
 
 /** What the page holds of each view; undefined before the server has sent it. */
-export const liveRows: { readonly [V in ViewName]: Signal<Held<V> | undefined> } = {
+export const liveRows: { readonly [V in ViewName]: Signal<LiveRows<V> | undefined> } = {
   overview: signal(),
   router: signal(),
   loadbalancer: signal(),
   failover: signal(),
   connectivity: signal(),
-  sight: signal(),
+  sync: signal(),
 };
 export const details = signal<Readonly<Record<string, DetailAnswer>>>({});
 export const answers = signal<Readonly<Record<string, WhyAnswer>>>({});
@@ -20,13 +20,13 @@ const VIEW_NAMES = Object.keys(liveRows) as ViewName[];
 /** A snapshot is everything there is: what it does not have is gone. */
 export function applySnapshot(event: SnapshotEvent): void {
   for (const view of VIEW_NAMES) replace(view, event.views[view]);
-  details.value = event.things ?? {};
+  details.value = event.components ?? {};
   answers.value = event.whys ?? {};
 }
 
 export function applyChange(event: ChangeEvent): void {
   for (const view of VIEW_NAMES) change(view, event.views[view]);
-  if (event.things) details.value = { ...details.value, ...event.things };
+  if (event.components) details.value = { ...details.value, ...event.components };
   if (event.whys) answers.value = { ...answers.value, ...event.whys };
 }
 

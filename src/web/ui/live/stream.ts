@@ -11,11 +11,11 @@ export interface StreamState {
 export const link = signal<StreamState>({ state: "connecting", since: Date.now() });
 /** Whether anything that is shown may be over by now: the server is silent, or hears nothing itself. */
 export const isOld = computed(() => {
-  const [sight] = liveRows.sight.value?.values() ?? [];
-  return link.value.state !== "live" || (sight?.lost.some(({ read }) => read) ?? false);
+  const [sync] = liveRows.sync.value?.values() ?? [];
+  return link.value.state !== "live" || (sync?.lost.some(({ read }) => read) ?? false);
 });
 /** Who looks; a refusal where the server wants to know that first. */
-export const viewer = signal<WhoAmI | "unknown" | "refused">("unknown");
+export const viewer = signal<WhoAmI | "unknown" | "denied">("unknown");
 
 /** The server says something at least this often, if only that it is there. */
 const SILENT_AFTER_MS = 40_000;
@@ -23,7 +23,7 @@ const SLOW_AFTER_MS = 4_000;
 const RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
 let source: EventSource | undefined;
-let asked = "";
+let current = "";
 let heard = 0;
 let failures = 0;
 let retry: ReturnType<typeof setTimeout> | undefined;
@@ -37,7 +37,7 @@ export function followServer(): void {
 
 /** Also after a login: what was asked for is asked for again. */
 function again(): void {
-  asked = "";
+  current = "";
   open(query());
 }
 
@@ -48,12 +48,11 @@ function query(): string {
   return search.toString();
 }
 
-const viewsOf = (view: PageView): ViewName[] =>
-  view === "overview" || view === "why" ? ["overview", "sight"] : ["overview", "sight", view];
+const viewsOf = (view: PageView): ViewName[] => (view === "overview" || view === "why" ? ["overview", "sync"] : ["overview", "sync", view]);
 
 function open(wanted: string): void {
-  if (wanted === asked) return;
-  asked = wanted;
+  if (wanted === current) return;
+  current = wanted;
   clearTimeout(retry);
   source?.close();
   const opened = new EventSource(`api/stream?${wanted}`);
@@ -95,18 +94,18 @@ function watch(): void {
 }
 
 async function retryLater(): Promise<void> {
-  if ((await ask()) === "refused") return;
+  if ((await ask()) === "denied") return;
   const longest = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)] ?? 0;
   clearTimeout(retry);
   retry = setTimeout(again, longest * (0.5 + Math.random() / 2));
 }
 
-async function ask(): Promise<"refused" | "there" | "away"> {
+async function ask(): Promise<"denied" | "there" | "away"> {
   try {
     const answer = await fetch("api/whoami", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
-    if (answer.status === 401) viewer.value = "refused";
+    if (answer.status === 401) viewer.value = "denied";
     else if (answer.ok) viewer.value = (await answer.json()) as WhoAmI;
-    return answer.status === 401 ? "refused" : "there";
+    return answer.status === 401 ? "denied" : "there";
   } catch {
     return "away";
   }

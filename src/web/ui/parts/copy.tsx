@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 
-const TOLD_MS = 1_500;
+const RESULT_MS = 1_500;
 
 /** A command, and a button that takes it along. */
 export function Copy({ text }: { text: string }) {
-  const [told, setTold] = useState("");
+  const [result, setResult] = useState("");
   const copy = async (event: Event) => {
     event.preventDefault();
     event.stopPropagation();
-    setTold(await copied(text));
-    setTimeout(() => setTold(""), TOLD_MS);
+    setResult(await copied(text));
+    setTimeout(() => setResult(""), RESULT_MS);
   };
   return (
     <button
@@ -20,8 +20,8 @@ export function Copy({ text }: { text: string }) {
       aria-label={`Copy the command ${text}`}
     >
       <code class="cut">{text}</code>
-      <span class="told" role="status">
-        {told || <Sheets />}
+      <span class="result" role="status">
+        {result || <Sheets />}
       </span>
     </button>
   );

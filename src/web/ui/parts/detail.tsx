@@ -7,17 +7,17 @@ import { HealthIcon, healthText } from "./health.tsx";
 import { Empty, Waiting } from "./pane.tsx";
 import { Since } from "./time.tsx";
 
-type Shown = Extract<DetailAnswer, { component: unknown }>["component"];
+type AnyDetail = Extract<DetailAnswer, { component: unknown }>["component"];
 
 /** What is chosen, in a pane of its own beside the list. */
-export function Detail<Type extends Shown["type"]>({
+export function Detail<Type extends AnyDetail["type"]>({
   id,
   type,
   children,
 }: {
   id: string;
   type: Type;
-  children: (component: Extract<Shown, { type: Type }>) => ComponentChildren;
+  children: (component: Extract<AnyDetail, { type: Type }>) => ComponentChildren;
 }) {
   const answer = details.value[id];
   const component = answer && "component" in answer ? answer.component : undefined;
@@ -39,7 +39,7 @@ export function Detail<Type extends Shown["type"]>({
       <div class="scroll" tabIndex={0} role="group" aria-label="Details">
         {!answer && <Waiting what={id} />}
         {answer && "missing" in answer && <Empty title="Not there">{answer.missing}</Empty>}
-        {component?.type === type && children(component as Extract<Shown, { type: Type }>)}
+        {component?.type === type && children(component as Extract<AnyDetail, { type: Type }>)}
       </div>
     </aside>
   );
@@ -61,7 +61,7 @@ export function DetailTitle({
       <HealthIcon health={health} size={18} bare />
       <span>
         <strong>{healthText(health)}</strong> {health !== "Healthy" && <Since time={since} prefix="for " />}
-        {message !== undefined && <span class="words">{message}</span>}
+        {message !== undefined && <span class="message">{message}</span>}
         {extra}
       </span>
     </p>

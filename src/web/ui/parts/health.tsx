@@ -9,9 +9,9 @@ const SHAPES: Readonly<Record<Health, string>> = {
   Unknown: "M8 1.8L14.2 8L8 14.2L1.8 8ZM6.4 6.6Q6.6 5.3 8 5.3Q9.6 5.3 9.6 6.7Q9.6 7.6 8 8.4V9.2M8 10.6V11.2",
   Down: "M2.5 2.5H13.5V13.5H2.5ZM5.3 5.3L10.7 10.7M10.7 5.3L5.3 10.7",
 };
-const WORDS: Readonly<Record<Health, string>> = { Healthy: "healthy", Degraded: "degraded", Unknown: "unknown", Down: "down" };
+const TEXTS: Readonly<Record<Health, string>> = { Healthy: "healthy", Degraded: "degraded", Unknown: "unknown", Down: "down" };
 
-export const healthText = (health: Health) => WORDS[health];
+export const healthText = (health: Health) => TEXTS[health];
 export const healthRank = (health: Health) => HEALTHS.indexOf(health);
 
 /** The shape; with its word, unless that stands beside it. */
@@ -60,10 +60,10 @@ export function ComponentName({ component, brief = false }: { component: Compone
 export function CountBar({ tally, label }: { tally: HealthCount; label: string }) {
   const worstFirst = HEALTHS.toReversed().filter((health) => tally[health] > 0);
   const total = worstFirst.reduce((sum, health) => sum + tally[health], 0);
-  const words = worstFirst.map((health) => `${tally[health]} ${healthText(health)}`).join(", ") || "nothing there";
+  const text = worstFirst.map((health) => `${tally[health]} ${healthText(health)}`).join(", ") || "nothing there";
   let at = 0;
   return (
-    <svg class="tally" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={`${label}: ${words}`}>
+    <svg class="tally" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={`${label}: ${text}`}>
       <rect class="track" width="100" height="6" rx="1" />
       {worstFirst.map((health) => {
         // A single one among thousands is still seen.

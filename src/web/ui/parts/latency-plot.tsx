@@ -8,12 +8,12 @@ const HEIGHT = 150;
 
 /** Connections over time; a failure has no latency and stands on the ground line. */
 export function LatencyPlot({ actions }: Pick<CheckDetailData, "actions">) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const connections = actions.filter(({ reason, success }) => !success || reason?.startsWith("Connect") !== false);
-  const words = described(connections);
+  const description = described(connections);
   const colors = theme.value;
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element || connections.length === 0) return undefined;
     const plot = new UPlot(optionsFor(element), dataOf(connections), element);
     const resized = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
@@ -24,7 +24,7 @@ export function LatencyPlot({ actions }: Pick<CheckDetailData, "actions">) {
     };
   }, [actions, colors]);
   if (connections.length === 0) return <p class="soft">No attempt yet.</p>;
-  return <div class="plot" ref={place} role="img" aria-label={words} />;
+  return <div class="plot" ref={container} role="img" aria-label={description} />;
 }
 
 function dataOf(actions: CheckDetailData["actions"]): UPlot.AlignedData {

@@ -8,7 +8,7 @@ import { useWindow } from "./window.ts";
 export interface MatrixCell {
   readonly health: Health;
   /** For people, as the cell is pointed at. */
-  readonly words: () => string;
+  readonly text: () => string;
   readonly component?: string;
   /** A healthy one is drawn larger the more of something it has. */
   readonly weight?: 0 | 1 | 2;
@@ -118,8 +118,8 @@ export function Matrix({ label, rows, columns, cell, open, chosen, corner }: Mat
           })}
         </div>
       </div>
-      <p id={name} class="told cut" role="status">
-        {at?.words() ?? "Point at a cell, or move with the arrow keys, to read what it says."}
+      <p id={name} class="readout cut" role="status">
+        {at?.text() ?? "Point at a cell, or move with the arrow keys, to read what it says."}
       </p>
     </div>
   );

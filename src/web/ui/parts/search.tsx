@@ -1,12 +1,12 @@
 import { go, option, refine, route } from "../route.ts";
 
 /** Every word must be somewhere. */
-export function matches(words: string, ...texts: readonly (string | undefined)[]): boolean {
+export function matches(query: string, ...texts: readonly (string | undefined)[]): boolean {
   const text = texts.join(" ").toLowerCase();
-  return words
+  return query
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => text.includes(word));
+    .every((term) => text.includes(term));
 }
 
 export const searchText = () => option("q");

@@ -50,7 +50,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   };
   const opened = useRef(open);
   opened.current = open;
-  const kept = useRef(new WeakMap<Row, { looks: string; columns: typeof columns; drawing: VNode }>());
+  const kept = useRef(new WeakMap<Row, { state: string; columns: typeof columns; drawing: VNode }>());
   const move = (event: TargetedKeyboardEvent<HTMLElement>) => {
     const target = movedBy(event.key, active, rows.length);
     if (event.key === "Enter" && rows[active] !== undefined) open(rows[active]);
@@ -83,11 +83,11 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   );
   /** A row that is as it was is not drawn again: scrolling costs what comes into sight. */
   const drawn = (row: Row, index: number) => {
-    const looks = `${index} ${index === active} ${componentOf(row) === chosen}`;
+    const state = `${index} ${index === active} ${componentOf(row) === chosen}`;
     const before = kept.current.get(row);
-    if (before?.looks === looks && before.columns === columns) return before.drawing;
+    if (before?.state === state && before.columns === columns) return before.drawing;
     const drawing = draw(row, index);
-    kept.current.set(row, { looks, columns, drawing });
+    kept.current.set(row, { state, columns, drawing });
     return drawing;
   };
 

@@ -20,16 +20,16 @@ export function useWindow(scroller: RefObject<HTMLElement | null>, count: number
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
-    const look = (height: number) => {
-      const seen = { top: Math.floor(element.scrollTop / rowHeight), height };
-      if (seen.top === drawn.current.top && seen.height === drawn.current.height) return;
-      drawn.current = seen;
-      setRange(seen);
+    const measure = (height: number) => {
+      const visible = { top: Math.floor(element.scrollTop / rowHeight), height };
+      if (visible.top === drawn.current.top && visible.height === drawn.current.height) return;
+      drawn.current = visible;
+      setRange(visible);
     };
-    const scrolled = () => look(drawn.current.height);
-    look(element.clientHeight);
+    const scrolled = () => measure(drawn.current.height);
+    measure(element.clientHeight);
     element.addEventListener("scroll", scrolled, { passive: true });
-    const resized = new ResizeObserver(() => look(element.clientHeight));
+    const resized = new ResizeObserver(() => measure(element.clientHeight));
     resized.observe(element);
     return () => {
       element.removeEventListener("scroll", scrolled);
@@ -37,10 +37,10 @@ export function useWindow(scroller: RefObject<HTMLElement | null>, count: number
     };
   }, [rowHeight]);
 
-  const seen = Math.ceil(range.height / rowHeight);
-  const last = Math.max(0, count - seen);
+  const visible = Math.ceil(range.height / rowHeight);
+  const last = Math.max(0, count - visible);
   const first = printing.value ? 0 : Math.max(0, Math.min(range.top, last) - MARGIN);
-  const end = printing.value ? Math.min(count, ON_PAPER) : Math.min(count, Math.min(range.top, last) + seen + MARGIN);
+  const end = printing.value ? Math.min(count, ON_PAPER) : Math.min(count, Math.min(range.top, last) + visible + MARGIN);
   const scrollTo = (index: number) => {
     const element = scroller.current;
     if (!element) return;

@@ -21,10 +21,10 @@ function luminance(color: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-const GROUNDS = ["ground", "surface", "raised"];
+const BACKGROUNDS = ["ground", "surface", "raised"];
 const TEXTS = ["text", "text-soft", "accent", "healthy", "degraded", "unknown", "down"];
 const pairs = [
-  ...TEXTS.flatMap((text) => GROUNDS.map((ground) => [text, ground, 4.5] as const)),
+  ...TEXTS.flatMap((text) => BACKGROUNDS.map((background) => [text, background, 4.5] as const)),
   ...["down", "degraded", "unknown"].flatMap((health) =>
     ["text", "text-soft", health].map((text) => [text, `${health}-wash`, 4.5] as const),
   ),
@@ -35,10 +35,10 @@ const pairs = [
 ];
 
 test.each(["light", "dark"] as const)("every text and shape can be told from what it stands on, in %s", (scheme) => {
-  const poor = pairs.flatMap(([text, ground, least]) => {
-    const [one, other] = [colors.get(text)?.[scheme], colors.get(ground)?.[scheme]];
+  const poor = pairs.flatMap(([text, background, least]) => {
+    const [one, other] = [colors.get(text)?.[scheme], colors.get(background)?.[scheme]];
     const found = one === undefined || other === undefined ? 0 : contrast(one, other);
-    return found < least ? [`${text} on ${ground}: ${found.toFixed(2)}`] : [];
+    return found < least ? [`${text} on ${background}: ${found.toFixed(2)}`] : [];
   });
   expect(poor).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { LatencyPlot } from "../parts/latency-plot.tsx";
 import { clockTime, durationSince, milliseconds, Since } from "../parts/time.tsx";
 
-const SHOWN = 12;
+const MAX_ROWS = 12;
 
 export function CheckDetail({ id }: { id: string }) {
   return (
@@ -41,7 +41,7 @@ function Check({ check: { row, message, actions, outages } }: { check: CheckDeta
       <Part title="Outages" note={outages.length === 0 ? "" : String(outages.length)}>
         {outages.length === 0 && <p class="soft">None on record.</p>}
         <ul class="outage-list">
-          {outages.slice(0, SHOWN).map(({ start, end, startedAfter, message }) => (
+          {outages.slice(0, MAX_ROWS).map(({ start, end, startedAfter, message }) => (
             <li key={start}>
               <span class={end === undefined ? "short nowrap" : "nowrap"}>
                 {start.slice(0, 10)} {clockTime(start)}
@@ -62,7 +62,7 @@ function Check({ check: { row, message, actions, outages } }: { check: CheckDeta
           <tbody>
             {actions
               .toReversed()
-              .slice(0, SHOWN)
+              .slice(0, MAX_ROWS)
               .map(({ time, success, reason, message, latencyMs }) => (
                 <tr key={`${time} ${reason}`}>
                   <td class="nowrap">{clockTime(time)}</td>

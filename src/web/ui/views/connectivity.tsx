@@ -17,7 +17,7 @@ export function ConnectivityView() {
   const checks = useComputed(() => worstFirst(only(liveRows.connectivity.value, "check"), ({ source, target }) => `${source} ${target}`));
   const commonCause = useComputed(() => only(liveRows.connectivity.value, "blame").flatMap(({ sentences }) => sentences));
   if (!liveRows.connectivity.value) return <Waiting what="the checks" />;
-  const shown = checks.value.filter(
+  const visible = checks.value.filter(
     ({ source, target, name, reason, health }) =>
       matches(searchText(), source, target, name, reason) && (!onlyUnhealthy() || health !== "Healthy"),
   );
@@ -32,8 +32,8 @@ export function ConnectivityView() {
             ))}
           </ul>
         )}
-        <Heatmap checks={shown} all={checks.value.length} />
-        <Outages checks={shown} />
+        <Heatmap checks={visible} all={checks.value.length} />
+        <Outages checks={visible} />
       </div>
       {component !== undefined && <CheckDetail id={component} />}
     </div>
@@ -76,7 +76,7 @@ const open = (component: string) => go({ view: "connectivity", component, option
 
 /** Sources and targets with the most trouble first. */
 function grid(checks: readonly CheckRow[]) {
-  const byPlace = new Map(checks.map((check) => [`${check.source}\n${check.target}`, check]));
+  const byCell = new Map(checks.map((check) => [`${check.source}\n${check.target}`, check]));
   const problem = (of: "source" | "target") => {
     const bad = new Map<string, number>();
     for (const check of checks) bad.set(check[of], (bad.get(check[of]) ?? 0) + (check.health === "Healthy" ? 0 : 1));
@@ -85,19 +85,19 @@ function grid(checks: readonly CheckRow[]) {
   const usual = median(checks.flatMap(({ latencyMs }) => latencyMs ?? []));
   const slowness = (latencyMs = usual) => (latencyMs > 4 * usual ? 2 : latencyMs > 1.5 * usual ? 1 : 0);
   const cell = (source: string, target: string): MatrixCell | undefined => {
-    const check = byPlace.get(`${source}\n${target}`);
+    const check = byCell.get(`${source}\n${target}`);
     if (!check) return undefined;
     const { health, latencyMs, id } = check;
-    return { health, words: () => cellWords(check), component: id, weight: slowness(latencyMs) };
+    return { health, text: () => cellText(check), component: id, weight: slowness(latencyMs) };
   };
   return { sources: problem("source"), targets: problem("target"), cell };
 }
 
-function cellWords({ source, target, health, reason, since, latencyMs }: CheckRow): string {
+function cellText({ source, target, health, reason, since, latencyMs }: CheckRow): string {
   const lasts = since === undefined ? undefined : `for ${durationSince(Date.now() - Date.parse(since))}`;
   const latency = latencyMs === undefined ? undefined : milliseconds(latencyMs);
-  const words = health === "Healthy" ? [latency] : [reason, lasts];
-  return [`${source} → ${target}: ${healthText(health)}`, ...words.filter((word) => word !== undefined)].join(", ");
+  const text = health === "Healthy" ? [latency] : [reason, lasts];
+  return [`${source} → ${target}: ${healthText(health)}`, ...text.filter((part) => part !== undefined)].join(", ");
 }
 
 const median = (values: number[]) => values.sort((one, other) => one - other)[values.length >> 1] ?? 0;
@@ -172,9 +172,9 @@ function Axis({ from, until }: { from: number; until: number }) {
 
 function Lane({ check: { outages, health }, from, until }: { check: CheckRow; from: number; until: number }) {
   const x = (time: number) => Math.max(0, Math.min(100, ((time - from) / (until - from)) * 100));
-  const words = outages.map(({ start, end }) => `${clockTime(start)} to ${end === undefined ? "now" : clockTime(end)}`).join(", ");
+  const text = outages.map(({ start, end }) => `${clockTime(start)} to ${end === undefined ? "now" : clockTime(end)}`).join(", ");
   return (
-    <svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label={`Outages: ${words}`}>
+    <svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label={`Outages: ${text}`}>
       <line x1="0" x2="100" y1="12" y2="12" />
       {outages.map(({ start, end }) => {
         const [left, right] = [x(Date.parse(start)), x(end === undefined ? until : Date.parse(end))];

@@ -12,7 +12,7 @@ import { count } from "./overview.tsx";
 import { PolicyDetail } from "./policy-detail.tsx";
 
 const PHASES: Readonly<Record<PolicyRow["phase"], string>> = {
-  Complete: "settled",
+  Complete: "complete",
   InProgress: "switching",
   Error: "error",
   Unknown: "unknown",
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<PolicyRow>[] = [
     width: "minmax(10em, 2fr)",
     cell: (row) => (
       <span class="cut" title={row.message}>
-        {stepWords(row)}
+        {stepText(row)}
       </span>
     ),
   },
@@ -82,7 +82,7 @@ const SITE_COLUMNS: readonly Column<PolicyRow>[] = [
 ];
 const OVERVIEW: readonly Column<PolicyRow>[] = [...COLUMNS.slice(0, 3), ...SITE_COLUMNS, ...COLUMNS.slice(3)];
 
-function stepWords({ phase, transition, message }: PolicyRow): string {
+function stepText({ phase, transition, message }: PolicyRow): string {
   const step = transition?.steps.find(({ state }) => state === "Running" || state === "Waiting");
   if (phase !== "InProgress" || !step) return message ?? "";
   const { waitingFor } = step;
@@ -92,17 +92,17 @@ function stepWords({ phase, transition, message }: PolicyRow): string {
 export function FailoverView() {
   const rows = useComputed(() => worstFirst(liveRows.failover.value?.values() ?? [], ({ namespace, name }) => `${namespace}/${name}`));
   if (!liveRows.failover.value) return <Waiting what="the failover policies" />;
-  const shown = rows.value.filter(
+  const visible = rows.value.filter(
     ({ namespace, name, message, health, phase }) =>
       matches(searchText(), `${namespace}/${name}`, message, phase) && (!onlyUnhealthy() || health !== "Healthy"),
   );
   const chosen = route.value.component;
   return (
     <div class={`split ${chosen === undefined ? "" : "open"}`}>
-      <Pane title="Policies" count={count(shown.length, rows.value.length)} tools={<Search placeholder="Search policies" />}>
+      <Pane title="Policies" count={count(visible.length, rows.value.length)} tools={<Search placeholder="Search policies" />}>
         <Table
           label="Failover policies"
-          rows={shown}
+          rows={visible}
           columns={chosen === undefined ? OVERVIEW : COLUMNS}
           keyOf={({ key }) => key}
           componentOf={({ id }) => id}

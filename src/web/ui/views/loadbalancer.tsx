@@ -14,7 +14,7 @@ import { go, linkTo, route } from "../route.ts";
 import { count } from "./overview.tsx";
 import { ServiceDetail } from "./service-detail.tsx";
 
-const POOLS_SHOWN = 40;
+const MAX_POOLS = 40;
 
 export function LoadBalancerView() {
   const rows = liveRows.loadbalancer.value;
@@ -46,10 +46,10 @@ function Pools({ pools }: { pools: readonly PoolRow[] }) {
             Services get their addresses from an IPAddressPool. Make one: <code>plumbline apply -f examples/pools</code>
           </Empty>
         )}
-        {pools.slice(0, POOLS_SHOWN).map((pool) => (
+        {pools.slice(0, MAX_POOLS).map((pool) => (
           <Pool key={pool.key} pool={pool} />
         ))}
-        {pools.length > POOLS_SHOWN && <p class="soft">{plural(pools.length - POOLS_SHOWN, "more pool")}, none of them worse</p>}
+        {pools.length > MAX_POOLS && <p class="soft">{plural(pools.length - MAX_POOLS, "more pool")}, none of them worse</p>}
       </div>
     </Pane>
   );
@@ -75,11 +75,11 @@ function Use({ family, use: { assigned, available } }: { family: string; use: Po
   const total = assigned + available;
   const share = total === 0 ? 1 : assigned / total;
   const kind = available === 0 ? "full" : share >= NEARLY ? "nearly" : "";
-  const words = `${family}: ${assigned} of ${large(total)} assigned${kind === "full" ? ", full" : kind === "nearly" ? ", nearly full" : ""}`;
+  const text = `${family}: ${assigned} of ${large(total)} assigned${kind === "full" ? ", full" : kind === "nearly" ? ", nearly full" : ""}`;
   return (
     <span class={`use ${kind}`}>
       <span class="soft">{family}</span>
-      <svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={words}>
+      <svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={text}>
         <rect class="track" width="100" height="8" rx="1" />
         <rect class="filled" width={assigned === 0 ? 0 : Math.max(share * 100, 1)} height="8" rx="1" />
       </svg>
@@ -116,7 +116,7 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
     title: "Announced by",
     width: "minmax(8em, 1.2fr)",
     by: ({ bgp, l2 }) => bgp.count + (l2 ? 1 : 0),
-    cell: ({ bgp, l2 }) => <span class="cut">{announcers(bgp, l2) || <span class="soft">nobody</span>}</span>,
+    cell: ({ bgp, l2 }) => <span class="cut">{announcers(bgp, l2) || <span class="soft">none</span>}</span>,
   },
   {
     id: "reason",
@@ -139,7 +139,7 @@ function announcers(bgp: ServiceRow["bgp"], l2: ServiceRow["l2"]): string {
 }
 
 function Services({ services }: { services: readonly ServiceRow[] }) {
-  const shown = services.filter(
+  const visible = services.filter(
     ({ namespace, name, addresses, pool, message, reason, bgp, l2, health }) =>
       matches(searchText(), `${namespace}/${name}`, ...addresses, pool, message, reason, ...bgp.nodes, l2?.node) &&
       (!onlyUnhealthy() || health !== "Healthy"),
@@ -148,12 +148,12 @@ function Services({ services }: { services: readonly ServiceRow[] }) {
     <Pane
       title="Services"
       class="services"
-      count={count(shown.length, services.length)}
+      count={count(visible.length, services.length)}
       tools={<Search placeholder="Search services and addresses" />}
     >
       <Table
         label="Services"
-        rows={shown}
+        rows={visible}
         columns={COLUMNS}
         keyOf={({ key }) => key}
         componentOf={({ id }) => id}
@@ -172,11 +172,11 @@ function Services({ services }: { services: readonly ServiceRow[] }) {
 }
 
 function Sessions({ sessions }: { sessions: readonly SessionsRow[] }) {
-  const shown = sessions.filter(
+  const visible = sessions.filter(
     ({ node, peers, health }) =>
       matches(searchText() && inSessions(sessions), node, ...Object.keys(peers)) && (!onlyUnhealthy() || health !== "Healthy"),
   );
-  const { nodes, peers, cell } = useMemo(() => grid(shown), [liveRows.loadbalancer.value, searchText(), onlyUnhealthy()]);
+  const { nodes, peers, cell } = useMemo(() => grid(visible), [liveRows.loadbalancer.value, searchText(), onlyUnhealthy()]);
   const all = sessions.reduce((sum, row) => sum + Object.keys(row.peers).length, 0);
   const up = sessions.reduce((sum, row) => sum + Object.values(row.peers).filter(({ health }) => health === "Healthy").length, 0);
   return (
@@ -210,11 +210,11 @@ function grid(rows: readonly SessionsRow[]) {
     const found = byNode.get(node)?.peers[peer];
     if (!found) return undefined;
     const { id, bgp, bfd, health, since } = found;
-    const words = () =>
+    const text = () =>
       [`${node} → ${peer}: ${bgp}`, bfd && `BFD ${bfd}`, since && `for ${durationSince(Date.now() - Date.parse(since))}`]
         .filter(Boolean)
         .join(", ");
-    return { health, words, component: id };
+    return { health, text, component: id };
   };
   const peers = [...new Set(rows.flatMap((row) => Object.keys(row.peers)))].sort(compareNames);
   return { nodes: rows.map(({ node }) => node), peers, cell };

@@ -59,7 +59,7 @@ function sentence(causes: number, live: boolean): string {
 
 function DomainTile({ row: { domain, health, since, tally } }: { row: DomainRow }) {
   const view = viewOf(domain);
-  const words = (
+  const content = (
     <>
       <span class="name">
         <HealthIcon health={health} size={14} /> {domainName(domain)}
@@ -71,26 +71,26 @@ function DomainTile({ row: { domain, health, since, tally } }: { row: DomainRow 
   );
   return view ? (
     <a class="tile" href={linkTo({ view })}>
-      {words}
+      {content}
     </a>
   ) : (
-    <div class="tile">{words}</div>
+    <div class="tile">{content}</div>
   );
 }
 
 const viewOf = (domain: Domain): PageView | undefined => VIEWS.find((view) => view === domain);
 
 function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
-  const shown = nodes.filter(
+  const visible = nodes.filter(
     (row) => matches(searchText(), row.name, row.message, row.health) && (!onlyUnhealthy() || row.health !== "Healthy"),
   );
   const present = DOMAIN_ORDER.filter((domain) => domains.some((row) => row.domain === domain) || nodes.some(({ cells }) => cells[domain]));
   const columns = useMemo(() => columnsFor(present), [present.join()]);
   return (
-    <Pane title="Nodes" class="nodes" count={count(shown.length, nodes.length)} tools={<Search placeholder="Search nodes" />}>
+    <Pane title="Nodes" class="nodes" count={count(visible.length, nodes.length)} tools={<Search placeholder="Search nodes" />}>
       <Table
         label="Nodes and domains"
-        rows={shown}
+        rows={visible}
         columns={columns}
         keyOf={({ key }) => key}
         componentOf={({ name }) => `Node/${name}`}
@@ -132,7 +132,7 @@ const columnsFor = (present: readonly Domain[]): Column<NodeRow>[] => [
   unhealthySinceColumn(),
 ];
 
-export const count = (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`);
+export const count = (visible: number, all: number) => (visible === all ? `${all}` : `${visible} of ${all}`);
 
 function DomainCell({ cell }: { cell: MatrixCellRow | undefined }) {
   if (!cell) return <span class="soft">–</span>;
@@ -140,7 +140,7 @@ function DomainCell({ cell }: { cell: MatrixCellRow | undefined }) {
   const total = tally.Healthy + tally.Degraded + tally.Unknown + tally.Down;
   const bad = total - tally.Healthy;
   return (
-    <span class={`word ${health}`} title={countText(tally)}>
+    <span class={`health-text ${health}`} title={countText(tally)}>
       <HealthIcon health={health} />
       {health === "Healthy" ? <span class="soft">{total}</span> : `${healthText(health)} ${bad}/${total}`}
     </span>

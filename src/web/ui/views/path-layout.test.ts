@@ -6,7 +6,7 @@ function step(name: string, dependencies: PathNode[] = [], cause = false): PathN
   return { id: `Thing/${name}`, component: { kind: "Thing", name }, domain: "cluster", health: "Down", cause, dependencies };
 }
 const drawn = (path: PathNode, everything = false) =>
-  layoutOf({ path }, everything).placed.map(({ step, folded, column, row }) => [step?.component.name ?? `+${folded}`, column, row]);
+  layoutOf({ path }, everything).nodes.map(({ step, folded, column, row }) => [step?.component.name ?? `+${folded}`, column, row]);
 
 test("a chain is a straight line", () => {
   expect(drawn(step("a", [step("b", [step("c", [], true)])]))).toEqual([

@@ -14,7 +14,7 @@ export interface LayoutNode {
 }
 
 export interface Layout {
-  readonly placed: readonly LayoutNode[];
+  readonly nodes: readonly LayoutNode[];
   readonly columns: number;
   readonly rows: number;
 }
@@ -24,31 +24,31 @@ const BESIDE = 5;
 
 /** Symptom on the left, what it needs to its right, each parent in the middle of its needs. */
 export function layoutOf({ path }: Pick<Answer, "path">, everything: boolean): Layout {
-  const placed: LayoutNode[] = [];
+  const nodes: LayoutNode[] = [];
   let rows = 0;
   let columns = 0;
 
-  function place(step: PathNode, column: number, parent: number | undefined, key: string): number {
-    const index = placed.push({ step, folded: 0, column, row: 0, key, ...(parent !== undefined && { parent }) }) - 1;
+  function addNode(step: PathNode, column: number, parent: number | undefined, key: string): number {
+    const index = nodes.push({ step, folded: 0, column, row: 0, key, ...(parent !== undefined && { parent }) }) - 1;
     columns = Math.max(columns, column + 1);
     const dependencies = step.dependencies.toSorted(
       (one, other) => Number(leads(other)) - Number(leads(one)) || healthRank(other.health) - healthRank(one.health),
     );
-    const shown = everything || dependencies.length <= BESIDE + 1 ? dependencies : dependencies.slice(0, BESIDE);
-    const children = shown.map((dependency) => place(dependency, column + 1, index, `${key}>${dependency.id}`));
-    if (shown.length < dependencies.length) children.push(fold(dependencies.length - shown.length, column + 1, index, `${key}>…`));
-    const heights = children.map((child) => placed[child]?.row ?? 0);
+    const visible = everything || dependencies.length <= BESIDE + 1 ? dependencies : dependencies.slice(0, BESIDE);
+    const children = visible.map((dependency) => addNode(dependency, column + 1, index, `${key}>${dependency.id}`));
+    if (visible.length < dependencies.length) children.push(fold(dependencies.length - visible.length, column + 1, index, `${key}>…`));
+    const heights = children.map((child) => nodes[child]?.row ?? 0);
     const row = heights.length === 0 ? rows++ : ((heights[0] ?? 0) + (heights.at(-1) ?? 0)) / 2;
-    placed[index] = { ...(placed[index] as LayoutNode), row };
+    nodes[index] = { ...(nodes[index] as LayoutNode), row };
     return index;
   }
   function fold(folded: number, column: number, parent: number, key: string): number {
     columns = Math.max(columns, column + 1);
-    return placed.push({ step: undefined, folded, column, row: rows++, parent, key }) - 1;
+    return nodes.push({ step: undefined, folded, column, row: rows++, parent, key }) - 1;
   }
 
-  place(path, 0, undefined, path.id);
-  return { placed, columns, rows };
+  addNode(path, 0, undefined, path.id);
+  return { nodes, columns, rows };
 }
 
 const leads = (step: PathNode): boolean => step.cause || step.dependencies.some(leads);

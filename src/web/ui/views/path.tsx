@@ -13,10 +13,10 @@ const PADDING = 32;
 
 /** Drawn from what is seen, on the left, to what is to blame, on the right. */
 export function Path({ answer }: { answer: Answer }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(1_000);
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return undefined;
     const resized = new ResizeObserver(() => setRoom(element.clientWidth - PADDING));
     resized.observe(element);
@@ -24,9 +24,9 @@ export function Path({ answer }: { answer: Answer }) {
   }, []);
   // Where not all of it can be seen, the cause can.
   useLayoutEffect(() => {
-    if (place.current) place.current.scrollLeft = place.current.scrollWidth;
+    if (container.current) container.current.scrollLeft = container.current.scrollWidth;
   }, [answer.path.id, room]);
-  const { placed, columns, rows } = layoutOf(answer, option("all") === "1");
+  const { nodes, columns, rows } = layoutOf(answer, option("all") === "1");
   const each = (room - 2 * EDGE) / columns;
   const gap = Math.max(GAP.least, Math.min(GAP.most, Math.floor(each - CARD.usual)));
   const width = Math.max(CARD.least, Math.min(CARD.most, Math.floor((room - 2 * EDGE - (columns - 1) * gap) / columns)));
@@ -35,11 +35,11 @@ export function Path({ answer }: { answer: Answer }) {
   const top = ({ row }: LayoutNode) => EDGE + row * (CARD.height + GAP.y);
   const whole = { width: columns * (width + gap) - gap + 2 * EDGE, height: rows * (CARD.height + GAP.y) - GAP.y + 2 * EDGE };
   return (
-    <div class="drawing" ref={place} tabIndex={0} role="group" aria-label="Path from symptom to cause">
+    <div class="drawing" ref={container} tabIndex={0} role="group" aria-label="Path from symptom to cause">
       <div class="sheet" style={{ width: `${whole.width}px`, height: `${whole.height}px` }}>
         <svg width={whole.width} height={whole.height} aria-hidden="true">
-          {placed.map((child) => {
-            const parent = child.parent === undefined ? undefined : placed[child.parent];
+          {nodes.map((child) => {
+            const parent = child.parent === undefined ? undefined : nodes[child.parent];
             return (
               parent && (
                 <Line
@@ -53,7 +53,7 @@ export function Path({ answer }: { answer: Answer }) {
           })}
         </svg>
         <ol>
-          {placed.map((card) => (
+          {nodes.map((card) => (
             <li key={card.key} style={{ left: `${left(card)}px`, top: `${top(card)}px`, width: `${width}px`, height: `${CARD.height}px` }}>
               {card.step ? (
                 <Card step={card.step} first={card.column === 0} />
@@ -96,11 +96,11 @@ function guiltyWithin(path: PathNode): ReadonlySet<string> {
 
 function Card({ step, first }: { step: PathNode; first: boolean }) {
   const { id, component, health, reason, message, since, cause } = step;
-  const words = (
+  const content = (
     <>
       <span class="top">
         <HealthIcon health={health} />
-        <span class="label">{cause ? "cause" : first ? "seen" : ""}</span>
+        <span class="label">{cause ? "cause" : first ? "symptom" : ""}</span>
         <span class="grow" />
         <span class="soft nowrap">{since === undefined ? healthText(health) : <Since time={since} />}</span>
       </span>
@@ -108,15 +108,15 @@ function Card({ step, first }: { step: PathNode; first: boolean }) {
       <span class="says" title={message}>
         {message ??
           reason ??
-          (step.dependencies.length > 0 ? "unhealthy because of a dependency" : step.health === "Healthy" ? "" : "shown above")}
+          (step.dependencies.length > 0 ? "unhealthy because of a dependency" : step.health === "Healthy" ? "" : "see above")}
       </span>
     </>
   );
   const kind = `step ${health} ${cause ? "cause" : ""}`;
-  if (component.kind === HIDDEN_KIND) return <div class={kind}>{words}</div>;
+  if (component.kind === HIDDEN_KIND) return <div class={kind}>{content}</div>;
   return (
     <a class={kind} href={linkTo({ view: "why", component: id })} aria-current={first ? "true" : undefined}>
-      {words}
+      {content}
     </a>
   );
 }

@@ -56,15 +56,15 @@ function Policy({ row }: { row: PolicyRow }) {
         <dt>Here</dt>
         <dd>
           {current}
-          {current !== desired && `, asked to be ${desired}`}
+          {current !== desired && `, desired: ${desired}`}
         </dd>
         <dt>Workloads</dt>
-        <dd class={workloads.settled < workloads.total ? "short" : ""}>
-          {workloads.settled} of {workloads.total} as they should be
+        <dd class={workloads.ok < workloads.total ? "short" : ""}>
+          {workloads.ok} of {workloads.total} healthy
         </dd>
         <dt>Volumes</dt>
-        <dd class={volumes.settled < volumes.total ? "short" : ""}>
-          {volumes.settled} of {volumes.total} as they should be
+        <dd class={volumes.ok < volumes.total ? "short" : ""}>
+          {volumes.ok} of {volumes.total} healthy
         </dd>
         {token && (
           <>
@@ -80,7 +80,7 @@ function Policy({ row }: { row: PolicyRow }) {
             <dt>Other site</dt>
             <dd class={peer.reachable ? "" : "short"}>
               {peer.reachable ? "reachable" : "not reachable"}
-              {peer.desired !== undefined && `, asked to be ${peer.desired}`}
+              {peer.desired !== undefined && `, desired: ${peer.desired}`}
               {peer.message !== undefined && <span class="because">{peer.message}</span>}
             </dd>
           </>

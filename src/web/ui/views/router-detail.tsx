@@ -7,7 +7,7 @@ import { Since } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
 
 /** Enough to read; what is wrong is always among them. */
-const SHOWN = 60;
+const MAX_ROWS = 60;
 
 export function RouterDetail({ id }: { id: string }) {
   return (
@@ -27,18 +27,18 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
           <p class="soft">No Underlay selects this node. A router needs one first.</p>
         ) : (
           <ul class="tree">
-            {branches.slice(0, SHOWN * 2).map((branch) => (
+            {branches.slice(0, MAX_ROWS * 2).map((branch) => (
               <Branch key={branch.node.id} {...branch} />
             ))}
           </ul>
         )}
-        <Omitted shown={SHOWN * 2} all={branches.length} />
+        <Omitted visible={MAX_ROWS * 2} all={branches.length} />
       </Part>
       <Part title="BGP sessions" note={`${row.sessions.up} of ${row.sessions.total} up`}>
         <table class="plain">
           <tbody>
             {worstFirst(sessions, ({ vrf, neighbor }) => `${vrf} ${neighbor}`)
-              .slice(0, SHOWN)
+              .slice(0, MAX_ROWS)
               .map(({ id, vrf, neighbor, state, health, since }) => (
                 <tr key={id}>
                   <td>
@@ -56,7 +56,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
               ))}
           </tbody>
         </table>
-        <Omitted shown={SHOWN} all={sessions.length} />
+        <Omitted visible={MAX_ROWS} all={sessions.length} />
       </Part>
       <Part title="VNIs" note={`${row.vnis.up} of ${row.vnis.total} up`}>
         <table class="plain">
@@ -76,7 +76,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
           )}
           <tbody>
             {worstFirst(vnis, ({ vni }) => String(vni))
-              .slice(0, SHOWN)
+              .slice(0, MAX_ROWS)
               .map(({ vni, type, vrf, state, message, health, macs, vteps, prefixes }) => (
                 <tr key={vni}>
                   <td>
@@ -96,15 +96,15 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
               ))}
           </tbody>
         </table>
-        <Omitted shown={SHOWN} all={vnis.length} />
+        <Omitted visible={MAX_ROWS} all={vnis.length} />
       </Part>
       <Conditions conditions={conditions} />
     </>
   );
 }
 
-export function Omitted({ shown, all }: { shown: number; all: number }) {
-  return all > shown ? <p class="soft">{all - shown} more, none of them worse.</p> : null;
+export function Omitted({ visible, all }: { visible: number; all: number }) {
+  return all > visible ? <p class="soft">{all - visible} more, none of them worse.</p> : null;
 }
 
 interface BranchRow {
@@ -144,11 +144,11 @@ function Branch({ node, depth, rails }: BranchRow) {
         })}
       </span>
       <HealthIcon health={health} />
-      <span class="words">
+      <span class="message">
         <a href={linkTo({ view: "why", component: node.id })}>
           <span class="kind">{kind}</span> <span class="mono">{name}</span>
         </a>{" "}
-        <span class={`state ${health}`}>{stateWord(state, health)}</span>
+        <span class={`state ${health}`}>{stateText(state, health)}</span>
         {(message !== undefined || reason !== undefined) && health !== "Healthy" && (
           <span class="because">
             {reason}
@@ -173,5 +173,5 @@ const STATES: Readonly<Record<TreeNode["state"], string>> = {
   Rebuilding: "being rebuilt",
 };
 /** What is applied may still not work. */
-const stateWord = (state: TreeNode["state"], health: Health) =>
+const stateText = (state: TreeNode["state"], health: Health) =>
   state === "Applied" && health !== "Healthy" ? `applied, ${healthText(health)}` : STATES[state];

@@ -32,12 +32,12 @@ const COLUMNS: readonly Column<RouterRow>[] = [
     width: "minmax(10em, 2.2fr)",
     cell: (row) => {
       const { failed, message, health } = row;
-      const words =
+      const text =
         failed.length > 0 ? failed.map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`).join(", ") : (message ?? lacking(row));
       return (
         health !== "Healthy" && (
-          <span class="cut" title={message ?? words}>
-            {words}
+          <span class="cut" title={message ?? text}>
+            {text}
           </span>
         )
       );
@@ -68,7 +68,7 @@ function lacking({ sessions }: RouterRow): string {
 export function RouterView() {
   const rows = useComputed(() => worstFirst(liveRows.router.value?.values() ?? [], ({ node }) => node));
   if (!liveRows.router.value) return <Waiting what="the routers" />;
-  const shown = rows.value.filter(
+  const visible = rows.value.filter(
     (row) =>
       matches(searchText(), row.node, row.message, row.reason, ...row.failed.map(({ kind, name }) => `${kind} ${name}`)) &&
       (!onlyUnhealthy() || row.health !== "Healthy"),
@@ -76,10 +76,10 @@ export function RouterView() {
   const { component } = route.value;
   return (
     <div class={`split ${component === undefined ? "" : "open"}`}>
-      <Pane title="Routers" count={count(shown.length, rows.value.length)} tools={<Search placeholder="Search nodes" />}>
+      <Pane title="Routers" count={count(visible.length, rows.value.length)} tools={<Search placeholder="Search nodes" />}>
         <Table
           label="Routers by node"
-          rows={shown}
+          rows={visible}
           columns={COLUMNS}
           keyOf={({ key }) => key}
           componentOf={({ id }) => id}

@@ -4,7 +4,7 @@ import { HealthIcon } from "../parts/health.tsx";
 import { worstFirst } from "../parts/sorting.ts";
 import { Omitted } from "./router-detail.tsx";
 
-const SHOWN = 60;
+const MAX_ROWS = 60;
 
 export function ServiceDetail({ id }: { id: string }) {
   return (
@@ -38,7 +38,7 @@ function Service({ service: { row, conditions, announcements, eligible, endpoint
         {announcements.length === 0 && <p class="soft">No node announces it. It needs an advertisement that selects its pool.</p>}
         <ul class="announcements">
           {worstFirst(announcements, ({ node }) => node)
-            .slice(0, SHOWN)
+            .slice(0, MAX_ROWS)
             .map(({ node, protocol, health, peers = [], interfaces = [], advertisements = [], message }) => (
               <li key={`${protocol} ${node}`}>
                 <HealthIcon health={health} />
@@ -56,7 +56,7 @@ function Service({ service: { row, conditions, announcements, eligible, endpoint
               </li>
             ))}
         </ul>
-        <Omitted shown={SHOWN} all={announcements.length} />
+        <Omitted visible={MAX_ROWS} all={announcements.length} />
       </Part>
       <Conditions conditions={conditions} />
     </>

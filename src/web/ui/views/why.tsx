@@ -45,8 +45,8 @@ function Ask({ component }: { component: string | undefined }) {
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        const asked = field.current?.value.trim() ?? "";
-        go({ view: "why", ...(asked !== "" && { component: asked }) });
+        const requested = field.current?.value.trim() ?? "";
+        go({ view: "why", ...(requested !== "" && { component: requested }) });
       }}
     >
       <label for="search">Why is</label>
@@ -85,8 +85,7 @@ function Answered({ component }: { component: string }) {
   if ("missing" in found)
     return (
       <Empty title={`${component} not found, or you have no access`}>
-        {found.missing} A thing is named KIND/NAMESPACE/NAME, or KIND/NAME where it lives in no namespace, with @NODE for what it is on one
-        node.
+        {found.missing} Name a component KIND/NAMESPACE/NAME, or KIND/NAME without a namespace; add @NODE for its part on one node.
       </Empty>
     );
   const { answer } = found;
