@@ -1,6 +1,6 @@
 import { readFile, readdir, rm, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { crdYaml } from "../src/api/crds/crd-yaml.ts";
+import { crdYaml } from "../src/api/crds/crd.ts";
 import { CUSTOM_KINDS } from "../src/api/crds/kinds.ts";
 import { metricsTable } from "./metrics-table.ts";
 import { valuesTable } from "./values-table.ts";

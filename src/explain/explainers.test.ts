@@ -4,7 +4,7 @@ import { validValue } from "../../test/api/generate.ts";
 import { EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Node } from "../api/core/node.ts";
 import { Service } from "../api/core/service.ts";
-import { admit } from "../api/admission/admit.ts";
+import { admit } from "../api/admission/validation.ts";
 import { applyDefaults } from "../api/admission/defaulting.ts";
 import type { CustomKind } from "../api/define-kind.ts";
 import type { Condition, Kind, KubeObject } from "../api/kind.ts";

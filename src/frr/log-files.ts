@@ -1,5 +1,5 @@
 import { copyFile, stat, truncate } from "node:fs/promises";
-import { pause } from "./supervisor.ts";
+import { pause } from "../util/sleep.ts";
 
 /** Per file; with its copy, a daemon has twice as much. */
 const MAX_BYTES = 10 * 1024 * 1024;

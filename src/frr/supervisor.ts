@@ -1,3 +1,5 @@
+import { backoffMs } from "../util/backoff.ts";
+import { pause } from "../util/sleep.ts";
 import type { Daemon } from "./daemons.ts";
 
 export type RestartCause =
@@ -52,32 +54,11 @@ async function keepOneRunning(daemon: Daemon, supervised: SupervisedDaemons, sig
       if (performance.now() - restartedAt > STEADY_AFTER_MS) failures = 0;
       failures += 1;
       restartedAt = answeredAt = probedAt = performance.now();
-      await pause(backoffMs(failures), signal);
+      await pause(backoffMs(failures - 1, BACKOFF), signal);
     }
     const connection = supervised.connection(daemon);
     if (connection) await pause(PROBE_EVERY_MS * (1 + Math.random() / 5), signal, (wake) => connection.onLoss(wake));
     // Whoever ended it on purpose is given the time to start it.
     if (!supervised.connection(daemon)) await pause(CHECK_EVERY_MS * (0.9 + Math.random() / 5), signal);
   }
-}
-
-/** Doubles from one failure to the next; the upper half of each step is left to chance. */
-function backoffMs(failures: number): number {
-  return Math.min(BACKOFF.maxMs, BACKOFF.minMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
-}
-
-/** Ends early when aborted, or when woken. */
-export function pause(ms: number, signal: AbortSignal, onWake: (wake: () => void) => () => void = () => () => {}): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      letSleep();
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-    const letSleep = onWake(done);
-  });
 }

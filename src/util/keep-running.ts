@@ -1,3 +1,6 @@
+import { backoffMs } from "./backoff.ts";
+import { pause } from "./sleep.ts";
+
 const BACKOFF = { minMs: 100, maxMs: 30_000 };
 /** What has run this long had not failed to start. */
 const STABLE_MS = 10_000;
@@ -11,25 +14,6 @@ export async function keepRunning<End>(start: () => Promise<End>, signal: AbortS
     if (signal.aborted) return;
     failures = performance.now() - started > STABLE_MS ? 1 : failures + 1;
     onEnd?.(end);
-    await pause(backoffMs(failures), signal);
+    await pause(backoffMs(failures - 1, BACKOFF), signal);
   }
-}
-
-/** Half of each step is left to chance, so that the watches of two namespaces do not come back together. */
-function backoffMs(failures: number): number {
-  const step = Math.min(BACKOFF.maxMs, BACKOFF.minMs * 2 ** (failures - 1));
-  return Math.round(step * (0.5 + Math.random() / 2));
-}
-
-/** Returns early when aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }

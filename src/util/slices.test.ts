@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runInSlices } from "./slices.ts";
+import { runInSlices } from "./sleep.ts";
 
 function* busy(steps: number): Generator<number, string> {
   for (let step = 0; step < steps; step += 1) {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { admit } from "../../src/api/admission/admit.ts";
+import { admit } from "../../src/api/admission/validation.ts";
 import { CustomResourceDefinition, crdOf } from "../../src/api/crds/crd.ts";
 import type { CustomKind } from "../../src/api/define-kind.ts";
 import { apiVersionOf, type KubeObject } from "../../src/api/kind.ts";

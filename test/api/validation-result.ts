@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { admit } from "../../src/api/admission/admit.ts";
+import { admit } from "../../src/api/admission/validation.ts";
 import type { FieldError } from "../../src/api/admission/field-error.ts";
 import type { WriteContext } from "../../src/api/admission/validation.ts";
 import type { CustomKind } from "../../src/api/define-kind.ts";

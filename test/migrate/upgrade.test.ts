@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { applyCrds, installCrds } from "../../lab/kube/install-crds.ts";
-import { admit } from "../../src/api/admission/admit.ts";
+import { admit } from "../../src/api/admission/validation.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";

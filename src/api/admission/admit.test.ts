@@ -4,7 +4,7 @@ import { validValue } from "../../../test/api/generate.ts";
 import { CUSTOM_KINDS } from "../crds/kinds.ts";
 import { IPAddressPool } from "../metallb/ip-address-pool.ts";
 import { L3VNI } from "../openpe/l3vni.ts";
-import { admit } from "./admit.ts";
+import { admit } from "./validation.ts";
 
 const meta = { apiVersion: "metallb.io/v1beta1", kind: "IPAddressPool", metadata: { name: "a" } };
 const spec = { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false };

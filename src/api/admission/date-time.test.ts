@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDateTime } from "./date-time.ts";
+import { isDateTime } from "./schema-validation.ts";
 
 test.each([
   ["2026-11-15T10:30:00Z", true],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { crdYaml } from "./crd-yaml.ts";
+import { crdYaml } from "./crd.ts";
 import { crdOf, type StructuralSchema } from "./crd.ts";
 import { defineKind } from "../define-kind.ts";
 import { CUSTOM_KINDS } from "./kinds.ts";

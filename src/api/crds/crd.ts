@@ -2,6 +2,7 @@ import type { PrinterColumn, CustomKind } from "../define-kind.ts";
 import { builtinKind, type Condition, type KubeObject, type Scope } from "../kind.ts";
 import type { Rule } from "../rule.ts";
 import type { Json, ObjectSchema, Schema } from "../schema.ts";
+import { stringify } from "yaml";
 
 /** JSONSchemaProps, as far as we use it. */
 export interface StructuralSchema {
@@ -159,4 +160,9 @@ function validation({ cel, message, fieldPath, reason }: Rule) {
 
 function pick<T extends object, K extends keyof T>(from: T, ...keys: K[]): Pick<T, K> {
   return Object.fromEntries(keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]])) as Pick<T, K>;
+}
+
+/** The CustomResourceDefinition as `deploy/crds/` holds it. */
+export function crdYaml(kind: CustomKind): string {
+  return stringify(crdOf(kind), { lineWidth: 120, aliasDuplicateObjects: false });
 }

@@ -2,7 +2,6 @@ import { claims } from "../claims.ts";
 import { defineKind, type Stored } from "../define-kind.ts";
 import { rule } from "../rule.ts";
 import { s } from "../schema.ts";
-import { interfaceName } from "./interface-name.ts";
 import { neighbor } from "./neighbor.ts";
 import { nodeSelector } from "./node-selector.ts";
 
@@ -62,3 +61,8 @@ export const Underlay = defineKind({
   status: s.object({ claims: s.optional(claims()) }, { doc: "The state of this object in the cluster, written by the controller." }),
 });
 export type Underlay = Stored<typeof Underlay>;
+
+/** A network interface, as the kernel allows it to be called and no stranger. */
+function interfaceName(doc: string) {
+  return s.string({ doc, maxLength: 15, pattern: "^[a-zA-Z][a-zA-Z0-9._-]*$" });
+}

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { crdYaml } from "../../api/crds/crd-yaml.ts";
+import { crdYaml } from "../../api/crds/crd.ts";
 import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 

@@ -8,8 +8,7 @@ import { ApiError } from "../../embedded/store/api-error.ts";
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { prepareCreate } from "../../embedded/store/admission.ts";
-import { without } from "../../embedded/kinds/json.ts";
-import { Undecodable } from "../../embedded/store/metadata.ts";
+import { Undecodable, without } from "../../embedded/kinds/json.ts";
 import { didYouMean } from "../resources/nearest.ts";
 
 interface Problem {

@@ -8,7 +8,7 @@ import type { ServedKind } from "../kinds/served-kind.ts";
 import type { ManifestSource } from "../store/declaration.ts";
 import { APPLIED } from "./sync.ts";
 import type { ManifestDirectory } from "./directory.ts";
-import { manifestText } from "../manifests/manifest-text.ts";
+import { manifestText } from "../manifests/yaml-value.ts";
 import { systemReason } from "./file-stat.ts";
 import type { ManifestTarget } from "./target.ts";
 

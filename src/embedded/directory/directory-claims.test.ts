@@ -136,7 +136,7 @@ describe("an object that moves from one file to another", () => {
     await harness.start({ "a.yaml": testManifest("x"), "sub/b.yaml": testManifest("w") });
     renameSync(harness.at("a.yaml"), harness.at("z.yaml"));
     renameSync(harness.at("sub"), harness.at("other"));
-    for (const path of ["a.yaml", "z.yaml", "sub", "other"]) harness.ring(path);
+    for (const path of ["a.yaml", "z.yaml", "sub", "other"]) harness.notify(path);
     await harness.synced();
     expect(harness.sink.happened).toEqual(["move w to other/b.yaml:1", "move x to z.yaml:1"]);
   });
@@ -176,7 +176,7 @@ describe("removal", () => {
     await harness.pass(900);
     harness.edit("sub/c.yaml", testManifest("c"));
     harness.edit("sub/deep/d.yaml", testManifest("d"));
-    harness.ring("sub");
+    harness.notify("sub");
     await harness.synced();
     expect(harness.sink.happened).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { manifestApplies, manifestProblems, manifestReads } from "../store/metrics.ts";
+import { manifestApplies, manifestProblems, manifestReads } from "./metrics.ts";
 import { texts, testManifest } from "../testing/memory-store.ts";
 import { DirectoryHarness } from "../testing/directory-harness.ts";
 
@@ -77,8 +77,8 @@ describe("a directory that is away", () => {
 
   test("keeps its objects, is told, and goes on when it is back", async () => {
     renameSync(harness.root, `${harness.root}-away`);
-    harness.ring("a.yaml");
-    harness.ring(undefined);
+    harness.notify("a.yaml");
+    harness.notify(undefined);
     await harness.pass(60_000);
     expect(harness.sink.happened).toEqual([]);
     expect(harness.problems).toEqual([
@@ -100,7 +100,7 @@ describe("a directory that is away", () => {
     mkdirSync(harness.root);
     for (let copied = 0; copied < 10; copied += 1) {
       harness.put(`copied-${copied}.yaml`, testManifest(`copied-${copied}`));
-      harness.ring(`copied-${copied}.yaml`);
+      harness.notify(`copied-${copied}.yaml`);
       await harness.pass(2_000);
     }
     expect(harness.sink.list()).toContain("a.yaml:1 a=1");
@@ -203,8 +203,8 @@ test("what is done is counted", async () => {
   await harness.start({ "a.yaml": testManifest("a"), "b.yaml": testManifest("b") });
   harness.edit("a.yaml", testManifest("a", 1, "  bad: wrong\n"));
   renameSync(harness.at("b.yaml"), harness.at("c.yaml"));
-  harness.ring("c.yaml");
-  harness.ring("b.yaml");
+  harness.notify("c.yaml");
+  harness.notify("b.yaml");
   await harness.synced();
   harness.remove("c.yaml");
   await harness.synced();

@@ -38,7 +38,7 @@ class Course {
     this.#harness.put(".new", textOf(path, documents));
     mkdirSync(this.#harness.at("d"), { recursive: true });
     renameSync(this.#harness.at(".new"), this.#harness.at(path));
-    this.#ring(path);
+    this.#notify(path);
   }
 
   break(path: string, how: number): void {
@@ -59,7 +59,7 @@ class Course {
     if (!this.files.delete(path)) return;
     this.broken.delete(path);
     rmSync(this.#harness.at(path));
-    this.#ring(path);
+    this.#notify(path);
   }
 
   rename(from: string, to: string): void {
@@ -71,8 +71,8 @@ class Course {
     else this.broken.delete(to);
     mkdirSync(this.#harness.at("d"), { recursive: true });
     renameSync(this.#harness.at(from), this.#harness.at(to));
-    this.#ring(from);
-    this.#ring(to);
+    this.#notify(from);
+    this.#notify(to);
   }
 
   /** Empties or removes the whole sub-directory. */
@@ -83,17 +83,17 @@ class Course {
       this.broken.delete(path);
     }
     rmSync(this.#harness.at("d"), { recursive: true });
-    this.#ring("d");
+    this.#notify("d");
   }
 
   #save(path: string, text: string): void {
     this.#harness.put(path, text);
-    this.#ring(path);
-    this.#ring("d");
+    this.#notify(path);
+    this.#notify("d");
   }
 
-  #ring(path: string): void {
-    if (this.heard) this.#harness.ring(path);
+  #notify(path: string): void {
+    if (this.heard) this.#harness.notify(path);
   }
 }
 

@@ -17,14 +17,14 @@ interface Watched {
  */
 export class DirectoryWatcher {
   readonly #root: string;
-  readonly #ring: ChangeCallback;
+  readonly #notify: ChangeCallback;
   readonly #watched = new Map<string, Watched>();
   /** What could not be watched, and why. */
   readonly #deaf = new Map<string, string>();
 
-  constructor(root: string, ring: ChangeCallback) {
+  constructor(root: string, notify: ChangeCallback) {
     this.#root = root;
-    this.#ring = ring;
+    this.#notify = notify;
   }
 
   /** Why not everything is heard. */
@@ -35,15 +35,15 @@ export class DirectoryWatcher {
   watchDirectory(path: string, identity: string): void {
     const own = basename(this.#at(path));
     this.#watch(path, identity, (name) => {
-      if (name !== null) this.#ring(pathIn(path, name));
+      if (name !== null) this.#notify(pathIn(path, name));
       // What happens to a directory itself is told under its own name.
-      if (name === null || name === own) this.#ring(path === "." ? undefined : path);
+      if (name === null || name === own) this.#notify(path === "." ? undefined : path);
     });
   }
 
   /** A file that is reached through a link: what happens to it is not heard in the directory. */
   watchFile(path: string, identity: string): void {
-    this.#watch(path, identity, () => this.#ring(path));
+    this.#watch(path, identity, () => this.#notify(path));
   }
 
   /** Stops watching everything else. */
@@ -63,7 +63,7 @@ export class DirectoryWatcher {
       const watcher = watch(this.#at(path), (_event, name) => onEvent(name));
       watcher.on("error", () => {
         this.#unwatch(path);
-        this.#ring(undefined);
+        this.#notify(undefined);
       });
       this.#watched.set(path, { identity, watcher });
       this.#deaf.delete(path);

@@ -118,15 +118,15 @@ describe("an edit", () => {
   test("by an editor that writes another file and renames it", async () => {
     harness.put(".c.yaml.tmp", testManifest("c", 33));
     renameSync(harness.at(".c.yaml.tmp"), harness.at("c.yaml"));
-    harness.ring("c.yaml");
+    harness.notify("c.yaml");
     await harness.heard();
     expect(harness.sink.happened).toEqual(["apply c"]);
   });
 
   test("by an editor that moves the old file away first", async () => {
     renameSync(harness.at("c.yaml"), harness.at("c.yaml~"));
-    harness.ring("c.yaml");
-    harness.ring("c.yaml~");
+    harness.notify("c.yaml");
+    harness.notify("c.yaml~");
     await harness.pass(300);
     harness.edit("c.yaml", testManifest("c", 33));
     await harness.synced();
@@ -162,7 +162,7 @@ describe("an edit", () => {
   test("in a burst too large to look at file by file is found by looking at all of them", async () => {
     const stat = vi.spyOn(fs, "statSync");
     syncBuiltinESMExports();
-    for (let index = 0; index < 5_000; index += 1) harness.ring(`nothing-${index}.yaml`);
+    for (let index = 0; index < 5_000; index += 1) harness.notify(`nothing-${index}.yaml`);
     harness.edit("c.yaml", testManifest("c", 33));
     await harness.pass(50);
     expect(harness.sink.happened).toEqual(["apply c"]);
@@ -235,14 +235,14 @@ test("a file that turns into a directory, a pipe or a link is followed as what i
   await harness.start({ "a.yaml": testManifest("a"), "b.yaml": testManifest("b"), "c.yaml": testManifest("c") });
   harness.remove("a.yaml");
   harness.put("a.yaml/inner.yaml", testManifest("a"));
-  harness.ring("a.yaml");
+  harness.notify("a.yaml");
   writeFileSync(join(harness.parent, "target.yaml"), testManifest("b"));
   unlinkSync(harness.at("b.yaml"));
   symlinkSync(join(harness.parent, "target.yaml"), harness.at("b.yaml"));
-  harness.ring("b.yaml");
+  harness.notify("b.yaml");
   unlinkSync(harness.at("c.yaml"));
   execFileSync("mkfifo", [harness.at("c.yaml")]);
-  harness.ring("c.yaml");
+  harness.notify("c.yaml");
   await harness.synced();
   expect(harness.sink.list()).toEqual(["a.yaml/inner.yaml:1 a=1", "b.yaml:1 b=1", "c.yaml:1 c=1"]);
   expect(harness.sink.happened).toEqual(["move a to a.yaml/inner.yaml:1"]);

@@ -4,9 +4,9 @@ import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { sleep } from "../../util/sleep.ts";
 import type { Log } from "../../kube/log.ts";
-import { manifestScans } from "../store/metrics.ts";
+import { manifestScans } from "./metrics.ts";
 import type { ManifestSource } from "../store/declaration.ts";
-import { WakeTimer } from "./wake-timer.ts";
+import { WakeSignal } from "../../util/wake-signal.ts";
 import { ManifestIndex } from "./manifest-index.ts";
 import { ManifestSync, sourceOf } from "./sync.ts";
 import { DirectoryWatcher, type ChangeCallback } from "./directory-watcher.ts";
@@ -16,7 +16,7 @@ import { isHidden, nameOf, scan, type Scan } from "./scan.ts";
 import { directoryIdentity, isLink, isManifestName, isReadableByAll, statFile, reasonOf, writeFile } from "./file-stat.ts";
 import { MAX_DEBOUNCE_MS, DEBOUNCE_MS, Debouncer } from "./debounce.ts";
 import type { ManifestTarget } from "./target.ts";
-import { runInSlices } from "../../util/slices.ts";
+import { runInSlices } from "../../util/sleep.ts";
 
 /** An object that came from a file when the process ran last. */
 export interface KnownObject {
@@ -35,7 +35,7 @@ export interface DirectoryOptions {
   readonly sink: ManifestTarget;
   readonly known?: Iterable<KnownObject>;
   readonly log: Log;
-  readonly doorbell?: (root: string, ring: ChangeCallback) => DirectoryWatcher;
+  readonly createWatcher?: (root: string, notify: ChangeCallback) => DirectoryWatcher;
 }
 
 /** Everything is looked at this often even when nothing is heard. */
@@ -61,7 +61,7 @@ export class ManifestDirectory {
   readonly #delivery: ManifestSync;
   readonly #debouncer = new Debouncer();
   readonly #watcher: DirectoryWatcher;
-  readonly #alarm = new WakeTimer();
+  readonly #wake = new WakeSignal();
   /** What was found when everything was last looked at. */
   #scan: Scan | undefined;
   #surveyAt = 0;
@@ -74,13 +74,19 @@ export class ManifestDirectory {
   /** Files whose problems may be others now. */
   readonly #stale = new Set<string>();
 
-  constructor({ root: given, sink, known = [], log, doorbell = (root, ring) => new DirectoryWatcher(root, ring) }: DirectoryOptions) {
+  constructor({
+    root: given,
+    sink,
+    known = [],
+    log,
+    createWatcher = (root, notify) => new DirectoryWatcher(root, notify),
+  }: DirectoryOptions) {
     const root = resolve(given);
     this.#root = root;
     this.#log = log;
     this.#reader = new ManifestReader(root, this.#index, sink);
     this.#delivery = new ManifestSync(sink, this.#index, log);
-    this.#watcher = doorbell(root, (path) => this.#onChange(path));
+    this.#watcher = createWatcher(root, (path) => this.#onChange(path));
     const byPath = Map.groupBy(known, ({ source }) => source.path);
     for (const [path, objects] of byPath) this.#recall(path, objects);
   }
@@ -105,7 +111,7 @@ export class ManifestDirectory {
       const now = performance.now();
       const next = this.#nextPass();
       if (now < next) {
-        await this.#alarm.sleep(next, signal);
+        await this.#wake.wait(Math.min(Math.ceil(next - now), SURVEY_MS), signal);
         continue;
       }
       try {
@@ -126,7 +132,7 @@ export class ManifestDirectory {
   /** The object is gone from the sink. It comes back when a file still has it. */
   lost(key: string): void {
     this.#delivery.lost(key, performance.now());
-    this.#alarm.ring();
+    this.#wake.ring();
   }
 
   /** Where an object stands now. */
@@ -145,7 +151,7 @@ export class ManifestDirectory {
     const bytes = Buffer.from(text);
     this.#reader.wrote(path, writeFile(`${this.#root}/${path}`, bytes), bytes);
     this.#stale.add(path);
-    this.#alarm.ring();
+    this.#wake.ring();
   }
 
   /** Removes a file with its objects, at once. */
@@ -153,7 +159,7 @@ export class ManifestDirectory {
     rmSync(`${this.#root}/${path}`, { force: true });
     this.#reader.erased(path);
     this.#stale.add(path);
-    this.#alarm.ring();
+    this.#wake.ring();
   }
 
   #recall(path: string, objects: readonly KnownObject[]): void {
@@ -169,7 +175,7 @@ export class ManifestDirectory {
     if (path !== undefined && nameOf(path).startsWith(".")) return;
     this.#heardAt = performance.now();
     this.#debouncer.hear(path === undefined || this.#debouncer.size > MANY ? "." : path, this.#heardAt);
-    this.#alarm.ring();
+    this.#wake.ring();
   }
 
   #nextPass(): number {

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/kind.ts";
-import { manifestProblems } from "../store/metrics.ts";
+import { manifestProblems } from "./metrics.ts";
 import { same } from "../kinds/json.ts";
 
 /** Something in the directory that is not as it should be. */

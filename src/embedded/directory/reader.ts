@@ -1,4 +1,4 @@
-import { manifestReads } from "../store/metrics.ts";
+import { manifestReads } from "./metrics.ts";
 import type { ManifestIndex, FoundObject } from "./manifest-index.ts";
 import { manifestDocuments, type ManifestObject, type Document } from "../manifests/manifests.ts";
 import { positionOf } from "../manifests/position.ts";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import type { Log } from "../../kube/log.ts";
-import { manifestApplies } from "../store/metrics.ts";
+import { manifestApplies } from "./metrics.ts";
 import type { ManifestSource } from "../store/declaration.ts";
 import { same } from "../kinds/json.ts";
 import type { ManifestIndex, ManifestEntry } from "./manifest-index.ts";

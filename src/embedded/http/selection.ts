@@ -1,7 +1,6 @@
 import { forbidden as forbiddenField, unsupported, type FieldError } from "../../api/admission/field-error.ts";
 import { badRequest, invalid } from "../store/api-error.ts";
-import type { StoredObject } from "../kinds/served-kind.ts";
-import { parseFieldSelector } from "../store/field-selector.ts";
+import type { StoredObject, ServedKind } from "../kinds/served-kind.ts";
 import { parseLabelSelector } from "../store/label-selector.ts";
 import type { RequestTarget } from "./target.ts";
 
@@ -87,4 +86,37 @@ function watchErrors(query: URLSearchParams, match: string, initial: boolean): F
     ...when(given && match !== "NotOlderThan", () => unsupported("resourceVersionMatch", match, ["NotOlderThan"])),
     ...when(given && Boolean(query.get("continue")), matchForbidden("resourceVersionMatch is forbidden when continue is provided")),
   ];
+}
+
+/** Field selectors as they stand in a query: `metadata.name=web,spec.nodeName!=n1`. Throws an ApiFault. */
+function parseFieldSelector(text: string, kind: ServedKind): (object: StoredObject) => boolean {
+  const terms = text
+    .split(/(?<!\\),/)
+    .filter((term) => term !== "")
+    .map((term) => parseTerm(term, text, kind));
+  return (object) => terms.every((matches) => matches(object));
+}
+
+function parseTerm(term: string, whole: string, kind: ServedKind): (object: StoredObject) => boolean {
+  const [, field = "", operator = "", rest = ""] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? [];
+  if (operator === "") throw badRequest(`invalid selector: '${whole}'; can't understand '${term}'`);
+  const value = unescaped(rest);
+  const read = reader(field, kind);
+  return operator === "!=" ? (object) => read(object) !== value : (object) => read(object) === value;
+}
+
+function unescaped(text: string): string {
+  const [stray] = /(?<!\\)[=,]/.exec(text) ?? [];
+  if (stray !== undefined) throw badRequest(`invalid field selector: unescaped character in value: ${stray.charCodeAt(0)}`);
+  return text.replaceAll(/\\([\\,=])/g, "$1");
+}
+
+function reader(field: string, { scope, custom, rules }: ServedKind): (object: StoredObject) => string {
+  if (field === "metadata.name") return ({ metadata }) => metadata.name;
+  if (field === "metadata.namespace" && (scope === "Namespaced" || !custom)) return ({ metadata }) => metadata.namespace ?? "";
+  const fields = rules.selectableFields ?? {};
+  const own = Object.hasOwn(fields, field) ? fields[field] : undefined;
+  if (own) return own;
+  if (custom || rules.selectableFields) throw badRequest(`field label not supported: ${field}`);
+  throw badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
 }

@@ -1,4 +1,4 @@
-import { isObject } from "../../api/admission/value.ts";
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { CronJob } from "../../api/core/cron-job.ts";
 import { DaemonSet } from "../../api/core/daemon-set.ts";
@@ -17,11 +17,10 @@ import { Service } from "../../api/core/service.ts";
 import { StatefulSet } from "../../api/core/stateful-set.ts";
 import { VolumeAttachment } from "../../api/core/volume-attachment.ts";
 import type { Kind } from "../../api/kind.ts";
-import { at, same, textAt, without } from "./json.ts";
+import { at, same, textAt, without, objectsAt } from "./json.ts";
 import { labelProblems, subdomainProblems } from "./syntax.ts";
 import { checkData, checkSecret, completeConfigMap, completeSecret, decodeConfigMap, decodeSecret } from "./data-kinds.ts";
 import type { KindRules, ServedKind, StoredObject } from "./served-kind.ts";
-import { completeService } from "./service-defaults.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -179,3 +178,38 @@ export const CORE_KINDS: readonly ServedKind[] = [
     initialStatus: () => ({ attached: false }),
   }),
 ];
+
+/** What a server fills into a Service. Addresses and node ports are not handed out: nothing here would answer on them. */
+function completeService(object: StoredObject): StoredObject {
+  const spec = isObject(object["spec"]) ? object["spec"] : {};
+  const type = textAt(spec, "type") || "ClusterIP";
+  const outside = type === "NodePort" || type === "LoadBalancer";
+  const defaults: JsonObject = {
+    type,
+    sessionAffinity: "None",
+    ...(type !== "ExternalName" && { internalTrafficPolicy: "Cluster", ...families(spec) }),
+    ...(outside && { externalTrafficPolicy: "Cluster" }),
+    ...(type === "LoadBalancer" && { allocateLoadBalancerNodePorts: true }),
+  };
+  const ports = Array.isArray(spec["ports"]) ? { ports: spec["ports"].map(completePort) } : {};
+  const completed = { ...object, spec: { ...defaults, ...spec, ...ports } };
+  return type === "LoadBalancer" ? withIpMode(completed) : completed;
+}
+
+function families(spec: JsonObject): JsonObject {
+  const dual = ["PreferDualStack", "RequireDualStack"].includes(textAt(spec, "ipFamilyPolicy"));
+  return { ipFamilyPolicy: "SingleStack", ipFamilies: dual ? ["IPv4", "IPv6"] : ["IPv4"] };
+}
+
+function completePort(port: unknown): unknown {
+  if (!isObject(port)) return port;
+  return { protocol: "TCP", ...(port["port"] !== undefined && { targetPort: port["port"] }), ...port };
+}
+
+function withIpMode(object: StoredObject): StoredObject {
+  const ingress = objectsAt(object, "status", "loadBalancer", "ingress");
+  if (!ingress.some((entry) => entry["ip"] && entry["ipMode"] === undefined)) return object;
+  const complete = ingress.map((entry) => (entry["ip"] ? Object.assign({ ipMode: "VIP" }, entry) : entry));
+  const status = at(object, "status") as JsonObject;
+  return { ...object, status: { ...status, loadBalancer: { ...(status["loadBalancer"] as JsonObject), ingress: complete } } };
+}

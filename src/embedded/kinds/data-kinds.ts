@@ -1,7 +1,6 @@
 import { forbidden, invalid, type FieldError } from "../../api/admission/field-error.ts";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
-import { same, without } from "./json.ts";
-import { goKind, Undecodable } from "../store/metadata.ts";
+import { goKind, same, Undecodable, without } from "./json.ts";
 import type { StoredObject } from "./served-kind.ts";
 
 const keyPattern = "[-._a-zA-Z0-9]+";

@@ -77,3 +77,12 @@ export function objectsAt(value: unknown, ...path: readonly string[]): JsonObjec
   const found = at(value, ...path);
   return Array.isArray(found) ? found.filter(isObject) : [];
 }
+
+/** A body that cannot be read as an object of its kind; the message says why, in the words of Go's JSON decoder. */
+export class Undecodable extends Error {}
+
+/** What Go calls a JSON value. */
+export function goKind(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}

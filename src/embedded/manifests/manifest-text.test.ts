@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
-import { manifestText } from "./manifest-text.ts";
+import { manifestText } from "./yaml-value.ts";
 import { readManifests } from "./manifests.ts";
 
 const objectWith = (spec: unknown) => ({ apiVersion: "v1", kind: "Thing", metadata: { name: "a" }, spec }) as KubeObject;

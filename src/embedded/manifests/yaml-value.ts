@@ -12,10 +12,13 @@ import {
   type Document,
   type Node,
   type YAMLError,
+  stringify,
 } from "yaml";
 import { DEPTH, OBJECT_BYTES, tooDeep, YAML_TOKENS } from "./limits.ts";
 import { inListingOrder, PositionRecorder, duplicateKey, type ParseError, type Position, type Positions } from "./position.ts";
 import { plainScalar } from "./scalar.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { same } from "../kinds/json.ts";
 
 export type Read = { readonly value: unknown; readonly places: Positions } | { readonly flaw: ParseError } | "empty";
 
@@ -270,4 +273,14 @@ function aliasTargets(document: Document.Parsed): Map<Alias, Node> {
 
 function offsetOf(node: Node): number {
   return node.range?.[0] ?? 0;
+}
+
+/** An object as YAML that kubectl and everyone else reads as the same object. */
+export function manifestText(object: KubeObject): string {
+  const plain: unknown = JSON.parse(JSON.stringify(object));
+  // By the rules of YAML 1.1 more texts need quotes: "yes", "0644".
+  const text = stringify(plain, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false });
+  const read = readYaml(text);
+  const isSame = typeof read === "object" && "value" in read && same(read.value, plain);
+  return isSame ? text : `${JSON.stringify(plain, null, 2)}\n`;
 }

@@ -1,4 +1,4 @@
-import { admit } from "../../api/admission/admit.ts";
+import { admit } from "../../api/admission/validation.ts";
 import { invalid as invalidField, type FieldError } from "../../api/admission/field-error.ts";
 import { unknownFields } from "../../api/admission/pruning.ts";
 import { hasRules } from "../../api/admission/rules.ts";

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../api/admission/value.ts";
 import { ApiError, badRequest, invalid } from "./api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { unknownFieldsOf } from "./admission.ts";
-import { Undecodable } from "./metadata.ts";
+import { Undecodable } from "../kinds/json.ts";
 import type { UpdateOptions } from "./store.ts";
 
 /** Tells of unknown fields, or refuses them. */

@@ -1,9 +1,7 @@
 import { goJson } from "../../api/admission/go-text.ts";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { ObjectMeta, OwnerReference } from "../../api/kind.ts";
-
-/** A body that cannot be read as an object of its kind; the message says why, in the words of Go's JSON decoder. */
-export class Undecodable extends Error {}
+import { goKind, Undecodable } from "../kinds/json.ts";
 
 /** metadata as a client sent it: only known fields, none of them empty. */
 export type WrittenMeta = Partial<ObjectMeta>;
@@ -115,10 +113,4 @@ function withoutTwins(owners: OwnerReference[]): OwnerReference[] {
 function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   return isObject(value) ? Object.keys(value).length === 0 : value === "";
-}
-
-/** What Go calls a JSON value. */
-export function goKind(value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
 }

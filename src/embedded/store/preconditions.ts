@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { keyOf, type ObjectMeta } from "../../api/kind.ts";
-import { conflict, preconditionFailed } from "./api-error.ts";
+import { conflict, preconditionFailed, forbidden } from "./api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
+import type { StoreKey, Store } from "./store.ts";
 
 /** An object that is written whole may say which one it replaces. */
 export function checkUid(kind: ServedKind, body: JsonObject, stored: Pick<ObjectMeta, "name" | "namespace" | "uid">): void {
@@ -22,5 +23,23 @@ export function checkPreconditions(kind: ServedKind, stored: ObjectMeta, expecte
   if (resourceVersion !== undefined && resourceVersion !== stored.resourceVersion) {
     const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${stored.resourceVersion}). The object might have been modified`;
     throw preconditionFailed(kind, stored.name, why);
+  }
+}
+
+/** What stands in a person's file is deleted there, not through the API. */
+export function checkUndeclared(store: Store, kind: ServedKind, ref: StoreKey): void {
+  const declaration = store.declarationOf(kind, ref);
+  if (!declaration || declaration.source.applied) return;
+  const { path, line } = declaration.source;
+  throw forbidden(kind, ref.name, `it is in ${path}:${line}; remove it there`);
+}
+
+/** Nor does a namespace go that a person's files have objects in. */
+export function checkContentUndeclared(store: Store, kind: ServedKind, namespace: string): void {
+  for (const { kind: within, entry, declaration } of store.declared()) {
+    const { metadata } = entry.object;
+    if (metadata.namespace !== namespace || declaration.source.applied) continue;
+    const { path, line } = declaration.source;
+    throw forbidden(kind, namespace, `it contains ${within.kind} ${metadata.name}, which is in ${path}:${line}; remove that first`);
   }
 }

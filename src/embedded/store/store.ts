@@ -15,7 +15,7 @@ import { same, textAt, without } from "../kinds/json.ts";
 import { finalizerWarnings } from "./metadata-rules.ts";
 import { checkPreconditions, checkUid } from "./preconditions.ts";
 import { generateName } from "../kinds/syntax.ts";
-import { checkContentUndeclared, checkUndeclared } from "./protection.ts";
+import { checkContentUndeclared, checkUndeclared } from "./preconditions.ts";
 
 export interface StoreKey {
   readonly name: string;

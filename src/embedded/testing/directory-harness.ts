@@ -8,7 +8,7 @@ import { DirectoryWatcher, type ChangeCallback } from "../directory/directory-wa
 import { MemoryStore, texts } from "./memory-store.ts";
 
 /** Hears only what a test rings. */
-class HandBell extends DirectoryWatcher {
+class ManualWatcher extends DirectoryWatcher {
   override watchDirectory(): void {}
   override watchFile(): void {}
 }
@@ -18,7 +18,7 @@ export class DirectoryHarness {
   readonly parent = mkdtempSync(join(tmpdir(), "plumbline-files-"));
   readonly root = join(this.parent, "manifests");
   readonly sink = new MemoryStore();
-  ring: ChangeCallback = () => {};
+  notify: ChangeCallback = () => {};
   #directory: ManifestDirectory | undefined;
   #stop: () => Promise<void> = async () => {};
 
@@ -36,8 +36,8 @@ export class DirectoryHarness {
   /** Reads what is there, without following it. */
   async open(known: readonly KnownObject[] = [], onProgress?: (progress: ScanProgress) => void): Promise<void> {
     const { root, sink } = this;
-    const watcher = (root: string, ring: ChangeCallback) => new HandBell(root, (this.ring = ring));
-    this.#directory = new ManifestDirectory({ root, sink, known, log: createLog({ level: "silent" }), doorbell: watcher });
+    const watcher = (root: string, notify: ChangeCallback) => new ManualWatcher(root, (this.notify = notify));
+    this.#directory = new ManifestDirectory({ root, sink, known, log: createLog({ level: "silent" }), createWatcher: watcher });
     await this.#directory.load(new AbortController().signal, onProgress);
   }
 
@@ -73,12 +73,12 @@ export class DirectoryHarness {
 
   edit(path: string, text: string): void {
     this.put(path, text);
-    this.ring(path);
+    this.notify(path);
   }
 
   remove(path: string): void {
     rmSync(this.at(path), { recursive: true });
-    this.ring(path);
+    this.notify(path);
   }
 
   async pass(ms: number): Promise<void> {

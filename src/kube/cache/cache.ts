@@ -4,7 +4,6 @@ import { untilAborted } from "../../util/sleep.ts";
 import type { Selection } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { cacheListenerErrors, cacheObjects, cacheSynced } from "../metrics.ts";
-import { deepFreeze, FREEZES } from "./freeze.ts";
 import { RECONNECT_DELAYS, type ReconnectDelays, Reflector } from "./reflector.ts";
 import { type IndexFunction, CacheStore } from "./store.ts";
 
@@ -231,4 +230,13 @@ export class Cache<T extends KubeObject> {
       };
     return Object.fromEntries(Object.entries(indexes).map(([name, valuesOf]) => [name, guard(name, valuesOf)]));
   }
+}
+
+/** Makes a mutation of a shared object fail where it happens. Too dear for production, where the store holds 10 000 of them. */
+const FREEZES = process.env["NODE_ENV"] === "test" || process.env["VITEST"] !== undefined;
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
 }

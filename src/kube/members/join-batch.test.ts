@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JoinBatch } from "./join-batch.ts";
+import { JoinBatch } from "./members-publisher.ts";
 
 const NODES = ["a", "b", "c"];
 
