@@ -1,26 +1,24 @@
-import { type FailoverPolicy, MANAGED_KINDS } from "../api/failover/failover-policy.ts";
-import { keyOf } from "../api/kind.ts";
+import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { argoStates, missingApplications, templatedApplications } from "./steps/argo.ts";
-import { autoscalersOf } from "./steps/autoscalers.ts";
 import { notAvailable, withAvailability } from "./steps/availability.ts";
-import { cronJobStates, jobsOf } from "./steps/cron-jobs.ts";
+import { cronJobStates } from "./steps/cron-jobs.ts";
 import { currentState } from "./steps/current-state.ts";
 import { foreignNamespaces, hasBegun, unpermitted, unpermittedFence } from "./consent.ts";
 import { dnsStates } from "./steps/dns.ts";
 import { fenceProblems, fencing } from "./steps/fence.ts";
 import { fluxStates } from "./steps/flux.ts";
-import { foundResources, readFailure, readResources, waitOf } from "./steps/resources.ts";
+import { readFailure, readResources, waitOf } from "./steps/resources.ts";
 import { isComplete, managedBy, modeOf } from "./policy/managed.ts";
 import { ownedVolumes, ownerNotes, unnamedOwners } from "./steps/owned.ts";
-import { PRIOR, readPrior } from "./steps/prior-annotation.ts";
 import type { ObservedPolicy } from "./observe/observed.ts";
-import { priorStates } from "./steps/prior-states.ts";
+import { ignoredForce, invalidPeer, removedPeer, restored, splits } from "./peer-failures.ts";
+import { priorStates, unreadablePriors } from "./steps/prior-states.ts";
 import { readiness } from "./readiness.ts";
 import type { SwitchPlan, ResourceState, SwitchStep } from "./steps/step.ts";
 import { revertFailure } from "./policy/switch-record.ts";
 import { toPrimary, unsharedPromotions } from "./steps/to-primary.ts";
 import { toSecondary, writesStopped } from "./steps/to-secondary.ts";
-import { fenceAnnotationOf, forgetsToken, hasToken, isForced, isRestored, type TokenDecision, type TokenInput } from "./token/token.ts";
+import { fenceAnnotationOf, forgetsToken, hasToken, isForced, type TokenDecision, type TokenInput } from "./token/token.ts";
 import {
   areDemoted,
   arePromoted,
@@ -35,7 +33,7 @@ import {
 } from "./steps/volumes.ts";
 import { unusableGroups } from "./steps/volume-groups.ts";
 import { deletingStatefulSets, workloadStates } from "./steps/workloads.ts";
-import { type PolicyFailure, policyFailure, resourceFailure } from "./policy/failure.ts";
+import { type PolicyFailure, resourceFailure } from "./policy/failure.ts";
 
 const WAITING_MS = 5_000;
 const RESTING_MS = 20_000;
@@ -216,49 +214,6 @@ function contests({ contested }: ObservedPolicy): PolicyFailure[] {
   });
 }
 
-/** A token outlives `spec.peer`: the other site may hold one, and without a peer this is unknown. */
-function removedPeer(policy: FailoverPolicy): PolicyFailure[] {
-  const { token } = policy.status ?? {};
-  if (policy.spec.peer || token?.state !== "Released") return [];
-  const message = `This site released epoch ${token.epoch} to another site, and spec.peer is gone; set spec.peer again, or set desiredState secondary and delete the token with \`plumbline failover forget-peer\``;
-  return [policyFailure(policy, "PeerRemoved", message, { field: "spec.peer" })];
-}
-
-/** A way to the other site that cannot work, whatever that site does. */
-function invalidPeer({ policy, peer }: ObservedPolicy): PolicyFailure[] {
-  if (!peer || peer.reachable || peer.field === undefined) return [];
-  return [policyFailure(policy, "PeerInvalid", peer.message, { field: peer.field })];
-}
-
-/** A site that came back from a backup: what it holds and what its volumes have may both be of an earlier day. */
-function restored({ policy, peer }: ObservedPolicy): PolicyFailure[] {
-  if (!peer?.reachable || !peer.exists || !peer.observedToken || !isRestored(policy, peer)) return [];
-  const { name, namespace } = policy.metadata;
-  const { token } = policy.status ?? {};
-  const own = token ? `${token.state} with epoch ${token.epoch}` : "missing";
-  const message =
-    `The token of this site is ${own}, and the other site has read it as ${peer.observedToken.state} with epoch ${peer.observedToken.epoch}: this cluster was restored from a backup. ` +
-    `Set desiredState secondary here; or, if the newest data is here and the other site does not write: plumbline failover switch ${name} -n ${namespace} --to primary --force`;
-  return [policyFailure(policy, "Restored", message, { field: "status.token" })];
-}
-
-/** This site was outranked: until it is a secondary, whatever is wanted has to wait. */
-function splits({ policy, peer }: ObservedPolicy, token: TokenDecision | undefined): PolicyFailure[] {
-  if (!token?.mustDemote) return [];
-  const holds = peer?.reachable && peer.exists && peer.token?.state === "Held" ? ` holds epoch ${peer.token.epoch}` : " may write";
-  const message = `The other site${holds}; this site becomes secondary first`;
-  return [policyFailure(policy, "SplitBrain", message, { class: "Transient" })];
-}
-
-/** A force that would count if it were about this object. */
-function ignoredForce(policy: FailoverPolicy): PolicyFailure[] {
-  const { metadata, spec, status } = policy;
-  const { force } = spec;
-  if (!force || force.uid === metadata.uid || force.epoch !== (status?.token?.epoch ?? 0) || status?.token?.state === "Held") return [];
-  const message = `spec.force is ignored: it has ${force.uid === undefined ? "no uid" : `uid ${force.uid}`}, and this policy has uid ${metadata.uid}; set it only if the other site has stopped writing`;
-  return [policyFailure(policy, "Invalid", message, { field: "spec.force.uid" })];
-}
-
 /** Without a token: the reason why volumes are promoted that another site still sends to. */
 function forcedAlone(observed: ObservedPolicy): string | undefined {
   const { policy } = observed;
@@ -271,43 +226,10 @@ function failuresOf(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailu
     .filter(({ resource, result }) => resource.kind !== "Application" || !("absent" in result) || result.absent !== "object")
     .flatMap((read) => readFailure(read) ?? []);
   const drifted = to === "primary" && isComplete(observed.policy, to) ? driftedVolumes(observed) : [];
-  const forgotten = to === "primary" ? unreadable(observed) : [];
+  const forgotten = to === "primary" ? unreadablePriors(observed) : [];
   const unshared =
     to === "primary" && !isComplete(observed.policy, to) && modeOf(observed.policy.spec) !== "unsafe" ? unsharedPromotions(observed) : [];
   return [...unfound, ...failedVolumes(observed, to), ...drifted, ...unshared, ...forgotten];
-}
-
-/** Objects whose prior state is lost. */
-function unreadable(observed: ObservedPolicy): PolicyFailure[] {
-  const { autoscalers, scaledObjects } = autoscalersOf(observed);
-  const named = foundResources(observed, ["Deployment", "StatefulSet", "CronJob", "HelmRelease", "Kustomization"]).map(
-    ({ resource, object }) => ({
-      kind: resource.kind,
-      object,
-      memory: readPrior(object, resource.kind === "Deployment" || resource.kind === "StatefulSet" ? "replicas" : "suspend"),
-    }),
-  );
-  const applications = foundResources(observed, ["Application"]).map(({ object }) => ({
-    kind: "Application",
-    object,
-    memory: readPrior(object, "automated"),
-  }));
-  const around = [
-    ...jobsOf(observed).items.map((object) => ({ kind: "Job", object, memory: readPrior(object, "suspend") })),
-    ...autoscalers.map((object) => ({ kind: "HorizontalPodAutoscaler", object, memory: readPrior(object, "selectPolicy") })),
-    ...scaledObjects.map((object) => ({ kind: "ScaledObject", object, memory: readPrior(object, "pausedReplicas") })),
-  ];
-  return [...named, ...applications, ...around]
-    .filter(({ memory }) => memory.is === "unreadable")
-    .map(({ kind, object }) => {
-      const { namespace = "", name } = object.metadata;
-      const known = observed.policy.status?.priorStates?.find(
-        (state) => state.kind === kind && state.name === name && (state.namespace ?? "") === namespace,
-      );
-      const was = known ? `; before the switch ${known.field} was ${known.value}` : "";
-      const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read${was}; restore the ${kind} by hand and remove the annotation`;
-      return { kind, namespace, name, reason: "Invalid", message, class: "Permanent" };
-    });
 }
 
 /** In the order of the policy. */

@@ -4,6 +4,7 @@ import type { VolumeReplication } from "./observe/external-kinds.ts";
 import type { ObservedPolicy } from "./observe/observed.ts";
 
 import type { SwitchPlan, Readiness, ReadyFinding } from "./steps/step.ts";
+import { described } from "./steps/volume-state.ts";
 import { foundVolumes } from "./steps/volume-groups.ts";
 import { isComplete, type Managed } from "./policy/managed.ts";
 import type { PolicyFailure } from "./policy/failure.ts";
@@ -144,10 +145,6 @@ function isReceiving(volume: VolumeReplication): boolean {
 function conditionOf({ metadata, status }: VolumeReplication, type: string): Condition | undefined {
   const condition = status?.conditions?.find((one) => one.type === type);
   return condition?.observedGeneration === undefined || condition.observedGeneration === metadata.generation ? condition : undefined;
-}
-
-function described({ status, reason, message }: Condition): string {
-  return `Replicating is ${status} (${reason})${message === "" ? "" : `: ${message}`}`;
 }
 
 /** What stands against a switch may stand against both roles. */

@@ -51,6 +51,20 @@ export function priorStates(
   return { states, lost };
 }
 
+/** Objects whose annotation cannot be read. */
+export function unreadablePriors(observed: ObservedPolicy): PolicyFailure[] {
+  return stoppables(observed).flatMap(({ kind, object, field }): PolicyFailure[] => {
+    if (readPrior(object, field).is !== "unreadable") return [];
+    const { namespace = "", name } = object.metadata;
+    const known = observed.policy.status?.priorStates?.find(
+      (state) => state.kind === kind && state.name === name && (state.namespace ?? "") === namespace,
+    );
+    const was = known ? `; before the switch ${known.field} was ${known.value}` : "";
+    const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read${was}; restore the ${kind} by hand and remove the annotation`;
+    return [{ kind, namespace, name, reason: "Invalid", message, class: "Permanent" }];
+  });
+}
+
 function stoppables(observed: ObservedPolicy): Stoppable[] {
   const workloads = foundResources(observed, ["Deployment", "StatefulSet"]).map(({ resource: { kind }, object }): Stoppable => {
     const value = object.spec.replicas ?? 1;

@@ -1,6 +1,5 @@
 import { seconds } from "../../util/duration.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
-import type { Condition } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
 import type { VolumeReplication } from "../observe/external-kinds.ts";
 import {
@@ -21,12 +20,12 @@ import type { ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOn } from "./writers.ts";
 import type { ResourceState, PlannedWrite } from "./step.ts";
 import { isSpent } from "../token/token.ts";
+import { conditionOf, isDoubtfulPrimary, problemOf, requestedRole, uncopied, unseenDemotion, whatLacks } from "./volume-state.ts";
 import { claimsOf, foundVolumes, unreadableVolumes, readVolumes, type VolumeRead } from "./volume-groups.ts";
 import { type Managed, volumeKeys } from "../policy/managed.ts";
 import { type PolicyFailure, policyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
 const DEFAULT_WAIT = "30s";
-const RESYNC = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
 
 export function demoteVolumes(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const writes = foundVolumes(observed).flatMap(({ resource, object }) => {
@@ -76,23 +75,6 @@ export function promoteVolumes(observed: ObservedPolicy, mode: "safe" | "unsafe"
     }
   }
   return { writes, waits };
-}
-
-/** Why a volume that was asked to be secondary cannot be asked to be primary yet. */
-function unseenDemotion(volume: VolumeReplication): string | undefined {
-  if (!isCurrent(volume.status?.observedGeneration, volume)) return `has not reached its previous desired state`;
-  if (volume.status?.state !== "Primary") return undefined;
-  return `was demoted and is not Secondary yet; it is promoted after that`;
-}
-
-/**
- * Asked to be primary by others after we asked for a demotion. csi-addons then reports Primary without asking the driver. Only a driver that answers
- * GetVolumeReplicationInfo, which it does for a primary alone, shows that it is one.
- */
-function isDoubtfulPrimary(volume: VolumeReplication): boolean {
-  if (readPrior(volume, "lastSyncTime").is !== "there") return false;
-  const replicating = volume.status?.conditions?.find(({ type }) => type === "Replicating")?.status;
-  return replicating !== "True" && replicating !== "False";
 }
 
 /** Who can still write to a volume: pods that mount its claim, of any owner, and nodes to which it is attached. */
@@ -254,14 +236,6 @@ export function uncopiedVolumes(observed: ObservedPolicy): Wait[] {
   });
 }
 
-function uncopied(volume: VolumeReplication): string | undefined {
-  const behind = (["Degraded", "Resyncing"] as const).flatMap((type) => {
-    const found = conditionOf(volume, type);
-    return found?.status === "False" ? [] : [found ? described(found) : `condition ${type} is missing`];
-  });
-  return behind.length === 0 ? undefined : behind.join(", ");
-}
-
 /** Whether every volume is primary here, as far as csi-addons knows. */
 export function arePromoted(observed: ObservedPolicy): boolean {
   return readVolumes(observed).every(({ result }) => "found" in result && whatLacks(result.found, "primary") === undefined);
@@ -310,53 +284,4 @@ function stateOf(resource: Managed, volume: VolumeReplication, role: Role): Reso
     ...(lacking !== undefined && { error: `${resource.kind} ${resource.name} not in desired state`, message: lacking }),
     ...(lastSyncTime !== undefined && { lastSyncTime }),
   };
-}
-
-/** What is asked for. A resync counts as secondary. */
-function requestedRole({ spec }: VolumeReplication): Role {
-  return spec.replicationState === "primary" ? "primary" : "secondary";
-}
-
-function whatLacks(volume: VolumeReplication, role: Role): string | undefined {
-  const { metadata, status } = volume;
-  if (requestedRole(volume) !== role) return `spec.replicationState is ${requestedRole(volume)}`;
-  if (!isCurrent(status?.observedGeneration, volume)) {
-    const why = status?.observedGeneration === undefined && status?.message ? `: ${status.message}` : "";
-    return `its status is not yet of generation ${metadata.generation}${why}`;
-  }
-  const problem = problemOf(volume);
-  if (problem !== undefined) return problem;
-  if (status?.state?.toLowerCase() !== role) return `it is ${status?.state ?? "in no known state"}`;
-  if (role === "primary" && isDoubtfulPrimary(volume)) return "its earlier demotion was not confirmed";
-  if (conditionOf(volume, "Completed")?.status === "True" || hasNothingNew(volume, role)) return undefined;
-  return `condition Completed is not yet True at generation ${metadata.generation}`;
-}
-
-/** csi-addons up to 0.12 does nothing for a volume that is primary already, whatever else of its spec changes, and leaves the conditions as they are. */
-function hasNothingNew({ metadata, status }: VolumeReplication, role: Role): boolean {
-  const completed = status?.conditions?.find(({ type }) => type === "Completed");
-  if (role !== "primary" || completed?.status !== "True" || completed.reason !== "Promoted") return false;
-  return completed.observedGeneration !== undefined && completed.observedGeneration < (metadata.generation ?? 0);
-}
-
-/** `VolumeDegraded`, and being resynced, is how a secondary lives. Only where Completed is not False do the others mean anything. */
-function problemOf(volume: VolumeReplication): string | undefined {
-  if (!isCurrent(volume.status?.observedGeneration, volume)) return undefined;
-  const completed = conditionOf(volume, "Completed");
-  if (completed?.status === "False") return `${described(completed)}${completed.reason === "FailedToResync" ? RESYNC : ""}`;
-  const degraded = conditionOf(volume, "Degraded");
-  return degraded?.status === "True" && degraded.reason === "Error" ? described(degraded) : undefined;
-}
-
-function described({ type, status, reason, message }: Condition): string {
-  return `${type} is ${status} (${reason})${message === "" ? "" : `: ${message}`}`;
-}
-
-/** A condition of the current generation; one of an earlier says nothing about what is asked now. */
-function conditionOf(volume: VolumeReplication, type: string): Condition | undefined {
-  return volume.status?.conditions?.find((condition) => condition.type === type && isCurrent(condition.observedGeneration, volume));
-}
-
-function isCurrent(observedGeneration: number | undefined, { metadata }: VolumeReplication): boolean {
-  return observedGeneration !== undefined && observedGeneration === metadata.generation;
 }
