@@ -8,7 +8,7 @@ import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-clai
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
 import type { Kind } from "../../src/api/kind.ts";
-import { addFailover } from "../../src/failover/controller.ts";
+import { addFailover } from "../../src/failover/policy-controller.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -91,7 +91,7 @@ export function startOurs({ access }: BenchCluster): () => Promise<void> {
   const log = createLog({ level: "error" });
   const manager = new Manager({ client, log });
   const events = new EventRecorder({ client, component: "bench", instance: "bench", log });
-  addFailover({ manager, client, log, events, budget: new WriteBudget() });
+  addFailover(manager, { client, log, events, budget: new WriteBudget() });
   manager.add(events, { phase: "writers" });
   const ended = manager.run(stop.signal);
   return async () => {

@@ -11,6 +11,8 @@ import { readFailure, readResources, waitOf } from "./steps/resources.ts";
 import { isComplete, managedBy, modeOf } from "./policy/managed.ts";
 import { ownedVolumes, ownerNotes, unnamedOwners } from "./steps/owned.ts";
 import type { ObservedPolicy } from "./observe/observed.ts";
+import { type KnownOfPolicy, observePolicy, type ResourceReader } from "./observe/reader.ts";
+import type { ServedKinds } from "./observe/served-kinds.ts";
 import { ignoredForce, invalidPeer, removedPeer, restored, splits } from "./peer-failures.ts";
 import { priorStates, unreadablePriors } from "./steps/prior-states.ts";
 import { readiness } from "./readiness.ts";
@@ -18,7 +20,7 @@ import type { SwitchPlan, ResourceState, SwitchStep } from "./steps/step.ts";
 import { revertFailure } from "./policy/switch-record.ts";
 import { toPrimary, unsharedPromotions } from "./steps/to-primary.ts";
 import { toSecondary, writesStopped } from "./steps/to-secondary.ts";
-import { fenceAnnotationOf, forgetsToken, hasToken, isForced, type TokenDecision, type TokenInput } from "./token/token.ts";
+import { decideToken, fenceAnnotationOf, forgetsToken, hasToken, isForced, type TokenDecision, type TokenInput } from "./token/token.ts";
 import {
   areDemoted,
   arePromoted,
@@ -47,6 +49,13 @@ export function tokenFacts(observed: ObservedPolicy): Omit<TokenInput, "policy" 
     promoted: arePromoted(observed),
     blockers: [...unpromotableVolumes(observed), ...unsharedVolumes(observed).map(waitOf)],
   };
+}
+
+/** Plans for a policy on what a reader shows of its resources. */
+export function planFrom(reader: ResourceReader, served: ServedKinds, known: KnownOfPolicy): SwitchPlan {
+  const { policy, peer } = known;
+  const observed = observePolicy(reader, served, known);
+  return plan(observed, peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer }));
 }
 
 /** What has to be done, in its order, what it waits for, and what is in the way. With `spec.peer` nothing is started without a token decision. */

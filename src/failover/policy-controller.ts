@@ -1,47 +1,36 @@
+import { hasWork, ownParts, type Pass, PassPlanner, PEER_AT_REST_MS, type Progress, type Scope } from "./pass.ts";
 import { isDeepStrictEqual } from "node:util";
-import { FailoverPolicy, type FailoverStatus } from "../api/failover/failover-policy.ts";
-import { keyOf, parseKey } from "../api/kind.ts";
+import { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { keyOf } from "../api/kind.ts";
 import { backoffMs } from "../util/backoff.ts";
 import type { Cache, Change } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { isKubeError } from "../kube/client/error.ts";
 import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
+import type { Manager } from "../kube/controller/manager.ts";
 import { ChannelSource, changesOf } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
-import type { StatusWriter } from "../kube/status/status-writer.ts";
+import { StatusWriter } from "../kube/status/status-writer.ts";
 import { writeClaims } from "../kube/status/write-claims.ts";
 import { act, type WriteDeps, hasFinalizer, removeFinalizer, mayRemoveFinalizer, stillFailingWrites, type WriteResult } from "./act.ts";
-import { CachedReader, type WrittenVersion } from "./observe/cached-reader.ts";
+import { CachedReader } from "./observe/cached-reader.ts";
 import { ClaimIndex } from "./claims.ts";
-import { actsEverywhere } from "./consent.ts";
-import { readLive } from "./observe/live-reader.ts";
 import { removeMetrics, recordMetrics } from "./count-transitions.ts";
 import { affects, type WatchedKind, type WatchedKinds, watchedKindsOf } from "./observe/watched-kinds.ts";
 import { statusChanges } from "./events.ts";
-import type { Peers } from "./token/peers.ts";
-import { plan as planOf, blockedFor, tokenFacts } from "./plan.ts";
+import { Peers } from "./token/peers.ts";
 import { report } from "./report.ts";
 import { isExternal, ServedKinds } from "./observe/served-kinds.ts";
-import { observePolicy, type ResourceReader } from "./observe/reader.ts";
-import type { SwitchPlan } from "./steps/step.ts";
-import { asSwitched, differsFromSwitch, revertOf } from "./policy/switch-record.ts";
-import { decideToken, isRestored, type PeerView, withoutPeer } from "./token/token.ts";
-import { WriteRights } from "./write-rights.ts";
-import { managedBy, modeOf, type Managed } from "./policy/managed.ts";
-import type { PolicyFailure } from "./policy/failure.ts";
+import { managedBy, type Managed } from "./policy/managed.ts";
 
-export interface PolicyControllerOptions {
-  /** Fenced: only the leader switches. */
+export interface FailoverOptions {
+  /** Fenced where there is an election: only the leader switches. */
   client: KubeClient;
-  policies: Cache<FailoverPolicy>;
-  writer: Pick<StatusWriter<FailoverPolicy>, "set" | "forget">;
+  log: Log;
   events: Pick<EventRecorder, "record">;
   budget: WriteBudget;
-  log: Log;
-  /** Reads the other site's policy. */
-  peers: Pick<Peers, "ask" | "close">;
+  /** The annotation by which external-dns is told which names are its own. */
   dnsAnnotation?: string;
   /** Namespaces whose policies may act in every namespace; `*` is all of them. */
   everywhere?: readonly string[];
@@ -49,33 +38,11 @@ export interface PolicyControllerOptions {
   absentMs?: number;
 }
 
-/** What a policy is about. */
-interface Scope {
-  readonly uid: string | undefined;
-  readonly generation: number | undefined;
-  readonly managed: readonly Managed[];
-  readonly watched: WatchedKinds;
-}
-
-/** What this process knows of a policy beyond what the cluster holds. */
-interface Progress {
-  /** The status that was last queued for writing. */
-  published?: FailoverStatus;
-  /** Writes that the watches have not shown yet, and since when they are waited for. */
-  awaited?: { readonly written: readonly WrittenVersion[]; readonly since: number } | undefined;
-  /** What the last writes met with. */
-  writeFailures: readonly PolicyFailure[];
-  peer?: { readonly view: PeerView; readonly at: number; readonly generation: number | undefined } | undefined;
-  /** How often in a row something had changed under our hands. */
-  conflicts: number;
-}
-
-interface Pass {
-  readonly policy: FailoverPolicy;
-  readonly plan: SwitchPlan;
-  readonly peer: PeerView | undefined;
-  readonly isLive: boolean;
-  readonly now: Date;
+export interface PolicyControllerOptions extends FailoverOptions {
+  policies: Cache<FailoverPolicy>;
+  writer: Pick<StatusWriter<FailoverPolicy>, "set" | "forget">;
+  /** Reads the other site's policy. */
+  peers: Pick<Peers, "ask" | "close">;
 }
 
 const WORKERS = 8;
@@ -85,9 +52,16 @@ const RETRY = { minMs: 25, maxMs: 5_000 };
 const RECHECK_MS = 5_000;
 /** After this many conflicts in a row, report it. */
 const MAX_CONFLICTS = 6;
-/** How old the other site's answer may be while it is waited for, and while nothing is. */
-const PEER_MS = 4_500;
-const PEER_AT_REST_MS = 20_000;
+
+/** Makes this cluster the primary or the secondary site of what policies name. */
+export function addFailover(manager: Manager, options: FailoverOptions): void {
+  const { client, log, budget } = options;
+  const policies = manager.lateCache(FailoverPolicy);
+  const writer = new StatusWriter<FailoverPolicy>({ kind: FailoverPolicy, client, cache: policies, budget, log });
+  const peers = new Peers(client, { mustRead: true, uidOf: (key) => policies.get(key)?.metadata.uid });
+  manager.add(new PolicyController({ ...options, policies, writer, peers }), { leaderOnly: true });
+  manager.add(writer, { phase: "writers", leaderOnly: true });
+}
 
 /**
  * Switches the site of each policy. A pass plans on what the watches show; only if there is something to write, it looks at the server itself, plans
@@ -99,7 +73,7 @@ export class PolicyController implements Runnable {
   readonly #channel = new ChannelSource();
   readonly #served: ServedKinds;
   readonly #reader: CachedReader;
-  readonly #rights: WriteRights;
+  readonly #planner: PassPlanner;
   #claims = new ClaimIndex();
   readonly #scopes = new Map<string, Scope>();
   readonly #progress = new Map<string, Progress>();
@@ -110,11 +84,12 @@ export class PolicyController implements Runnable {
     const { client, log, absentMs } = options;
     this.#options = options;
     this.#served = new ServedKinds(client, absentMs);
-    this.#rights = new WriteRights(client);
     const onChange = (kind: WatchedKind, namespace: string, name: string) => {
       for (const [key, { watched }] of this.#scopes) if (affects(watched, kind, namespace, name)) this.#channel.ring(key);
     };
     this.#reader = new CachedReader({ client, served: this.#served, log, onChange });
+    const contested = (policy: FailoverPolicy, managed: readonly Managed[]) => this.#claims.contested(policy, managed);
+    this.#planner = new PassPlanner({ ...options, served: this.#served, reader: this.#reader, contested });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -174,7 +149,7 @@ export class PolicyController implements Runnable {
     await this.#follow(scope.watched, signal);
     if (await this.#recordsClaims(policy, scope, signal)) return { requeueAfter: CATCH_UP_MS };
 
-    const pass = await this.#observe(policy, scope, progress, signal);
+    const pass = await this.#planner.observe(policy, scope, progress, signal);
     if (!pass) return { requeueAfter: CATCH_UP_MS };
     progress.writeFailures = stillFailingWrites(progress.writeFailures, pass.plan);
     const outcome = await this.#act(pass, { client: this.#options.client, log }, () => this.#report(key, progress, pass), signal);
@@ -218,80 +193,6 @@ export class PolicyController implements Runnable {
     return true;
   }
 
-  /**
-   * Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. Watches may
-   * be behind with our own token, which looks as if it had been restored from a backup.
-   */
-  async #observe(policy: FailoverPolicy, scope: Scope, progress: Progress, signal: AbortSignal): Promise<Pass | undefined> {
-    if (this.#reader.isWhole(scope.watched) && !progress.awaited && !differsFromSwitch(policy)) {
-      const pass = await this.#plan(policy, scope, progress, { reader: this.#reader, isLive: false }, signal);
-      if (!hasWork(pass) && !isRestored(pass.policy, pass.peer)) return pass;
-    }
-    const fresh = await this.#read(keyOf(policy), signal);
-    if (!fresh || fresh.metadata.uid !== scope.uid || fresh.metadata.generation !== scope.generation) return undefined;
-    const reader = await readLive(this.#options.client, this.#served, scope.watched, signal);
-    return this.#permitted(await this.#plan(fresh, scope, progress, { reader: reader, isLive: true }, signal), signal);
-  }
-
-  /** The finalizer is the first write of a switch: before it, every right for the rest has to be there. */
-  async #permitted(pass: Pass, signal: AbortSignal): Promise<Pass> {
-    if (!hasWork(pass) || hasFinalizer(pass.policy)) return pass;
-    const missing = await this.#rights.missing(pass.plan, signal);
-    return missing.length === 0 ? pass : { ...pass, plan: blockedFor(pass.plan, missing) };
-  }
-
-  async #read(key: string, signal: AbortSignal): Promise<FailoverPolicy | undefined> {
-    const { name, namespace = "" } = parseKey(key);
-    try {
-      return await this.#options.client.resource(FailoverPolicy).get(name, { namespace, signal });
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    }
-  }
-
-  async #plan(
-    stored: FailoverPolicy,
-    { managed }: Scope,
-    progress: Progress,
-    { reader, isLive }: { reader: ResourceReader; isLive: boolean },
-    signal: AbortSignal,
-  ): Promise<Pass> {
-    const revert = revertOf(stored);
-    const wanted = asSwitched(stored);
-    const policy = progress.published ? { ...wanted, status: ownParts(progress.published, stored.status) } : wanted;
-    const peer = policy.spec.peer ? await this.#askPeer(policy, progress, isLive, signal) : withoutPeer(policy);
-    const now = new Date();
-    const contested = this.#claims.contested(policy, managed);
-    const { dnsAnnotation, everywhere } = this.#options;
-    const known = {
-      policy,
-      managed,
-      contested,
-      now,
-      actsEverywhere: actsEverywhere(policy, everywhere),
-      mayFence: actsEverywhere(policy, everywhere),
-      ...(dnsAnnotation !== undefined && { dnsAnnotation }),
-      ...(peer && { peer }),
-      ...(revert && { revert }),
-    };
-    const observed = observePolicy(reader, this.#served, known);
-    const token = peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer });
-    return { policy, plan: planOf(observed, token), peer, isLive, now };
-  }
-
-  /** What is decided live rests on an answer that came after everything else was read. */
-  async #askPeer(policy: FailoverPolicy, progress: Progress, isLive: boolean, signal: AbortSignal): Promise<PeerView> {
-    const { generation } = policy.metadata;
-    // Something else may be wanted there too by now.
-    const ageMs = progress.peer?.generation === generation ? performance.now() - (progress.peer?.at ?? -Infinity) : Infinity;
-    const oldestMs = policy.status?.transition?.completionTime === undefined ? PEER_MS : PEER_AT_REST_MS;
-    if (progress.peer && !isLive && ageMs < oldestMs) return progress.peer.view;
-    const view = await this.#options.peers.ask(policy, signal);
-    progress.peer = { view, at: performance.now(), generation };
-    return view;
-  }
-
   /** None: there is nothing to write. The status is told before, as far as the writes allow. */
   async #act(pass: Pass, deps: WriteDeps, report: () => void, signal: AbortSignal): Promise<WriteResult | undefined> {
     const { policy, plan, isLive } = pass;
@@ -327,18 +228,4 @@ export class PolicyController implements Runnable {
       status: (before) => ownParts(next, before),
     });
   }
-}
-
-/** A policy that is deleted before its switch has begun never begins it. */
-function hasWork({ plan, policy }: Pass): boolean {
-  if (plan.rejections.length > 0 || (policy.metadata.deletionTimestamp !== undefined && !hasFinalizer(policy))) return false;
-  return plan.steps.some(({ state, writes, token }) => state === "Act" && (writes.length > 0 || token !== undefined));
-}
-
-/** The status as told, but for what is written into it directly. */
-function ownParts(published: FailoverStatus, current: FailoverStatus | undefined): FailoverStatus {
-  const status = { ...published };
-  delete status.token;
-  delete status.claims;
-  return { ...status, ...(current?.token && { token: current.token }), ...(current?.claims && { claims: current.claims }) };
 }

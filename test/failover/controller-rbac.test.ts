@@ -11,7 +11,7 @@ import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
 import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
 import { CONSENT } from "../../src/failover/consent.ts";
-import { addFailover } from "../../src/failover/controller.ts";
+import { addFailover } from "../../src/failover/policy-controller.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
@@ -55,7 +55,7 @@ test("with the rights of the chart a site is switched both ways, and the control
   const client = new KubeClient(restricted);
   const manager = new Manager({ client, log });
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: "test", log });
-  addFailover({ manager, client, log, events, budget: new WriteBudget() });
+  addFailover(manager, { client, log, events, budget: new WriteBudget() });
   manager.add(events, { phase: "writers" });
   const before = await forbiddenRequests();
   const stop = new AbortController();

@@ -4,15 +4,14 @@ import { ClaimIndex } from "../../failover/claims.ts";
 import { readLive, type SharedReads } from "../../failover/observe/live-reader.ts";
 import { watchedKindsOf } from "../../failover/observe/watched-kinds.ts";
 import { Peers } from "../../failover/token/peers.ts";
-import { plan, tokenFacts } from "../../failover/plan.ts";
+import { planFrom } from "../../failover/plan.ts";
 import { ServedKinds } from "../../failover/observe/served-kinds.ts";
-import { observePolicy } from "../../failover/observe/reader.ts";
 import type { SwitchPlan } from "../../failover/steps/step.ts";
 import type { Revert } from "../../failover/policy/switch-record.ts";
-import { decideToken, withoutPeer } from "../../failover/token/token.ts";
+import { withoutPeer } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { managedBy, modeOf, type Managed } from "../../failover/policy/managed.ts";
+import { managedBy, type Managed } from "../../failover/policy/managed.ts";
 
 export interface LivePlanOptions {
   /** The controller's, where it was given another. */
@@ -52,7 +51,7 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
   const peers = options.peers ?? new Peers(client);
   try {
     const peer = policy.spec.peer ? await peers.ask(policy, signal) : withoutPeer(policy);
-    const observed = observePolicy(reader, served, {
+    return planFrom(reader, served, {
       policy,
       managed,
       contested: claims.contested(policy, managed),
@@ -62,7 +61,6 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
       ...(revert && { revert }),
       ...(dnsAnnotation !== undefined && { dnsAnnotation }),
     });
-    return plan(observed, peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer }));
   } finally {
     if (!options.peers) peers.close();
   }

@@ -12,7 +12,7 @@ import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../../api/openpe/underlay.ts";
 import { addConnectivity } from "../../connectivity/controller.ts";
-import { addFailover } from "../../failover/controller.ts";
+import { addFailover } from "../../failover/policy-controller.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
@@ -126,8 +126,7 @@ export function addControllerComponents({
   }
   addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
   if (options.failover !== false)
-    addFailover({
-      manager,
+    addFailover(manager, {
       client,
       log,
       events,

@@ -35,15 +35,14 @@ export function servedKind(kind: WatchedKind, served: ServedKinds): ReadResult<K
   return isExternal(kind) ? served.lookup(kind) : { found: BUILT_IN[kind] };
 }
 
-/** A policy and what was seen of its resources, as a plan is made on it. */
-export function observePolicy(
-  reader: ResourceReader,
-  served: ServedKinds,
-  rest: Pick<
-    ObservedPolicy,
-    "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "mayFence" | "now"
-  >,
-): ObservedPolicy {
+/** What is known of a policy beside its resources. */
+export type KnownOfPolicy = Pick<
+  ObservedPolicy,
+  "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "mayFence" | "now"
+>;
+
+/** A policy and what was read of its resources, as a plan is made on it. */
+export function observePolicy(reader: ResourceReader, served: ServedKinds, rest: KnownOfPolicy): ObservedPolicy {
   const all = <T>(kind: WatchedKind, namespace: string) => reader.all(kind, namespace) as ReadResult<readonly T[]>;
   return {
     ...rest,
