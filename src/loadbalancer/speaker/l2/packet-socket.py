@@ -1,9 +1,9 @@
 # Raw frames, which Node cannot send or receive, and datagrams in the namespace of the node. It decides nothing: packet-socket.ts starts it and tells it what to do.
 #
 # In, a line each; addresses, frames and datagrams are in hex:
-#   look ADDRESS, ignore ADDRESS              report frames about an address, or no longer
+#   watch ADDRESS, unwatch ADDRESS            report frames about an address, or no longer
 #   tx INTERFACE PROTOCOL FRAME               send a frame
-#   join|leave INTERFACE ADDRESS              the multicast group in which an IPv6 address is asked for
+#   join|leave INTERFACE ADDRESS              the multicast group in which an IPv6 address is solicited
 #   answer INTERFACE ADDRESS MAC              answer requests for the address
 #   mute INTERFACE ADDRESS                    stop answering
 #   lease TIME                                answer until then, by the monotonic clock
@@ -13,8 +13,8 @@
 #
 # Out:
 #   rx INTERFACE FRAME                        a frame that claims or probes an address
-#   asked INTERFACE ADDRESS TIMES             requests for an address, at most once a second
-#   heard ADDRESS BYTES                       a datagram of a sender
+#   requests INTERFACE ADDRESS TIMES          requests for an address, at most once a second
+#   datagram ADDRESS BYTES                    a datagram of a sender
 #   dropped NUMBER                            other datagrams
 #   failed INTERFACE REASON                   a frame could not be sent
 #   deaf REASON                               datagrams cannot be received
@@ -25,17 +25,17 @@ import ctypes, errno, os, select, socket, struct, sys, time
 ARP, IPV6, OUTGOING = 0x0806, 0x86DD, 4
 # ICMPv6 135 and 136, the solicitation and the advertisement; all other traffic stays in the kernel.
 NEIGHBORS = [(0x30, 0, 0, 20), (0x15, 0, 4, 58), (0x30, 0, 0, 54), (0x35, 0, 2, 135), (0x25, 1, 0, 136), (6, 0, 0, 65535), (6, 0, 0, 0)]
-NOBODY = bytes(4)
-EVERYBODY = bytes.fromhex("333300000001" "ff020000000000000000000000000001")
+UNSPECIFIED = bytes(4)
+ALL_NODES = bytes.fromhex("333300000001" "ff020000000000000000000000000001")
 MAPPED = bytes(10) + b"\xff\xff"
 port = int(sys.argv[1])
-looked = set()
-asked, told = {}, 0
+watched = set()
+requests, reported_at = {}, 0
 answers, lease = {}, 0.0
 members, groups, ignoring = {}, [], {}
-# Of the heartbeats: whose are told, how many of each in this second, and how many are not.
-senders, heard, excess, dropped = set(), {}, 0, 0
-MOST_HEARD, MOST_AT_ONCE = 20, 64
+# Datagrams: the senders to report, how many of each in this second, and how many were left out.
+senders, received, excess, dropped = set(), {}, 0, 0
+MAX_PER_SENDER, MAX_AT_ONCE = 20, 64
 
 def raw(protocol, program=None):
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
@@ -49,7 +49,7 @@ def restrict(s, program):
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     s.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", len(program), ctypes.addressof(code)))
 
-# The source is at byte 12 of an IPv4 header. Of an IPv6 address the kernel compares the XOR of its four words, and sift() all of it.
+# The source is at byte 12 of an IPv4 header. Of an IPv6 address the kernel compares the XOR of its four words, and receive_datagrams() all of it.
 def from_senders():
     net = 0xFFF00000
     words = [struct.unpack(">%dI" % (len(one) // 4), one) for one in senders]
@@ -65,7 +65,7 @@ def listen_to(addresses):
     try:
         restrict(udp, from_senders())
     except OSError:
-        # More addresses than the kernel has room for: sift() knows them all.
+        # More addresses than the kernel has room for: receive_datagrams() knows them all.
         try:
             udp.setsockopt(socket.SOL_SOCKET, 27, 0)
         except OSError:
@@ -77,9 +77,9 @@ def address_of(source):
     address = socket.inet_pton(socket.AF_INET6, source[0].partition("%")[0])
     return address[12:] if address.startswith(MAPPED) else address
 
-def sift():
+def receive_datagrams():
     global excess
-    for _ in range(MOST_AT_ONCE):
+    for _ in range(MAX_AT_ONCE):
         try:
             data, source = udp.recvfrom(2048)
         except BlockingIOError:
@@ -87,10 +87,10 @@ def sift():
         except OSError:
             continue
         address = address_of(source)
-        times = heard.get(address, 0)
-        if address in senders and times < MOST_HEARD:
-            heard[address] = times + 1
-            say("heard", address.hex(), data.hex())
+        times = received.get(address, 0)
+        if address in senders and times < MAX_PER_SENDER:
+            received[address] = times + 1
+            emit("datagram", address.hex(), data.hex())
         else:
             excess += 1
 
@@ -107,15 +107,15 @@ def datagrams():
     s.setblocking(False)
     return s
 
-def say(*words):
-    sys.stdout.write(" ".join(words) + "\n")
+def emit(*args):
+    sys.stdout.write(" ".join(args) + "\n")
 
-def concerns(frame):
+def is_about_watched(frame):
     if frame[12:14] == b"\x08\x06":
-        return frame[28:32] in looked or (frame[28:32] == NOBODY and frame[38:42] in looked)
-    return frame[62:78] in looked
+        return frame[28:32] in watched or (frame[28:32] == UNSPECIFIED and frame[38:42] in watched)
+    return frame[62:78] in watched
 
-def question(frame):
+def target_of(frame):
     if frame[12:14] == b"\x08\x06":
         return frame[38:42] if frame[20:22] == b"\x00\x01" and frame[28:32] != frame[38:42] else None
     # Of a link that is no Ethernet a frame may be shorter.
@@ -135,7 +135,7 @@ def ignores(device):
         ignoring[device] = (time.monotonic() + 0.1, answer)
     return answer
 
-def total(data):
+def checksum(data):
     s = sum(struct.unpack("!%dH" % (len(data) // 2), data))
     while s > 0xFFFF:
         s = (s & 0xFFFF) + (s >> 16)
@@ -152,11 +152,11 @@ def reply(device, frame, target, mac):
         return
     source, link, to, flags = frame[22:38], frame[6:12], frame[22:38], 0x60
     if source == bytes(16):
-        link, to, flags = EVERYBODY[:6], EVERYBODY[6:], 0x20
+        link, to, flags = ALL_NODES[:6], ALL_NODES[6:], 0x20
     elif len(frame) >= 86 and frame[78:80] == b"\x01\x01":
         link = frame[80:86]
     body = struct.pack("!B3x", flags) + target + b"\x02\x01" + mac
-    check = total(target + to + struct.pack("!II", len(body) + 4, 58) + struct.pack("!BBH", 136, 0, 0) + body)
+    check = checksum(target + to + struct.pack("!II", len(body) + 4, 58) + struct.pack("!BBH", 136, 0, 0) + body)
     return link + mac + b"\x86\xdd" + struct.pack("!IHBB", 0x60000000, len(body) + 4, 58, 255) + target + to + struct.pack("!BBH", 136, 0, check) + body
 
 # A socket takes some hundred groups. Two addresses may have one in common, and each is probed for and answered for.
@@ -190,9 +190,9 @@ def grouped(change, device, address, why):
             change(device, address, why)
     except OSError as error:
         if change is join:
-            say("failed", device, error.strerror)
+            emit("failed", device, error.strerror)
 
-def hear(s):
+def receive(s):
     while True:
         try:
             frame, source = s.recvfrom(2048)
@@ -201,16 +201,16 @@ def hear(s):
         except OSError:
             continue
         if source[2] != OUTGOING:
-            if concerns(frame):
-                say("rx", source[0], frame.hex())
-            target = question(frame)
-            if target in looked:
-                asked[source[0], target] = asked.get((source[0], target), 0) + 1
+            if is_about_watched(frame):
+                emit("rx", source[0], frame.hex())
+            target = target_of(frame)
+            if target in watched:
+                requests[source[0], target] = requests.get((source[0], target), 0) + 1
             mac = answers.get((source[0], target))
             answer = mac and time.monotonic() < lease and reply(source[0], frame, target, mac)
             if answer:
                 try:
-                    wires[0].sendto(answer, (source[0], 0))
+                    raw_sockets[0].sendto(answer, (source[0], 0))
                 except OSError:
                     pass
 
@@ -219,9 +219,9 @@ def send(address, text, source=None):
     to, data = (whole(address), port), bytes.fromhex(text)
     try:
         if source and udp.family == socket.AF_INET:
-            control = [(socket.IPPROTO_IP, 8, struct.pack("@I4s4s", 0, socket.inet_aton(source), NOBODY))]
+            control = [(socket.IPPROTO_IP, 8, struct.pack("@I4s4s", 0, socket.inet_aton(source), UNSPECIFIED))]
         elif source:
-            control = [(socket.IPPROTO_IPV6, 50, socket.inet_pton(socket.AF_INET6, whole(source)) + NOBODY)]
+            control = [(socket.IPPROTO_IPV6, 50, socket.inet_pton(socket.AF_INET6, whole(source)) + UNSPECIFIED)]
         else:
             control = []
         udp.sendmsg([data], control, 0, to)
@@ -232,88 +232,88 @@ def send(address, text, source=None):
         except OSError:
             pass
 
-def obey(verb, *words):
+def execute(verb, *args):
     global lease
-    if verb == "look":
-        looked.add(bytes.fromhex(words[0]))
-    elif verb == "ignore":
-        looked.discard(bytes.fromhex(words[0]))
+    if verb == "watch":
+        watched.add(bytes.fromhex(args[0]))
+    elif verb == "unwatch":
+        watched.discard(bytes.fromhex(args[0]))
     elif verb == "sync":
-        say("synced", words[0])
+        emit("synced", args[0])
     elif verb == "udp" and udp:
-        send(*words)
+        send(*args)
     elif verb == "senders" and udp:
-        listen_to(bytes.fromhex(word) for word in words)
+        listen_to(bytes.fromhex(arg) for arg in args)
     elif verb == "tx":
         try:
-            wires[0].sendto(bytes.fromhex(words[2]), (words[0], int(words[1])))
+            raw_sockets[0].sendto(bytes.fromhex(args[2]), (args[0], int(args[1])))
         except OSError as error:
-            say("failed", words[0], error.strerror)
+            emit("failed", args[0], error.strerror)
     elif verb in ("join", "leave"):
-        grouped(join if verb == "join" else leave, words[0], bytes.fromhex(words[1]), "probe")
+        grouped(join if verb == "join" else leave, args[0], bytes.fromhex(args[1]), "probe")
     elif verb == "answer":
-        device, address = words[0], bytes.fromhex(words[1])
+        device, address = args[0], bytes.fromhex(args[1])
         grouped(join, device, address, "answer")
-        answers[device, address] = bytes.fromhex(words[2])
+        answers[device, address] = bytes.fromhex(args[2])
     elif verb == "mute":
-        mute(words[0], bytes.fromhex(words[1]))
+        mute(args[0], bytes.fromhex(args[1]))
     elif verb == "lease":
         lapse()
-        lease = float(words[0])
+        lease = float(args[0])
 
-# Another may have taken what was not answered for. It is asked for again before it is answered for.
+# Another may have taken what was not answered for. It is probed for again before it is answered for.
 def lapse():
     if answers and time.monotonic() >= lease:
         for device, address in list(answers):
             mute(device, address)
-        say("lapsed")
+        emit("lapsed")
 
 def mute(device, address):
     answers.pop((device, address), None)
     grouped(leave, device, address, "answer")
 
-def tell_dropped():
+def report_dropped():
     global dropped, excess
     # The kernel counts what its filter and a full buffer cost.
     total = (struct.unpack("9I", udp.getsockopt(socket.SOL_SOCKET, 55, 36))[8] if udp else 0) + excess
     if total > dropped:
-        say("dropped", str(total - dropped))
+        emit("dropped", str(total - dropped))
     dropped = total
 
-wires = [raw(ARP), raw(IPV6, NEIGHBORS)]
+raw_sockets = [raw(ARP), raw(IPV6, NEIGHBORS)]
 try:
     udp = datagrams()
 except OSError as error:
     udp = None
-    say("deaf", error.strerror)
+    emit("deaf", error.strerror)
 if udp:
     listen_to([])
-ears = wires + ([udp] if udp else [])
-say("ready")
+inputs = raw_sockets + ([udp] if udp else [])
+emit("ready")
 pending = b""
 while True:
     sys.stdout.flush()
-    ready = select.select([0] + ears, [], [], 1 if asked else None)[0]
+    ready = select.select([0] + inputs, [], [], 1 if requests else None)[0]
     lapse()
-    for s in wires:
-        hear(s)
+    for s in raw_sockets:
+        receive(s)
     if udp in ready:
-        sift()
-    if time.monotonic() >= told + 1:
-        for (device, target), times in asked.items():
-            say("asked", device, target.hex(), str(times))
-        asked.clear()
-        heard.clear()
-        tell_dropped()
-        told = time.monotonic()
+        receive_datagrams()
+    if time.monotonic() >= reported_at + 1:
+        for (device, target), times in requests.items():
+            emit("requests", device, target.hex(), str(times))
+        requests.clear()
+        received.clear()
+        report_dropped()
+        reported_at = time.monotonic()
     if 0 in ready:
         chunk = os.read(0, 1 << 16)
         if not chunk:
             break
         *lines, pending = (pending + chunk).split(b"\n")
         for line in lines:
-            obey(*line.decode().split(" "))
+            execute(*line.decode().split(" "))
             # Thousands of frames go out at once, and their answers must not be lost meanwhile.
             if line.startswith(b"tx"):
-                for s in wires:
-                    hear(s)
+                for s in raw_sockets:
+                    receive(s)

@@ -94,11 +94,11 @@ export class PacketSocket {
   watch(addresses: readonly Address[]): void {
     const wanted = new Map(addresses.map((address) => [String(address), octets(address)]));
     for (const [text, bytes] of this.#watched)
-      if (!wanted.has(text) && this.#watched.delete(text)) this.#write("ignore", bytes.toString("hex"));
+      if (!wanted.has(text) && this.#watched.delete(text)) this.#write("unwatch", bytes.toString("hex"));
     for (const [text, bytes] of wanted) {
       if (this.#watched.has(text)) continue;
       this.#watched.set(text, bytes);
-      this.#write("look", bytes.toString("hex"));
+      this.#write("watch", bytes.toString("hex"));
     }
   }
 
@@ -216,10 +216,10 @@ export class PacketSocket {
     if (verb === "rx") {
       const message = readFrame(Buffer.from(rest[0] ?? "", "hex"));
       if (message) events.onMessage(message, first);
-    } else if (verb === "asked") {
+    } else if (verb === "requests") {
       const [hex = "", times = ""] = rest;
       events.onRequests(addressIn(hex), first, Number(times));
-    } else if (verb === "heard") {
+    } else if (verb === "datagram") {
       events.onDatagram(Buffer.from(rest[0] ?? "", "hex"), String(addressIn(first)));
     } else if (verb === "dropped") {
       l2Heartbeats.inc({ outcome: "dropped" }, Number(first));
@@ -236,7 +236,7 @@ export class PacketSocket {
       this.#ready = true;
       this.#fault = undefined;
       this.renew();
-      for (const bytes of this.#watched.values()) this.#write("look", bytes.toString("hex"));
+      for (const bytes of this.#watched.values()) this.#write("watch", bytes.toString("hex"));
       this.#write("senders", ...this.#senders);
       events.onStart();
     }
