@@ -1,7 +1,7 @@
 import { Address } from "../../src/ip/address.ts";
 import { decideBgp } from "../../src/loadbalancer/announcement/bgp-decision.ts";
 import type { Advertised } from "../../src/loadbalancer/announcement/decision.ts";
-import { PoolIndex } from "../../src/loadbalancer/announcement/pool-index.ts";
+import { PoolIndex } from "../../src/loadbalancer/config/pool-index.ts";
 import { bgpAd, config, node, peer, pool, service } from "../../src/loadbalancer/testing/announcement-fixtures.ts";
 
 const POOLS = [pool("pool", ["10.64.0.0/10"])];

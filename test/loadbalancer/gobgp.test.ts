@@ -7,7 +7,7 @@ import { GobgpPeer, type LearnedRoute } from "../../lab/gobgp/gobgp-peer.ts";
 import { progressOn } from "../../lab/progress.ts";
 import { decideBgp } from "../../src/loadbalancer/announcement/bgp-decision.ts";
 import type { Advertised } from "../../src/loadbalancer/announcement/decision.ts";
-import { PoolIndex } from "../../src/loadbalancer/announcement/pool-index.ts";
+import { PoolIndex } from "../../src/loadbalancer/config/pool-index.ts";
 import { bgpAd, config, node, peer, pool, service } from "../../src/loadbalancer/testing/announcement-fixtures.ts";
 import type { BgpAd } from "../../src/loadbalancer/config/config.ts";
 import { speakerOn, type SpeakerOnFrr } from "../support/bgp-speaker.ts";

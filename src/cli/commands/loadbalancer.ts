@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { createLog } from "../../kube/log.ts";
-import { removals } from "../../loadbalancer/uninstall.ts";
+import { removals } from "../../loadbalancer/speaker/uninstall.ts";
 import { type LoadBalancerHostOptions, type RouterHostOptions, withLoadBalancerHostOptions } from "../shared/agent-options.ts";
 import { clean } from "../shared/uninstall.ts";
 import { loadBalancerFrr } from "../shared/loadbalancer-on-node.ts";

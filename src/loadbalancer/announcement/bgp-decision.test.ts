@@ -5,7 +5,7 @@ import type { BgpAd } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { decideBgp } from "./bgp-decision.ts";
 import type { NotAnnounced } from "./decision.ts";
-import { PoolIndex } from "./pool-index.ts";
+import { PoolIndex } from "../config/pool-index.ts";
 import { bgpAd, config, node, pool, service } from "../testing/announcement-fixtures.ts";
 
 const POOLS = [pool("pool", ["10.0.0.0/24", "fd00::/64"]), pool("other", ["10.0.1.0/24"])];

@@ -3,7 +3,7 @@ import type { Address } from "../../ip/address.ts";
 import type { BgpAd, Config } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { Advertised, BgpDecision } from "./decision.ts";
-import type { PoolIndex } from "./pool-index.ts";
+import type { PoolIndex } from "../config/pool-index.ts";
 import { adsOf, isForNode, isForService } from "./selection.ts";
 
 /** Whether the node announces the Service over BGP, with what and to which peers; otherwise the first reason not to. */

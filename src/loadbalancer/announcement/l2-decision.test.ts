@@ -6,7 +6,7 @@ import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { NotAnnounced } from "./decision.ts";
 import { L2Elections } from "./l2-election.ts";
 import { interfacesOn } from "./l2-decision.ts";
-import { PoolIndex } from "./pool-index.ts";
+import { PoolIndex } from "../config/pool-index.ts";
 import { config, l2Ad, node, pool, service } from "../testing/announcement-fixtures.ts";
 
 const POOLS = [pool("pool", ["10.0.0.0/24", "fd00::/64"])];

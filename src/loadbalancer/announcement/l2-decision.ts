@@ -3,7 +3,7 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { NotAnnounced } from "./decision.ts";
-import type { PoolIndex } from "./pool-index.ts";
+import type { PoolIndex } from "../config/pool-index.ts";
 import { adsOf, isForNode, isForService } from "./selection.ts";
 
 type Not = { readonly not: NotAnnounced };

@@ -2,7 +2,7 @@ import type { Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { NotAnnounced } from "./decision.ts";
 import { type Candidates, candidatesOf, sortCandidates, usableNodes, l2AdsOf, candidateHash } from "./l2-decision.ts";
-import type { PoolIndex } from "./pool-index.ts";
+import type { PoolIndex } from "../config/pool-index.ts";
 
 /** What elections are held on. */
 export interface ElectionInput {

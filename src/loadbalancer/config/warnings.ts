@@ -1,5 +1,5 @@
 import { addressOf } from "../../ip/address.ts";
-import { PoolIndex } from "../announcement/pool-index.ts";
+import { PoolIndex } from "./pool-index.ts";
 import type { BgpAd, Config, L2Ad } from "./config.ts";
 import type { Warning } from "./load.ts";
 import type { ConfigObjects, Labeled } from "./objects.ts";

@@ -12,7 +12,7 @@ import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { ApiModel } from "../../kube/testing/api-model.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { L2Elections } from "../announcement/l2-election.ts";
-import { PoolIndex } from "../announcement/pool-index.ts";
+import { PoolIndex } from "../config/pool-index.ts";
 import { config, l2Ad, node, pool } from "../testing/announcement-fixtures.ts";
 import { servicesNotAnnounced } from "../metrics.ts";
 import { AnnouncedReports } from "./announced-controller.ts";

@@ -4,7 +4,7 @@ import { decideBgp } from "../announcement/bgp-decision.ts";
 import type { Advertised } from "../announcement/decision.ts";
 import { type ElectionInput, L2Elections } from "../announcement/l2-election.ts";
 import { interfacesOn } from "../announcement/l2-decision.ts";
-import { PoolIndex } from "../announcement/pool-index.ts";
+import { PoolIndex } from "../config/pool-index.ts";
 import { isForService } from "../announcement/selection.ts";
 import type { BgpAd, Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";

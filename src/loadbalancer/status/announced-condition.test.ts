@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, peer, pool, service } from "../testing/announcement-fixtures.ts";
 import { L2Elections } from "../announcement/l2-election.ts";
-import { PoolIndex } from "../announcement/pool-index.ts";
+import { PoolIndex } from "../config/pool-index.ts";
 import type { NodeView } from "../services/service-view.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { announcedCondition, type AnnouncementInput } from "./announced-condition.ts";

@@ -12,7 +12,7 @@ import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import { L2Elections } from "../announcement/l2-election.ts";
-import { PoolIndex } from "../announcement/pool-index.ts";
+import { PoolIndex } from "../config/pool-index.ts";
 import { type LastGoodConfig, loadConfig, type Loaded } from "../config/load.ts";
 import { readNode, type NodeView } from "../services/service-view.ts";
 import type { AnnouncementInput } from "./announced-condition.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { parseAddress } from "../../ip/address.ts";
 import type { Advertised } from "../announcement/decision.ts";
 import { decideBgp } from "../announcement/bgp-decision.ts";
-import { PoolIndex } from "../announcement/pool-index.ts";
+import { PoolIndex } from "../config/pool-index.ts";
 import { bgpAd, config, node, peer, pool, profile, service } from "./announcement-fixtures.ts";
 import type { BgpAd, Peer, Profile } from "../config/config.ts";
 import type { DesiredBgp } from "../speaker/bgp/apply.ts";

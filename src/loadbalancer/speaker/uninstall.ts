@@ -1,9 +1,9 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { nft } from "../hostnet/nft.ts";
-import type { Removal } from "../hostnet/removal.ts";
-import { ip, run } from "../hostnet/run.ts";
-import { type AddressRow, DEVICE, isServiceAddress } from "./speaker/l2/ip-address-commands.ts";
+import { nft } from "../../hostnet/nft.ts";
+import type { Removal } from "../../hostnet/removal.ts";
+import { ip, run } from "../../hostnet/run.ts";
+import { type AddressRow, DEVICE, isServiceAddress } from "./l2/ip-address-commands.ts";
 
 interface Cleaning {
   /** Undefined for our own. */

@@ -1,6 +1,6 @@
 import type { Address } from "../../ip/address.ts";
 import type { Range } from "../../ip/range.ts";
-import type { Pool } from "../config/config.ts";
+import type { Pool } from "./config.ts";
 
 /** Which pool an address is of. The ranges of pools do not overlap. */
 export class PoolIndex {
