@@ -1,22 +1,20 @@
 import { KernelError } from "../../../hostnet/error.ts";
-import type { Address } from "../../../ip/address.ts";
-import { parseAddress } from "../../../ip/address.ts";
+import { type Address, parseAddress } from "../../../ip/address.ts";
 import { sleep } from "../../../util/sleep.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
-import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../metrics.ts";
+import { l2Addresses, l2Conflicts, l2RefreshFailures } from "../../metrics.ts";
 import { DEVICE } from "./ip-address-commands.ts";
 import { WakeSignal } from "../../../util/wake-signal.ts";
 import type { ArpOrNdpMessage } from "./frames.ts";
-import { countRequest, countGratuitous, removeAddressMetrics } from "./frame-counts.ts";
+import { countRequest, L2Apply } from "./apply.ts";
 import { l2BackendsOf, type L2Backends } from "./backends.ts";
 import { NftFilter, type FilterState } from "./nft-filter.ts";
 import { Heartbeats, type HeartbeatKeys } from "./heartbeats.ts";
-import { MachinePauses } from "./machine-pauses.ts";
-import type { Nic, ObservedInterfaces } from "./interfaces.ts";
+import { addressKey, type ObservedInterfaces } from "./interfaces.ts";
 import { selectInterfaces, withoutInterface, type L2Address } from "./select-interfaces.ts";
 import { OwnedAddresses } from "./owned-addresses.ts";
-import type { AddressToOwn, AddressOnInterface, OwnershipState, Steps } from "./address-ownership.ts";
+import type { AddressToOwn, AddressOnInterface, OwnershipState } from "./address-ownership.ts";
 
 const BREATH_MS = 10;
 const RETRY_MS = 1_000;
@@ -24,7 +22,6 @@ const RETRY_MS = 1_000;
 const DEBOUNCE_MS = 100;
 /** How often links and routes are read again while addresses are held. */
 const RESYNC_MS = 10_000;
-const REJECTED_AGAIN_MS = 5_000;
 const HEARTBEAT_PORT = 7947;
 
 export type L2State = OwnershipState | { readonly is: "standby" };
@@ -53,6 +50,7 @@ export class L2Announcer implements Runnable {
   readonly #backends: L2Backends;
   readonly #socket: ReturnType<L2Backends["packetSocket"]>;
   readonly #filter: NftFilter;
+  readonly #apply: L2Apply;
   /** Who else could answer, and who of them lives. */
   readonly candidates: Heartbeats;
   readonly #reported = new Map<string, string>();
@@ -63,13 +61,9 @@ export class L2Announcer implements Runnable {
   #readAt = 0;
   /** Where the kernel answered for the agent before us, until its addresses are ours; undefined: everywhere. */
   #selectedBefore: ReadonlySet<string> | undefined;
-  /** Frames may not have been answered for a while. */
-  #lapsed = false;
-  #interfacesChanged = false;
   /** A state may have changed. */
   #moved = false;
   readonly #wakeSignal = new WakeSignal();
-  readonly #pauses = new MachinePauses();
 
   constructor(
     options: L2Options,
@@ -92,6 +86,18 @@ export class L2Announcer implements Runnable {
       onRequests: (address, device, times) => countRequest(address, this.#ownerships.state(address), device, times),
       onDatagram: (bytes, from) => this.candidates.take(bytes, from),
       onFailed: (device, message) => this.#ownerships.unsent(device, `cannot send frames: ${message}`, performance.now()),
+    });
+    this.#apply = new L2Apply({
+      ownerships: this.#ownerships,
+      links: backends.links,
+      socket: this.#socket,
+      filter: this.#filter,
+      log,
+      observed: () => this.#observed,
+      isConfigured: () => this.#wanted !== undefined,
+      onPause: () => this.#lapse(),
+      onReleased: () => this.candidates.tellLetGo(),
+      onChange: () => this.#move(),
     });
     this.candidates = new Heartbeats({
       node,
@@ -200,8 +206,8 @@ export class L2Announcer implements Runnable {
     const { ours } = this.#observed;
     if (first) for (const { address, nic, validSeconds } of ours) this.#adopt({ address: parseAddress(address), nic }, validSeconds);
     this.#ownerships.present(new Set(ours.filter(({ nic }) => nic.name === DEVICE).map(({ address }) => address)));
-    if (this.#lapsed) this.#ownerships.unanswered(performance.now());
-    this.#lapsed = false;
+    if (this.#apply.lapsed) this.#ownerships.unanswered(performance.now());
+    this.#apply.lapsed = false;
     this.#elect();
   }
 
@@ -233,104 +239,28 @@ export class L2Announcer implements Runnable {
       this.#ownerships.want(toOwn, performance.now());
       this.#selectedBefore = undefined;
     }
-    this.#interfacesChanged = true;
+    this.#apply.interfacesChanged = true;
     this.#move();
   }
 
   async #act(signal: AbortSignal): Promise<void> {
-    const pausedMs = this.#pauses.since();
-    if (pausedMs > 0) {
-      for (const { address, nic } of this.#ownerships.owned) this.#socket.mute(address, nic);
-      this.#lapse();
-      this.#ownerships.aged(pausedMs);
-    }
-    this.#socket.renew();
-    // What is decided here goes to the kernel in the same tick: nothing may come between looking at the age of an address and having it live on.
-    const steps = this.#ownerships.step(performance.now(), (addressOnNic) => this.#filter.isFiltered(addressOnNic));
-    const changing = this.#change(steps, signal);
-    for (const { address, nic } of steps.drop) this.#socket.mute(address, nic);
-    this.#updateFilter(steps.drop);
-    for (const { address, nic } of steps.probe) this.#socket.probe(address, nic);
-    for (const { address, nic } of steps.check) this.#socket.check(address, nic);
-    for (const { address, nic } of steps.announce) this.#announce(address, nic);
-    if (steps.listened.length > 0) void this.#confirmSilence(steps.listened);
-    await changing;
-    if (steps.drop.length > 0) {
-      this.#interfacesChanged = true;
-      this.#updateFilter([]);
-      this.candidates.tellLetGo();
-      for (const { address } of steps.drop) removeAddressMetrics(address);
-    }
-    this.#moved ||= [steps.drop, steps.add, steps.probe, steps.listened, steps.relieved].some(({ length }) => length > 0);
-  }
-
-  #announce(address: Address, nic: Nic): void {
-    // Its MAC may have changed.
-    if (!this.#lapsed) this.#socket.answer(address, nic);
-    this.#socket.announce(address, nic);
-    countGratuitous(address);
-  }
-
-  /** Rules come before an address, and go after it. Until it is known what is wanted, and where, those of the agent before stay. */
-  #updateFilter(leaving: readonly AddressOnInterface[]): void {
-    if (!this.#interfacesChanged || !this.#wanted) return;
-    this.#interfacesChanged = false;
-    const { addressesOnNics: wanted } = this.#ownerships;
-    this.#socket.watch(wanted.map(({ address }) => address));
-    this.#filter.want([...wanted, ...leaving], this.#observed?.ipvs ?? new Set());
-  }
-
-  async #confirmSilence(addressesOnNics: readonly AddressOnInterface[]): Promise<void> {
-    const synced = await this.#socket.sync();
-    for (const { address, nic } of addressesOnNics) this.#socket.leave(address, nic);
-    if (synced) this.#ownerships.silent(addressesOnNics, performance.now());
-    else this.#ownerships.deaf(performance.now());
-    this.#move();
-  }
-
-  async #change(steps: Steps, signal: AbortSignal): Promise<void> {
-    const { drop, refresh, add } = steps;
-    if (drop.length + refresh.length + add.length === 0) return;
-    const rejected = await this.#backends.links.carryOut(steps, signal).catch((error: unknown) => {
-      this.#ownerships.undone(steps, performance.now());
-      throw error;
-    });
-    const now = performance.now();
-    const accepted = [...refresh, ...add].filter((due) => !rejected.has(due));
-    const heardAll = accepted.some(({ by }) => now >= by) && (await this.#socket.sync());
-    const owned = this.#ownerships.kept(accepted, now, heardAll);
-    for (const [addressOnNic, message] of rejected) {
-      this.#ownerships.rejected(addressOnNic, message, now + REJECTED_AGAIN_MS);
-      this.#socket.mute(addressOnNic.address, addressOnNic.nic);
-    }
-    await this.#answer(owned, signal);
-    const taken = new Set(add).intersection(new Set(owned));
-    for (const { address, nic } of taken)
-      this.#options.log.info({ address: String(address), interface: nic.name }, "address acquired: no duplicate found");
-    l2Takeovers.inc(taken.size);
-    if (add.length + rejected.size > 0) this.#move();
-  }
-
-  async #answer(owned: readonly AddressOnInterface[], signal: AbortSignal): Promise<void> {
-    if (this.#lapsed) return;
-    const onInterfaces = owned.filter(({ nic }) => nic.name !== DEVICE);
-    for (const { address, nic } of onInterfaces) this.#socket.answer(address, nic);
-    // Whoever answers from now on has begun before the form of earlier versions goes.
-    const old = onInterfaces.filter((addressOnNic) => this.#observed?.onNics.has(keyOf(addressOnNic)) === true);
-    if (old.length > 0 && (await this.#socket.sync())) await this.#backends.links.takeOffNics(old, signal);
+    const isChanged = await this.#apply.run(signal);
+    this.#moved ||= isChanged;
   }
 
   /** Else the process for frames does. */
   #kernelAnswers(addressOnNic: AddressOnInterface): boolean {
     const { onNics, ignoringArp } = this.#observed ?? { onNics: new Set(), ignoringArp: new Set() };
-    const isSelected = this.#selectedBefore?.has(keyOf(addressOnNic)) ?? true;
-    return onNics.has(keyOf(addressOnNic)) || (addressOnNic.address.family === 4 && !ignoringArp.has(addressOnNic.nic.name) && isSelected);
+    const isSelected = this.#selectedBefore?.has(addressKey(addressOnNic)) ?? true;
+    return (
+      onNics.has(addressKey(addressOnNic)) || (addressOnNic.address.family === 4 && !ignoringArp.has(addressOnNic.nic.name) && isSelected)
+    );
   }
 
   /** Once more when it is known what the kernel answers for now. */
   #lapse(): void {
     this.#ownerships.unanswered(performance.now());
-    this.#lapsed = true;
+    this.#apply.lapsed = true;
     this.#stale = true;
     this.#wakeSignal.ring();
   }
@@ -366,5 +296,3 @@ export class L2Announcer implements Runnable {
     this.#wakeSignal.ring();
   }
 }
-
-const keyOf = ({ address, nic }: AddressOnInterface) => `${String(address)} ${nic.name}`;

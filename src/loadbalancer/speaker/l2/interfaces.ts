@@ -1,4 +1,4 @@
-import { parseAddress, type Family } from "../../../ip/address.ts";
+import { type Address, parseAddress, type Family } from "../../../ip/address.ts";
 import { DEVICE, isServiceAddress, type AddressRow } from "./ip-address-commands.ts";
 
 /** An interface on which addresses may be answered for. */
@@ -84,7 +84,7 @@ export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new S
     }
     rows.push({ ...nic, isUp: has("UP"), fits, linkLocal });
   }
-  const onNics = new Set(ours.filter(({ nic }) => nic.name !== DEVICE).map(({ address, nic }) => `${address} ${nic.name}`));
+  const onNics = new Set(ours.filter(({ nic }) => nic.name !== DEVICE).map(addressKey));
   return { rows, macs, ours, onNics, ignoringArp, foreign, ipvs };
 }
 
@@ -105,4 +105,9 @@ export function noUsableInterface(named: readonly string[] | undefined): string 
   return named === undefined
     ? "no usable interface: it must be up, support ARP and have no master"
     : `no usable interface among ${named.join(", ")}: it must exist, be up and have no master`;
+}
+
+/** As `ObservedInterfaces.onNics` has it. */
+export function addressKey({ address, nic }: { readonly address: Address | string; readonly nic: Nic }): string {
+  return `${String(address)} ${nic.name}`;
 }

@@ -6,7 +6,7 @@ import { run } from "../../../hostnet/run.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
 import { CREATE_DEVICE, DEVICE, deleteArgs, addOrRefreshArgs, RESTART_LIFETIME_S } from "./ip-address-commands.ts";
-import { observed, type ObservedInterfaces } from "./interfaces.ts";
+import { addressKey, observed, type ObservedInterfaces } from "./interfaces.ts";
 import type { Drop, Due, AddressOnInterface, Steps } from "./address-ownership.ts";
 
 const GONE = /Cannot assign requested address|Cannot find device|address not found/i;
@@ -93,7 +93,7 @@ export class NodeLinks {
   /** Takes the form that earlier versions gave off the node's interfaces. The kernel or the process for frames answers for these without it. */
   async takeOffNics(addressesOnNics: readonly AddressOnInterface[], signal: AbortSignal): Promise<void> {
     const lines = addressesOnNics
-      .filter((addressOnNic) => this.#onNics.has(keyOf(addressOnNic)))
+      .filter((addressOnNic) => this.#onNics.has(addressKey(addressOnNic)))
       .map(({ address, nic }) => deleteArgs(address, nic.name));
     await changeAll(lines, { signal, namespace: this.#netns });
   }
@@ -120,7 +120,10 @@ export class NodeLinks {
 
   #drops(addressOnNic: Drop): IpArgs[] {
     const { address, nic, isLast } = addressOnNic;
-    return [...(isLast ? [deleteArgs(address)] : []), ...(this.#onNics.has(keyOf(addressOnNic)) ? [deleteArgs(address, nic.name)] : [])];
+    return [
+      ...(isLast ? [deleteArgs(address)] : []),
+      ...(this.#onNics.has(addressKey(addressOnNic)) ? [deleteArgs(address, nic.name)] : []),
+    ];
   }
 
   #remember(observation: ObservedInterfaces): ObservedInterfaces {
@@ -157,5 +160,3 @@ export class NodeLinks {
     return new Set(settings.keys().filter((name) => settings.get(name) === true || settings.get("all") === true));
   }
 }
-
-const keyOf = ({ address, nic }: AddressOnInterface) => `${String(address)} ${nic.name}`;

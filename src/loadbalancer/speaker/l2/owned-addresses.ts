@@ -1,19 +1,8 @@
 import type { Address } from "../../../ip/address.ts";
 import { DEVICE } from "./ip-address-commands.ts";
 import { shouldRelease, shouldWait } from "./conflict.ts";
-import {
-  ANNOUNCEMENTS,
-  sendProbe,
-  dueOf,
-  FRESH_MS,
-  isDecided,
-  LIFETIME_MS,
-  LISTEN_MS,
-  MOST,
-  PROBES,
-  acquire,
-  type Writable,
-} from "./acquire.ts";
+import { ANNOUNCEMENTS, sendProbe, dueOf, FRESH_MS, isDecided, LISTEN_MS, MOST, PROBES, acquire, type Writable } from "./acquire.ts";
+import { announceOwned, checkOwned, refreshOwned } from "./keep.ts";
 import {
   ownershipState,
   type Drop,
@@ -27,9 +16,6 @@ import {
 } from "./address-ownership.ts";
 
 const AGAIN_MS = 1_000;
-const REFRESH_MS = 5_000;
-const ALONG_MS = 1_000;
-const ANNOUNCE_EVERY_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
 /** A kernel may be so slow, and no slower. */
@@ -88,20 +74,12 @@ export class OwnedAddresses {
   }
 
   step(now: number, isFiltered: (addressOnNic: AddressOnInterface) => boolean): Steps {
-    const steps: Writable<Steps> = {
-      drop: [],
-      refresh: [],
-      add: [],
-      announce: [],
-      probe: [],
-      check: [],
-      listened: [],
-      relieved: [],
-    };
+    const steps: Writable<Steps> = { drop: [], refresh: [], add: [], announce: [], probe: [], check: [], listened: [], relieved: [] };
     const holding: AddressOwnership[] = [];
     for (const ownerships of this.#ownerships.values()) {
       for (const ownership of ownerships) {
-        if (ownership.phase.is === "holding") this.#hold(ownership, ownership.phase, now, steps);
+        if (ownership.phase.is === "holding" && now >= ownership.phase.until) this.#lose(ownership, now);
+        if (ownership.phase.is === "holding") announceOwned(ownership, ownership.phase, now, steps);
         if ((ownership.phase.is === "in-use" || ownership.phase.is === "failed") && now >= ownership.phase.again)
           ownership.phase = { is: "probing", from: now, sent: 0, ...("rival" in ownership.phase && { rival: ownership.phase.rival }) };
         if (ownership.phase.is === "probing") sendProbe(ownership, ownership.phase, now, steps);
@@ -110,12 +88,12 @@ export class OwnedAddresses {
       if (isDecided(ownerships)) acquire(ownerships, now, isFiltered, steps);
     }
     // What is taken anew must not be dropped afterwards.
-    for (const addressOnNic of steps.add) this.#drops.delete(keyOf(addressOnNic));
+    for (const addressOnNic of steps.add) this.#drops.delete(dropKey(addressOnNic));
     for (const [key, addressOnNic] of this.#drops.entries().take(MOST)) {
       steps.drop.push(this.#dropOf(addressOnNic));
       this.#drops.delete(key);
     }
-    this.#refresh(holding, now, steps);
+    refreshOwned(holding, now, steps);
     this.#check(holding, now, steps);
     return steps;
   }
@@ -132,13 +110,13 @@ export class OwnedAddresses {
 
   /** The machine was paused: what it holds is older than its monotonic clock says, and others may hold it by now. */
   aged(ms: number): void {
-    for (const ownership of [...this.#ownerships.values()].flat())
+    for (const ownership of this.#all)
       if (ownership.phase.is === "holding") ownership.phase = { ...ownership.phase, until: ownership.phase.until - ms };
   }
 
   /** Nothing is known of what is being probed for. */
   deaf(now: number): void {
-    for (const ownership of [...this.#ownerships.values()].flat()) {
+    for (const ownership of this.#all) {
       if (ownership.phase.is === "listening" || ownership.phase.is === "probing")
         ownership.phase = { ...ownership.phase, is: "probing", from: now, sent: 0 };
     }
@@ -146,27 +124,26 @@ export class OwnedAddresses {
 
   /** Probes do not get out. */
   unsent(device: string, text: string, now: number): void {
-    for (const ownership of [...this.#ownerships.values()].flat())
+    for (const ownership of this.#all)
       if (ownership.nic.name === device && (ownership.phase.is === "listening" || ownership.phase.is === "probing"))
         ownership.phase = { is: "failed", message: text, again: now + AGAIN_MS };
   }
 
   /** Another node has let something go: what was in use may be free, and need not be waited for. */
   hurry(now: number): void {
-    for (const ownership of [...this.#ownerships.values()].flat())
-      if (ownership.phase.is === "in-use") ownership.phase = { ...ownership.phase, again: now };
+    for (const ownership of this.#all) if (ownership.phase.is === "in-use") ownership.phase = { ...ownership.phase, again: now };
   }
 
   /** The addresses that are there, of all that should be: the rest is put back with the next step, not with the next refresh. */
   present(found: ReadonlySet<string>): void {
-    for (const ownership of [...this.#ownerships.values()].flat())
+    for (const ownership of this.#all)
       if (ownership.phase.is === "holding" && ownership.phase.confirmed && !found.has(String(ownership.address)))
         ownership.phase = { ...ownership.phase, refreshed: -Infinity };
   }
 
   /** Frames were not answered for a while. What the kernel does not answer for, another may have taken since: it is asked for again. */
   unanswered(now: number): void {
-    for (const ownership of [...this.#ownerships.values()].flat())
+    for (const ownership of this.#all)
       if (ownership.phase.is === "holding" && ownership.nic.name !== DEVICE && !this.#kernelAnswers(ownership)) this.#lose(ownership, now);
   }
 
@@ -248,14 +225,16 @@ export class OwnedAddresses {
   }
 
   get addressesOnNics(): readonly AddressOnInterface[] {
+    return this.#all;
+  }
+
+  get #all(): AddressOwnership[] {
     return [...this.#ownerships.values()].flat();
   }
 
   /** What the kernel has, and for how long it may be relied on. */
   get owned(): readonly Due[] {
-    return [...this.#ownerships.values()]
-      .flat()
-      .flatMap((ownership) => (ownership.phase.is === "holding" ? [{ ...ownership, by: ownership.phase.until }] : []));
+    return this.#all.flatMap((ownership) => (ownership.phase.is === "holding" ? [{ ...ownership, by: ownership.phase.until }] : []));
   }
 
   /** What was to be dropped and has not been. */
@@ -271,50 +250,16 @@ export class OwnedAddresses {
     return due;
   }
 
-  #hold(ownership: AddressOwnership, phase: OwnedPhase, now: number, steps: Writable<Steps>): void {
-    if (now >= phase.until) return this.#lose(ownership, now);
-    if (!phase.confirmed || phase.announced === ANNOUNCEMENTS || now < phase.announceAt) return;
-    steps.announce.push(ownership);
-    if (phase.announced === 0) steps.check.push(ownership);
-    const announced = phase.announced + 1;
-    ownership.phase = { ...phase, announced, announceAt: announced === ANNOUNCEMENTS ? now : now + ANNOUNCE_EVERY_MS };
-  }
-
-  #refresh(holding: readonly AddressOwnership[], now: number, steps: Writable<Steps>): void {
-    const due = holding.flatMap((ownership) =>
-      ownership.phase.is === "holding" && ownership.phase.confirmed ? [{ ownership, phase: ownership.phase }] : [],
-    );
-    if (!due.some(({ phase }) => now - phase.refreshed >= REFRESH_MS)) return;
-    // What is due within the next second comes along: one process for all of them.
-    const along = due.filter(({ phase }) => now - phase.refreshed >= REFRESH_MS - ALONG_MS);
-    along.sort((a, b) => a.phase.refreshed - b.phase.refreshed);
-    for (const { ownership, phase } of along.slice(0, MOST)) {
-      steps.refresh.push({ ...ownership, by: phase.until });
-      ownership.phase = { ...phase, refreshed: now, until: now + LIFETIME_MS };
-    }
-  }
-
   /** One a second, in turn. */
   #check(holding: readonly AddressOwnership[], now: number, steps: Writable<Steps>): void {
     if (now < this.#checkAt || holding.length === 0) return;
     this.#checkAt = now + CHECK_EVERY_MS;
     this.#checked = (this.#checked + 1) % holding.length;
-    for (const ownership of holding.slice(this.#checked, this.#checked + 1)) {
-      steps.check.push(ownership);
-      if (ownership.phase.is === "holding") this.#relieve(ownership, ownership.phase, now, steps);
-    }
-  }
-
-  /** Who has not answered two times in a row has gone. */
-  #relieve(ownership: AddressOwnership, { rival, ...phase }: OwnedPhase, now: number, steps: Writable<Steps>): void {
-    const [last = -Infinity, before = -Infinity] = phase.checks ?? [];
-    const isGone = rival !== undefined && rival.heard < before;
-    if (isGone) steps.relieved.push(ownership);
-    ownership.phase = { ...phase, checks: [now, last], ...(rival && !isGone && { rival }) };
+    for (const ownership of holding.slice(this.#checked, this.#checked + 1)) checkOwned(ownership, now, steps);
   }
 
   #leave(addressOnNic: AddressOnInterface): void {
-    this.#drops.set(keyOf(addressOnNic), addressOnNic);
+    this.#drops.set(dropKey(addressOnNic), addressOnNic);
   }
 
   #lose(ownership: AddressOwnership, now: number): void {
@@ -349,4 +294,4 @@ export class OwnedAddresses {
 const adopted = (ownerships: readonly AddressOwnership[]) =>
   ownerships.find(({ nic, phase }) => nic.name === DEVICE && phase.is === "holding");
 
-const keyOf = ({ address, nic }: AddressOnInterface) => `${String(address)} ${nic.index}`;
+const dropKey = ({ address, nic }: AddressOnInterface) => `${String(address)} ${nic.index}`;

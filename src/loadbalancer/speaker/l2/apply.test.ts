@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
 import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../metrics.ts";
-import { countRequest, countGratuitous, removeAddressMetrics } from "./frame-counts.ts";
+import { countRequest, countGratuitous, removeAddressMetrics } from "./apply.ts";
 
 // Of no other test.
 const vip = parseAddress("198.51.100.77");
@@ -13,7 +13,7 @@ const counts = async () =>
     ),
   );
 
-test("what is asked for a held address on its interface is counted as asked and answered, until the address goes", async () => {
+test("requests for an owned address on its interface count as received and answered until the address is released", async () => {
   countRequest(vip, { is: "probing" }, "eth0", 1);
   countRequest(vip, undefined, "eth0", 1);
   countRequest(vip, holding, "eth1", 1);
