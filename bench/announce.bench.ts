@@ -61,11 +61,11 @@ async function onMany(frr: FrrInNamespace, counts: Counts, say: (line: string) =
             await theRoute.isThere();
           }),
         );
-        await announcer.settled();
+        await announcer.idle();
         announcer.services.delete(keyOf(oneMore));
         await announcer.apply(1);
         await theRoute.isGone();
-        await announcer.settled();
+        await announcer.idle();
       }
       const ms = median(times);
       say(`one more Service: ${ms.toFixed(1)} ms (${Math.min(...times).toFixed(1)} to ${Math.max(...times).toFixed(1)})`);
@@ -153,7 +153,7 @@ class Announcer {
     if (failures.length > 0 || (lines !== undefined && changed !== lines)) throw new Error(`${changed} lines, ${JSON.stringify(failures)}`);
   }
 
-  settled(): Promise<void> {
+  idle(): Promise<void> {
     return this.#speaker.bootFileWritten();
   }
 

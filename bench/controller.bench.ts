@@ -79,7 +79,7 @@ export const bench = defineBench<Counts>({
 
 /** The times of MetalLB's controller, where its binary is given. A run takes minutes. */
 async function besides(
-  place: Pick<Metallb, "kubeconfig" | "directory">,
+  paths: Pick<Metallb, "kubeconfig" | "directory">,
   client: KubeClient,
   { runs, many, metallbReadsMs }: Counts,
   say: (line: string) => void,
@@ -89,7 +89,7 @@ async function besides(
   await createMetallbPod(client, signal);
   const times: number[] = [];
   for (let run = 0; run < runs; run++) {
-    const ms = await metallbServes({ ...place, binary, readsMs: metallbReadsMs }, client, many);
+    const ms = await metallbServes({ ...paths, binary, readsMs: metallbReadsMs }, client, many);
     say(`MetalLB: ${many} Services in ${seconds(ms)}, ${rate(many, ms)}/s`);
     times.push(ms);
   }

@@ -28,12 +28,12 @@ export const bench = defineBench({
       const { socket } = await server.next<Serving>();
       await using reader = new Contestant(await peerProgram("embedded-edit/peer.ts", memory.path), [reread, String(files)]);
       await reader.next<Reread>();
-      const shown = await watchAll(socket, objects, stop.signal);
+      const observed = await watchAll(socket, objects, stop.signal);
 
       const { ours, peer } = await interleaved(runs, {
         ours: async () => {
           let ms = 0;
-          for (let n = 0; n < editsPerRun; n++) ms += await edit(served, files, shown);
+          for (let n = 0; n < editsPerRun; n++) ms += await edit(served, files, observed);
           say(`ours: seen after ${(ms / editsPerRun).toFixed(1)} ms`);
           return ms / editsPerRun;
         },

@@ -117,9 +117,9 @@ async function move(
   const before = policies.list()[0]?.status?.token?.epoch ?? 0;
   try {
     await Promise.all([want(sites[from].client, "secondary"), want(sites[otherOf(from)].client, "primary")]);
-    const released = seen(policies, ([policy]) => policy?.status?.token?.state === "Released" && policy.status.token.epoch >= before);
-    const reported = seen(volumes, (all) => all.every((one) => isSecondary(one) && isCopied(one)));
-    const demotedAt = await seen(volumes, (all) => all.every(isSecondary));
+    const released = timeWhen(policies, ([policy]) => policy?.status?.token?.state === "Released" && policy.status.token.epoch >= before);
+    const reported = timeWhen(volumes, (all) => all.every((one) => isSecondary(one) && isCopied(one)));
+    const demotedAt = await timeWhen(volumes, (all) => all.every(isSecondary));
     const arrivedAt = await arrived(storage, names);
     const [reportedAt, releasedAt] = await Promise.all([reported, released]);
     await Promise.all(
@@ -144,15 +144,15 @@ async function isComplete(client: Client): Promise<boolean> {
 }
 
 /** When the watch shows it. */
-function seen<T extends KubeObject>(cache: Cache<T>, isSo: (objects: readonly T[]) => boolean): Promise<number> {
+function timeWhen<T extends KubeObject>(cache: Cache<T>, isSo: (objects: readonly T[]) => boolean): Promise<number> {
   return new Promise((resolve) => {
-    const look = () => {
+    const check = () => {
       if (!isSo(cache.list())) return;
       setImmediate(() => unsubscribe());
       resolve(performance.now());
     };
-    const unsubscribe = cache.subscribe(look);
-    look();
+    const unsubscribe = cache.subscribe(check);
+    check();
   });
 }
 

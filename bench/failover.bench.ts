@@ -48,8 +48,8 @@ export const bench = defineBench<Counts>({
         Array.from({ length: parts }, (_, n) => n),
       );
       const { ours, peer } = await interleaved(runs, {
-        ours: async () => told(say, "ours", await switchBothWays(cluster)),
-        peer: async () => told(say, "polling", await pollBothWays(cluster, counts)),
+        ours: async () => printed(say, "ours", await switchBothWays(cluster)),
+        peer: async () => printed(say, "polling", await pollBothWays(cluster, counts)),
       });
       const about = { bench: "failover", unit: "ms" };
       return [
@@ -77,7 +77,7 @@ export const bench = defineBench<Counts>({
     }),
 });
 
-function told(say: (line: string) => void, who: string, report: Report): Report {
+function printed(say: (line: string) => void, who: string, report: Report): Report {
   const { secondaryMs, writableMs, availableMs, requests } = report;
   const primary = `volumes writable ${seconds(writableMs)}, workloads available ${seconds(availableMs)}`;
   say(`${who}: to secondary ${seconds(secondaryMs)}, to primary: ${primary}; ${requests} requests`);
@@ -142,20 +142,20 @@ async function want({ client }: BenchCluster, desiredState: Role): Promise<numbe
 }
 
 function completeAt(policies: Cache<FailoverPolicy>, generation: number): Promise<void> {
-  return seen(policies, ({ status }) => {
+  return waitFor(policies, ({ status }) => {
     const complete = status?.conditions?.find(({ type }) => type === "Complete");
     return complete?.status === "True" && complete.observedGeneration === generation;
   });
 }
 
 function writableAt(policies: Cache<FailoverPolicy>, generation: number): Promise<void> {
-  return seen(policies, ({ status }) => {
+  return waitFor(policies, ({ status }) => {
     const { transition } = status ?? {};
     return transition?.generation === generation && transition.volumesWritableTime !== undefined;
   });
 }
 
-function seen(policies: Cache<FailoverPolicy>, isSo: (policy: FailoverPolicy) => boolean): Promise<void> {
+function waitFor(policies: Cache<FailoverPolicy>, isSo: (policy: FailoverPolicy) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const unsubscribe = policies.subscribe(({ object }) => {
       if (!isSo(object)) return;

@@ -43,8 +43,8 @@ export const bench = defineBench({
     ending.defer(() => lab.stop());
 
     const flags = [process.execPath, ...(await launcherFlags())];
-    const place = ["--node", NODE, "--kubeconfig", lab.api.kubeconfig, "--frr-start", "--log-level", "warn"];
-    await using agent = await Watched.start(lab.host(NODE), [...flags, lab.program, "agent", ...place]);
+    const options = ["--node", NODE, "--kubeconfig", lab.api.kubeconfig, "--frr-start", "--log-level", "warn"];
+    await using agent = await Watched.start(lab.host(NODE), [...flags, lab.program, "agent", ...options]);
     await untilAllIsUp(lab, { vnis: 2 * vrfs, services });
     say(`${2 * vrfs} VNIs are up and ${services} services are announced`);
     await sleep(warmMs);
@@ -125,7 +125,7 @@ async function untilAllIsUp({ api }: RouterLab, wanted: { vnis: number; services
     const isTrue = (type: string) => status?.conditions?.some((condition) => condition.type === type && condition.status === "True");
     const up = status?.vnis?.filter(({ state }) => state === "Up").length;
     const { items: announced } = await api.client.resource(ServiceBGPStatus).list({ signal });
-    const count = announced.filter(({ status: said }) => said?.node === NODE && said.bgpPeers?.length).length;
+    const count = announced.filter(({ status }) => status?.node === NODE && status.bgpPeers?.length).length;
     if (isTrue("Ready") && isTrue("SessionsEstablished") && up === wanted.vnis && count === wanted.services) return;
     await sleep(500);
   }

@@ -42,8 +42,8 @@ export const bench = defineBench({
 async function clear(namespaces: { host: string; router: string }, vnis: number): Promise<void> {
   const links = Array.from({ length: vnis }, (_, n) => linksOf(n)).flat();
   await using pass = await LinkApplier.open(namespaces, AbortSignal.timeout(300_000));
-  const { changed, rejected: refused } = await pass.apply(links);
-  if (changed > 0 || refused) throw new Error("The links are not as wanted", { cause: refused });
+  const { changed, rejected } = await pass.apply(links);
+  if (changed > 0 || rejected) throw new Error("The links are not as wanted", { cause: rejected });
   // All at once: one by one the kernel takes its time.
   for (const [netns, namespace] of Object.entries(namespaces)) {
     const own = links.filter((link) => link.netns === netns && (link.type !== "veth" || netns === "host"));

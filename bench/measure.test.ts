@@ -69,29 +69,29 @@ test("a bench gets the counts of the size it is run at", async () => {
 
 describe("interleaved", () => {
   test("runs ours and the peer's in turn, one at a time, as often as asked", async () => {
-    const seen: string[] = [];
+    const calls: string[] = [];
     let under = 0;
     const contestant = (name: string) => async (run: number) => {
       expect(++under).toBe(1);
       await Promise.resolve();
-      seen.push(`${name} ${run}`);
+      calls.push(`${name} ${run}`);
       under--;
       return `${name} ${run}`;
     };
 
     const reports = await interleaved(2, { ours: contestant("ours"), peer: contestant("peer") });
 
-    expect(seen).toEqual(["ours 0", "peer 0", "ours 1", "peer 1"]);
+    expect(calls).toEqual(["ours 0", "peer 0", "ours 1", "peer 1"]);
     expect(reports).toEqual({ ours: ["ours 0", "ours 1"], peer: ["peer 0", "peer 1"] });
   });
 
   test("ends at the first run that fails", async () => {
-    const seen: string[] = [];
+    const calls: string[] = [];
     const result = interleaved(2, {
-      ours: (run) => Promise.resolve(seen.push(`ours ${run}`)),
+      ours: (run) => Promise.resolve(calls.push(`ours ${run}`)),
       peer: () => Promise.reject(new Error("the peer failed")),
     });
     await expect(result).rejects.toThrow("the peer failed");
-    expect(seen).toEqual(["ours 0"]);
+    expect(calls).toEqual(["ours 0"]);
   });
 });

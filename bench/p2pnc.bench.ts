@@ -18,7 +18,7 @@ import { Resident } from "./p2pnc/resident.ts";
 const GOALS = { start: 0.3333, memory: 0.6667 };
 const [NAMESPACE, POD] = ["shop", "p1"];
 /** How long bare Node may take to come to rest. */
-const BARE_SETTLED_MS = 3_000;
+const BARE_WARMUP_MS = 3_000;
 
 const { signal } = new AbortController();
 
@@ -26,13 +26,13 @@ interface Counts {
   starts: number;
   runs: number;
   checks: number;
-  settledMs: number;
+  warmupMs: number;
 }
 
 export const bench = defineBench<Counts>({
   // 20 checks are what the pod of an API server has.
-  full: { starts: 21, runs: 5, checks: 20, settledMs: 30_000 },
-  tiny: { starts: 1, runs: 1, checks: 2, settledMs: 1_000 },
+  full: { starts: 21, runs: 5, checks: 20, warmupMs: 30_000 },
+  tiny: { starts: 1, runs: 1, checks: 2, warmupMs: 1_000 },
   run: (counts, say) =>
     inArena({}, async (arena) => {
       const dist = join(arena.directory, "dist");
@@ -118,7 +118,7 @@ async function residents(program: string, target: string, { kubeconfig, director
     await using sidecar = new Resident([program, "check", "tcp-endpoint", ...options], environment());
     // Times in a status are whole seconds.
     const begun = Math.floor(Date.now() / 1_000) * 1_000;
-    await sleep(counts.settledMs);
+    await sleep(counts.warmupMs);
     const isReported = ({ status }: PodNetworkConnectivityCheck) => Date.parse(status?.successes?.[0]?.time ?? "") >= begun;
     // One is enough: a check that is as an earlier run reported it may wait for a minute.
     while (!(await checks.list({ namespace: NAMESPACE, signal })).items.some(isReported)) {
@@ -129,7 +129,7 @@ async function residents(program: string, target: string, { kubeconfig, director
   };
   const peer = async () => {
     await using bare = new Resident([process.execPath, ...flags.split(" "), "-e", "setInterval(() => {}, 1000)"], environment());
-    await sleep(Math.min(counts.settledMs, BARE_SETTLED_MS));
+    await sleep(Math.min(counts.warmupMs, BARE_WARMUP_MS));
     return await bare.mebibytes();
   };
   try {

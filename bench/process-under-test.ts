@@ -18,8 +18,8 @@ export async function ourProgram(script: string, directory: string): Promise<Pro
 /** What the launcher gives Node. */
 export async function launcherFlags(): Promise<readonly string[]> {
   const launcher = await readFile(join(import.meta.dirname, "../plumbline"), "utf8");
-  const [, words = ""] = /^exec "\$node" (.*) "\$home\/src\/main\.ts"/m.exec(launcher) ?? [];
-  return words.match(/--\S+/g) ?? [];
+  const [, options = ""] = /^exec "\$node" (.*) "\$home\/src\/main\.ts"/m.exec(launcher) ?? [];
+  return options.match(/--\S+/g) ?? [];
 }
 
 /** The peer's program, in one file too, under Node's own settings. */
@@ -39,7 +39,7 @@ async function bundle(script: string, directory: string): Promise<string> {
 export class Contestant {
   readonly #process: ChildProcess;
   readonly #reports: unknown[] = [];
-  #words = "";
+  #errors = "";
 
   constructor({ file, nodeFlags }: Program, args: readonly string[]) {
     // Each starts alike: nothing compiled before, no mode of ours in its environment.
@@ -47,7 +47,7 @@ export class Contestant {
     const command = [process.execPath, "--expose-gc", ...nodeFlags, file, ...args];
     this.#process = spawn("setpriv", ["--pdeathsig", "KILL", "--", ...command], { stdio: ["ignore", "ignore", "pipe", "ipc"], env });
     this.#process.on("message", (report) => this.#reports.push(report));
-    this.#process.stderr?.setEncoding("utf8").on("data", (words: string) => (this.#words += words));
+    this.#process.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#errors += text));
   }
 
   tell(message: object): void {
@@ -57,7 +57,7 @@ export class Contestant {
   /** What it reports next. */
   async next<Report>(): Promise<Report> {
     while (this.#reports.length === 0) {
-      if (this.#ended) throw new Error(`A contestant ended before it had reported: ${this.#words.trim()}`);
+      if (this.#ended) throw new Error(`The process ended before it reported: ${this.#errors.trim()}`);
       await Promise.race([once(this.#process, "message"), once(this.#process, "close")]);
     }
     return this.#reports.shift() as Report;

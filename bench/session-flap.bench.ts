@@ -15,7 +15,7 @@ import { compare, defineBench, mustBeZero } from "./measure.ts";
 
 /** Between two flaps. */
 const BETWEEN_MS = 20;
-const SETTLED_WITHIN_MS = 120_000;
+const STABLE_WITHIN_MS = 120_000;
 const METALLB = "metallb-system";
 /** What the whole agent may write: transitions and refreshes in a second, and the bursts of both. */
 const BUDGET = { perSecond: 50 + 5, burst: 10 + 20 };
@@ -112,17 +112,19 @@ async function flap(tor: FrrInNamespace, isDown: Set<number>, { peers, flapMs }:
 async function untilQuiet(client: KubeClient, node: SpeakerNode, peers: number, isDown: ReadonlySet<number>): Promise<number> {
   let wrong = peers;
   let isQuiet = false;
-  for (const end = performance.now() + SETTLED_WITHIN_MS; performance.now() < end && (wrong > 0 || !isQuiet); await sleep(500)) {
+  for (const end = performance.now() + STABLE_WITHIN_MS; performance.now() < end && (wrong > 0 || !isQuiet); await sleep(500)) {
     // FRR may not run yet.
     const neighbors = await bgpNeighbors(node.frr.router, signal).catch(() => []);
-    const said = new Map(neighbors.map(({ neighbor, state }) => [neighbor, state === "Established"]));
+    const frrStates = new Map(neighbors.map(({ neighbor, state }) => [neighbor, state === "Established"]));
     const { items } = await client.resource(BGPSessionStatus).list({ namespace: METALLB, signal });
-    const told = new Map(items.map(({ status }) => [status?.address ?? "", status?.bgpStatus === "Established"]));
+    const reported = new Map(items.map(({ status }) => [status?.address ?? "", status?.bgpStatus === "Established"]));
     const all = Array.from({ length: peers }, (_, index) => index + 1);
-    isQuiet = all.every((peer) => said.get(theirs(peer)) === !isDown.has(peer));
-    wrong = all.filter((peer) => told.get(theirs(peer)) === undefined || told.get(theirs(peer)) !== said.get(theirs(peer))).length;
+    isQuiet = all.every((peer) => frrStates.get(theirs(peer)) === !isDown.has(peer));
+    wrong = all.filter(
+      (peer) => reported.get(theirs(peer)) === undefined || reported.get(theirs(peer)) !== frrStates.get(theirs(peer)),
+    ).length;
   }
-  if (!isQuiet) throw new Error(`FRR's sessions are not as they were left after ${SETTLED_WITHIN_MS / 1_000} s`);
+  if (!isQuiet) throw new Error(`FRR's sessions are not as they were left after ${STABLE_WITHIN_MS / 1_000} s`);
   return wrong;
 }
 

@@ -28,7 +28,7 @@ export const bench = defineBench<Counts>({
       await connect(router, neighbor, counts);
       const contestant = (name: string, program: Program) => async (run: number) => {
         const report = await poll(program, { router, neighbor }, run, counts);
-        say(`${name}: down seen after ${report.seenMs.toFixed(0)} ms, CPU ${report.cpuMs.toFixed(1)} ms for each second`);
+        say(`${name}: down seen after ${report.observedMs.toFixed(0)} ms, CPU ${report.cpuMs.toFixed(1)} ms for each second`);
         return report;
       };
       const { ours, peer } = await interleaved(counts.runs, {
@@ -38,7 +38,7 @@ export const bench = defineBench<Counts>({
       const measure = (what: string, goal: number, figure: (report: Report) => number) =>
         compare({ bench: "session-state", what, goal, unit: "ms" }, ours.map(figure), peer.map(figure));
       return [
-        measure("from a session's end until it is seen, polling every second", 1, ({ seenMs }) => seenMs),
+        measure("from a session's end until it is seen, polling every second", 1, ({ observedMs }) => observedMs),
         measure("CPU for each second", 10, ({ cpuMs }) => cpuMs),
       ];
     } finally {
@@ -49,7 +49,7 @@ export const bench = defineBench<Counts>({
 });
 
 interface Report {
-  seenMs: number;
+  observedMs: number;
   cpuMs: number;
 }
 
@@ -69,13 +69,13 @@ async function poll(program: Program, { router, neighbor }: Ends, run: number, {
   await sleep(1_000 - (Date.now() % 1_000) + 100 + run * 150);
   const at = Date.now();
   await configure(neighbor, ["router bgp 64512", `neighbor ${ROUTER} shutdown`]);
-  const seen = await poller.next<ObservedSession>();
+  const observed = await poller.next<ObservedSession>();
   await configure(neighbor, ["router bgp 64512", `no neighbor ${ROUTER} shutdown`]);
   await poller.next<ObservedSession>();
 
   await sleep(Math.max(0, polledMs - (performance.now() - begin)));
   const elapsed = performance.now() - begin;
-  return { seenMs: seen.at - at, cpuMs: (((await used()) - before) / elapsed) * 1_000 };
+  return { observedMs: observed.at - at, cpuMs: (((await used()) - before) / elapsed) * 1_000 };
 }
 
 async function connect(router: FrrInNamespace, neighbor: FrrInNamespace, { vrfs }: Counts): Promise<void> {

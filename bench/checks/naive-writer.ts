@@ -3,7 +3,7 @@ import type { Attempt } from "../../src/connectivity/attempt.ts";
 
 type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 
-interface Held {
+interface CheckState {
   successes: LogEntry[];
   failures: LogEntry[];
   outages: OutageEntry[];
@@ -13,20 +13,20 @@ interface Held {
 /** The spec's literal way: each result is put in front of its list, the list is trimmed, and the status is written. Nothing of ours is in here. */
 export class LiteralWriter {
   writes = 0;
-  readonly #statuses = new Map<string, Held>();
+  readonly #statuses = new Map<string, CheckState>();
 
   /** Whether an outage began or ended with it. */
   append(check: string, attempt: Attempt): boolean {
-    const held = this.#statuses.get(check) ?? { successes: [], failures: [], outages: [], conditions: [] };
-    this.#statuses.set(check, held);
-    const before = held.successes.find(({ reason }) => reason === "ConnectDone")?.time;
+    const state = this.#statuses.get(check) ?? { successes: [], failures: [], outages: [], conditions: [] };
+    this.#statuses.set(check, state);
+    const before = state.successes.find(({ reason }) => reason === "ConnectDone")?.time;
     const entries = attempt.actions.map(({ outcome, at, latencyMs, message }): LogEntry => {
       return { time: textOf(at), success: outcome.endsWith("Done"), reason: outcome, message, latency: latencyOf(latencyMs) };
     });
-    for (const entry of entries) putInFront(entry.success ? held.successes : held.failures, entry, 20);
+    for (const entry of entries) putInFront(entry.success ? state.successes : state.failures, entry, 20);
     const decisive = entries.find(({ success, reason }) => (attempt.reachable ? reason === "ConnectDone" : !success));
-    const turned = decisive !== undefined && turnOf(held, attempt.reachable, decisive, before);
-    if (decisive) judge(held, attempt.reachable, decisive);
+    const turned = decisive !== undefined && turnOf(state, attempt.reachable, decisive, before);
+    if (decisive) setCondition(state, attempt.reachable, decisive);
     this.writes += 1;
     return turned;
   }
@@ -48,7 +48,7 @@ function putInFront<E>(list: E[], entry: E, cap: number): void {
   list.length = Math.min(list.length, cap);
 }
 
-function turnOf({ outages }: Held, reachable: boolean, entry: LogEntry, before: LogEntry["time"] | undefined): boolean {
+function turnOf({ outages }: CheckState, reachable: boolean, entry: LogEntry, before: LogEntry["time"] | undefined): boolean {
   const open = outages[0]?.end === undefined ? outages[0] : undefined;
   if (reachable) {
     if (!open) return false;
@@ -70,11 +70,11 @@ function turnOf({ outages }: Held, reachable: boolean, entry: LogEntry, before: 
   return true;
 }
 
-function judge(held: Held, reachable: boolean, { time, reason = "", message = "" }: LogEntry): void {
+function setCondition(state: CheckState, reachable: boolean, { time, reason = "", message = "" }: LogEntry): void {
   const status = reachable ? "True" : "False";
-  const [last] = held.conditions;
+  const [last] = state.conditions;
   const lastTransitionTime = last?.status === status ? last.lastTransitionTime : (time ?? "");
-  held.conditions = [{ type: "Reachable", status, reason, message, lastTransitionTime }];
+  state.conditions = [{ type: "Reachable", status, reason, message, lastTransitionTime }];
 }
 
 const textOf = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;

@@ -49,11 +49,11 @@ export class SimulatedTime {
         }
         this.#elapsed = Math.max(this.#elapsed, timer.at);
         timer.callback?.();
-        settle();
+        stepLater();
       };
       // The next step comes after every promise that this one has settled, and every one that those settle.
-      const settle = () => queueMicrotask(() => process.nextTick(step));
-      settle();
+      const stepLater = () => queueMicrotask(() => process.nextTick(step));
+      stepLater();
     });
   }
 

@@ -118,8 +118,8 @@ process.send?.(simulated);
 function isSame(check: Check | undefined): boolean {
   const { conditions = [], successes, failures, outages } = check?.status ?? {};
   const lists = { ...(successes && { successes }), ...(failures && { failures }), ...(outages && { outages }) };
-  const told = { ...lists, conditions: conditions.map(({ observedGeneration: _, ...condition }) => condition) };
-  return isDeepStrictEqual(told, literal.status(check?.metadata.uid ?? ""));
+  const reported = { ...lists, conditions: conditions.map(({ observedGeneration: _, ...condition }) => condition) };
+  return isDeepStrictEqual(reported, literal.status(check?.metadata.uid ?? ""));
 }
 
 /** As a cache does: first what is there. */

@@ -11,7 +11,7 @@ export interface Reread {
 }
 
 const [directory = "", files = ""] = process.argv.slice(2);
-const held = new Map<string, L3VNI>();
+const objects = new Map<string, L3VNI>();
 
 /** Reads everything, as a program does that only knows that something in the directory has changed. */
 function reread(): Reread {
@@ -21,8 +21,8 @@ function reread(): Reread {
       for (const manifest of manifests) {
         const object = manifest.object as L3VNI;
         const key = keyOf(object);
-        if (same(held.get(key), object)) continue;
-        held.set(key, object);
+        if (same(objects.get(key), object)) continue;
+        objects.set(key, object);
         vnis.push(object.spec.vni);
       }
     }

@@ -104,8 +104,8 @@ export class LiteralPolling {
       volumeReplicationStatuses: volumes.map(({ metadata, status }) => ({ name: metadata.name, state: status?.state ?? "" })),
     };
     if (
-      isTold(existing?.workloadStatuses, status.workloadStatuses) &&
-      isTold(existing?.volumeReplicationStatuses, status.volumeReplicationStatuses)
+      isReported(existing?.workloadStatuses, status.workloadStatuses) &&
+      isReported(existing?.volumeReplicationStatuses, status.volumeReplicationStatuses)
     )
       return;
     const policies = this.#client.resource(FailoverPolicy);
@@ -118,7 +118,7 @@ interface Named {
   readonly state?: string;
 }
 
-function isTold(existing: readonly Named[] = [], now: readonly Named[]): boolean {
+function isReported(existing: readonly Named[] = [], now: readonly Named[]): boolean {
   const states = new Map(existing.map(({ name, state }) => [name, state]));
   return now.every(({ name, state }) => states.get(name) === state);
 }

@@ -43,7 +43,9 @@ async function timesOf({ directory, kernel: { own } }: Lab): Promise<Map<string,
   const times = new Map<string, Times>();
   if (own) return times;
   const processes = await Promise.all((await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(readProcess));
-  const kernel = processes.find(({ command }) => command[1] === "root=/dev/root" && command.some((word) => word.includes(directory)));
+  const kernel = processes.find(
+    ({ command }) => command[1] === "root=/dev/root" && command.some((argument) => argument.includes(directory)),
+  );
   if (!kernel) throw new Error("The lab's User-Mode Linux is not found among the processes of this machine");
   // What runs inside runs in its children.
   for (const { pid, parent, schedstat } of processes) {

@@ -5,27 +5,27 @@ export class Watched implements AsyncDisposable {
   readonly #host: LabHost;
   readonly #kill: () => Promise<void>;
   readonly pid: number;
-  readonly #words: () => string;
+  readonly #output: () => string;
 
-  private constructor(host: LabHost, pid: number, kill: () => Promise<void>, words: () => string) {
+  private constructor(host: LabHost, pid: number, kill: () => Promise<void>, output: () => string) {
     this.#host = host;
     this.pid = pid;
     this.#kill = kill;
-    this.#words = words;
+    this.#output = output;
   }
 
   static async start(host: LabHost, command: readonly string[]): Promise<Watched> {
     const process = host.start(["sh", "-c", 'echo $$; exec "$@"', "sh", ...command]);
     const { promise: first, resolve, reject } = Promise.withResolvers<string>();
-    let words = "";
-    process.onOutput = (chunk) => resolve((words += chunk.toString()));
-    process.onErrors = (chunk) => (words += chunk.toString());
-    process.ended.then(() => reject(new Error(`${command.join(" ")} ended: ${words}`)), reject);
+    let output = "";
+    process.onOutput = (chunk) => resolve((output += chunk.toString()));
+    process.onErrors = (chunk) => (output += chunk.toString());
+    process.ended.then(() => reject(new Error(`${command.join(" ")} ended: ${output}`)), reject);
     return new Watched(
       host,
       Number.parseInt(await first),
       () => process.kill(),
-      () => words,
+      () => output,
     );
   }
 
@@ -33,7 +33,7 @@ export class Watched implements AsyncDisposable {
   async cpuMs(): Promise<number> {
     const processes = (await this.#host.run(["sh", "-c", "cat /proc/[0-9]*/stat"])).stdout.trim().split("\n").map(parseStat);
     const own = processes.find(({ pid }) => pid === this.pid);
-    if (!own) throw new Error(`It has ended: ${this.#words().slice(-500)}`);
+    if (!own) throw new Error(`It has ended: ${this.#output().slice(-500)}`);
     const children = processes.filter(({ parent }) => parent === this.pid);
     return [own, ...children].reduce((sum, { ticks }) => sum + ticks, 0) * TICK_MS;
   }

@@ -8,8 +8,8 @@ const start = performance.now();
 {
   await using pass = await LinkApplier.open({ host, router }, AbortSignal.timeout(300_000));
   for (let n = 0; n < Number(count); n++) {
-    const { rejected: refused } = await pass.apply(linksOf(n));
-    if (refused) throw refused;
+    const { rejected } = await pass.apply(linksOf(n));
+    if (rejected) throw rejected;
   }
 }
 process.send?.({ ms: performance.now() - start } satisfies Built);

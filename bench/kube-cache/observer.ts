@@ -6,7 +6,7 @@ import { namespaceOf, numberOf, ROUND, teamOf } from "./services.ts";
 export const wallClock = () => performance.timeOrigin + performance.now();
 
 /** What this bench reads of a Service, ours or client-node's. */
-interface Seen {
+interface ObservedObject {
   metadata?: { namespace?: string; name?: string; annotations?: Record<string, string> };
 }
 
@@ -37,57 +37,57 @@ const PATIENCE_MS = 20_000;
 export class Observer {
   readonly #round: string;
   readonly #services: number;
-  readonly #seen: Uint8Array;
+  readonly #observed: Uint8Array;
   readonly #written: Promise<Written>;
   #listed = 0;
   #due: number;
-  #lastSeen = 0;
+  #lastObserved = 0;
 
   constructor(round: string, services: number) {
     this.#round = round;
     this.#services = services;
-    this.#seen = new Uint8Array(services);
+    this.#observed = new Uint8Array(services);
     this.#due = services;
     this.#written = new Promise((resolve) => process.once("message", resolve));
   }
 
   /** For the contestant's handler: an object was added. */
-  added({ metadata }: Seen): void {
+  added({ metadata }: ObservedObject): void {
     // The server brings one of its own.
     if (metadata?.annotations?.[ROUND] === undefined) return;
     if (++this.#listed === this.#services) process.send?.({ listedMs: performance.now() } satisfies Listed);
   }
 
   /** For the contestant's handler: an object was changed. */
-  changed(object: Seen): void {
+  changed(object: ObservedObject): void {
     const n = numberOf(object.metadata?.name);
-    if (this.#seen[n] === 1 || !this.#isFinal(object)) return;
-    this.#seen[n] = 1;
+    if (this.#observed[n] === 1 || !this.#isFinal(object)) return;
+    this.#observed[n] = 1;
     this.#due -= 1;
-    this.#lastSeen = wallClock();
+    this.#lastObserved = wallClock();
   }
 
   /** Waits for the end of the round, then looks everything up. */
-  async report(byTeam: (team: string) => Iterable<Seen>): Promise<void> {
+  async report(byTeam: (team: string) => Iterable<ObservedObject>): Promise<void> {
     const { at } = await this.#written;
     while (this.#due > 0 && wallClock() < at + PATIENCE_MS) await sleep(5);
-    const lagMs = this.#due > 0 ? PATIENCE_MS : Math.max(0, this.#lastSeen - at);
+    const lagMs = this.#due > 0 ? PATIENCE_MS : Math.max(0, this.#lastObserved - at);
     const { user, system } = process.cpuUsage();
     const cost = { lagMs, cpuMs: (user + system) / 1000, peakMiB: peakMemory() };
     process.send?.({ ...cost, lost: this.#lost(byTeam) } satisfies Report);
   }
 
-  #lost(byTeam: (team: string) => Iterable<Seen>): number {
+  #lost(byTeam: (team: string) => Iterable<ObservedObject>): number {
     let lost = 0;
     for (let n = 0; n < this.#services; n++) {
       const found = byTeam(teamOf(n, Number(this.#round)));
-      const itself = ({ metadata }: Seen) => metadata?.namespace === namespaceOf(n) && numberOf(metadata.name) === n;
-      if (this.#seen[n] !== 1 || ![...found].some((object) => itself(object) && this.#isFinal(object))) lost += 1;
+      const itself = ({ metadata }: ObservedObject) => metadata?.namespace === namespaceOf(n) && numberOf(metadata.name) === n;
+      if (this.#observed[n] !== 1 || ![...found].some((object) => itself(object) && this.#isFinal(object))) lost += 1;
     }
     return lost;
   }
 
-  #isFinal({ metadata }: Seen): boolean {
+  #isFinal({ metadata }: ObservedObject): boolean {
     return metadata?.annotations?.[ROUND] === this.#round;
   }
 }

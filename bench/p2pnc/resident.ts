@@ -5,15 +5,15 @@ import { readFile } from "node:fs/promises";
 /** A program that runs until its memory has been read. */
 export class Resident {
   readonly #child: ChildProcess;
-  #words = "";
+  #errors = "";
 
   constructor(command: readonly string[], env: Record<string, string | undefined>) {
     this.#child = spawn("setpriv", ["--pdeathsig", "KILL", "--", ...command], { stdio: ["ignore", "ignore", "pipe"], env });
-    this.#child.stderr?.setEncoding("utf8").on("data", (words: string) => (this.#words += words));
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#errors += text));
   }
 
   async mebibytes(): Promise<number> {
-    if (this.#ended) throw new Error(`It has ended: ${this.#words.slice(-500)}`);
+    if (this.#ended) throw new Error(`It has ended: ${this.#errors.slice(-500)}`);
     const status = await readFile(`/proc/${this.#child.pid}/status`, "utf8");
     return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
   }

@@ -30,31 +30,31 @@ export interface ReportedStatus {
 
 /** What the speakers of all nodes say, made anew each time as a reconcile makes it. `uids` are those of the Services. */
 export function* reports(nodes: readonly string[], uids: ReadonlyMap<string, string>): Iterable<ReportedStatus> {
-  const told = <T extends KubeObject>(kind: Kind<T>, key: string, desired: DesiredStatus<T>) =>
+  const desiredStatus = <T extends KubeObject>(kind: Kind<T>, key: string, desired: DesiredStatus<T>) =>
     ({ kind, key, picture: desired }) as unknown as ReportedStatus;
   const services = SERVICES.map((name) => ({ name, namespace: TENANT, uid: uids.get(name) ?? "" }));
   for (const node of nodes) {
     const component = { type: "speaker", node } as const;
     const resources = PEERS.map((name) => ({ kind: "BGPPeer", name, generation: 1, state: "Applied" as const }));
-    yield told(
+    yield desiredStatus(
       ConfigurationState,
       `${METALLB}/${configurationStateName(component)}`,
       configurationState(component, { failures: [], resources }),
     );
     for (const name of PEERS) {
       const peer = { name, address: parseAddress("192.0.2.1"), vrf: "" };
-      const words = { state: "Established", bfd: "N/A", since: "2026-01-01T00:00:00Z" };
-      yield told(BGPSessionStatus, `${METALLB}/${node}-${name}`, sessionStatus(peer, { name: node, uid: undefined }, words));
+      const session = { state: "Established", bfd: "N/A", since: "2026-01-01T00:00:00Z" };
+      yield desiredStatus(BGPSessionStatus, `${METALLB}/${node}-${name}`, sessionStatus(peer, { name: node, uid: undefined }, session));
     }
     const reach = { IPv4: PEERS, IPv6: [], all: PEERS, advertisements: ["all"] };
     for (const service of services)
-      yield told(ServiceBGPStatus, `${TENANT}/${service.name}-${node}`, serviceBgpStatus(service, node, reach));
+      yield desiredStatus(ServiceBGPStatus, `${TENANT}/${service.name}-${node}`, serviceBgpStatus(service, node, reach));
   }
   for (const service of services) {
     const [node = "", ...others] = nodes;
     const elected = { node, addresses: [parseAddress("198.18.0.1")], candidates: [node, ...others] };
     const holding = { is: "holding", since: new Date("2026-01-01T00:00:00Z"), interfaces: ["eth0"] } as const;
-    yield told(
+    yield desiredStatus(
       ServiceL2Status,
       `${TENANT}/${service.name}`,
       serviceL2Status(service, elected, () => holding, { is: "on" }),

@@ -1,47 +1,53 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { getSystemErrorMessage } from "node:util";
 import { isThere, replaceFile } from "./atomic-file.ts";
 
-/** The directory in which an agent keeps what it knows cannot be used. */
+/** The state directory cannot be read or written. */
 export class StateError extends Error {
   override readonly name = "StateError";
   readonly code: "Unreadable" | "Unwritable";
   readonly path: string;
 
   constructor(code: StateError["code"], path: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message.replace(/, \w+ '.*'$/, "") : String(cause);
-    super(`${path} cannot be ${code === "Unreadable" ? "read" : "written"}: ${why}`, { cause });
+    super(`${path} cannot be ${code === "Unreadable" ? "read" : "written"}: ${reasonOf(cause)}`, { cause });
     this.code = code;
     this.path = path;
   }
 }
 
+/** Without the system call and the path that Node adds. */
+function reasonOf(cause: unknown): string {
+  const { code, errno, message } = cause as NodeJS.ErrnoException;
+  return errno === undefined ? message : `${code}: ${getSystemErrorMessage(errno)}`;
+}
+
 interface Options<T> {
   /**
-   * How each version of the file is read, the oldest first. The last one is what is written: to change the format, append to them. The last one also reads
-   * newer versions, after a downgrade: a field whose meaning changes gets another name, and any field may be missing.
+   * Parsers of each version of the file, the oldest first; the last version is written. To change the format, append one. The last one also parses newer
+   * versions after a downgrade: a field whose meaning changes gets another name, and any field may be missing.
    */
   readonly versions: readonly ((content: unknown) => T)[];
   /** Whether there is a second file, `<name>.json.previous`, for when the first is damaged. */
   readonly keepsPrevious: boolean;
 }
 
-/** Files that are damaged or of a newer version, as a sentence. */
+/** Files that are damaged or of a newer version. */
 export interface FileDamage {
   readonly message: string;
   /** Whether there is content all the same. */
   readonly recovered: boolean;
 }
 
-/** `<directory>/<name>.json`: what must be known after a restart. It may hold passwords, so only its owner can read it; a damaged one is not believed. */
+/** `<directory>/<name>.json`: what must be known after a restart. It may hold passwords, so only its owner can read it; a damaged one is ignored. */
 export class StateFile<T extends object> {
   readonly path: string;
   readonly #previousPath: string;
   readonly #directory: string;
   readonly #name: string;
   readonly #options: Options<T>;
-  /** What the two files hold, as far as that is known. */
+  /** The content of the two files, if known. */
   #written: string | undefined;
   #previous: string | undefined;
 
@@ -53,7 +59,7 @@ export class StateFile<T extends object> {
     this.#previousPath = `${this.path}.previous`;
   }
 
-  /** What was saved last; nothing on a new node. A file that is damaged or of a newer version is set aside unless it is only looked at. */
+  /** The content saved last; none on a new node. With `setAside` a file that is damaged or of a newer version is moved away. */
   async load({ setAside = true } = {}): Promise<{ content?: T; damage?: FileDamage }> {
     const first = await this.#read(this.path, setAside);
     if (first.content && first.text !== undefined) {
@@ -72,8 +78,7 @@ export class StateFile<T extends object> {
   }
 
   /**
-   * Writes only what differs from what the file holds, and a file that is gone. The previous file has what was saved before, and the same as the
-   * first once the same is saved again.
+   * Writes if the content has changed or the file is gone. The previous file has what was saved before, and the same content once that is saved again.
    */
   async save(content: T): Promise<void> {
     const json = JSON.stringify(content);
@@ -100,7 +105,7 @@ export class StateFile<T extends object> {
     }
   }
 
-  /** What an agent of another version left, if it was never written again under the usual name. */
+  /** The content that an agent of another version set aside, if the usual file was never written since. */
   async #setAsideBefore(): Promise<T | undefined> {
     const prefix = `${basename(this.path)}.version-`;
     const names = (await readdir(this.#directory).catch(() => [])).filter((name) => name.startsWith(prefix));
@@ -149,7 +154,7 @@ export class StateFile<T extends object> {
 
 interface Read<T> {
   readonly content?: T;
-  /** Missing where it must not be taken for what we would write. */
+  /** undefined if it is not what we would write. */
   readonly text?: string;
   readonly problem?: string;
 }

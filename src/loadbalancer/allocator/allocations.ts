@@ -64,7 +64,7 @@ export class Allocations {
   /** The same addresses with other sharing terms or in another order. */
   change({ poolState, request: old }: AllocationEntry, request: AddressRequest, addresses: readonly Address[]): Allocation {
     const allocation = { pool: poolState.name, addresses };
-    const [before, after] = [groupOf(old.sharing), groupOf(request.sharing)];
+    const [before, after] = [sharingGroup(old.sharing), sharingGroup(request.sharing)];
     const left = old.sharing.ports.filter((port) => !request.sharing.ports.includes(port));
     this.#entries.set(request.key, { request, allocation, poolState });
     for (const address of addresses) {
@@ -85,7 +85,7 @@ export class Allocations {
     poolState.services -= 1;
     for (const address of allocation.addresses) {
       const isFree = this.#leave(request, poolState, address);
-      const group = groupOf(request.sharing);
+      const group = sharingGroup(request.sharing);
       if (isFree) this.#freed.push({ poolState, address });
       else if (group !== undefined) this.#freed.push({ poolState, address, group, ports: request.sharing.ports });
     }
@@ -143,7 +143,7 @@ export class AddressSharing {
   /** The common sharing group; undefined if the address is not shared. */
   get group(): string | undefined {
     const [any] = this.#services.values();
-    return any && groupOf(any.sharing);
+    return any && sharingGroup(any.sharing);
   }
 
   join(request: AddressRequest): void {
@@ -176,8 +176,8 @@ export class AddressSharing {
   }
 
   #agreesWith(key: string, sharing: Sharing): boolean {
-    const group = groupOf(sharing);
-    for (const [other, request] of this.#services) if (other !== key) return group !== undefined && group === groupOf(request.sharing);
+    const group = sharingGroup(sharing);
+    for (const [other, request] of this.#services) if (other !== key) return group !== undefined && group === sharingGroup(request.sharing);
     return true;
   }
 }
@@ -185,6 +185,6 @@ export class AddressSharing {
 const MAX_NAMED = 10;
 
 /** Equal for Services that may share an address; undefined if it does not share. */
-export function groupOf({ key, backend }: Sharing): string | undefined {
+export function sharingGroup({ key, backend }: Sharing): string | undefined {
   return key === "" ? undefined : JSON.stringify([key, backend]);
 }

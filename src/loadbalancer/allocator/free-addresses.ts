@@ -1,7 +1,7 @@
 import { Address, type Family } from "../../ip/address.ts";
 import type { Sharing } from "../services/address-request.ts";
 import { byFirst, locate, numberOf, sizeOf, valueAt, type AddressSegment } from "./address-index.ts";
-import { groupOf } from "./allocations.ts";
+import { sharingGroup } from "./allocations.ts";
 
 /** Higher numbers are not tracked: a pool of that size never gets so full that they are needed. */
 const COUNTED = BigInt(Number.MAX_SAFE_INTEGER);
@@ -41,7 +41,7 @@ export class FreeAddresses {
 
   /** The first address that is free or may be shared. */
   first(sharing: Sharing): Address | undefined {
-    const group = groupOf(sharing);
+    const group = sharingGroup(sharing);
     const shared = group === undefined ? undefined : this.#groups.get(group)?.lowest(sharing.ports);
     const number = Math.min(this.#free.lowest() ?? Infinity, shared ?? Infinity);
     return number === Infinity ? undefined : this.#addressAt(number);
@@ -52,7 +52,7 @@ export class FreeAddresses {
     const number = this.#numberOf(address);
     if (number === undefined) return;
     if (first) this.#take(number);
-    const name = groupOf(sharing);
+    const name = sharingGroup(sharing);
     if (name === undefined) return;
     const group = this.#groups.get(name) ?? new SharingGroup();
     this.#groups.set(name, group);
@@ -65,7 +65,7 @@ export class FreeAddresses {
     const number = this.#numberOf(address);
     if (number === undefined) return;
     if (last) this.#give(number);
-    const name = groupOf(sharing);
+    const name = sharingGroup(sharing);
     const group = name === undefined ? undefined : this.#groups.get(name);
     if (name === undefined || !group) return;
     group.leave(number, sharing.ports);

@@ -4,7 +4,7 @@ import type { Pool } from "../config/config.ts";
 import type { Sharing, AddressRequest } from "../services/address-request.ts";
 import type { AddressSegment } from "./address-index.ts";
 import { FreeAddresses } from "./free-addresses.ts";
-import { groupOf } from "./allocations.ts";
+import { sharingGroup } from "./allocations.ts";
 
 export interface Usage {
   readonly assignedIPv4: bigint;
@@ -82,7 +82,7 @@ export class PoolState {
   whyNone(families: readonly Family[], sharing: Sharing): string {
     if (!this.pool) return "its configuration is invalid";
     const missing = families.filter((family) => !this.free[family].first(sharing)).toSorted((a, b) => a - b);
-    const unshared = groupOf(sharing) === undefined ? "" : ", and none can be shared with this Service";
+    const unshared = sharingGroup(sharing) === undefined ? "" : ", and none can be shared with this Service";
     return missing
       .map((family) => {
         const { capacity } = this.free[family];

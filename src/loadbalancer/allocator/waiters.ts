@@ -1,6 +1,6 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { AddressRequest } from "../services/address-request.ts";
-import { type FreedAddress, groupOf } from "./allocations.ts";
+import { type FreedAddress, sharingGroup } from "./allocations.ts";
 import type { PoolState } from "./pool-state.ts";
 
 export interface Waiter {
@@ -91,7 +91,7 @@ class Queue {
 
   add(waiter: Waiter): void {
     this.#waiters.add(waiter);
-    const group = groupOf(waiter.request.sharing);
+    const group = sharingGroup(waiter.request.sharing);
     if (group === undefined) return;
     addTo(this.#ofGroup, group, waiter);
     for (const port of waiter.request.sharing.ports) addTo(this.#ofPort, port + group, waiter);
@@ -99,7 +99,7 @@ class Queue {
 
   delete(waiter: Waiter): void {
     this.#waiters.delete(waiter);
-    const group = groupOf(waiter.request.sharing);
+    const group = sharingGroup(waiter.request.sharing);
     if (group === undefined) return;
     removeFrom(this.#ofGroup, group, waiter);
     for (const port of waiter.request.sharing.ports) removeFrom(this.#ofPort, port + group, waiter);
