@@ -54,10 +54,10 @@ export function contentInputs(file: string, content: Buffer): Inputs {
   const passages = readManifests(content, { json: file.endsWith(".json") });
   return {
     inputs: passages.flatMap(({ line, manifests }) =>
-      manifests.map(({ object, places }) => ({
+      manifests.map(({ object, positions }) => ({
         object,
         file,
-        lineOf: (field = "") => line + positionOf(object, places, field).line + 1,
+        lineOf: (field = "") => line + positionOf(object, positions, field).line + 1,
       })),
     ),
     unreadable: passages.flatMap(({ line, flaws }) =>

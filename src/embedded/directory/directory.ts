@@ -165,7 +165,7 @@ export class ManifestDirectory {
   #recall(path: string, objects: readonly KnownObject[]): void {
     const found = objects.map(({ key, object, source }) => {
       this.#delivery.remember(key, object, source);
-      return { key, manifest: { object, places: new Uint32Array() }, line: source.line - 1 };
+      return { key, manifest: { object, positions: new Uint32Array() }, line: source.line - 1 };
     });
     this.#index.readInPart(path, found);
     this.#index.readInPart(path, []);

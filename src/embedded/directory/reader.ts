@@ -170,7 +170,7 @@ export class ManifestReader {
           found.push({ key: identity.key, manifest, line });
           continue;
         }
-        const position = positionOf(manifest.object, manifest.places, identity.field ?? "");
+        const position = positionOf(manifest.object, manifest.positions, identity.field ?? "");
         const { level, message } = identity;
         problems.push({ path, line: line + position.line + 1, column: position.column + 1, level, message, object: manifest.object });
       }

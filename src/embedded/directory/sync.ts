@@ -151,11 +151,11 @@ export class ManifestSync {
 
 /** Where a manifest starts. */
 export function sourceOf({ path, line, manifest }: ManifestEntry): ManifestSource {
-  const start = positionOf(manifest.object, manifest.places, "").line + line + 1;
+  const start = positionOf(manifest.object, manifest.positions, "").line + line + 1;
   return { path, line: start, ...(path.startsWith(`${APPLIED}/`) && { applied: true }) };
 }
 
 function problemOf({ path, line, manifest }: ManifestEntry, { field, level, message }: ManifestError): Problem {
-  const position = positionOf(manifest.object, manifest.places, field ?? "");
+  const position = positionOf(manifest.object, manifest.positions, field ?? "");
   return { path, line: line + position.line + 1, column: position.column + 1, level, message, object: manifest.object };
 }

@@ -41,7 +41,7 @@ test("keys that look like numbers are listed first by JavaScript, and found all 
   const text = '{\n"b": {"x": 1},\n"10": [1,\n2],\n"a": 1,\n"9": {"y":\n{"z": 1}}}';
   const read = readJson(text);
   if (read === "empty" || "flaw" in read) throw new Error("not read");
-  const lineOf = (field: string) => positionOf(read.value, read.places, field).line + 1;
+  const lineOf = (field: string) => positionOf(read.value, read.positions, field).line + 1;
   expect(["b", "b.x", "10", "10[1]", "a", "9", "9.y", "9.y.z"].map(lineOf)).toEqual([2, 2, 3, 4, 5, 6, 6, 7]);
 });
 

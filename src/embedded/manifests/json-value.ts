@@ -7,7 +7,7 @@ export function readJson(text: string): Read {
   if (text.trim() === "") return "empty";
   const scanner = new JsonScanner(text);
   const parseError = scanner.scan();
-  return parseError ? { flaw: parseError } : { value: JSON.parse(text), places: scanner.recorder.places() };
+  return parseError ? { flaw: parseError } : { value: JSON.parse(text), positions: scanner.recorder.positions() };
 }
 
 const LITERAL = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.+-])/y;
@@ -28,7 +28,7 @@ class JsonScanner {
 
   scan(): ParseError | undefined {
     this.#skipSpace();
-    this.recorder.add(this.#place());
+    this.recorder.add(this.#position());
     this.#value(0);
     this.#skipSpace();
     if (this.#at < this.#text.length) this.#unexpected();
@@ -54,14 +54,14 @@ class JsonScanner {
   #object(depth: number): void {
     const from = this.recorder.count;
     const parts: { key: string; from: number; to: number }[] = [];
-    const seen = new Set<string>();
+    const keys = new Set<string>();
     for (let more = this.#open("}"); more; more = this.#next("}")) {
-      const position = this.#place();
+      const position = this.#position();
       const start = this.recorder.count;
       const key = this.#string();
       if (key === undefined) return;
-      if (seen.has(key)) return this.#stop(duplicateKey(key), position);
-      seen.add(key);
+      if (keys.has(key)) return this.#stop(duplicateKey(key), position);
+      keys.add(key);
       this.recorder.add(position);
       this.#skipSpace();
       if (!this.#take(":")) return this.#unexpected();
@@ -74,7 +74,7 @@ class JsonScanner {
 
   #list(depth: number): void {
     for (let more = this.#open("]"); more; more = this.#next("]")) {
-      this.recorder.add(this.#place());
+      this.recorder.add(this.#position());
       this.#value(depth + 1);
     }
   }
@@ -129,7 +129,7 @@ class JsonScanner {
     }
   }
 
-  #place(): Position {
+  #position(): Position {
     return { line: this.#line, column: this.#at - this.#lineStart };
   }
 
@@ -138,7 +138,7 @@ class JsonScanner {
     return this.#stop(found === undefined ? "unexpected end of JSON" : `${JSON.stringify(String.fromCodePoint(found))} is not JSON here`);
   }
 
-  #stop(message: string, position = this.#place()): undefined {
+  #stop(message: string, position = this.#position()): undefined {
     this.#parseError ??= { ...position, message };
     return undefined;
   }

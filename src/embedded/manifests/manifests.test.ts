@@ -9,7 +9,7 @@ const readJson = (text: string) => readManifests(Buffer.from(text), { json: true
 /** `2 ConfigMap a`, with the line that each object starts in. */
 function objectsOf(passages: readonly Document[]): string[] {
   return passages.flatMap(({ line, manifests }) =>
-    manifests.map(({ object, places }) => `${line + positionOf(object, places, "").line + 1} ${object.kind} ${object.metadata.name}`),
+    manifests.map(({ object, positions }) => `${line + positionOf(object, positions, "").line + 1} ${object.kind} ${object.metadata.name}`),
   );
 }
 

@@ -12,7 +12,7 @@ import { readYaml, type Read } from "./yaml-value.ts";
 export interface ManifestObject {
   readonly object: KubeObject;
   /** Counted from the passage that it stands in, so that a manifest is the same one when lines are added above it. */
-  readonly places: Positions;
+  readonly positions: Positions;
 }
 
 /** A document, or an item of a List: what is read again only when its own text changes. */
@@ -100,7 +100,7 @@ function outcomeOf(read: Read, bytes: number, head?: ListHead): Outcome {
   if (read.value === null && !head) return { manifests: [], flaws: [] };
   const manifests: ManifestObject[] = [];
   const parseErrors: ParseError[] = [];
-  collect(read.value, read.places, head, bytes > OBJECT_BYTES, manifests, parseErrors);
+  collect(read.value, read.positions, head, bytes > OBJECT_BYTES, manifests, parseErrors);
   return { manifests, flaws: parseErrors };
 }
 
@@ -162,7 +162,7 @@ function collect(
   const bytes = checkSize ? Buffer.byteLength(JSON.stringify(object)) : 0;
   if (parseError) parseErrors.push(parseError);
   else if (bytes > OBJECT_BYTES) parseErrors.push({ ...tooLarge(bytes), ...positionOf(object, positions, "") });
-  else manifests.push({ object: object as KubeObject, places: positions });
+  else manifests.push({ object: object as KubeObject, positions });
 }
 
 /** Items of a list of one kind need not repeat it. What is added comes last, where it moves no places. */

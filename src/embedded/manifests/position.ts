@@ -32,7 +32,7 @@ export class PositionRecorder {
     return this.#numbers.length / 2;
   }
 
-  places(): Positions {
+  positions(): Positions {
     return Uint32Array.from(this.#numbers);
   }
 

@@ -20,7 +20,7 @@ function parseErrorOf(text: string): string {
 function whereIs(field: string, text: string): string {
   const read = readYaml(text);
   if (read === "empty" || "flaw" in read) throw new Error("not read");
-  const { line, column } = positionOf(read.value, read.places, field);
+  const { line, column } = positionOf(read.value, read.positions, field);
   return `${line + 1}:${column + 1}`;
 }
 

@@ -20,7 +20,7 @@ import { plainScalar } from "./scalar.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { same } from "../kinds/json.ts";
 
-export type Read = { readonly value: unknown; readonly places: Positions } | { readonly flaw: ParseError } | "empty";
+export type Read = { readonly value: unknown; readonly positions: Positions } | { readonly flaw: ParseError } | "empty";
 
 /** The value of one YAML document, and where each of its fields stands. */
 export function readYaml(text: string): Read {
@@ -33,13 +33,13 @@ export function readYaml(text: string): Read {
     const document = compose(text, lines);
     if (!document?.contents) return "empty";
     const [error] = document.errors;
-    if (error) throw new Refusal(error.pos[0], plainly(error));
+    if (error) throw new YamlError(error.pos[0], plainly(error));
     const reader = new NodeReader(document, at);
     const value = reader.read(document.contents);
-    return { value, places: reader.places };
+    return { value, positions: reader.positions };
   } catch (error) {
     if (error instanceof RangeError) return { flaw: { ...at(0), message: tooDeep } };
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof YamlError)) throw error;
     return { flaw: { ...at(error.offset), message: error.message } };
   }
 }
@@ -59,7 +59,7 @@ function plainly({ code, message }: YAMLError): string {
   return code === "RESOURCE_EXHAUSTION" ? tooDeep : (PLAINLY.get(message) ?? message);
 }
 
-class Refusal extends Error {
+class YamlError extends Error {
   readonly offset: number;
 
   constructor(offset: number, message: string) {
@@ -75,7 +75,7 @@ function compose(text: string, lines: LineCounter): Document.Parsed | undefined 
   const composer = new Composer({ schema: "failsafe", uniqueKeys: false, prettyErrors: false });
   const documents = [...composer.compose(tokens(text, parser), true, text.length)];
   const [, second] = documents;
-  if (second) throw new Refusal(second.range[0], "a second document starts here; write --- on a line of its own before it");
+  if (second) throw new YamlError(second.range[0], "a second document starts here; write --- on a line of its own before it");
   return documents[0];
 }
 
@@ -83,9 +83,9 @@ function* tokens(text: string, parser: Parser): ReturnType<Parser["parse"]> {
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
-    if (parser.stack.length > DEPTH + 2) throw new Refusal(parser.offset, tooDeep);
+    if (parser.stack.length > DEPTH + 2) throw new YamlError(parser.offset, tooDeep);
     if ((count += 1) > YAML_TOKENS)
-      throw new Refusal(parser.offset, `more than ${YAML_TOKENS} YAML tokens; split the document, or use JSON`);
+      throw new YamlError(parser.offset, `more than ${YAML_TOKENS} YAML tokens; split the document, or use JSON`);
   }
   yield* parser.end();
 }
@@ -101,7 +101,7 @@ const NODE_SIZE = 16;
 class NodeReader {
   readonly #document: Document.Parsed;
   readonly #at: (offset: number) => Position;
-  readonly #places = new PositionRecorder();
+  readonly #positions = new PositionRecorder();
   /** What is being read, outermost first. */
   readonly #within: Node[] = [];
   #targets: Map<Alias, Node> | undefined;
@@ -114,8 +114,8 @@ class NodeReader {
     this.#at = at;
   }
 
-  get places(): Positions {
-    return this.#places.places();
+  get positions(): Positions {
+    return this.#positions.positions();
   }
 
   read(root: Node): unknown {
@@ -124,15 +124,15 @@ class NodeReader {
   }
 
   #mark(offset: number): void {
-    this.#places.add(this.#at(offset));
+    this.#positions.add(this.#at(offset));
   }
 
   #value(node: Node | null, offset: number): unknown {
     if (!node) return null;
     if (isAlias(node)) return this.#expand(node, offset);
     if (isScalar(node)) return this.#scalar(node);
-    if (this.#within.length >= DEPTH) throw new Refusal(offsetOf(node), tooDeep);
-    if (this.#within.includes(node)) throw new Refusal(offset, "this alias refers to its own parent");
+    if (this.#within.length >= DEPTH) throw new YamlError(offsetOf(node), tooDeep);
+    if (this.#within.includes(node)) throw new YamlError(offset, "this alias refers to its own parent");
     this.#within.push(node);
     const value = this.#collection(node);
     this.#within.pop();
@@ -178,7 +178,7 @@ class NodeReader {
       }
       const offset = offsetOf(key);
       const name = this.#key(key);
-      if (entries.has(name)) throw new Refusal(offset, duplicateKey(name));
+      if (entries.has(name)) throw new YamlError(offset, duplicateKey(name));
       entries.set(name, { key: name, offset, node: value });
     }
     for (const map of merged) {
@@ -194,8 +194,8 @@ class NodeReader {
     const node = isAlias(value) ? this.#targetOf(value) : value;
     const maps = isSeq(node) ? (node.items as Node[]).map((item) => (isAlias(item) ? this.#targetOf(item) : item)) : [node];
     return maps.map((map) => {
-      if (!isMap(map)) throw new Refusal(offset, "<< merges a value that is not a map");
-      if (this.#within.includes(map)) throw new Refusal(offset, "<< merges a map into itself");
+      if (!isMap(map)) throw new YamlError(offset, "<< merges a value that is not a map");
+      if (this.#within.includes(map)) throw new YamlError(offset, "<< merges a map into itself");
       return map;
     });
   }
@@ -203,7 +203,7 @@ class NodeReader {
   #key(node: Node): string {
     const target = isAlias(node) ? this.#targetOf(node) : node;
     const key = isScalar(target) ? this.#scalar(target) : null;
-    if (key === null) throw new Refusal(offsetOf(node), "a field cannot have this name; put it in quotes");
+    if (key === null) throw new YamlError(offsetOf(node), "a field cannot have this name; put it in quotes");
     return String(key);
   }
 
@@ -214,8 +214,8 @@ class NodeReader {
     if (kind === "str" || (kind === undefined && node.type !== Scalar.PLAIN)) return text;
     const value = plainScalar(text);
     const fits = { int: Number.isInteger(value), float: typeof value === "number", bool: typeof value === "boolean", null: value === null };
-    if (kind !== undefined && !fits[kind]) throw new Refusal(offsetOf(node), `${text} is not of type ${kind}, as its tag requires`);
-    if (typeof value === "number" && !Number.isFinite(value)) throw new Refusal(offsetOf(node), `${text} is not a finite number`);
+    if (kind !== undefined && !fits[kind]) throw new YamlError(offsetOf(node), `${text} is not of type ${kind}, as its tag requires`);
+    if (typeof value === "number" && !Number.isFinite(value)) throw new YamlError(offsetOf(node), `${text} is not a finite number`);
     return value;
   }
 
@@ -225,13 +225,13 @@ class NodeReader {
     this.#size += size + NODE_SIZE;
     if (this.#size <= OBJECT_BYTES) return;
     const message = `the aliases expand to more than ${OBJECT_BYTES} bytes`;
-    throw new Refusal(this.#alias ?? offset, message);
+    throw new YamlError(this.#alias ?? offset, message);
   }
 
   #targetOf(alias: Alias): Node {
     this.#targets ??= aliasTargets(this.#document);
     const target = this.#targets.get(alias);
-    if (!target) throw new Refusal(offsetOf(alias), `the alias *${alias.source} has no &${alias.source} above it`);
+    if (!target) throw new YamlError(offsetOf(alias), `the alias *${alias.source} has no &${alias.source} above it`);
     return target;
   }
 }
@@ -244,7 +244,7 @@ function checkTag<T extends Tag>(node: Node, ...known: T[]): T | undefined {
   if (tag === undefined) return undefined;
   const name = tag === "!" && isScalar(node) ? "str" : tag.replace(/^tag:yaml\.org,2002:/, "");
   const found = known.find((tag) => tag === name);
-  if (!found) throw new Refusal(offsetOf(node), `the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")} is not supported in a manifest`);
+  if (!found) throw new YamlError(offsetOf(node), `the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")} is not supported in a manifest`);
   return found;
 }
 
