@@ -66,6 +66,11 @@ export function apiVersionOf(kind: Kind): string {
   return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
 }
 
+/** The group of an apiVersion; "" is the core group. */
+export function groupOf(apiVersion = ""): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
+
 /** `namespace/name`, or `name` for what lives in no namespace. */
 export function keyOf(object: { metadata: { name: string; namespace?: string } }): string {
   const { name, namespace } = object.metadata;

@@ -78,7 +78,7 @@ class Connections {
 
   /** Returns which one has to go. */
   add(socket: Socket): Socket | undefined {
-    const key = keyOf(socket);
+    const key = remoteKeyOf(socket);
     const rooms = [this.#silent, this.#idle, this.#busy];
     socket.once("close", () => {
       for (const room of rooms) if (room.get(key) === socket) room.delete(key);
@@ -91,7 +91,7 @@ class Connections {
 
   /** One with a request under way is the last to go. */
   serve({ socket }: IncomingMessage, response: ServerResponse): void {
-    const key = keyOf(socket);
+    const key = remoteKeyOf(socket);
     move(key, [this.#silent, this.#idle], this.#busy);
     response.once("close", () => move(key, [this.#busy], this.#idle));
   }
@@ -106,7 +106,7 @@ function move(key: string, from: readonly Map<string, Socket>[], to: Map<string,
   }
 }
 
-function keyOf({ remoteAddress, remotePort }: Socket): string {
+function remoteKeyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 

@@ -92,7 +92,7 @@ function certify({ subject, publicKey, privateKey, issuer, signer, extensions, n
     integer(serialNumber()),
     ecdsaWithSha256,
     issuer,
-    sequence(time(notBefore), time(notAfter)),
+    sequence(derTime(notBefore), derTime(notAfter)),
     subject,
     publicKey.export({ type: "spki", format: "der" }),
     tagged(0xa3, sequence(...extensions)),
@@ -177,7 +177,7 @@ function bitString(content: Buffer, unusedBits = 0): Buffer {
 }
 
 /** RFC 5280: two digits for the year through 2049, four from then on; seconds, no fraction. */
-function time(date: Date): Buffer {
+function derTime(date: Date): Buffer {
   const digits = date.toISOString().replaceAll(/[-:T]|\.\d+/g, "");
   return date.getUTCFullYear() < 2050 ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
 }

@@ -24,12 +24,12 @@ export class MissedAddresses {
         .map(({ text }) => ({ link: name, address: text }));
     });
     const now = performance.now();
-    const due = missed.filter((missing) => now - (this.#reported.get(keyOf(missing)) ?? -Infinity) >= AGAIN_MS);
-    for (const missing of due) this.#reported.set(keyOf(missing), now);
+    const due = missed.filter((missing) => now - (this.#reported.get(linkAddressKey(missing)) ?? -Infinity) >= AGAIN_MS);
+    for (const missing of due) this.#reported.set(linkAddressKey(missing), now);
     return due;
   }
 }
 
-function keyOf({ link, address }: LinkAddress): string {
+function linkAddressKey({ link, address }: LinkAddress): string {
   return `${link} ${address}`;
 }

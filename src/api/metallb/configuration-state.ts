@@ -2,14 +2,14 @@ import { defineKind, type Stored } from "../define-kind.ts";
 import { s } from "../schema.ts";
 
 const kind = () => s.string({ doc: "The kind of the resource.", minLength: 1, maxLength: 63 });
-const name = () => s.string({ doc: "The name of the resource.", minLength: 1, maxLength: 253 });
+const configName = () => s.string({ doc: "The name of the resource.", minLength: 1, maxLength: 253 });
 const generation = () =>
   s.optional(s.int({ doc: "The metadata.generation that this describes.", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }));
 
 const failedResource = s.object(
   {
     kind: kind(),
-    name: name(),
+    name: configName(),
     namespace: s.optional(s.string({ doc: "The namespace of the resource.", maxLength: 63 })),
     reason: s.enum(["ValidationFailed", "DependencyFailed", "ApplicationFailed"], {
       doc: "ValidationFailed: rejected before anything changed. DependencyFailed: valid, but something it depends on is missing. ApplicationFailed: FRR or the kernel rejected it.",
@@ -27,7 +27,7 @@ const failedResource = s.object(
 const resource = s.object(
   {
     kind: kind(),
-    name: name(),
+    name: configName(),
     observedGeneration: generation(),
     state: s.enum(["Applied", "AppliedInPart", "Failed", "KeptPrevious"], {
       doc: "Applied: this generation is live. AppliedInPart: it is live except for what failedResources lists. Failed: nothing of it is live. KeptPrevious: this generation failed and the last good one is live.",

@@ -1,11 +1,11 @@
 import { s } from "../schema.ts";
 
-const name = (doc: string) => s.string({ doc, maxLength: 253 });
+const selectedName = (doc: string) => s.string({ doc, maxLength: 253 });
 
 /** What both kinds of advertisement select: pools, nodes and Services. */
 export const selections = {
   ipAddressPools: s.optional(
-    s.list(name("The name of an IPAddressPool."), {
+    s.list(selectedName("The name of an IPAddressPool."), {
       doc: "The pools whose addresses are announced, by name; in addition to ipAddressPoolSelectors. If both are empty, every pool.",
       maxItems: 8192,
     }),

@@ -79,15 +79,15 @@ async function fromServer(options: TreeOptions): Promise<Tree[]> {
   const { signal } = new AbortController();
   const { routerNamespace: namespace, node } = options;
   try {
-    const statuses = await listed(client, RouterNodeConfigurationStatus, namespace, signal);
+    const statuses = await listByName(client, RouterNodeConfigurationStatus, namespace, signal);
     const chosen = statuses.filter(({ metadata }) => node === undefined || metadata.name === node);
     if (chosen.length === 0) throw new CliError(await none(client, node, namespace, signal), EXIT.no);
     const router: RouterObjects = {
-      underlays: await listed(client, Underlay, namespace, signal),
-      l2vnis: await listed(client, L2VNI, namespace, signal),
-      l3vnis: await listed(client, L3VNI, namespace, signal),
-      passthroughs: await listed(client, L3Passthrough, namespace, signal),
-      rawConfigs: await listed(client, RawFRRConfig, namespace, signal),
+      underlays: await listByName(client, Underlay, namespace, signal),
+      l2vnis: await listByName(client, L2VNI, namespace, signal),
+      l3vnis: await listByName(client, L3VNI, namespace, signal),
+      passthroughs: await listByName(client, L3Passthrough, namespace, signal),
+      rawConfigs: await listByName(client, RawFRRConfig, namespace, signal),
     };
     return chosen.map(({ metadata, status }) => ({
       node: metadata.name,
@@ -98,7 +98,7 @@ async function fromServer(options: TreeOptions): Promise<Tree[]> {
   }
 }
 
-async function listed<T extends KubeObject>(client: KubeClient, kind: Kind<T>, namespace: string, signal: AbortSignal): Promise<T[]> {
+async function listByName<T extends KubeObject>(client: KubeClient, kind: Kind<T>, namespace: string, signal: AbortSignal): Promise<T[]> {
   const { items } = await client.resource(kind).list({ namespace, signal });
   return items.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-import { keyOf, type KubeObject } from "../../api/kind.ts";
+import { groupOf, keyOf, type KubeObject } from "../../api/kind.ts";
 import type { Input, Inputs } from "../manifests/input.ts";
 import type { LintFailure, LintContext, LintRule, LintWarningRule, LintWarning } from "./rules.ts";
 import { validateManifest } from "./schema-rules.ts";
@@ -64,9 +64,8 @@ function locate(input: Input, failure: LintFailure): LocatedFailure {
   return { ...failure, file: input.file, line: input.lineOf(failure.field) };
 }
 
-function idOf({ apiVersion = "", kind = "", metadata }: KubeObject): string {
-  const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : "";
-  return `${group} ${kind} ${keyOf({ metadata })}`;
+function idOf({ apiVersion, kind = "", metadata }: KubeObject): string {
+  return `${groupOf(apiVersion)} ${kind} ${keyOf({ metadata })}`;
 }
 
 /** An object that names no namespace is judged as one of default. */

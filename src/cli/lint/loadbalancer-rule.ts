@@ -1,7 +1,7 @@
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import { Namespace } from "../../api/core/namespace.ts";
 import { Secret } from "../../api/core/secret.ts";
-import type { Kind, KubeObject } from "../../api/kind.ts";
+import { groupOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
@@ -162,9 +162,5 @@ function textOf({ spec: { nodeSelectors = [] } }: Selecting): string {
 }
 
 function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
-  return objects.filter(({ kind: own, apiVersion = "" }) => own === kind && groupOf(apiVersion) === group) as T[];
-}
-
-function groupOf(apiVersion: string): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  return objects.filter(({ kind: own, apiVersion }) => own === kind && groupOf(apiVersion) === group) as T[];
 }

@@ -12,7 +12,7 @@ export async function emptyListHint(
 ): Promise<string> {
   const what = `No ${resource.plural}${selector === undefined ? "" : ` with ${selector}`}`;
   if (namespace === undefined) return what;
-  const elsewhere = counted((await firstObjects(client, resource, { selector, signal })).flatMap(({ namespace }) => namespace ?? []));
+  const elsewhere = countsOf((await firstObjects(client, resource, { selector, signal })).flatMap(({ namespace }) => namespace ?? []));
   const others = [...elsewhere].map(([other, count]) => `${count} in ${other}`);
   return `${what} in namespace ${namespace}${others.length === 0 ? "" : `; there are ${others.join(", ")} (-n chooses, -A shows all)`}`;
 }
@@ -32,7 +32,7 @@ export async function notFoundHint(
   return `${resource.kind} ${name} not found${where}${didYouMean(name, neighbors)}`;
 }
 
-function counted(names: readonly string[]): Map<string, number> {
+function countsOf(names: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return counts;

@@ -1,17 +1,13 @@
-import type { Kind, KubeObject } from "../../api/kind.ts";
+import { groupOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import type { Discovered, Resource } from "./discovery.ts";
 import { didYouMean } from "./nearest.ts";
 
 /** `l3vni.openpe.openperouter.github.io`, `pod`: how kubectl and we name a kind in output. */
 export function labelOf(of: Pick<Kind, "kind" | "group"> | KubeObject): string {
-  const group = "group" in of ? of.group : groupOf(of);
+  const group = "group" in of ? of.group : groupOf(of.apiVersion);
   const kind = (of.kind ?? "").toLowerCase();
   return group === "" ? kind : `${kind}.${group}`;
-}
-
-function groupOf({ apiVersion = "" }: KubeObject): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
 /** What a user means by `pods`, `po`, `L3VNI`, `l3vnis.openpe.openperouter.github.io`, a category such as `plumbline`, or several with commas. */

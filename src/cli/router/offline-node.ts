@@ -3,7 +3,7 @@ import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import { Underlay } from "../../api/openpe/underlay.ts";
-import type { Kind, KubeObject } from "../../api/kind.ts";
+import { groupOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { Node } from "../../api/core/node.ts";
 import { Secret } from "../../api/core/secret.ts";
 import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "../../router/observed.ts";
@@ -64,11 +64,7 @@ export function observeOffline(
 }
 
 function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
-  return objects.filter((object) => object.kind === kind && groupOf(object) === group) as T[];
-}
-
-function groupOf({ apiVersion = "" }: KubeObject): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  return objects.filter((object) => object.kind === kind && groupOf(object.apiVersion) === group) as T[];
 }
 
 /** A Secret that is not there is taken to be somewhere else, and in order. */

@@ -48,8 +48,8 @@ export function resourceName({ plural, group }: Pick<Kind, "plural" | "group">):
   return group === "" ? plural : `${plural}.${group}`;
 }
 
-const groupOf = ({ group }: Pick<Kind, "group">) => (group === "" ? {} : { group });
-const resourceDetails = (kind: Kind, name: string): StatusDetails => ({ ...(name && { name }), ...groupOf(kind), kind: kind.plural });
+const groupDetails = ({ group }: Pick<Kind, "group">) => (group === "" ? {} : { group });
+const resourceDetails = (kind: Kind, name: string): StatusDetails => ({ ...(name && { name }), ...groupDetails(kind), kind: kind.plural });
 
 export function notFound(kind: Kind, name: string): ApiError {
   return new ApiError(404, "NotFound", `${resourceName(kind)} "${name}" not found`, resourceDetails(kind, name));
@@ -82,7 +82,7 @@ export function invalid(subject: { kind: string; group: string }, name: string, 
   const { kind, group } = subject;
   const message = `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${aggregate(errors)}`;
   const causes = errors.map(({ reason, message, field }) => ({ reason, message, field }));
-  return new ApiError(422, "Invalid", message, { ...(name && { name }), ...groupOf(subject), ...(kind && { kind }), causes });
+  return new ApiError(422, "Invalid", message, { ...(name && { name }), ...groupDetails(subject), ...(kind && { kind }), causes });
 }
 
 function aggregate(errors: readonly FieldError[]): string {
@@ -96,7 +96,7 @@ export function badRequest(message: string): ApiError {
 
 export function methodNotAllowed(kind: Kind, verb: string): ApiError {
   const message = `${verb} is not supported on resources of kind "${resourceName(kind)}"`;
-  return new ApiError(405, "MethodNotAllowed", message, { ...groupOf(kind), kind: kind.plural });
+  return new ApiError(405, "MethodNotAllowed", message, { ...groupDetails(kind), kind: kind.plural });
 }
 
 /** The state that was asked for is no longer kept. */

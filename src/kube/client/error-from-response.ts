@@ -38,7 +38,7 @@ export function errorFromStatus(
   reported: Status,
   retryAfter?: string,
 ): KubeError {
-  const code = codeOf(status, reported.reason);
+  const code = codeFromStatus(status, reported.reason);
   const seconds = Number(retryAfter ?? reported.details?.retryAfterSeconds ?? Number.NaN);
   return new KubeError(code, sentence(code, access, request, status, reported), {
     ...only(request),
@@ -53,7 +53,7 @@ function only({ method, path }: RequestInfo): RequestInfo {
   return { method, path };
 }
 
-function codeOf(status: number, reason: string | undefined): KubeErrorCode {
+function codeFromStatus(status: number, reason: string | undefined): KubeErrorCode {
   if (reason === "AlreadyExists") return "AlreadyExists";
   if (reason === "Expired") return "Gone";
   return BY_STATUS[status] ?? (status >= 500 ? "ServerError" : "BadRequest");

@@ -39,7 +39,7 @@ const HOPELESS = new Set(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowe
 
 /** `failures` is how many requests for this object have failed in a row, this one included. */
 export function retryPolicy(error: unknown, failures: number): RetryDecision {
-  const code = codeOf(error);
+  const code = retryCodeOf(error);
   if (MOVED.has(code)) {
     const ms = failures <= AT_ONCE ? 0 : backoffMs(failures - AT_ONCE, code === "Conflict" ? CONTENDED : RETRY);
     return { code, reread: true, severity: "contended", pauses: [{ ms, waker: "nothing" }] };
@@ -59,6 +59,6 @@ export function retryPolicy(error: unknown, failures: number): RetryDecision {
 }
 
 /** What neither the server nor we foresaw was thrown by the picture itself. */
-function codeOf(error: unknown): string {
+function retryCodeOf(error: unknown): string {
   return isKubeError(error) || error instanceof StatusAltered ? error.code : "Internal";
 }
