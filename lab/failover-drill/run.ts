@@ -13,7 +13,7 @@ import { print } from "../../src/kube/printable.ts";
 import { connect } from "../../src/cli/shared/connection.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import { controllerOn } from "../cli/sites.ts";
-import { validateManifest } from "../../src/cli/lint/schema-rules.ts";
+import { validateManifest } from "../../src/cli/manifests/schema-rules.ts";
 import { readInputs } from "../../src/cli/manifests/input.ts";
 import { Columns } from "../../src/cli/print/columns.ts";
 import { printItems } from "../../src/cli/print/items.ts";

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { declarationOf, resetOverrides } from "../shared/embedded-api.ts";
+import { declarationOf, resetOverrides } from "../resources/embedded-api.ts";
 import type { Resource } from "../resources/discovery.ts";
 import { pathOf } from "../resources/path.ts";
 

@@ -5,7 +5,7 @@ import { print } from "../../kube/printable.ts";
 import { type Apply, applyToEmbedded, applyServerSide, resetToFile } from "../apply/apply-one.ts";
 import { applyErrors } from "../apply/apply-errors.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
-import { isEmbedded } from "../shared/embedded-api.ts";
+import { isEmbedded } from "../resources/embedded-api.ts";
 import { CliError, EXIT, failWith } from "../shared/exit.ts";
 import { readInputs, titleOf } from "../manifests/input.ts";
 import { type ResolvedInput, resolveInputs } from "../manifests/resolve-inputs.ts";

@@ -7,7 +7,7 @@ import { isKubeError } from "../../kube/client/error.ts";
 import { print, printError } from "../../kube/printable.ts";
 import { connect, type ConnectionOptions, snapshotTime, withReadSource } from "../shared/connection.ts";
 import { type Described, describeObject } from "../describe/describe-object.ts";
-import { declarationOf, isEmbedded } from "../shared/embedded-api.ts";
+import { declarationOf, isEmbedded } from "../resources/embedded-api.ts";
 import { EXIT, failWith } from "../shared/exit.ts";
 import { colorizeFor } from "../print/color.ts";
 import { read } from "../get/read.ts";

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { Event } from "../../api/core/event.ts";
 import type { Condition, KubeObject } from "../../api/kind.ts";
-import type { DeclaredApi } from "../shared/embedded-api.ts";
+import type { DeclaredApi } from "../resources/embedded-api.ts";
 import { ageOf } from "../../util/age.ts";
 import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
 import { type Colorize, statusColor } from "../print/color.ts";

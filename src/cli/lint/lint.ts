@@ -1,7 +1,7 @@
 import { groupOf, keyOf, type KubeObject } from "../../api/kind.ts";
 import type { Input, Inputs } from "../manifests/input.ts";
 import type { LintFailure, LintContext, LintRule, LintWarningRule, LintWarning } from "./rules.ts";
-import { validateManifest } from "./schema-rules.ts";
+import { validateManifest } from "../manifests/schema-rules.ts";
 
 /** A failure and the place to change. */
 export interface LocatedFailure extends LintFailure {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
 import { routerRule, routerWarnings } from "./router-rule.ts";
 import type { LintContext } from "./rules.ts";
-import { validateManifest } from "./schema-rules.ts";
+import { validateManifest } from "../manifests/schema-rules.ts";
 
 function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
   const core = kind === "Node" || kind === "Secret";

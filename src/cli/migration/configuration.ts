@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { LINT_RULES, LINT_WARNING_RULES } from "../lint/rules.ts";
-import { validateManifest } from "../lint/schema-rules.ts";
+import { validateManifest } from "../manifests/schema-rules.ts";
 import type { MigrationDifference, DifferenceClass } from "./difference.ts";
 import type { Inventory } from "./inventory.ts";
 

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/kind.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { EXIT, failWith } from "../shared/exit.ts";
-import { validateManifest } from "../lint/schema-rules.ts";
+import { validateManifest } from "../manifests/schema-rules.ts";
 import { readInputs, titleOf } from "../manifests/input.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { KubeObject, ObjectMeta } from "../../api/kind.ts";
 import type { Override, ManifestSource } from "../../embedded/store/declaration.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import type { Resource } from "../resources/discovery.ts";
+import type { Resource } from "./discovery.ts";
 
 /** What only the embedded API can say of an object: the file it stands in, and where it is no longer as the file says. */
 export interface DeclaredApi {
