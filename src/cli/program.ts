@@ -5,7 +5,8 @@ import { developCommands } from "./commands/dev.ts";
 import { configure as configureGet } from "./commands/get.ts";
 import { labCommand } from "./lab-loader.ts";
 import { runCommand, strict } from "./shared/run-command.ts";
-import { configure as configureVersion, VERSION } from "./commands/version.ts";
+import { configure as configureVersion } from "./commands/version.ts";
+import { VERSION } from "./shared/version.ts";
 
 const CHECKOUT = join(import.meta.dirname, "../..");
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { patchToward } from "./apply-one.ts";
+import { patchToward, applyErrors } from "./apply-one.ts";
+import { KubeError } from "../../kube/client/error.ts";
 
 test("a patch sets all that is wanted and removes what only the manifest of before had", () => {
   const before = { spec: { vni: 100, session: { asn: 1, note: "x" }, old: [1] }, gone: { a: 1 } };
@@ -8,4 +9,48 @@ test("a patch sets all that is wanted and removes what only the manifest of befo
     gone: null,
     spec: { old: null, vni: 100, session: { note: null, asn: 2 }, list: [1, 2] },
   });
+});
+
+test("each field that the server complains about is told apart, and what blames none is left out beside them", () => {
+  const causes = [
+    { reason: "FieldValueInvalid", field: "spec.vni", message: "Invalid value: 0: spec.vni in body should be greater than or equal to 1" },
+    { reason: "FieldValueInvalid", field: "<nil>", message: "Invalid value: null: some validation rules were not checked" },
+  ];
+  expect(applyErrors(new KubeError("Invalid", "is invalid", { details: { causes } }))).toEqual([
+    { field: "spec.vni", sentence: "spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1" },
+  ]);
+});
+
+test("a conflict names who holds the field, and both ways out", () => {
+  const causes = [{ reason: "FieldManagerConflict", field: ".spec.vni", message: 'conflict with "kubectl-edit" using v1alpha1' }];
+  expect(applyErrors(new KubeError("Conflict", "Apply failed with 1 conflict", { details: { causes } }))).toEqual([
+    {
+      field: "spec.vni",
+      sentence: "spec.vni is owned by kubectl-edit: use --force-conflicts, or remove it from the manifest",
+    },
+  ]);
+});
+
+test.for([
+  [
+    "server-side apply",
+    "ServerError",
+    "failed to create typed patch object (a/b; g/v1, Kind=L3VNI): .spec.vnii: field not declared in schema",
+  ],
+  [
+    "a strict decoder",
+    "BadRequest",
+    'L3VNI in version "v1alpha1" cannot be handled as a L3VNI: strict decoding error: unknown field "spec.vnii"',
+  ],
+] as const)("a field that the kind does not have is named, as %s words it", ([, code, message]) => {
+  expect(applyErrors(new KubeError(code, message))).toEqual([{ field: "spec.vnii", sentence: "spec.vnii: unknown field" }]);
+});
+
+test("a no without fields is said as it is", () => {
+  expect(applyErrors(new KubeError("NotFound", 'namespaces "x" not found'))).toEqual([{ field: "", sentence: 'namespaces "x" not found' }]);
+});
+
+test("a server that fails or is not there has refused nothing", () => {
+  expect(applyErrors(new KubeError("ServerError", "etcd is gone"))).toBeUndefined();
+  expect(applyErrors(new KubeError("Unreachable", "nobody there"))).toBeUndefined();
 });

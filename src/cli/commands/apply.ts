@@ -3,7 +3,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print } from "../../kube/printable.ts";
 import { type Apply, applyToEmbedded, applyServerSide, resetToFile } from "../apply/apply-one.ts";
-import { applyErrors } from "../apply/apply-errors.ts";
+import { applyErrors } from "../apply/apply-one.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { isEmbedded } from "../resources/embedded-api.ts";
 import { CliError, EXIT, failWith } from "../shared/exit.ts";

@@ -11,12 +11,12 @@ import { BUNDLE_VERSION, type BundleManifest, MANIFEST, type Missing } from "../
 import { type Content, masked } from "../support-bundle/mask.ts";
 import { gatherNode, type NodePaths } from "../support-bundle/node-state.ts";
 import { runHere, type RunOnNode } from "../support-bundle/run-on-node.ts";
-import { writeOwnersFile } from "../support-bundle/owners-file.ts";
+import { writeOwnersFile } from "../support-bundle/tar.ts";
 import { packTar } from "../support-bundle/tar.ts";
 import { hasLab, loadFromLab } from "../lab-loader.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../shared/version.ts";
 
 interface BundleOptions extends ConnectionOptions {
   output?: string;

@@ -31,8 +31,7 @@ export function configure(command: Command): void {
     .addHelpText(
       "after",
       `
-Needs no server. Exit code 1 on errors. What may be right, such as a reference to
-an object that is not in the files, is a warning.
+Exit code 1 on errors. What may be right, such as a reference to an object that is not in the files, is a warning.
 
 Examples:
   plumbline lint -f examples

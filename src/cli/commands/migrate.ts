@@ -16,5 +16,5 @@ Examples:
   configureCheck(
     command.command("check").description("List differences to MetalLB and OpenPERouter in this cluster, and what blocks a migration."),
   );
-  configureReplaceCrds(command.command("crds").description("Replace their CRDs with Plumbline's."));
+  configureReplaceCrds(command.command("crds").description("Replace the CRDs of MetalLB and OpenPERouter with Plumbline's."));
 }

@@ -5,7 +5,7 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import { oneOf, withLogLevel } from "../shared/log-level.ts";
 import type { PodCheckOptions } from "../p2pnc/in-pod.ts";
 import type { PruneOptions } from "../p2pnc/prune.ts";
-import { targetsByHand, targetsOfChecks } from "../p2pnc/targets.ts";
+import { parseTarget, type Target } from "../../connectivity/probe/target.ts";
 
 interface CheckOptions extends PodCheckOptions {
   once?: boolean;
@@ -58,13 +58,13 @@ Examples:
 async function check(targets: string[], { once = false, output, ...options }: CheckOptions): Promise<void> {
   const byHand = targetsByHand(targets);
   if (byHand) {
-    const { tryByHand } = await import("../p2pnc/by-hand.ts");
+    const { tryByHand } = await import("../p2pnc/try-once.ts");
     return tryByHand(byHand, { once, output, intervalMs: options.interval });
   }
   const named = targetsOfChecks(targets);
   if (once) {
     if (named.size > 0) throw new CliError("--once writes nothing, so it takes no =CHECK; leave out one of them", EXIT.misuse);
-    const { tryOwnChecks } = await import("../p2pnc/own-checks-once.ts");
+    const { tryOwnChecks } = await import("../p2pnc/in-pod.ts");
     return tryOwnChecks({ ...options, output });
   }
   if (output) throw new CliError("-o is for results that are printed: with --once, or with targets without =CHECK", EXIT.misuse);
@@ -75,7 +75,7 @@ async function check(targets: string[], { once = false, output, ...options }: Ch
 function configurePrune(command: Command): void {
   withLogLevel(withCluster(command))
     .description("Delete unused checks: without activity for long, and without a pod that could run them.")
-    .option("--namespace <name>", "only the checks in here; otherwise POD_NAMESPACE, and without that all", process.env["POD_NAMESPACE"])
+    .option("--namespace <name>", "namespace of the checks (default: POD_NAMESPACE, else all)", process.env["POD_NAMESPACE"])
     .addOption(new Option("--older-than <duration>", "minimum time without activity").argParser(parseHours).default(48 * HOUR_MS, "48h"))
     .option("--dry-run", "only print what would be deleted")
     .option("--health-address <address>", "address for /livez, /readyz and /metrics (default: not served)")
@@ -104,4 +104,39 @@ function parseHours(text: string): number {
 /** `plumbline p2pnc check tcp-endpoint`, or without the first word. */
 function lineOf(command: Command): string {
   return command.parent ? `${lineOf(command.parent)} ${command.name()}` : command.name();
+}
+
+/** What is tried without a cluster: all of the words are HOST:PORT. undefined where none of them is. */
+function targetsByHand(args: readonly string[]): readonly Target[] | undefined {
+  const plain = args.filter((arg) => !arg.includes("="));
+  if (plain.length === 0) return undefined;
+  const paired = args.find((arg) => arg.includes("="));
+  if (paired !== undefined) {
+    throw new CliError(`${plain[0]} is to be printed and ${paired} to be written into a check: give one kind of target`, EXIT.misuse);
+  }
+  return plain.map(targetOf);
+}
+
+/** By the name of the check that the result goes to. */
+function targetsOfChecks(args: readonly string[]): ReadonlyMap<string, Target> {
+  const targets = new Map<string, Target>();
+  for (const arg of args) {
+    const at = arg.lastIndexOf("=");
+    const name = arg.slice(at + 1);
+    if (!/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(name)) {
+      throw new CliError(
+        `${arg}: ${name === "" ? "the name of the check after = is missing" : `${name} is not a name of a check`}`,
+        EXIT.misuse,
+      );
+    }
+    if (targets.has(name)) throw new CliError(`${arg}: check ${name} is given twice; a check has one target`, EXIT.misuse);
+    targets.set(name, targetOf(arg.slice(0, at)));
+  }
+  return targets;
+}
+
+function targetOf(text: string): Target {
+  const target = parseTarget(text);
+  if ("problem" in target) throw new CliError(target.problem, EXIT.misuse);
+  return target;
 }

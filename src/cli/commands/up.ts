@@ -151,7 +151,7 @@ async function runParts(
   };
   if (router || loadbalancer || connectivity) {
     const { addAgentComponents: addAgentParts } = await import("../shared/agent-components.ts");
-    const { ensureOwnNode } = await import("../live-view/own-node.ts");
+    const { ensureOwnNode } = await import("../shared/agent-components.ts");
     const node = await ensureOwnNode(client, signal);
     const agent = addAgentParts({
       manager,

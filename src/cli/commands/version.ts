@@ -1,14 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { printItems } from "../print/items.ts";
-
-declare const PLUMBLINE_VERSION: string | undefined;
-
-/** Set by the bundler; in a checkout it is read from package.json. */
-export const VERSION: string =
-  typeof PLUMBLINE_VERSION === "string"
-    ? PLUMBLINE_VERSION
-    : (JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string }).version;
+import { VERSION } from "../shared/version.ts";
 
 export function configure(command: Command): void {
   command

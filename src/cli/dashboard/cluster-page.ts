@@ -7,7 +7,7 @@ import type { Log } from "../../kube/log.ts";
 import { WebhookCertificates } from "../../kube/webhook/certificates.ts";
 import { DashboardServer } from "../../web/server/dashboard-server.ts";
 import { TokenLogin } from "../../web/access/login.ts";
-import { VERSION } from "../commands/version.ts";
+import { VERSION } from "../shared/version.ts";
 import type { PageAddress } from "./page-address.ts";
 import { pageCaches } from "./page-caches.ts";
 import { pageFiles } from "./page-files.ts";

@@ -4,7 +4,7 @@ import type { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
 import { DashboardServer } from "../../web/server/dashboard-server.ts";
 import { loopbackViewer } from "../../web/access/loopback.ts";
-import { VERSION } from "../commands/version.ts";
+import { VERSION } from "../shared/version.ts";
 import type { PageAddress } from "./page-address.ts";
 import { pageCaches } from "./page-caches.ts";
 import { pageFiles } from "./page-files.ts";

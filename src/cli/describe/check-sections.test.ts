@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ago, check, NOW } from "../../connectivity/testing/checks.ts";
 import { plain } from "../print/color.ts";
 import { checkSections } from "./check-sections.ts";
-import { sparkline } from "./sparkline.ts";
+import { sparkline } from "./check-sections.ts";
 
 const colorize = plain;
 

@@ -5,7 +5,7 @@ import { applyManifest, removeManifest } from "../../embedded/store/apply-manife
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { Store } from "../../embedded/store/store.ts";
-import { ObjectTable, type RowChange } from "./object-table.ts";
+import { ObjectTable, type RowChange, changedFields } from "./object-table.ts";
 
 let store: Store;
 let changes: RowChange[];
@@ -83,4 +83,23 @@ test("of other kinds only what stands in files is shown, and what was there befo
   expect(changeTexts()).toEqual(["added mine"]);
   const later = new ObjectTable(store, () => undefined);
   expect(later.rows().map(({ name }) => name)).toEqual(["mine"]);
+});
+
+const before = { kind: "X", metadata: { name: "a", resourceVersion: "1" }, spec: { a: 1, list: [1], password: "p" }, status: { x: 1 } };
+
+test("what a user writes is compared, field by field, and lists as one value", () => {
+  const after = { kind: "X", metadata: { name: "a", resourceVersion: "2" }, spec: { a: 2, list: [1, 2], password: "p" }, status: { x: 2 } };
+  expect(changedFields(before, after)).toEqual([
+    { field: "spec.a", from: 1, to: 2 },
+    { field: "spec.list", from: [1], to: [1, 2] },
+  ]);
+});
+
+test("what is secret is named, not shown", () => {
+  const after = { ...before, spec: { ...before.spec, password: "q" } };
+  expect(changedFields(before, after)).toEqual([{ field: "spec.password", from: "(hidden)", to: "(hidden)" }]);
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } };
+  expect(changedFields({ ...secret }, { ...secret, data: { a: "eA==" } } as typeof secret)).toEqual([
+    { field: "data", from: undefined, to: "(hidden)" },
+  ]);
 });

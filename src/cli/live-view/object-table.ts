@@ -1,10 +1,10 @@
-import { isObject } from "../../api/admission/value.ts";
-import { type Condition, type ConditionStatus, keyOf } from "../../api/kind.ts";
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
+import { type Condition, type ConditionStatus, keyOf, type KubeObject } from "../../api/kind.ts";
 import type { ServedKind, StoredObject } from "../../embedded/kinds/served-kind.ts";
 import type { ManifestSource } from "../../embedded/store/declaration.ts";
 import type { Store } from "../../embedded/store/store.ts";
 import { stripControlCharacters } from "../print/columns.ts";
-import { changedFields, type FieldChange } from "./changed-fields.ts";
+import { same } from "../../embedded/kinds/json.ts";
 
 /** One object, as whoever watches `up` sees it. */
 export interface Row {
@@ -108,4 +108,39 @@ function idOf(kind: ServedKind, object: StoredObject): string {
 function inOrder(rows: Iterable<Row>): Row[] {
   const keyed = Array.from(rows, (row) => ({ row, key: `${row.kind} ${row.namespace} ${row.name}` }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row);
+}
+
+export interface FieldChange {
+  /** `spec.vni`, `metadata.labels.tenant` */
+  readonly field: string;
+  /** Undefined where it was not there. */
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** Where two forms of an object differ, as far as a user writes them: labels, annotations, and all that is not status. */
+export function changedFields(before: KubeObject, after: KubeObject): FieldChange[] {
+  const secret = after.apiVersion === "v1" && after.kind === "Secret";
+  return differences(written(before), written(after), "").map((change) =>
+    secret || SENSITIVE.test(change.field) ? masked(change) : change,
+  );
+}
+
+const SENSITIVE = /password|token/i;
+const HIDDEN = "(hidden)";
+
+function masked({ field, from, to }: FieldChange): FieldChange {
+  return { field, from: from === undefined ? undefined : HIDDEN, to: to === undefined ? undefined : HIDDEN };
+}
+
+function written({ metadata: { labels = {}, annotations = {} }, ...object }: KubeObject & { status?: unknown }): JsonObject {
+  return { ...object, status: undefined, metadata: { labels, annotations } };
+}
+
+/** Lists are one value: what an item of one is called is seldom its place. */
+function differences(from: unknown, to: unknown, field: string): FieldChange[] {
+  if (same(from, to)) return [];
+  if (!isObject(from) || !isObject(to)) return [{ field, from, to }];
+  const names = new Set([...Object.keys(from), ...Object.keys(to)]);
+  return [...names].flatMap((name) => differences(from[name], to[name], field === "" ? name : `${field}.${name}`));
 }

@@ -20,7 +20,7 @@ export function configureCheck(command: Command): void {
     .option("--metallb-namespace <name>", "namespace of the load balancer's configuration", "metallb-system")
     .option("--router-namespace <name>", "namespace of the router's configuration", "openperouter-system")
     .option("--lb-class <class>", "loadBalancerClass of Plumbline's controller")
-    .option("--replace-status-crds", "reports of other programs may lose what Plumbline does not know")
+    .option("--replace-status-crds", "plan to replace the status CRDs of other programs too; fields that Plumbline does not know are lost")
     .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",

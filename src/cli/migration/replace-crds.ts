@@ -11,7 +11,7 @@ const FIELD_MANAGER = "plumbline-migrate";
 
 export function configureReplaceCrds(command: Command): void {
   withCluster(command)
-    .option("--replace-status-crds", "also those of other programs' reports, which lose what Plumbline does not know")
+    .option("--replace-status-crds", "replace the status CRDs of other programs too; fields that Plumbline does not know are lost")
     .addHelpText(
       "after",
       `

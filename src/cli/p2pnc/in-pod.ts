@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import type { Target } from "../../connectivity/probe/target.ts";
+import { type Target, parseTarget } from "../../connectivity/probe/target.ts";
 import { addChecks } from "../../connectivity/checker/add-checks.ts";
 import { sourceLease } from "../../connectivity/source-lease.ts";
 import type { Prefix } from "../../ip/prefix.ts";
@@ -13,7 +13,9 @@ import { renewLease } from "../../kube/members/heartbeat.ts";
 import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
 import type { LogLevel } from "../shared/log-level.ts";
 import { namedChecks } from "./named-checks.ts";
-import { journalDirectory, ownPod, type OwnPod } from "./own-pod.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import type { RequestedProbe } from "./try-once.ts";
+import { join } from "node:path";
 
 export interface PodCheckOptions extends ClusterOptions {
   interval: number;
@@ -77,4 +79,58 @@ async function mayRead(client: KubeClient, namespace: string): Promise<void> {
     client.close();
     throw error;
   }
+}
+
+interface OnceOptions extends ClusterOptions {
+  allowTarget: readonly Prefix[];
+  output: "json" | undefined;
+}
+
+/** The checks of this pod, tried once and printed; nothing is written. */
+export async function tryOwnChecks({ allowTarget, output, ...cluster }: OnceOptions): Promise<void> {
+  const pod = ownPod();
+  const client = await connectToCluster(cluster);
+  const { items } = await client
+    .resource(PodNetworkConnectivityCheck)
+    .list({ namespace: pod.namespace, signal: AbortSignal.timeout(30_000) })
+    .finally(() => client.close());
+  const wanted = new Map<string, RequestedProbe>();
+  for (const check of items) {
+    const target = parseTarget(check.spec.targetEndpoint);
+    const { name } = check.metadata;
+    if (sourceOf(check) !== pod.name) continue;
+    if ("problem" in target) throw new CliError(`Check ${name}: ${target.problem}`, EXIT.unknown);
+    wanted.set(name, { target, check: name });
+  }
+  if (wanted.size === 0) {
+    throw new CliError(`No PodNetworkConnectivityCheck of namespace ${pod.namespace} has pod ${pod.name} as its source`, EXIT.unknown);
+  }
+  const { tryOnce } = await import("./try-once.ts");
+  await tryOnce(wanted, { allowed: allowTarget, output });
+}
+
+export interface OwnPod {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid?: string;
+}
+
+/** The pod that this container is in, as the downward API tells. */
+function ownPod(): OwnPod {
+  const { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid } = process.env;
+  if (!name) throw missing("POD_NAME", "metadata.name");
+  if (!namespace) throw missing("POD_NAMESPACE", "metadata.namespace");
+  return { name, namespace, ...(uid && { uid }) };
+}
+
+/** Several pods of one machine may be given the same directory of it, and must not take each other's journals for their own. */
+export function journalDirectory({ namespace, name }: OwnPod, stateDirectory: string): string {
+  return join(stateDirectory, "connectivity", namespace, name);
+}
+
+function missing(variable: string, field: string): CliError {
+  return new CliError(
+    `${variable} is not set, so the checks of this pod cannot be found; set it from the downward API (fieldRef ${field}), or name targets: HOST:PORT`,
+    EXIT.misuse,
+  );
 }

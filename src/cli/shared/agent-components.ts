@@ -22,8 +22,11 @@ import { addRouterAgent } from "../../router/agent.ts";
 import type { CheckOptions, LoadBalancerHostOptions, RouterHostOptions } from "./agent-options.ts";
 import { ManagedFrr } from "./frr-supervisor.ts";
 import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-node.ts";
-import { type Restorable, restoreUnlessRead } from "./restore-last-good.ts";
 import { readRouterState, frrOf, routerOnMachine } from "./router-on-node.ts";
+import { sleep } from "../../util/sleep.ts";
+import { hostname } from "node:os";
+import { routeTo } from "../../hostnet/route-to.ts";
+import { isKubeError } from "../../kube/client/error.ts";
 
 export interface AgentComponentsOptions {
   manager: Manager;
@@ -224,4 +227,56 @@ function loadBalancerPart(
     },
     close: () => frr.router.close(),
   };
+}
+
+export interface Restorable {
+  /** Restores the last applied state without the cluster. Stops when the cluster has been `read`: then the normal pass does the rest. */
+  restore(signal: AbortSignal, read: AbortSignal): Promise<void>;
+}
+
+interface Options {
+  /** How long to wait for the cluster; 0 if the API server is known to be away. */
+  afterMs: number;
+  /** Aborts when all caches have been read once. */
+  read: AbortSignal;
+  log: Log;
+}
+
+/** Nothing can be decided before every cache has been read, so a partly answering API server counts as away. */
+export async function restoreUnlessRead(parts: readonly Restorable[], { afterMs, read, log }: Options, signal: AbortSignal): Promise<void> {
+  const either = AbortSignal.any([signal, read]);
+  if (afterMs > 0) await sleep(afterMs, either).catch(() => undefined);
+  if (either.aborted) return;
+  log.warn({ afterMs }, "cannot read the cluster; restoring the last applied state");
+  await Promise.all(parts.map((part) => restore(part, read, log, signal)));
+}
+
+async function restore(part: Restorable, read: AbortSignal, log: Log, signal: AbortSignal): Promise<void> {
+  try {
+    await part.restore(signal, read);
+  } catch (error) {
+    if (!signal.aborted) log.error({ error }, "cannot restore the last applied state without the API server");
+  }
+}
+
+/** Addresses far away, of documentation: the way there is the way out. */
+const FAR = ["192.0.2.1", "2001:db8::1"];
+
+/** The Node of this machine, which no kubelet makes here. Returns its name. */
+export async function ensureOwnNode(client: KubeClient, signal: AbortSignal): Promise<string> {
+  const name = hostname();
+  const nodes = client.resource(Node);
+  try {
+    await nodes.get(name, { signal });
+  } catch (error) {
+    if (!isKubeError(error, "NotFound")) throw error;
+    await nodes.create({ metadata: { name, labels: { "kubernetes.io/hostname": name } }, spec: {} }, { signal });
+  }
+  // One that stands in a file has what the file says; the addresses are the machine's all the same.
+  const routes = await Promise.all(FAR.map((address) => routeTo(address, undefined, signal)));
+  const addresses = routes.flatMap((route) =>
+    route?.source === undefined ? [] : [{ type: "InternalIP" as const, address: route.source }],
+  );
+  await nodes.patchStatus({ name }, { status: { addresses: [{ type: "Hostname", address: name }, ...addresses] } }, { signal });
+  return name;
 }

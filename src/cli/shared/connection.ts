@@ -11,7 +11,7 @@ import { cacheDirectory } from "../../util/cache-directory.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { warn } from "../print/warn.ts";
 import { runningInstances } from "./running-ups.ts";
-import { VERSION } from "../commands/version.ts";
+import { VERSION } from "./version.ts";
 
 export interface ClusterOptions {
   kubeconfig?: string;

@@ -14,7 +14,8 @@ import { type LiveVni, vniReports } from "../../router/vnis.ts";
 import type { VniReport } from "../../router/report.ts";
 import type { PollScope, FrrAnswer } from "../../router/sessions.ts";
 import { FRR_NAME, type RouterHostOptions } from "./agent-options.ts";
-import { daemonsOutsideNamespace } from "./stray-daemons.ts";
+import { readdir, readFile, readlink, stat } from "node:fs/promises";
+import { join } from "node:path";
 
 interface RouterOnMachineOptions {
   frr: FrrInstance;
@@ -112,4 +113,23 @@ async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promi
   const fragments = [];
   for (const owner of daemons) fragments.push({ owner, lines: parse(await router.runningConfig(owner, signal)) });
   return merge(fragments);
+}
+
+/**
+ * The processes of FRR's daemons that are in another network namespace than the one of this name: someone deleted it, and it was created anew without them. Daemons
+ * in a container of their own are not seen here.
+ */
+async function daemonsOutsideNamespace(runDirectory: string, netns: string): Promise<number[]> {
+  const named = await stat(join("/run/netns", netns)).catch(() => undefined);
+  if (!named) return [];
+  const files = (await readdir(runDirectory).catch(() => [])).filter((name) => name.endsWith(".pid"));
+  const strays: number[] = [];
+  for (const file of files) {
+    const pid = Number(await readFile(join(runDirectory, file), "utf8").catch(() => ""));
+    const name = (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")).trim();
+    if (!Number.isInteger(pid) || pid <= 1 || `${name}.pid` !== file) continue;
+    const inside = await readlink(`/proc/${pid}/ns/net`).catch(() => undefined);
+    if (inside !== undefined && inside !== `net:[${named.ino}]`) strays.push(pid);
+  }
+  return strays;
 }

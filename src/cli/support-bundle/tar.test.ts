@@ -1,7 +1,10 @@
-import { execFileSync } from "node:child_process";
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
-import { packTar, unpackTar } from "./tar.ts";
+import { execFileSync } from "node:child_process";
+import { expect, test, onTestFinished } from "vitest";
+import { packTar, unpackTar, writeOwnersFile } from "./tar.ts";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 const time = new Date("2026-11-16T12:00:00Z");
 const deep = `nodes/${"rack-".repeat(40)}1/kernel/links.json`;
@@ -32,4 +35,14 @@ test("an archive that is cut short or is none is refused", () => {
   const whole = packTar(files, time);
   expect(() => unpackTar(whole.subarray(0, whole.length - 1600))).toThrow("truncated");
   expect(() => unpackTar(Buffer.alloc(600, "x"))).toThrow("invalid tar header");
+});
+
+test("nobody but its owner reads the file, also where others could read what was there before", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "plumbline-owners-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const file = join(directory, "edge.tar.gz");
+  await writeFile(file, "what was there before", { mode: 0o644 });
+  await writeOwnersFile(file, Buffer.from("new"));
+  expect(await readFile(file, "utf8")).toBe("new");
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
 });

@@ -1,3 +1,5 @@
+import { open } from "node:fs/promises";
+
 /** One file of an archive. */
 export interface ArchivedFile {
   readonly path: string;
@@ -85,4 +87,11 @@ function text(bytes: Buffer, at: number, length: number): string {
   const field = bytes.subarray(at, at + length);
   const end = field.indexOf(0);
   return field.toString("utf8", 0, end < 0 ? field.length : end);
+}
+
+/** A file that its owner alone reads; one that is there keeps its mode when it is only written. */
+export async function writeOwnersFile(path: string, content: Buffer): Promise<void> {
+  await using file = await open(path, "w", 0o600);
+  if ((await file.stat()).isFile()) await file.chmod(0o600);
+  await file.writeFile(content);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { journalDirectory } from "./own-pod.ts";
+import { journalDirectory } from "./in-pod.ts";
 
 test("pods that share a directory of their machine have journals of their own", () => {
   const pods = [

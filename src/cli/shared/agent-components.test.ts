@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { restoreUnlessRead } from "./restore-last-good.ts";
+import { restoreUnlessRead } from "./agent-components.ts";
 
 const log = createLog({ level: "silent" });
 let read: AbortController;
