@@ -23,7 +23,7 @@ import { untilStopped } from "../../src/cli/shared/signals.ts";
 import { type HoldUp, StepDelays } from "./step-delays.ts";
 import { type ApplicationCopy, isCopied, copyApplication } from "./copy.ts";
 import { createCopy } from "./create-copy.ts";
-import type { DrillOptions } from "../../src/cli/failover/drill.ts";
+import type { DrillOptions } from "../../src/cli/commands/failover.ts";
 import { follow } from "../../src/cli/failover/follow.ts";
 import { blockedBy } from "../../src/cli/failover/progress.ts";
 import { readPolicy, titleOf } from "../../src/cli/failover/read-policy.ts";

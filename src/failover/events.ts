@@ -1,3 +1,4 @@
+import { secondsBetween } from "../util/duration.ts";
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import type { EventText } from "../kube/events/event-correlator.ts";
 import { PRIOR } from "./steps/prior-annotation.ts";
@@ -58,7 +59,7 @@ function stepsDone(was: Transition | undefined, is: Transition): StepDone[] {
   const before = new Set(was?.steps.filter(({ state }) => state === "Done").map(({ name }) => name));
   return is.steps
     .filter(({ name, state }) => state === "Done" && !before.has(name))
-    .map(({ name, startTime, completionTime }) => ({ name, seconds: secondsBetween(startTime, completionTime) }));
+    .map(({ name, startTime, completionTime }) => ({ name, seconds: secondsBetween(startTime, completionTime) ?? 0 }));
 }
 
 /** Stopped resources that were removed from the policy. They stay stopped. */
@@ -113,8 +114,4 @@ function readyEvents(before: FailoverStatus | undefined, after: FailoverStatus):
 
 function conditionOf(status: FailoverStatus | undefined, wanted: string) {
   return status?.conditions?.find(({ type }) => type === wanted);
-}
-
-function secondsBetween(start: string | undefined, end: string | undefined): number {
-  return start === undefined || end === undefined ? 0 : Math.max(0, Math.round((Date.parse(end) - Date.parse(start)) / 1000));
 }

@@ -1,3 +1,4 @@
+import { secondsBetween } from "../util/duration.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { metaTime } from "../api/time.ts";
 
@@ -21,7 +22,7 @@ export function expectedLoss({ spec, status }: FailoverPolicy, now: Date): Expec
   if (lastSyncTime === undefined)
     return unknown("the other site has never reported when its volumes were last copied (spec.maxCopyAge there makes it report)");
   const until = reachable ? metaTime(now) : (lastAnswerTime ?? metaTime(now));
-  const seconds = Math.max(0, Math.round((Date.parse(until) - Date.parse(lastSyncTime)) / 1000));
+  const seconds = secondsBetween(lastSyncTime, until);
   const since = lastAnswerTime === undefined ? `${seconds} s ago` : `${seconds} s before the other site last answered, at ${until}`;
   const when = reachable ? "and the other site still answers" : since;
   const text = `The copy here was made at ${lastSyncTime}, ${when}. What was written there after the copy is lost`;

@@ -290,7 +290,7 @@ describe("with another site", () => {
   });
 });
 
-const told = (failures: readonly { reason: string; field?: string; message: string }[]) =>
+const failureTexts = (failures: readonly { reason: string; field?: string; message: string }[]) =>
   failures.map(({ reason, field, message }) => `${reason} ${field}: ${message}`);
 
 describe("a spec.peer that cannot work", () => {
@@ -313,7 +313,7 @@ describe("a spec.peer that cannot work", () => {
   test.each(["primary", "secondary"] as const)("refuses the way to %s, with the field, and writes nothing", (desiredState) => {
     const site = desiredState === "primary" ? secondarySite() : new FakeSite().put("VolumeReplication", volume("data", "primary"));
     const made = planned(paired({ desiredState }, { token: { epoch: 2, state: desiredState === "primary" ? "Released" : "Held" } }), site);
-    expect(told(made.rejections)).toEqual(invalid);
+    expect(failureTexts(made.rejections)).toEqual(invalid);
     expect([writeTexts(made), made.steps.filter(({ state }) => state === "Act")]).toEqual([[], []]);
     expect(made.ready).toMatchObject({ status: "False", reason: "PeerInvalid" });
     // Nothing tells when the Secret changes.
@@ -331,7 +331,7 @@ describe("a spec.peer that cannot work", () => {
       steps: [],
     };
     const made = planned(paired({}, { token: { epoch: 2, state: "Held" }, transition }), site);
-    expect([made.rejections, told(made.failures), made.complete]).toEqual([[], invalid, true]);
+    expect([made.rejections, failureTexts(made.failures), made.complete]).toEqual([[], invalid, true]);
     expect(made.ready).toMatchObject({ status: "False", reason: "PeerInvalid" });
   });
 
@@ -346,7 +346,7 @@ describe("a spec.peer that cannot work", () => {
   test("is passed over by force, which is for a site that cannot be asked", () => {
     const forced = paired({ force: { reason: "it is gone", epoch: 2, uid: "1" } }, { token: { epoch: 2, state: "Released" } });
     const made = planned({ ...forced, metadata: { ...forced.metadata, uid: "1" } });
-    expect([made.rejections, told(made.failures)]).toEqual([[], invalid]);
+    expect([made.rejections, failureTexts(made.failures)]).toEqual([[], invalid]);
     expect(made.steps[0]).toMatchObject({ name: "TakeToken", state: "Act", token: { epoch: 4, state: "Held" } });
   });
 });

@@ -1,3 +1,4 @@
+import { secondsBetween } from "../util/duration.ts";
 import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
 import { metaTime } from "../api/time.ts";
 import type { SwitchPlan, SwitchStep } from "./steps/step.ts";
@@ -28,7 +29,7 @@ export function transitions(
   if (plan.rejections.length > 0) return { ...(transition && { transition }), ...(previous.history && { history }) };
   const generation = policy.metadata.generation ?? 0;
   const before = transition && isContinued(transition, plan, completed, generation) ? transition : undefined;
-  const past = transition && !before ? [overWith(transition), ...history].slice(0, HISTORY) : history;
+  const past = transition && !before ? [pastTransition(transition), ...history].slice(0, HISTORY) : history;
   return {
     transition: continued(before, plan, { completed, generation, forced: forcedBy(policy, plan) }, now),
     ...(past.length > 0 && { history: past }),
@@ -109,7 +110,8 @@ function waitingStatus(before: StepStatus["waitingFor"], { waits }: SwitchStep, 
   };
 }
 
-function overWith({ steps, ...transition }: Transition): PastTransition {
+/** A transition as the history keeps it, with its figures. */
+export function pastTransition({ steps, ...transition }: Transition): PastTransition & Required<Pick<PastTransition, "steps">> {
   const { startTime, completionTime, writesStoppedTime, lastSyncTime, volumesWritableTime } = transition;
   return {
     ...transition,
@@ -129,8 +131,4 @@ function pastStep({ name, startTime, completionTime }: StepStatus): NonNullable<
 function furthestBehind({ resources }: SwitchPlan): string | undefined {
   const times = resources.flatMap(({ lastSyncTime }) => lastSyncTime ?? []);
   return times.toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
-}
-
-function secondsBetween(start: string, end: string): number {
-  return Math.max(0, Math.round((Date.parse(end) - Date.parse(start)) / 1000));
 }

@@ -11,3 +11,10 @@ export function seconds(text: unknown): number | undefined {
   const whole = Math.round(sum * 1e9) / 1e9;
   return text.startsWith("-") ? -whole : whole;
 }
+
+/** Whole seconds between two times, never less than none: the clock of another system may be ahead. Undefined when one is missing. */
+export function secondsBetween(from: string, to: string): number;
+export function secondsBetween(from: string | undefined, to: string | undefined): number | undefined;
+export function secondsBetween(from: string | undefined, to: string | undefined): number | undefined {
+  return from === undefined || to === undefined ? undefined : Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+}

@@ -13,7 +13,7 @@ import { drawMatrix } from "../checks/draw-matrix.ts";
 import { commonCauseItem, checkItem, incidentItem } from "../checks/plain-items.ts";
 import { type CheckSelection, noChecks, readChecks, withCheckSelection } from "../checks/read-checks.ts";
 import { EXIT } from "../shared/exit.ts";
-import { stripControlCharacters } from "../print/columns.ts";
+import { stripControlCharacters, titled } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
 import { type Colorize, colorizeFor } from "../print/color.ts";
 
@@ -90,10 +90,6 @@ function textOf({ results, causes, silent, open, now }: Snapshot, colorize: Colo
     ...titled("Outages now:", open.length > 0 ? outagesNow(open, now, colorize) : []),
   ];
   return sections.map((lines) => lines.map((line) => `${line}\n`).join("")).join("\n");
-}
-
-function titled(title: string, lines: readonly string[]): string[][] {
-  return lines.length > 0 ? [[title, ...lines.map((line) => `  ${line}`)]] : [];
 }
 
 function outagesNow(open: readonly Incident[], now: number, colorize: Colorize): string[] {

@@ -9,7 +9,7 @@ import type { Zones } from "../../connectivity/analysis/check-result.ts";
 import { outageWindows } from "../../connectivity/analysis/outage-window.ts";
 import { ageOf } from "../../util/age.ts";
 import { timeRangeCells } from "../checks/draw-incidents.ts";
-import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import { type TextCell, Columns, stripControlCharacters, titled } from "../print/columns.ts";
 import type { Colorize } from "../print/color.ts";
 
 interface SectionOptions {
@@ -30,10 +30,6 @@ export function checkSections(object: KubeObject, options: SectionOptions): stri
     ...titled("Latest:", latest(successes, failures, options)),
     ...titled("Outages:", outages(check, options)),
   ];
-}
-
-function titled(title: string, lines: readonly string[]): string[][] {
-  return lines.length === 0 ? [] : [[title, ...lines.map((line) => `  ${line}`)]];
 }
 
 function latencies(successes: readonly LogLine[], failures: readonly LogLine[], { paint }: SectionOptions): string[] {

@@ -58,7 +58,7 @@ function facts(object: KubeObject, declared: DeclaredApi | undefined, { now, pai
     ["File", declared && `${declared.source.path}:${declared.source.line}`],
     ...Object.entries(contentOf(object))
       .filter(([, value]) => !isObject(value))
-      .map(([name, value]): [string, string] => [titled(name), stripControlCharacters(value)]),
+      .map(([name, value]): [string, string] => [capitalized(name), stripControlCharacters(value)]),
   ];
   const rows = entries
     .filter(([, value]) => value !== undefined)
@@ -82,7 +82,7 @@ function sizes(data: JsonObject): JsonObject {
 
 function section(name: string, value: unknown, { yaml }: DescribeOptions): string[][] {
   if (!isObject(value) || Object.keys(value).length === 0) return [];
-  return [[`${titled(name)}:`, ...indented(yaml(value).trimEnd().split("\n"))]];
+  return [[`${capitalized(name)}:`, ...indented(yaml(value).trimEnd().split("\n"))]];
 }
 
 function overrides(declared: DeclaredApi | undefined, { paint }: DescribeOptions): string[][] {
@@ -148,7 +148,7 @@ function pairs(map: Record<string, string> | undefined): string | undefined {
   return entries.length === 0 ? undefined : entries.map(([key, value]) => `${key}=${value}`).join(", ");
 }
 
-function titled(name: string): string {
+function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 

@@ -5,7 +5,7 @@ import { expectedLoss } from "../../failover/loss.ts";
 import { drawSteps } from "../failover/draw-steps.ts";
 import { drawSwitches } from "../failover/transitions-table.ts";
 import { switchesOf } from "../failover/transitions.ts";
-import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
+import { type TextCell, Columns, stripControlCharacters, titled } from "../print/columns.ts";
 import type { Color, Colorize } from "../print/color.ts";
 
 interface SectionOptions {
@@ -27,10 +27,6 @@ export function failoverSections(object: KubeObject, options: SectionOptions): s
     ...titled("Other site:", peerLines(policy, options)),
     ...titled("History:", switches.length > 0 ? drawSwitches(switches, options.now, options.paint) : []),
   ];
-}
-
-function titled(title: string, lines: readonly string[]): string[][] {
-  return lines.length === 0 ? [] : [[title, ...lines.map((line) => `  ${line}`)]];
 }
 
 function stepsTitle(

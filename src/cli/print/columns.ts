@@ -55,3 +55,8 @@ export function stripControlCharacters(value: unknown): string {
 function length(text: string): number {
   return Array.from(text).length;
 }
+
+/** A title with its lines indented below it; nothing without lines. */
+export function titled(title: string, lines: readonly string[]): string[][] {
+  return lines.length === 0 ? [] : [[title, ...lines.map((line) => `  ${line}`)]];
+}

@@ -6,7 +6,6 @@ import { isKubeError } from "../../../kube/client/error.ts";
 import { compareResourceVersions } from "../../../kube/client/resource-version.ts";
 import { requestSwitch, requestText } from "../ask.ts";
 import { CliError } from "../../shared/exit.ts";
-import { each } from "./each.ts";
 import { isOver, type SiteMember } from "./member.ts";
 import { wavesOf } from "../waves.ts";
 
@@ -140,4 +139,17 @@ class MemberWatch {
       check();
     });
   }
+}
+
+/** Works on all of them, so many at a time. The first error is thrown once none is under way any more. */
+export async function each<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const rest = items.entries();
+  const worker = async () => {
+    for (const [at, item] of rest) results[at] = await work(item);
+  };
+  const workers = Array.from({ length: Math.min(most, items.length) }, worker);
+  await Promise.allSettled(workers);
+  await Promise.all(workers);
+  return results;
 }

@@ -5,7 +5,7 @@ import type { Condition } from "../../../api/kind.ts";
 import { plain } from "../../print/color.ts";
 import { ago, NOW, policy, waiting } from "../../testing/failover-fixtures.ts";
 import { drawSite } from "./draw-site.ts";
-import { each } from "./each.ts";
+import { each } from "./drive.ts";
 import { isOver, type SiteMember, stateOf } from "./member.ts";
 import { figuresOf, memberItem, summaryLines } from "./summary.ts";
 
