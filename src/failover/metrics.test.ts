@@ -1,8 +1,15 @@
 import { afterEach, expect, test } from "vitest";
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
-import { failoverSplitBrain, failoverInProgress, failoverLastSync, failoverPeerReachable, failoverReady } from "./metrics.ts";
 import type { SwitchPlan } from "./steps/step.ts";
-import { recordMetrics, removeMetrics } from "./count-transitions.ts";
+import {
+  failoverSplitBrain,
+  failoverInProgress,
+  failoverLastSync,
+  failoverPeerReachable,
+  failoverReady,
+  recordMetrics,
+  removeMetrics,
+} from "./metrics.ts";
 
 const KEY = "shop/orders";
 const nothing = { rejections: [], failures: [] } as unknown as SwitchPlan;

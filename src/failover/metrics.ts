@@ -1,13 +1,19 @@
+import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import { parseKey } from "../api/kind.ts";
+import { oldest } from "./token/peer-copy.ts";
+import type { StatusChanges } from "./events.ts";
+import type { SwitchPlan } from "./steps/step.ts";
+import type { PolicyFailure } from "./policy/failure.ts";
 import { gauge, histogram } from "../kube/metrics.ts";
 
-export const failoverState = gauge(
+const failoverState = gauge(
   "failover_state",
   "1 for the last observed state of the site of a policy: primary, secondary, mixed (some of each) or unknown (not everything could be read).",
   "namespace",
   "policy",
   "state",
 );
-export const failoverErrors = gauge(
+const failoverErrors = gauge(
   "failover_errors",
   "Problems of a policy: resources that are missing, cannot be read or written, or have failed.",
   "namespace",
@@ -20,9 +26,9 @@ export const failoverSplitBrain = gauge(
   "namespace",
   "policy",
 );
-export const failoverTransitionSeconds = histogram("failover_transition_seconds", "How long switches of a site took.", "to", "mode");
-export const failoverStepSeconds = histogram("failover_step_seconds", "How long the steps of switches took.", "step");
-export const failoverVolumesSeconds = histogram(
+const failoverTransitionSeconds = histogram("failover_transition_seconds", "How long switches of a site took.", "to", "mode");
+const failoverStepSeconds = histogram("failover_step_seconds", "How long the steps of switches took.", "step");
+const failoverVolumesSeconds = histogram(
   "failover_volumes_writable_seconds",
   "How long switches to primary took until every volume was writable; failover_transition_seconds ends when the application is available.",
   "mode",
@@ -46,3 +52,57 @@ export const failoverLastSync = gauge(
   "namespace",
   "policy",
 );
+
+const STATUSES = ["True", "False", "Unknown"] as const;
+const STATES = ["primary", "secondary", "mixed", "unknown"] as const;
+
+/** The metrics of a policy whose status has changed. */
+export function recordMetrics(
+  key: string,
+  status: FailoverStatus,
+  plan: SwitchPlan,
+  writeFailures: readonly PolicyFailure[],
+  changes: StatusChanges,
+): void {
+  const labels = labelsOf(key);
+  const { currentState, conditions = [], token, peer } = status;
+  for (const state of STATES) failoverState.set({ ...labels, state }, state === currentState ? 1 : 0);
+  failoverInProgress.set(labels, conditions.some(({ type, status }) => type === "InProgress" && status === "True") ? 1 : 0);
+  failoverSplitBrain.set(labels, token?.state === "Held" && peer?.token?.state === "Held" ? 1 : 0);
+  failoverErrors.set(labels, plan.rejections.length + plan.failures.length + writeFailures.length);
+  const ready = conditions.find(({ type }) => type === "Ready")?.status;
+  for (const value of STATUSES) failoverReady.set({ ...labels, status: value }, value === ready ? 1 : 0);
+  setOrRemove(failoverPeerReachable, labels, peer && Number(peer.reachable));
+  setOrRemove(failoverLastSync, labels, lastSyncSeconds(status));
+  for (const { name, seconds } of changes.steps) failoverStepSeconds.observe({ step: name }, seconds);
+  if (changes.volumes) failoverVolumesSeconds.observe({ mode: changes.volumes.mode }, changes.volumes.seconds);
+  if (changes.completed)
+    failoverTransitionSeconds.observe({ to: changes.completed.to, mode: changes.completed.mode }, changes.completed.seconds);
+}
+
+/** The policy is gone, or another controller counts it. */
+export function removeMetrics(key: string): void {
+  const labels = labelsOf(key);
+  for (const state of STATES) failoverState.remove({ ...labels, state });
+  for (const status of STATUSES) failoverReady.remove({ ...labels, status });
+  for (const metric of [failoverErrors, failoverInProgress, failoverSplitBrain, failoverPeerReachable, failoverLastSync]) {
+    metric.remove(labels);
+  }
+}
+
+/** A secondary's own volumes do not say when they were last copied to. */
+function lastSyncSeconds({ transition, volumeReplicationStatuses = [], peer }: FailoverStatus): number | undefined {
+  const own = transition?.to === "primary" ? oldest(volumeReplicationStatuses.map(({ lastSyncTime }) => lastSyncTime)) : undefined;
+  const time = transition?.to === "primary" ? own : peer?.lastSyncTime;
+  return time === undefined ? undefined : Date.parse(time) / 1000;
+}
+
+function setOrRemove(metric: typeof failoverPeerReachable, labels: ReturnType<typeof labelsOf>, value: number | undefined): void {
+  if (value === undefined) metric.remove(labels);
+  else metric.set(labels, value);
+}
+
+function labelsOf(key: string): { namespace: string; policy: string } {
+  const { name: policy, namespace = "" } = parseKey(key);
+  return { namespace, policy };
+}

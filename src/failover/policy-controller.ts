@@ -16,7 +16,7 @@ import { writeClaims } from "../kube/status/write-claims.ts";
 import { act, type WriteDeps, hasFinalizer, removeFinalizer, mayRemoveFinalizer, stillFailingWrites, type WriteResult } from "./act.ts";
 import { CachedReader } from "./observe/cached-reader.ts";
 import { ClaimIndex } from "./claims.ts";
-import { removeMetrics, recordMetrics } from "./count-transitions.ts";
+import { removeMetrics, recordMetrics } from "./metrics.ts";
 import { affects, type WatchedKind, type WatchedKinds, watchedKindsOf } from "./observe/watched-kinds.ts";
 import { statusChanges } from "./events.ts";
 import { Peers } from "./token/peers.ts";

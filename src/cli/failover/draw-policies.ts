@@ -1,6 +1,6 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { ageOf } from "../../util/age.ts";
-import { copyTime } from "../../failover/copy-time.ts";
+import { copyTime } from "../../failover/token/peer-copy.ts";
 import { type TextCell, Columns } from "../print/columns.ts";
 import { type Color, type Colorize, statusColor } from "../print/color.ts";
 import { waitText } from "./draw-steps.ts";

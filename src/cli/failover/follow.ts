@@ -5,7 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { colorizeFor } from "../print/color.ts";
 import { untilStopped } from "../shared/signals.ts";
 import { wrapLine } from "../print/wrap.ts";
-import { liveScreen, tellLine } from "./live-screen.ts";
+import { type LiveView, noView, screenView, tellConnection, tellLine } from "./live-screen.ts";
 import { type RequestedTransition, drawProgress, progressLines, type TransitionState, transitionState } from "./progress.ts";
 
 /** How a watched switch ended, and the policy as it was then. */
@@ -13,12 +13,6 @@ export interface WatchResult {
   readonly is: Exclude<TransitionState["is"], "unseen" | "running"> | "timeout" | "stopped" | "deleted";
   readonly message?: string;
   readonly policy: FailoverPolicy;
-}
-
-interface View {
-  show(policy: FailoverPolicy): void;
-  tell(line: string): void;
-  close(): void;
 }
 
 /** After this long, say that no controller processes it. */
@@ -34,7 +28,7 @@ export async function follow(
   const began = Date.now();
   const ending = Promise.withResolvers<WatchResult>();
   const over = new AbortController();
-  const view = quiet ? noView : process.stdout.isTTY ? screenView(requested, began) : lineView(requested);
+  const view = quiet ? noView : process.stdout.isTTY ? stepsView(requested, began) : lineView(requested);
   let latest = policy;
   const end = (is: WatchResult["is"], message?: string) =>
     ending.resolve({ is, policy: latest, ...(message !== undefined && { message }) });
@@ -47,12 +41,7 @@ export async function follow(
   };
   const { name, namespace = "" } = policy.metadata;
   const cache = new Cache(client, FailoverPolicy, { namespace, fieldSelector: `metadata.name=${name}` });
-  let lost = false;
-  cache.onConnection((state) => {
-    if (state === "lost") view.tell("The API server does not answer; trying again");
-    else if (lost) view.tell("The API server answers again");
-    lost = state === "lost";
-  });
+  tellConnection(cache, (line) => view.tell(line));
   cache.subscribe((change) => {
     if (keyOf(change.object) !== keyOf(policy)) return;
     // A server that lags behind does not know yet what was asked for.
@@ -80,26 +69,17 @@ export async function follow(
 }
 
 /** A table that follows the steps. */
-function screenView(requested: RequestedTransition, began: number): View {
-  const colorize = colorizeFor(process.stdout);
-  let policy: FailoverPolicy | undefined;
-  const lines = () => (policy ? drawProgress(policy, requested, { since: began, now: Date.now(), paint: colorize }) : []);
-  const screen = liveScreen({
-    lines: () => lines().flatMap((line) => wrapLine(line, process.stdout.columns || 80)),
+function stepsView(requested: RequestedTransition, since: number): LiveView<FailoverPolicy> {
+  const paint = colorizeFor(process.stdout);
+  const lines = (policy: FailoverPolicy) => drawProgress(policy, requested, { since, now: Date.now(), paint });
+  return screenView({
+    lines: (policy) => lines(policy).flatMap((line) => wrapLine(line, process.stdout.columns || 80)),
     last: lines,
     hint: "Ctrl-C stops watching; the switch continues.",
   });
-  return {
-    show(current) {
-      policy = current;
-      screen.draw();
-    },
-    tell: screen.tell,
-    close: screen.close,
-  };
 }
 
-function lineView(requested: RequestedTransition): View {
+function lineView(requested: RequestedTransition): LiveView<FailoverPolicy> {
   let before: FailoverPolicy | undefined;
   return {
     show(policy) {
@@ -110,6 +90,3 @@ function lineView(requested: RequestedTransition): View {
     close: () => undefined,
   };
 }
-
-/** For `-o json`, which prints the result alone. */
-const noView: View = { show: () => undefined, tell: () => undefined, close: () => undefined };

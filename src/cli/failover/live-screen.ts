@@ -1,36 +1,43 @@
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
 import { print } from "../../kube/printable.ts";
 import { wrapLine } from "../print/wrap.ts";
 import { Screen } from "../live-view/screen.ts";
 
 const TICK_MS = 1_000;
 
-interface LiveScreenOptions {
+/** Where progress is shown. */
+export interface LiveView<T> {
+  show(value: T): void;
+  /** A sentence below the lines, until the next one. */
+  tell(line: string): void;
+  close(): void;
+}
+
+interface ScreenOptions<T> {
   /** What is shown now, on so many lines. */
-  readonly lines: (height: number) => readonly string[];
+  readonly lines: (value: T, height: number) => readonly string[];
   /** What stays on the first screen. */
-  readonly last: () => readonly string[];
+  readonly last: (value: T) => readonly string[];
   /** What Ctrl-C does. */
   readonly hint: string;
 }
 
-export interface LiveScreen {
-  readonly draw: () => void;
-  /** A sentence below the lines, until the next one. */
-  readonly tell: (line: string) => void;
-  readonly close: () => void;
-}
-
 /** Lines that follow along on the terminal's second screen, drawn again every second; what they showed last stays on the first. */
-export function liveScreen({ lines, last, hint }: LiveScreenOptions): LiveScreen {
+export function screenView<T>({ lines, last, hint }: ScreenOptions<T>): LiveView<T> {
   const screen = new Screen(process.stdout);
   let message = "";
+  let current: readonly [T] | readonly [] = [];
   const draw = () => {
     const below = ["", ...(message === "" ? [] : [message]), hint].flatMap((line) => wrapLine(line, process.stdout.columns || 80));
-    screen.draw([...lines(screen.height - below.length), ...below]);
+    screen.draw([...current.flatMap((value) => lines(value, screen.height - below.length)), ...below]);
   };
   const tick = setInterval(draw, TICK_MS);
   return {
-    draw,
+    show(value) {
+      current = [value];
+      draw();
+    },
     tell(line) {
       message = line;
       draw();
@@ -38,9 +45,22 @@ export function liveScreen({ lines, last, hint }: LiveScreenOptions): LiveScreen
     close() {
       clearInterval(tick);
       screen.close();
-      print([...last(), ""].join("\n"));
+      print([...current.flatMap(last), ""].join("\n"));
     },
   };
+}
+
+/** For `-o json`, which prints the result alone. */
+export const noView: LiveView<unknown> = { show: () => undefined, tell: () => undefined, close: () => undefined };
+
+/** Tells when the API server stops answering, and when it answers again. */
+export function tellConnection(cache: Cache<FailoverPolicy>, tell: (line: string) => void): void {
+  let lost = false;
+  cache.onConnection((state) => {
+    if (state === "lost") tell("The API server does not answer; trying again");
+    else if (lost) tell("The API server answers again");
+    lost = state === "lost";
+  });
 }
 
 /** A line of a log: `12:45:45 ScaleDown done after 0s`. */

@@ -1,10 +1,9 @@
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { readError } from "./read-error.ts";
 import type { WatchedKind, WatchedKinds } from "./watched-kinds.ts";
 import type { ReadResult } from "./observed.ts";
-import { isExternal, type ServedKinds } from "./served-kinds.ts";
+import { isExternal, readError, type ServedKinds } from "./served-kinds.ts";
 import { type ResourceReader, servedKind } from "./reader.ts";
 
 type KindRead = ReadResult<ReadonlyMap<string, KubeObject>>;

@@ -15,7 +15,6 @@ import {
   VolumeReplication,
   VolumeReplicationClass,
 } from "./external-kinds.ts";
-import { readError } from "./read-error.ts";
 import type { ReadResult } from "./observed.ts";
 
 const EXTERNAL = {
@@ -144,4 +143,12 @@ interface ApiGroup {
 
 interface ApiResources {
   resources: { name: string }[];
+}
+
+/** The error of a failed read. An abort is not one. */
+export function readError(error: unknown, signal: AbortSignal): ReadResult<never> {
+  if (signal.aborted || !isKubeError(error)) throw error;
+  if (error.code === "Forbidden" || error.code === "Unauthorized") return { error: error.message, code: "Forbidden" };
+  const isAway = isKubeError(error, "Unreachable", "Timeout", "TooManyRequests", "ServerError", "Certificate");
+  return { error: error.message, code: isAway ? "Unreachable" : "Failed" };
 }

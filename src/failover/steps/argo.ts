@@ -11,16 +11,15 @@ import {
   missingState,
   unreadable,
   waitFor,
-  type StepInput,
   type ResourceRead,
 } from "./resources.ts";
 import { EPOCH, PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { isNamed, ownersOf } from "../policy/owners.ts";
-import type { ResourceState, PlannedWrite } from "./step.ts";
 import { hasToken } from "../token/token.ts";
 import type { Managed } from "../policy/managed.ts";
 import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
+import type { ResourceState, PlannedWrite, StepInput } from "./step.ts";
 
 const KIND = ["Application"] as const;
 

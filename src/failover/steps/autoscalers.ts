@@ -1,12 +1,12 @@
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { ScaledObject } from "../observe/external-kinds.ts";
-import { kindAndName, change, foundResources, itemsOf, stampOnly, namespacesOf, type StepInput } from "./resources.ts";
+import { kindAndName, change, foundResources, itemsOf, stampOnly, namespacesOf } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import type { PlannedWrite } from "./step.ts";
 import type { Managed } from "../policy/managed.ts";
 import type { Wait } from "../policy/failure.ts";
+import type { PlannedWrite, StepInput } from "./step.ts";
 
 export const PAUSED = "autoscaling.keda.sh/paused-replicas";
 

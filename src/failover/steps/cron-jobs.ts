@@ -11,13 +11,12 @@ import {
   suspendState,
   missingState,
   unreadable,
-  type StepInput,
 } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { allWriters, podWait } from "./writers.ts";
-import type { ResourceState } from "./step.ts";
 import type { Wait } from "../policy/failure.ts";
+import type { ResourceState, StepInput } from "./step.ts";
 
 const KIND = ["CronJob"] as const;
 

@@ -1,7 +1,7 @@
 import type { Role } from "../../api/failover/failover-policy.ts";
-import { kindAndName, change, foundResources, readResources, missingState, unreadable, type StepInput } from "./resources.ts";
+import { kindAndName, change, foundResources, readResources, missingState, unreadable } from "./resources.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import type { ResourceState } from "./step.ts";
+import type { ResourceState, StepInput } from "./step.ts";
 
 const KIND = ["VirtualService"] as const;
 const VALUE: Record<Role, string> = { primary: "dns-controller", secondary: "ignore" };

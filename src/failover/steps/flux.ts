@@ -11,13 +11,12 @@ import {
   missingState,
   unreadable,
   waitFor,
-  type StepInput,
   type ResourceRead,
 } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import type { ResourceState } from "./step.ts";
 import type { Wait } from "../policy/failure.ts";
+import type { ResourceState, StepInput } from "./step.ts";
 
 /** Parents before children: a Kustomization can take back what was done to a HelmRelease that it applies. */
 const KINDS = ["Kustomization", "HelmRelease"] as const;

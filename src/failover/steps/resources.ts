@@ -2,15 +2,9 @@ import type { ManagedKind, Role } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { isStamped, PRIOR, stamp } from "./prior-annotation.ts";
 import type { ReadResult, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";
-import type { ResourceState, PlannedWrite } from "./step.ts";
+import type { ResourceState, PlannedWrite, StepInput } from "./step.ts";
 import type { Managed } from "../policy/managed.ts";
 import type { PolicyFailure, Wait } from "../policy/failure.ts";
-
-/** What one subsystem would write now, and what it waits for. */
-export interface StepInput {
-  readonly writes: readonly PlannedWrite[];
-  readonly waits: readonly Wait[];
-}
 
 export function both(one: StepInput, other: StepInput): StepInput {
   return { writes: [...one.writes, ...other.writes], waits: [...one.waits, ...other.waits] };

@@ -4,15 +4,14 @@ import { updateDns } from "./dns.ts";
 import { resumeArgo } from "./argo.ts";
 import { resumeFlux } from "./flux.ts";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import { both, type StepInput, waitOf } from "./resources.ts";
+import { both, waitOf } from "./resources.ts";
 import { isComplete, wasPrimary } from "../policy/managed.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import { stepOf } from "./build-step.ts";
-import type { SwitchStep } from "./step.ts";
 import { hasToken, isForced, type TokenDecision } from "../token/token.ts";
 import { awaitVolumes, promoteVolumes, receivingVolumes, failedVolumeWaits, unknownVolumes, unsharedVolumes } from "./volumes.ts";
 import { restoreWorkloads } from "./workloads.ts";
 import type { PolicyFailure, Wait } from "../policy/failure.ts";
+import { type SwitchStep, type StepInput, stepOf } from "./step.ts";
 
 /** Volumes first; what needs them comes back when every one of them is known to be writable. `fence`: that of a forced takeover. */
 export function toPrimary(

@@ -6,13 +6,12 @@ import { busyFlux, suspendFlux } from "./flux.ts";
 import { both, unreadable } from "./resources.ts";
 import { modeOf } from "../policy/managed.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
-import { stepOf } from "./build-step.ts";
-import type { SwitchStep } from "./step.ts";
 import { fenceAnnotationOf, hasToken, type TokenDecision } from "../token/token.ts";
 import { awaitVolumes, demoteVolumes, volumesToWaitFor, failedVolumeWaits, uncopiedVolumes, volumesInUse } from "./volumes.ts";
 import { unreadableVolumes } from "./volume-groups.ts";
 import { scaleDown, runningWorkloads } from "./workloads.ts";
 import type { Wait } from "../policy/failure.ts";
+import { type SwitchStep, stepOf } from "./step.ts";
 
 /** Everything that writes is stopped, and only when it is known to have stopped are the volumes demoted. */
 export function toSecondary(observed: ObservedPolicy, mode: "safe" | "unsafe", token: TokenDecision | undefined): SwitchStep[] {

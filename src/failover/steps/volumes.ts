@@ -2,28 +2,17 @@ import { seconds } from "../../util/duration.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { metaTime } from "../../api/time.ts";
 import type { VolumeReplication } from "../observe/external-kinds.ts";
-import {
-  kindAndName,
-  change,
-  grouped,
-  itemsOf,
-  stampOnly,
-  perObserved,
-  missingState,
-  waitFor,
-  waitOf,
-  type StepInput,
-} from "./resources.ts";
+import { kindAndName, change, grouped, itemsOf, stampOnly, perObserved, missingState, waitFor, waitOf } from "./resources.ts";
 import { exemption } from "./owned.ts";
 import { isStamped, PRIOR, readPrior, newPriorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOn } from "./writers.ts";
-import type { ResourceState, PlannedWrite } from "./step.ts";
 import { isSpent } from "../token/token.ts";
 import { conditionOf, isDoubtfulPrimary, problemOf, requestedRole, uncopied, unseenDemotion, whatLacks } from "./volume-state.ts";
 import { claimsOf, foundVolumes, unreadableVolumes, readVolumes, type VolumeRead } from "./volume-groups.ts";
 import { type Managed, volumeKeys } from "../policy/managed.ts";
 import { type PolicyFailure, policyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
+import type { ResourceState, PlannedWrite, StepInput } from "./step.ts";
 
 const DEFAULT_WAIT = "30s";
 

@@ -13,16 +13,15 @@ import {
   missingState,
   unreadable,
   waitFor,
-  type StepInput,
   type ResourceRead,
   stampOnly,
 } from "./resources.ts";
 import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOf } from "./writers.ts";
-import type { ResourceState, PlannedWrite } from "./step.ts";
 import type { Managed } from "../policy/managed.ts";
 import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
+import type { ResourceState, PlannedWrite, StepInput } from "./step.ts";
 
 const KINDS = ["Deployment", "StatefulSet"] as const;
 type WorkloadKind = (typeof KINDS)[number];

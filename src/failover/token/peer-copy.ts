@@ -1,4 +1,4 @@
-import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
+import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
 
 /** What the other site, as a primary, reports of the copy that it makes at this one. */
 export interface PeerCopy {
@@ -31,4 +31,11 @@ export function oldest(times: readonly (string | undefined)[]): string | undefin
 
 function timeOf(value: unknown): string | undefined {
   return typeof value === "string" && value.length <= 64 && !Number.isNaN(Date.parse(value)) ? value : undefined;
+}
+
+/** When the copy at the secondary site was taken, of the volume that is furthest behind: on a primary by its own volumes, on a secondary as the other site reported. */
+export function copyTime({ spec, status = {} }: FailoverPolicy): string | undefined {
+  if (spec.desiredState === "secondary") return status.peer?.lastSyncTime;
+  const times = (status.volumeReplicationStatuses ?? []).flatMap(({ lastSyncTime }) => lastSyncTime ?? []);
+  return times.toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
 }

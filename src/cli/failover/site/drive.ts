@@ -5,16 +5,14 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { isKubeError } from "../../../kube/client/error.ts";
 import { compareResourceVersions } from "../../../kube/client/resource-version.ts";
 import { requestSwitch, requestText } from "../ask.ts";
+import { type LiveView, tellConnection } from "../live-screen.ts";
 import { CliError } from "../../shared/exit.ts";
 import { isOver, type SiteMember } from "./member.ts";
 import { wavesOf } from "../waves.ts";
 
-/** Where progress is shown. */
-export interface SiteView {
-  /** `changed` is the one that was seen just now, as it was before. */
+export interface SiteView extends LiveView<readonly SiteMember[]> {
+  /** `changed` is the one that changed just now, as it was before. */
   show(members: readonly SiteMember[], changed?: { readonly member: SiteMember; readonly before: FailoverPolicy }): void;
-  tell(line: string): void;
-  close(): void;
 }
 
 interface DriveOptions {
@@ -101,12 +99,7 @@ class MemberWatch {
 
   start(client: KubeClient, namespace: string | undefined, signal: AbortSignal): void {
     const cache = new Cache(client, FailoverPolicy, namespace === undefined ? {} : { namespace });
-    let lost = false;
-    cache.onConnection((state) => {
-      if (state === "lost") this.#view.tell("The API server does not answer; trying again");
-      else if (lost) this.#view.tell("The API server answers again");
-      lost = state === "lost";
-    });
+    tellConnection(cache, (line) => this.#view.tell(line));
     cache.subscribe(({ type, object }) => {
       const member = this.#byKey.get(keyOf(object));
       if (!member || member.lost) return;

@@ -1,7 +1,7 @@
 import type { Role } from "../../../api/failover/failover-policy.ts";
 import { humanDuration } from "../../../util/age.ts";
 import { colorizeFor } from "../../print/color.ts";
-import { liveScreen, tellLine } from "../live-screen.ts";
+import { screenView, tellLine } from "../live-screen.ts";
 import { progressLines } from "../progress.ts";
 import { titleOf } from "../read-policy.ts";
 import { drawSite } from "./draw-site.ts";
@@ -15,24 +15,16 @@ const AROUND = 4;
 export function tableView(to: Role): SiteView {
   const began = Date.now();
   const colorize = colorizeFor(process.stdout);
-  let members: readonly SiteMember[] = [];
-  const head = () => {
+  const lines = (members: readonly SiteMember[], most?: number) => {
     const complete = members.filter((member) => stateOf(member) === "complete").length;
-    return colorize("bold", `Site to ${to}: ${complete} of ${members.length} complete, ${humanDuration(Date.now() - began)}`);
+    const head = `Site to ${to}: ${complete} of ${members.length} complete, ${humanDuration(Date.now() - began)}`;
+    return [colorize("bold", head), "", ...drawSite(members, Date.now(), colorize, most)];
   };
-  const screen = liveScreen({
-    lines: (height) => [head(), "", ...drawSite(members, Date.now(), colorize, Math.max(3, height - AROUND))],
-    last: () => [head(), "", ...drawSite(members, Date.now(), colorize)],
+  return screenView({
+    lines: (members, height) => lines(members, Math.max(3, height - AROUND)),
+    last: (members) => lines(members),
     hint: "Ctrl-C stops watching; started switches continue.",
   });
-  return {
-    show(all) {
-      members = all;
-      screen.draw();
-    },
-    tell: screen.tell,
-    close: screen.close,
-  };
 }
 
 /** A line for each change, for logs and pipes. */
@@ -46,6 +38,3 @@ export const lineView: SiteView = {
   tell: tellLine,
   close: () => undefined,
 };
-
-/** For `-o json`, which prints the result alone. */
-export const noView: SiteView = { show: () => undefined, tell: () => undefined, close: () => undefined };
