@@ -1,11 +1,103 @@
-import type { Explainer } from "../../api/health.ts";
+import { Node } from "../../api/core/node.ts";
+import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { Community } from "../../api/metallb/community.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { explainer, type Explainer, type ObjectReader, type HealthStatement, type Component } from "../../api/health.ts";
+import { isSelected } from "../config/node-groups.ts";
+import { wrongNamespaceWarning } from "../config/warnings.ts";
+import { HEALTHY, objectOf, statement, type StatementBody } from "./components.ts";
 import { announcements } from "./announcements.ts";
-import { configObjects } from "./config-objects.ts";
 import { configuration } from "./configuration.ts";
 import { services } from "./services.ts";
 import { sessions } from "./sessions.ts";
 
-/** What the load balancer's objects say to the cause graph. `metallbNamespace`: where its configuration is. */
+/** The load balancer's part of the cause graph. `metallbNamespace`: where its configuration is. */
 export function edges({ metallbNamespace }: { readonly metallbNamespace: string }): readonly Explainer[] {
   return [...configObjects(metallbNamespace), ...configuration, sessions, ...announcements(metallbNamespace), services(metallbNamespace)];
+}
+
+/** Configuration objects are healthy unless they are in the wrong namespace or select nothing. The components report failures. */
+function configObjects(metallbNamespace: string): Explainer[] {
+  const plain = <T extends KubeObject>(kind: Kind<T>, faults?: (object: T, reader: ObjectReader) => StatementBody | undefined) =>
+    explainer(kind, function* (object, reader): Iterable<HealthStatement> {
+      const { metadata } = object;
+      if (metadata.deletionTimestamp !== undefined) return;
+      const component = objectOf(kind.kind, metadata);
+      const stray = wrongNamespace(component, metadata, metallbNamespace);
+      yield statement(component, stray ?? faults?.(object, reader) ?? HEALTHY);
+    });
+  return [
+    plain(IPAddressPool),
+    plain(BGPPeer),
+    plain(BFDProfile),
+    plain(Community),
+    plain(BGPAdvertisement, (object, reader) => unmeant("BGPAdvertisement", object, reader, metallbNamespace)),
+    plain(L2Advertisement, (object, reader) => unmeant("L2Advertisement", object, reader, metallbNamespace)),
+  ];
+}
+
+function wrongNamespace(
+  component: Component,
+  { namespace = "", creationTimestamp }: KubeObject["metadata"],
+  metallbNamespace: string,
+): StatementBody | undefined {
+  if (namespace === metallbNamespace) return undefined;
+  return {
+    health: "Degraded",
+    reason: "WrongNamespace",
+    message: wrongNamespaceWarning({ ...component, namespace }, metallbNamespace),
+    ...(creationTimestamp !== undefined && { since: creationTimestamp }),
+    ownFault: true,
+    fix: {
+      text: `create it in namespace ${metallbNamespace} and delete it here`,
+      change: { component, field: "metadata.namespace" },
+    },
+  };
+}
+
+type Advertisement = BGPAdvertisement | L2Advertisement;
+
+/** What is not refused and surely not meant. */
+function unmeant(kind: string, { metadata, spec }: Advertisement, reader: ObjectReader, namespace: string): StatementBody | undefined {
+  const { name, creationTimestamp } = metadata;
+  const pools = spec.ipAddressPools ?? [];
+  const peers = ("peers" in spec ? spec.peers : undefined) ?? [];
+  const nodeSelectors = spec.nodeSelectors ?? [];
+  const component = objectOf(kind, metadata);
+  const fault = (reason: string, field: string, message: string, text: string): StatementBody => ({
+    health: "Degraded",
+    reason,
+    message,
+    ...(creationTimestamp !== undefined && { since: creationTimestamp }),
+    ownFault: true,
+    fix: { text, change: { component, field } },
+  });
+  for (const [nth, pool] of pools.entries()) {
+    if (reader.get(IPAddressPool, `${namespace}/${pool}`)) continue;
+    const field = `spec.ipAddressPools[${nth}]`;
+    return fault(
+      "UnknownPool",
+      field,
+      `${kind} ${name} names IPAddressPool ${pool}, which does not exist`,
+      `change ${field}, or create the pool`,
+    );
+  }
+  for (const [nth, peer] of peers.entries()) {
+    if (reader.get(BGPPeer, `${namespace}/${peer}`)) continue;
+    const field = `spec.peers[${nth}]`;
+    return fault(
+      "UnknownPeer",
+      field,
+      `${kind} ${name} names BGPPeer ${peer}, which does not exist`,
+      `change ${field}, or create the peer`,
+    );
+  }
+  if (nodeSelectors.length === 0) return undefined;
+  const nodes = reader.all(Node);
+  if (nodes.length === 0 || nodes.some(({ metadata: { labels = {} } }) => isSelected(nodeSelectors, labels))) return undefined;
+  return fault("SelectsNoNode", "spec.nodeSelectors", `${kind} ${name} selects no node`, "change spec.nodeSelectors, or label a node");
 }

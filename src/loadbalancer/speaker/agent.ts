@@ -32,7 +32,6 @@ import { isOurs } from "../services/address-request.ts";
 import { relevantChangesOf } from "./relevant-changes.ts";
 import type { SpeakerBackends } from "./drivers.ts";
 import { joinProblems } from "./configuration-result.ts";
-import { LastKnown } from "./last-known.ts";
 import type { SpeakerStateStore } from "./stored-decisions.ts";
 import { StatusWriters } from "./status-writers.ts";
 import { Speaker } from "./speaker.ts";
@@ -259,5 +258,20 @@ function membersIn(object: ConfigMap | undefined, log: Log): Members | undefined
   } catch (error) {
     log.warn({ error }, "cannot read members; keeping the last known members");
     return undefined;
+  }
+}
+
+/** The last value that was read. An object that is deleted or invalid does not change it. */
+export class LastKnown<T> {
+  readonly #read: () => T | undefined;
+  #known: T | undefined;
+
+  constructor(read: () => T | undefined) {
+    this.#read = read;
+  }
+
+  get value(): T | undefined {
+    this.#known = this.#read() ?? this.#known;
+    return this.#known;
   }
 }

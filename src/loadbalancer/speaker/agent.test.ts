@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LastKnown } from "./last-known.ts";
+import { LastKnown } from "./agent.ts";
 
 test("the last value stays until a new one arrives", () => {
   let says: string | undefined;
