@@ -143,7 +143,10 @@ function caused({ kind, name, field, message }: ConfigFailure): FieldError {
 }
 
 function inOneLine(message: string): string {
-  return message.replaceAll(/ ?\n/g, "; ");
+  return message
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("; ");
 }
 
 function textOf({ kind, name, field, message }: ConfigFailure): string {

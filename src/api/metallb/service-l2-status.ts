@@ -37,6 +37,19 @@ export const ServiceL2Status = defineKind({
           maxItems: 64,
         }),
       ),
+      conflicts: s.optional(
+        s.list(
+          s.object(
+            {
+              address: s.string({ doc: "The service address.", maxLength: 45 }),
+              mac: s.string({ doc: "The MAC address of the other machine.", maxLength: 64 }),
+              interface: s.string({ doc: "The interface of the node on which it answers.", maxLength: 64 }),
+            },
+            { doc: "Another machine that uses a service address." },
+          ),
+          { doc: "Other machines that use addresses of the Service. Absent without a conflict.", maxItems: 64 },
+        ),
+      ),
       conditions: s.optional(
         s.conditions({
           doc: "Announced: the node announces the addresses; False with reason AddressInUse while another machine uses one. Conflict: another machine also uses an address that the node keeps; absent otherwise. HostProtected: connections to the addresses cannot reach the node's own services. Unknown when the node's agent does not report.",

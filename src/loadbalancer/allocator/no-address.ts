@@ -24,6 +24,29 @@ export function noAddress(lead: string, tried: readonly TriedPool[] = [], total 
   return { noAddress: listed.length > 0 ? `${lead}: ${listed.join("; ")}` : lead, tried: tried.slice(0, MAX_TRIED_POOLS) };
 }
 
+/** The pools of such a text: the conditions of a Service have no other field for them. */
+export function triedPools(text: string): TriedPool[] {
+  const [first = "", ...others] = text.split("; pool ");
+  const start = first.indexOf(": pool ");
+  if (start < 0) return [];
+  return [first.slice(start + ": pool ".length), ...others].map((entry) => {
+    const listed = entry.endsWith(" more") ? entry.slice(0, entry.lastIndexOf("; and ")) : entry;
+    const colon = listed.indexOf(": ");
+    return { pool: listed.slice(0, colon), why: listed.slice(colon + 2) };
+  });
+}
+
+export const POOL_INVALID = "its configuration is invalid";
+const IN_USE = "addresses are in use";
+
+export function exhausted(capacity: bigint, family: Family): string {
+  return `all ${capacity} IPv${family} ${IN_USE}`;
+}
+
+export function isExhausted({ why }: TriedPool): boolean {
+  return why.startsWith("all ") && why.includes(IN_USE);
+}
+
 /** MetalLB's words for the families of a Service. */
 export function familyName(families: readonly Family[]): string {
   return families.length > 1 ? "dual" : `ipv${families[0] ?? 4}`;

@@ -5,6 +5,7 @@ import type { Sharing, AddressRequest } from "../services/address-request.ts";
 import type { AddressSegment } from "./address-index.ts";
 import { FreeAddresses } from "./free-addresses.ts";
 import { sharingGroup } from "./allocations.ts";
+import { exhausted, POOL_INVALID } from "./no-address.ts";
 
 export interface Usage {
   readonly assignedIPv4: bigint;
@@ -60,7 +61,7 @@ export class PoolState {
 
   /** Why it is not for the Service; undefined if it is. */
   mismatch({ namespace, labels }: AddressRequest): string | undefined {
-    if (!this.pool) return "its configuration is invalid";
+    if (!this.pool) return POOL_INVALID;
     const { namespaces, serviceSelectors = [] } = this.pool.allocation ?? {};
     if (namespaces && !namespaces.has(namespace)) return `it is not for namespace ${namespace}`;
     if (serviceSelectors.length === 0 || serviceSelectors.some((selector) => selects(selector, labels))) return undefined;
@@ -80,13 +81,13 @@ export class PoolState {
 
   /** Why the pool has no address to offer. */
   whyNone(families: readonly Family[], sharing: Sharing): string {
-    if (!this.pool) return "its configuration is invalid";
+    if (!this.pool) return POOL_INVALID;
     const missing = families.filter((family) => !this.free[family].first(sharing)).toSorted((a, b) => a - b);
     const unshared = sharingGroup(sharing) === undefined ? "" : ", and none can be shared with this Service";
     return missing
       .map((family) => {
         const { capacity } = this.free[family];
-        return capacity === 0n ? `it has no IPv${family} addresses` : `all ${capacity} IPv${family} addresses are in use${unshared}`;
+        return capacity === 0n ? `it has no IPv${family} addresses` : `${exhausted(capacity, family)}${unshared}`;
       })
       .join("; ");
   }

@@ -3,6 +3,7 @@ import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import type { Condition } from "../../api/kind.ts";
 import { explainer, type Explainer, type Dependency, type HealthStatement } from "../../api/health.ts";
 import { agentComponent, agentHealth } from "../../kube/members/agent-health.ts";
+import { announceFailedReason } from "../status/service-l2-status.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 import { conditionOf, HEALTHY, objectOf, on, statement, type StatementBody } from "./components.ts";
 
@@ -31,7 +32,7 @@ export function announcements(metallbNamespace: string): Explainer[] {
     yield* agentHealth(node, status.conditions);
     const service = on(node, objectOf("Service", { ...metadata, name: status.service || metadata.name }));
     const announced = conditionOf(status.conditions, "Announced");
-    const strangers = [announced, conditionOf(status.conditions, "Conflict")].flatMap(strangersIn);
+    const strangers = strangersOf(status);
     yield* strangers;
     const links = (status.interfaces ?? []).map(({ name }): Dependency => ({ component: { kind: "Link", name, node }, as: "part" }));
     yield statement(service, unknownBody(status.conditions, "Announced") ?? answering(announced), [
@@ -56,27 +57,25 @@ function answering(announced: Condition | undefined): StatementBody {
   const body = { reason, message, since };
   // A node that takes over probes first; the result is known in a moment.
   if (reason === "Probing" || reason === "Waiting") return { health: "Degraded", ...body };
-  if (reason !== "Refused") return { health: "Down", ...body };
+  if (reason !== announceFailedReason) return { health: "Down", ...body };
   return { health: "Down", ...body, fix: { text: "fix the error in the message above" } };
 }
 
 /** One statement per machine that uses a service address. */
-function strangersIn(condition: Condition | undefined): HealthStatement[] {
-  if (condition?.reason !== "AddressInUse") return [];
-  const { message, lastTransitionTime: since } = condition;
-  return message.split("; ").flatMap((text) => {
-    const [, address, mac, link] = /^(\S+) is (?:also )?in use by (\S+) on (\S+)$/.exec(text) ?? [];
-    if (mac === undefined || address === undefined) return [];
-    return statement(
+function strangersOf({ conflicts = [], conditions }: NonNullable<ServiceL2Status["status"]>): HealthStatement[] {
+  const condition = conditions?.find(({ type, reason }) => (type === "Announced" || type === "Conflict") && reason === "AddressInUse");
+  if (!condition) return [];
+  return conflicts.map(({ address, mac, interface: link }) =>
+    statement(
       { kind: "Address", name: address },
       {
         health: "Down",
         reason: "AddressInUse",
         message: `${address} is in use by ${mac} on ${link}`,
-        since,
+        since: condition.lastTransitionTime,
         ownFault: true,
         fix: { text: `find the machine with MAC address ${mac} on the segment of ${link} and remove ${address} from it` },
       },
-    );
-  });
+    ),
+  );
 }

@@ -269,6 +269,7 @@ test("an address in use by another machine has its MAC address in the cause", ()
       node: "n1",
       service: "web",
       interfaces: [{ name: "lan0" }],
+      conflicts: [{ address: "10.30.0.100", mac: "02:00:00:00:00:09", interface: "lan0" }],
       conditions: [condition("Announced", "False", "AddressInUse", message)],
     },
   };
@@ -284,7 +285,12 @@ test("a machine that also answers for an address of the node is reported too", (
   ];
   const report: ServiceL2Status = {
     metadata: { name: "web", namespace: "shop", annotations: { "plumbline.dev/node": "n1" } },
-    status: { node: "n1", service: "web", conditions },
+    status: {
+      node: "n1",
+      service: "web",
+      conflicts: [{ address: "10.30.0.100", mac: "02:00:00:00:00:09", interface: "lan0" }],
+      conditions,
+    },
   };
   const statements = explain([ServiceL2Status, report]);
   expect(unhealthyIn(statements)).toEqual(["!Down Address/10.30.0.100 AddressInUse"]);

@@ -1,6 +1,7 @@
 import type { Service } from "../../api/core/service.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { ObjectReader, HealthStatement, Component } from "../../api/health.ts";
+import { isExhausted, POOL_INVALID, triedPools, type TriedPool } from "../allocator/no-address.ts";
 import { annotatedPool } from "../controller/published-addresses.ts";
 import { readService } from "../services/service-view.ts";
 import { addressRequestOf } from "../services/address-request.ts";
@@ -18,11 +19,7 @@ const ADDRESSES = "metadata.annotations[metallb.io/loadBalancerIPs]";
 /** `message` is the controller's text: pools, each with the reason why it was not used. */
 export function noAddressCause(service: Service, message: string, namespace: string, reader: ObjectReader): NoAddressCause {
   const component = objectOf("Service", service.metadata);
-  const tried = [...message.matchAll(/pool ([a-z0-9.-]+): ((?:(?!; (?:pool |and \d+ more)).)*)/g)].map(([, pool = "", why = ""]) => ({
-    pool,
-    why,
-  }));
-  const pools = tried.flatMap(({ pool, why }) => exhaustedPool({ kind: "IPAddressPool", namespace, name: pool }, why, reader));
+  const pools = triedPools(message).flatMap((tried) => poolStatements(tried, namespace, reader));
   if (pools.length > 0) return { pools, body: {} };
   const field = fieldOf(service);
   const text =
@@ -35,17 +32,18 @@ export function noAddressCause(service: Service, message: string, namespace: str
 }
 
 /** A pool that selects the Service and has no free address. */
-function exhaustedPool(component: Component, why: string, reader: ObjectReader): HealthStatement[] {
+function poolStatements(tried: TriedPool, namespace: string, reader: ObjectReader): HealthStatement[] {
+  const { pool, why } = tried;
+  const component: Component = { kind: "IPAddressPool", namespace, name: pool };
   // The component of the pool explains its configuration errors.
-  if (why.startsWith("its configuration is invalid")) return [statement(component, { health: "Healthy" })];
-  const isFull = /^all \d+ IPv[46] addresses are in use/.test(why);
-  if (!isFull) return [];
-  const exhausted = conditionOf(reader.get(IPAddressPool, `${component.namespace}/${component.name}`)?.status?.conditions, "Exhausted");
+  if (why.startsWith(POOL_INVALID)) return [statement(component, { health: "Healthy" })];
+  if (!isExhausted(tried)) return [];
+  const exhausted = conditionOf(reader.get(IPAddressPool, `${namespace}/${pool}`)?.status?.conditions, "Exhausted");
   return [
     statement(component, {
       health: "Down",
       reason: "Exhausted",
-      message: `IPAddressPool ${component.name} has no free address for a waiting Service: ${why}`,
+      message: `IPAddressPool ${pool} has no free address for a waiting Service: ${why}`,
       ...(exhausted?.status === "True" && { since: exhausted.lastTransitionTime }),
       ownFault: true,
       fix: {

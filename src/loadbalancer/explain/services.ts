@@ -20,7 +20,7 @@ import {
 } from "../../api/health.ts";
 import { agentComponent, noAgentRuns } from "../../kube/members/agent-health.ts";
 import { annotatedPool } from "../controller/published-addresses.ts";
-import { announcedType } from "../status/announced-condition.ts";
+import { announcedType, uncoveredMessage } from "../status/announced-condition.ts";
 import { serviceOf } from "../status/speaker-statuses.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 import { noAddressCause, unmetRequest } from "./no-address.ts";
@@ -137,7 +137,8 @@ function foreignAddress(service: Service, { reader, metallbNamespace: namespace 
 
 /** The advertisements that cover its pool are not active, or none covers it, or none selects this Service. */
 function uncovered(service: Service, context: ExplainContext, message: string): Blame {
-  const name = /covers pool (\S+)$/.exec(message)?.[1];
+  const pools = context.reader.all(IPAddressPool).filter(({ metadata }) => metadata.namespace === context.metallbNamespace);
+  const name = pools.find(({ metadata }) => message === uncoveredMessage(metadata.name))?.metadata.name;
   if (name === undefined) return atLarge(service, context);
   const ads = adsFor(name, context);
   if (ads.length > 0) return { dependencies: ads.map((component) => ({ component, as: "alternative" })) };

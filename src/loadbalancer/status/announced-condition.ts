@@ -45,7 +45,7 @@ export function announcedCondition(
   const overL2 = (pool && adsOf(config.l2Ads, pool.name).length > 0) || isIn(doubtful, statuses.answering);
   if (!overBgp && !overL2) {
     return pool
-      ? not("noMatchingAdvertisement", `No active BGPAdvertisement or L2Advertisement covers pool ${pool.name}`)
+      ? not("noMatchingAdvertisement", uncoveredMessage(pool.name))
       : not("ipNotAllowed", `No active pool contains ${service.addresses.join(", ")}`);
   }
   const bgp = overBgp ? countBgp(service, input, statuses) : undefined;
@@ -54,6 +54,10 @@ export function announcedCondition(
   if (bgp?.announcing || (l2 && !l2.not)) return { type: announcedType, status: "True", reason: "Announced", message };
   if (statuses.blocker && l2?.not === statuses.blocker.reason) return not(l2.not, message);
   return not(bgp ? commonest(bgp.reasons) : (l2?.not ?? "notOwner"), message);
+}
+
+export function uncoveredMessage(pool: string): string {
+  return `No active BGPAdvertisement or L2Advertisement covers pool ${pool}`;
 }
 
 interface Answer {

@@ -15,7 +15,8 @@ const NAMED = 10;
 /** The summary over all components. */
 export function configurationStatus(states: readonly ConfigurationState[]): DesiredStatus<ConfigurationStatus> {
   const sorted = states.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const saying = (result: string) => sorted.filter(({ status }) => (status?.result ?? "Unknown") === result).map(nameOf);
+  const saying = (result: string) =>
+    sorted.filter(({ status }) => (status?.result ?? "Unknown") === result).map(({ metadata }) => metadata.name);
   const [valid, invalid, unknown] = [saying("Valid"), saying("Invalid"), saying("Unknown")];
   const errors = new Set(sorted.filter(({ status }) => status?.result === "Invalid").flatMap(errorsOf));
   const reported = valid.length + invalid.length > 0;
@@ -38,10 +39,6 @@ export function configurationStatus(states: readonly ConfigurationState[]): Desi
 function errorsOf({ status }: ConfigurationState): string[] {
   const messages = (status?.failedResources ?? []).map(({ message }) => message);
   return messages.length > 0 ? messages : [status?.lastError ?? ""];
-}
-
-function nameOf({ metadata }: ConfigurationState): string {
-  return metadata.name;
 }
 
 function verdict(valid: number, invalid: readonly string[], unknown: readonly string[]): ConditionReport {

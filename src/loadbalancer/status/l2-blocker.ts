@@ -1,5 +1,6 @@
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import { announceFailedReason } from "./service-l2-status.ts";
 import { truncateLine } from "../../kube/status/limits.ts";
 
 /** Why an elected node cannot announce addresses, from its own report. */
@@ -18,6 +19,6 @@ export function l2BlockerIn({ metadata, status }: ServiceL2Status): L2Blocker | 
   const condition = status?.conditions?.find(({ type }) => type === "Announced");
   if (node === undefined || condition?.status !== "False") return undefined;
   const { reason, message } = condition;
-  if (reason !== "AddressInUse" && reason !== "Refused") return undefined;
+  if (reason !== "AddressInUse" && reason !== announceFailedReason) return undefined;
   return { node, reason: reason === "AddressInUse" ? "addressInUse" : "announceFailed", message: truncateLine(message, LONGEST) };
 }

@@ -23,7 +23,7 @@ export type AddressState =
 export type FilterStatus = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
 
 /** The schema's limit. */
-const MOST = { nodes: 64, interfaces: 256 };
+const MOST = { nodes: 64, interfaces: 256, conflicts: 64 };
 const LONGEST = 32_768;
 
 /** The ServiceL2Status that the elected node writes. */
@@ -33,6 +33,7 @@ export function serviceL2Status(
   stateOf: (address: Address) => AddressState,
   protection: FilterStatus,
 ): DesiredStatus<ServiceL2Status> {
+  const conflicts = conflictsOf(addresses, stateOf).slice(0, MOST.conflicts);
   return {
     status: {
       node,
@@ -44,6 +45,7 @@ export function serviceL2Status(
           .map((name) => ({ name })),
       }),
       eligibleNodes: candidates.slice(0, MOST.nodes),
+      ...(conflicts.length > 0 && { conflicts }),
       conditions: [announced(addresses, stateOf), hostProtected(protection), ...contested(addresses, stateOf)],
     },
     create: { metadata: serviceReportMetadata(service, node) },
@@ -93,11 +95,14 @@ function announced(addresses: readonly Address[], stateOf: (address: Address) =>
   };
 }
 
+/** The reason of the Announced condition where the node cannot announce an address. */
+export const announceFailedReason = "Refused";
+
 const REASONS: Readonly<Record<AddressState["is"], string>> = {
   holding: "Announcing",
   probing: "Probing",
   "in-use": "AddressInUse",
-  failed: "Refused",
+  failed: announceFailedReason,
   standby: "Waiting",
 };
 
@@ -107,6 +112,18 @@ function text(address: string, state: AddressState): string {
   if (state.is === "failed") return `Cannot announce ${address}: ${state.message}`;
   if (state.is === "standby") return `Waiting to announce ${address}`;
   return `${address} is in use by ${state.mac} on ${state.interface}; the node announces it when that stops`;
+}
+
+type L2Conflict = NonNullable<NonNullable<ServiceL2Status["status"]>["conflicts"]>[number];
+
+/** The machines that the conditions are about. */
+function conflictsOf(addresses: readonly Address[], stateOf: (address: Address) => AddressState): L2Conflict[] {
+  const states = addresses.map((address) => ({ address: address.toString(), state: stateOf(address) }));
+  const isInUse = worstOf(states.map(({ state }) => state)) === "in-use";
+  return states.flatMap(({ address, state }) => {
+    if (state.is === "in-use") return isInUse ? [{ address, mac: state.mac, interface: state.interface }] : [];
+    return state.is === "holding" && state.rival ? [{ address, mac: state.rival.mac, interface: state.rival.interface }] : [];
+  });
 }
 
 /** Present only during a conflict. */

@@ -19,6 +19,7 @@ export interface PrefixClass {
 
 /** A tag is also the place of its clause in the out-maps, of which FRR has 65 535 and the last is for denying. */
 const TAGS = 65_000;
+const SET_TAG = "set tag ";
 
 /**
  * Gives each class its name and its tag. Both follow from what the class is, so that also a speaker that remembers nothing finds in FRR what it would say itself;
@@ -53,7 +54,7 @@ export class PrefixClasses {
     const map = `class-${hash}`;
     const tag = this.#tag(owner, audience);
     const lines = [
-      context(`route-map ${map} permit 1`, [`set tag ${tag}`, ...sets]),
+      context(`route-map ${map} permit 1`, [`${SET_TAG}${tag}`, ...sets]),
       ...outMaps.map(({ outMap, sets }) => context(`route-map ${outMap} permit ${tag}`, [`match tag ${tag}`, ...(atOrigin ? [] : sets)])),
     ];
     return { owner, map, tag, fragment: { owner, lines } };
@@ -88,8 +89,7 @@ function canBeSetAtOrigin(listeners: readonly ReceivingPeer[]): boolean {
 function tagAmong(lines: readonly ConfigLine[]): number | undefined {
   for (const { inside = [] } of lines) {
     for (const { line } of inside) {
-      const [, tag] = /^set tag (\d+)$/.exec(line) ?? [];
-      if (tag) return Number(tag);
+      if (line.startsWith(SET_TAG)) return Number(line.slice(SET_TAG.length));
     }
   }
   return undefined;
