@@ -8,7 +8,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ["web"],
   ["explain"],
   ["router", "loadbalancer", "failover", "connectivity", "embedded"],
-  ["resilience", "frr", "hostnet", "kube"],
+  ["resilience"],
+  ["frr", "hostnet", "kube"],
   ["api", "ip"],
   ["util"],
 ];

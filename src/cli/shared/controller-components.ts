@@ -28,7 +28,7 @@ import { membersPublisher } from "../../kube/members/members-publisher.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { addLoadBalancer } from "../../loadbalancer/controller/controller.ts";
 import { speakerReports } from "../../loadbalancer/status/status-kinds.ts";
-import { claimsRecorder } from "../../router/claims/claims-recorder.ts";
+import { routerClaims } from "../../router/claims/claims-recorder.ts";
 import { nodeIndexOf, nodeIndexWriter } from "../../router/node-index.ts";
 import { importEvents } from "../../router/import-events.ts";
 import { unknownRouter } from "../../router/unknown-status.ts";
@@ -104,7 +104,7 @@ export function addControllerComponents({
   manager.add(statusCleaner({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const underlays = manager.cache(Underlay, inRouters);
   const l3vnis = manager.cache(L3VNI, inRouters);
-  const recorder = claimsRecorder({
+  const recorder = routerClaims({
     client,
     underlays,
     l2vnis: manager.cache(L2VNI, inRouters),

@@ -3,7 +3,7 @@ import type { ConfigurationState } from "../../api/metallb/configuration-state.t
 import { config } from "../testing/announcement-fixtures.ts";
 import type { ClaimingObject } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
-import { released } from "./released.ts";
+import { released } from "./claims-recorder.ts";
 
 type State = "Applied" | "Failed" | "KeptPrevious";
 const claimant = {

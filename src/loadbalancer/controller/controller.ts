@@ -22,7 +22,7 @@ import type { WriteBudget } from "../../kube/status/budget.ts";
 import { ControllerConfiguration } from "./controller-configuration.ts";
 import { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
 import { ServiceController } from "./service-controller.ts";
-import { claimsRecorder } from "../claims/claims-recorder.ts";
+import { loadBalancerClaims } from "../claims/claims-recorder.ts";
 import { AnnouncedReports } from "./announced-controller.ts";
 import { ClusterConfig } from "../status/cluster-config.ts";
 import { clusterWatch } from "../status/cluster-watch.ts";
@@ -127,7 +127,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     log,
   });
   manager.add(watching, { leaderOnly: true });
-  manager.add(claimsRecorder({ ...options, pools, peers, communities, states, loaded: () => view.loaded, loading: views }), {
+  manager.add(loadBalancerClaims({ ...options, pools, peers, communities, states, loaded: () => view.loaded, loading: views }), {
     leaderOnly: true,
   });
 

@@ -1,7 +1,8 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import type { Claim, RecordedClaim } from "../../resilience/claim.ts";
+import type { Claim } from "../../resilience/claim.ts";
 import { releasedValues } from "../../resilience/claim-record.ts";
+import { recordOf } from "../../resilience/claims-recorder.ts";
 import { type ClaimingResource, resolveConflicts } from "../../resilience/resolve-conflicts.ts";
 import { type ClaimOwner, claimsOf, kindOrder } from "./claims.ts";
 import { selectorFieldProblems } from "../validate/selector.ts";
@@ -107,7 +108,7 @@ class Decisions {
       claimants.map((claimant) => resourceOf(claimant, asn, this.#now)),
       { check: () => [], claims: (spec) => spec, kindOrder, now: this.#now },
     );
-    return effective.filter(({ version: form }) => form === "current").map(({ resource: { claimant } }) => claimant);
+    return effective.filter(({ version }) => version === "current").map(({ resource: { claimant } }) => claimant);
   }
 }
 
@@ -145,10 +146,6 @@ function isUsable({ object }: ClaimOwner): boolean {
 /** One whose selector cannot be understood may be anywhere. */
 function isFor(claimant: ClaimOwner, labels: Labels): boolean {
   return !isUsable(claimant) || selects(claimant.object.spec.nodeSelector, labels);
-}
-
-export function recordOf({ object }: ClaimOwner): readonly RecordedClaim[] {
-  return object.status?.claims ?? [];
 }
 
 function ownerOf({ kind, object }: ClaimOwner): string {
