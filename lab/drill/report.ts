@@ -58,7 +58,7 @@ interface DocumentOptions {
 export function drillDocument(exercised: readonly DrillResult[], { kube, about, others }: DocumentOptions): string {
   const command = `\`plumbline lab drill${kube ? " --kube" : ""} --write docs/drill.md\``;
   return [
-    "# The drill",
+    "# Read the results of the fault drill",
     "",
     `What Plumbline reports when things break: every fault of the [lab](lab.md), one after the other, as ${command} found it on ${apiText(kube)}.`,
     "",

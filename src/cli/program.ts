@@ -11,7 +11,8 @@ import { VERSION } from "./shared/version.ts";
 const CHECKOUT = join(import.meta.dirname, "../..");
 
 interface Loaded {
-  configure(command: Command): void;
+  /** `program` builds all commands, for the one that completes them. */
+  configure(command: Command, program: () => Promise<Command>): void;
 }
 
 interface Listed {
@@ -123,7 +124,7 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
     const group = Object.keys(GROUPS).find((heading) => GROUPS[heading]?.includes(name));
     const command = new Command(name).description(about);
     if (group !== undefined) command.helpGroup(group);
-    if (wanted(name)) (await load()).configure(command);
+    if (wanted(name)) (await load()).configure(command, () => program(() => true));
     plumbline.addCommand(command, { hidden });
   }
   if (existsSync(join(CHECKOUT, "tools"))) for (const command of developCommands(CHECKOUT)) plumbline.addCommand(command, { hidden: true });

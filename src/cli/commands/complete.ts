@@ -6,7 +6,6 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { printable } from "../../kube/printable.ts";
 import { type Completion, type Line, parseCommandLine } from "../completion/parse-line.ts";
 import { connect } from "../shared/connection.ts";
-import { program } from "../program.ts";
 import { discover } from "../resources/discovery.ts";
 import { firstObjects } from "../resources/glance.ts";
 import { resolve } from "../resources/resolve.ts";
@@ -16,13 +15,15 @@ import { namespaceOf } from "../resources/selection.ts";
 const PATIENCE_MS = 2_000;
 
 /** Asked by the shells. Whatever goes wrong, it offers less and says nothing. */
-export function configure(command: Command): void {
-  command.argument("[args...]", "the arguments so far; the last one is completed").action(run);
+export function configure(command: Command, program: () => Promise<Command>): void {
+  command
+    .argument("[args...]", "the arguments so far; the last one is completed")
+    .action(async (args: readonly string[]) => complete(await program(), args));
 }
 
-async function run(args: readonly string[]): Promise<void> {
+async function complete(program: Command, args: readonly string[]): Promise<void> {
   const current = args.at(-1) ?? "";
-  const line = parseCommandLine(await program(() => true), args.length === 0 ? [""] : args);
+  const line = parseCommandLine(program, args.length === 0 ? [""] : args);
   const fitting = (await candidatesOf(line)).filter(({ text }) => text.startsWith(current) && printable(text) === text);
   process.stdout.write(fitting.map(({ text, about = "" }) => `${text}\t${about}\n`).join(""));
 }
