@@ -7,13 +7,13 @@ import type { Log } from "../kube/log.ts";
 import { embeddedCleanups } from "./store/metrics.ts";
 import { ApiError, resourceName } from "./store/api-error.ts";
 import type { FileWriteBack } from "./directory/write-back.ts";
-import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
+import { isNamespace, type ServedKind, type StoredObject } from "./kinds/served-kind.ts";
 import { FOREGROUND, ORPHAN } from "./store/deletion.ts";
 import type { StoreEntry } from "./store/entry.ts";
 import type { StoreChange } from "./store/history.ts";
 import { textAt } from "./kinds/json.ts";
 import { Dependents, ownershipOf } from "./store/ownership.ts";
-import { isNamespace, type StoreKey, type Store } from "./store/store.ts";
+import type { StoreKey, Store } from "./store/store.ts";
 
 /** So many at once; then whoever waits for an answer has a turn. */
 const SLICE = 50;

@@ -1,29 +1,25 @@
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fdatasyncSync,
-  fsync,
-  ftruncateSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  write,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fdatasync, fdatasyncSync, ftruncateSync, linkSync, openSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { getSystemErrorMessage, promisify } from "node:util";
+import { promisify } from "node:util";
 import type { Log } from "../kube/log.ts";
+import {
+  closeQuietly,
+  readIfThere,
+  reasonOf,
+  removeQuietly,
+  replaceWith,
+  syncDirectory,
+  truncate,
+  writeAll,
+  writeWhole,
+} from "./journal-file.ts";
 import { embeddedRewrites } from "./store/metrics.ts";
 import { internalError } from "./store/api-error.ts";
 import { StoreEntry } from "./store/entry.ts";
 import { HEADER, lineOf } from "./store/record.ts";
 import { ForeignState, recover, type LostRecord, type Recovered, type RecoveredObject } from "./store/recovery.ts";
-import type { ChangeLog, ChangeLogEntry, Restored } from "./store/store.ts";
+import type { ChangeLog, ChangeLogEntry, Restored } from "./store/change-log.ts";
 
 export interface StateJournalOptions {
   readonly log: Log;
@@ -42,15 +38,12 @@ export interface Opened {
 
 const COMPACT_ABOVE_BYTES = 8 * 1024 * 1024;
 const SYNC_MS = 1_000;
-const CHUNK = 256 * 1024;
 /** The file of a rewrite is appended to once it has taken the old one's place. */
 const TRUNCATE_AND_APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
 /** A power cut may take the last second with it; what comes after must not reuse its revisions. */
 const REVISIONS_PER_START = 1_000_000;
 
 const syncData = promisify(fdatasync);
-const syncAll = promisify(fsync);
-const writeChunk = promisify(write);
 
 /**
  * The state on disk: one file, one checksummed line per change, appended before anyone is told of the change. A process that is killed
@@ -214,15 +207,6 @@ export class StateJournal implements ChangeLog {
   }
 }
 
-function readIfThere(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
-    throw new Error(`Cannot read the state in ${path}: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
 function recoverFrom(path: string, content: Buffer): Recovered {
   try {
     return recover(content);
@@ -242,74 +226,12 @@ function setAsideDamaged(path: string, { objects }: Recovered): string {
   return setAside;
 }
 
-function replaceWith(path: string, lines: readonly Buffer[]): void {
-  const file = openSync(`${path}.new`, "w", 0o600);
-  try {
-    for (const line of lines) writeWhole(file, line);
-    // A power cut would otherwise leave the name with a file of zeros.
-    fdatasyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.new`, path);
-}
-
-function truncate(path: string, size: number): void {
-  const file = openSync(path, "r+");
-  ftruncateSync(file, size);
-  closeSync(file);
-}
-
 function recordOf({ resource, object, revision, declaration }: RecoveredObject): Buffer {
   const { name, namespace } = object.metadata;
   const key = namespace === undefined ? name : `${namespace}/${name}`;
   return lineOf({ revision, resource, key, entry: new StoreEntry(object, revision), declaration });
 }
 
-/** The system may take part of a line, and refuse the rest only when it is asked again. */
-function writeWhole(file: number, line: Buffer): void {
-  for (let written = 0; written < line.length;) written += writeSync(file, line, written);
-}
-
-function closeQuietly(file: number): void {
-  try {
-    closeSync(file);
-  } catch {
-    // Nobody writes to it any more.
-  }
-}
-
-function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // The next rewrite begins by emptying it.
-  }
-}
-
-async function writeAll(file: number, lines: readonly Buffer[]): Promise<number> {
-  const bytes = Buffer.concat(lines);
-  for (let written = 0; written < bytes.length;) {
-    const { bytesWritten } = await writeChunk(file, bytes, written, Math.min(CHUNK, bytes.length - written));
-    written += bytesWritten;
-  }
-  return bytes.length;
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = openSync(path, "r");
-  try {
-    await syncAll(directory);
-  } finally {
-    closeSync(directory);
-  }
-}
-
 function cannotWrite(error: unknown): Error {
   return internalError(`cannot write state: ${reasonOf(error)}`, error);
-}
-
-function reasonOf(error: unknown): string {
-  const { errno, message } = error as NodeJS.ErrnoException;
-  return errno === undefined ? message : getSystemErrorMessage(errno);
 }

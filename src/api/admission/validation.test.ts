@@ -5,8 +5,7 @@ import { L3VNI } from "../openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../openpe/router-node-configuration-status.ts";
 import { rule } from "../rule.ts";
 import { s } from "../schema.ts";
-import { admit } from "./validation.ts";
-import type { WriteContext } from "./validation.ts";
+import { admit, type WriteContext } from "./validation.ts";
 
 /** The errors as a person reads them. */
 function problems(kind: CustomKind, parts: object, write: WriteContext = {}): string[] {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { crdYaml } from "./crd.ts";
-import { crdOf, type StructuralSchema } from "./crd.ts";
+import { crdYaml, crdOf, type StructuralSchema } from "./crd.ts";
 import { defineKind } from "../define-kind.ts";
 import { CUSTOM_KINDS } from "./kinds.ts";
 import { rule } from "../rule.ts";

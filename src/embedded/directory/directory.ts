@@ -1,8 +1,7 @@
 import { rmSync } from "node:fs";
 import { resolve } from "node:path";
-import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../util/backoff.ts";
-import { sleep } from "../../util/sleep.ts";
+import { runInSlices, sleep } from "../../util/sleep.ts";
 import type { Log } from "../../kube/log.ts";
 import { manifestScans } from "./metrics.ts";
 import type { ManifestSource } from "../store/declaration.ts";
@@ -10,25 +9,12 @@ import { WakeSignal } from "../../util/wake-signal.ts";
 import { ManifestIndex } from "./manifest-index.ts";
 import { ManifestSync, sourceOf } from "./sync.ts";
 import { DirectoryWatcher, type ChangeCallback } from "./directory-watcher.ts";
-import { ProblemList, rootProblems, type Problem } from "./problems.ts";
+import { exposedSecrets, ProblemList, rootProblems, type Problem } from "./problems.ts";
 import { LEAVE_MS, ManifestReader } from "./reader.ts";
-import { isHidden, nameOf, scan, type Scan } from "./scan.ts";
-import { directoryIdentity, isLink, isManifestName, isReadableByAll, statFile, reasonOf, writeFile } from "./file-stat.ts";
+import { isHidden, nameOf, scan, type Scan, type ScanProgress } from "./scan.ts";
+import { directoryIdentity, isLink, isManifestName, statFile, reasonOf, writeFile } from "./file-stat.ts";
 import { MAX_DEBOUNCE_MS, DEBOUNCE_MS, Debouncer } from "./debounce.ts";
-import type { ManifestTarget } from "./target.ts";
-import { runInSlices } from "../../util/sleep.ts";
-
-/** An object that came from a file when the process ran last. */
-export interface KnownObject {
-  readonly key: string;
-  readonly object: KubeObject;
-  readonly source: ManifestSource;
-}
-
-export interface ScanProgress {
-  readonly files: number;
-  readonly of: number;
-}
+import type { KnownObject, ManifestTarget } from "./target.ts";
 
 export interface DirectoryOptions {
   readonly root: string;
@@ -74,21 +60,15 @@ export class ManifestDirectory {
   /** Files whose problems may be others now. */
   readonly #stale = new Set<string>();
 
-  constructor({
-    root: given,
-    sink,
-    known = [],
-    log,
-    createWatcher = (root, notify) => new DirectoryWatcher(root, notify),
-  }: DirectoryOptions) {
+  constructor({ root: given, sink, known = [], log, createWatcher }: DirectoryOptions) {
     const root = resolve(given);
+    const notify = (path: string | undefined) => this.#onChange(path);
     this.#root = root;
     this.#log = log;
     this.#reader = new ManifestReader(root, this.#index, sink);
     this.#delivery = new ManifestSync(sink, this.#index, log);
-    this.#watcher = createWatcher(root, (path) => this.#onChange(path));
-    const byPath = Map.groupBy(known, ({ source }) => source.path);
-    for (const [path, objects] of byPath) this.#recall(path, objects);
+    this.#watcher = createWatcher?.(root, notify) ?? new DirectoryWatcher(root, notify);
+    for (const [path, objects] of Map.groupBy(known, ({ source }) => source.path)) this.#recall(path, objects);
   }
 
   /** Reads everything once. */
@@ -309,18 +289,11 @@ export class ManifestDirectory {
     const own = path === "." ? rootProblems(this.#root, this.#lost, this.#watcher.deaf, SURVEY_DEAF_MS) : [];
     const unread = this.#scan?.problems.get(path);
     if (unread !== undefined) own.push({ path, level: "error", message: `${unread}; keeping its last known objects` });
-    return [...own, ...this.#reader.problemsOf(path), ...this.#delivery.problemsOf(path), ...this.#exposed(path)];
+    return [
+      ...own,
+      ...this.#reader.problemsOf(path),
+      ...this.#delivery.problemsOf(path),
+      ...exposedSecrets(this.#root, path, this.#index.claimsOf(path)),
+    ];
   }
-
-  #exposed(path: string): Problem[] {
-    const secret = this.#index.claimsOf(path).find(({ manifest: { object } }) => holdsSecret(object));
-    if (!secret || !isReadableByAll(`${this.#root}/${path}`)) return [];
-    const { kind, metadata } = secret.manifest.object;
-    const message = `${kind} ${metadata.name} contains a secret, and the file is readable by every user; run: chmod 600 ${path}`;
-    return [{ path, line: secret.line + 1, level: "warning", message, object: secret.manifest.object }];
-  }
-}
-
-function holdsSecret({ kind, spec }: KubeObject & { kind?: string; spec?: unknown }): boolean {
-  return kind === "Secret" || (typeof spec === "object" && spec !== null && "password" in spec && Boolean(spec.password));
 }

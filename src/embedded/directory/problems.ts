@@ -1,4 +1,6 @@
 import type { KubeObject } from "../../api/kind.ts";
+import { isReadableByAll } from "./file-stat.ts";
+import type { ManifestEntry } from "./manifest-index.ts";
 import { manifestProblems } from "./metrics.ts";
 import { same } from "../kinds/json.ts";
 
@@ -77,4 +79,17 @@ function limited(path: string, problems: readonly Problem[]): readonly Problem[]
   if (sorted.length <= MAX_PER_FILE) return sorted;
   const message = `${sorted.length - MAX_PER_FILE} more problems in this file`;
   return [...sorted.slice(0, MAX_PER_FILE), { path, level: "error", message }];
+}
+
+/** A file with a secret in it that every user may read. */
+export function exposedSecrets(root: string, path: string, entries: readonly ManifestEntry[]): Problem[] {
+  const secret = entries.find(({ manifest: { object } }) => holdsSecret(object));
+  if (!secret || !isReadableByAll(`${root}/${path}`)) return [];
+  const { kind, metadata } = secret.manifest.object;
+  const message = `${kind} ${metadata.name} contains a secret, and the file is readable by every user; run: chmod 600 ${path}`;
+  return [{ path, line: secret.line + 1, level: "warning", message, object: secret.manifest.object }];
+}
+
+function holdsSecret({ kind, spec }: KubeObject & { kind?: string; spec?: unknown }): boolean {
+  return kind === "Secret" || (typeof spec === "object" && spec !== null && "password" in spec && Boolean(spec.password));
 }

@@ -6,6 +6,11 @@ interface ScannedFile extends FileStat {
   readonly linked: boolean;
 }
 
+export interface ScanProgress {
+  readonly files: number;
+  readonly of: number;
+}
+
 /** What there is in a directory; all paths are seen from it. */
 export interface Scan {
   readonly files: ReadonlyMap<string, ScannedFile>;

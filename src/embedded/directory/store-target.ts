@@ -4,8 +4,7 @@ import { ApiError, resourceName } from "../store/api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import type { ManifestSource } from "../store/declaration.ts";
 import type { StoreKey, Store } from "../store/store.ts";
-import type { KnownObject } from "./directory.ts";
-import type { ManifestError, ObjectIdentity, ManifestTarget } from "./target.ts";
+import type { KnownObject, ManifestError, ObjectIdentity, ManifestTarget } from "./target.ts";
 
 /** Puts what stands in files into the store. */
 export class StoreTarget implements ManifestTarget {

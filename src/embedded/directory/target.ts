@@ -26,3 +26,10 @@ export interface ManifestTarget {
   /** The object stands in no file any more. */
   remove(key: string): void;
 }
+
+/** An object that came from a file when the process ran last. */
+export interface KnownObject {
+  readonly key: string;
+  readonly object: KubeObject;
+  readonly source: ManifestSource;
+}

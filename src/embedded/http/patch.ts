@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { ApiError, badRequest } from "../store/api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import { merged } from "../kinds/json.ts";
-import { goKind } from "../kinds/json.ts";
+import { merged, goKind } from "../kinds/json.ts";
 import { mediaType, unsupportedMediaType } from "./body.ts";
 import { BadOperation, jsonPatched } from "./json-patch.ts";
 import { strategicallyMerged } from "./strategic-merge.ts";

@@ -90,3 +90,7 @@ export function customKind(kind: CustomKind): ServedKind {
     },
   };
 }
+
+export function isNamespace({ group, kind }: ServedKind): boolean {
+  return group === "" && kind === "Namespace";
+}

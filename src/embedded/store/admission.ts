@@ -231,3 +231,9 @@ function withoutRules(schema: Schema): Schema {
       return bare;
   }
 }
+
+/** Whoever creates an object by writing it whole may have seen an earlier one. */
+export function withoutResourceVersion(body: JsonObject): JsonObject {
+  checkReadable(textAt(body, "metadata", "resourceVersion"));
+  return { ...body, metadata: without(body["metadata"] ?? {}, "resourceVersion") };
+}

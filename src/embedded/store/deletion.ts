@@ -1,3 +1,6 @@
+import type { ObjectMeta } from "../../api/kind.ts";
+import { isNamespace, type ServedKind } from "../kinds/served-kind.ts";
+
 export type PropagationPolicy = "Background" | "Foreground" | "Orphan";
 
 /** Held by the collector until the dependents are freed. */
@@ -16,4 +19,9 @@ export function deletionFinalizers(stored: readonly string[], orphansByDefault: 
 function earlierChoice(finalizers: readonly string[]): PropagationPolicy | undefined {
   if (finalizers.includes(ORPHAN)) return "Orphan";
   return finalizers.includes(FOREGROUND) ? "Foreground" : undefined;
+}
+
+/** Nothing holds it any more. A namespace is held by what is in it. */
+export function isFinished(kind: ServedKind, { deletionTimestamp, finalizers }: ObjectMeta): boolean {
+  return deletionTimestamp !== undefined && !finalizers?.length && !isNamespace(kind);
 }

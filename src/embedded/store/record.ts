@@ -1,7 +1,7 @@
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "./declaration.ts";
 import { checked } from "../../resilience/checksummed-lines.ts";
-import type { ChangeLogEntry } from "./store.ts";
+import type { ChangeLogEntry } from "./change-log.ts";
 
 /** One line of the state file, as it is read back. */
 export interface StateRecord {

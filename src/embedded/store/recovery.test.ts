@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { checked } from "../../resilience/checksummed-lines.ts";
 import type { Declaration } from "./declaration.ts";
 import { StoreEntry } from "./entry.ts";
-import type { ChangeLogEntry } from "./store.ts";
+import type { ChangeLogEntry } from "./change-log.ts";
 import { HEADER, lineOf } from "./record.ts";
 import { recover } from "./recovery.ts";
 

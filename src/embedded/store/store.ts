@@ -4,44 +4,22 @@ import { keyOf, type ObjectMeta } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
 import { decodeForKind } from "./decoding.ts";
 import { alreadyExists, forbidden, notFound, resourceName } from "./api-error.ts";
-import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
-import { checkReadable, prepareCreate, prepareUpdate, type ObjectPart } from "./admission.ts";
+import { isNamespace, type ServedKind, type StoredObject } from "../kinds/served-kind.ts";
+import { prepareCreate, prepareUpdate, withoutResourceVersion, type ObjectPart } from "./admission.ts";
+import type { ChangeLog, ChangeLogEntry, Restored } from "./change-log.ts";
 import { Collection } from "./collection.ts";
-import { deletionFinalizers, type PropagationPolicy } from "./deletion.ts";
+import { deletionFinalizers, isFinished, type PropagationPolicy } from "./deletion.ts";
 import type { Declaration, ManifestSource } from "./declaration.ts";
 import { StoreEntry } from "./entry.ts";
 import type { StoreChange } from "./history.ts";
-import { same, textAt, without } from "../kinds/json.ts";
+import { same, textAt } from "../kinds/json.ts";
 import { finalizerWarnings } from "./metadata-rules.ts";
-import { checkPreconditions, checkUid } from "./preconditions.ts";
+import { checkContentUndeclared, checkPreconditions, checkUid, checkUndeclared } from "./preconditions.ts";
 import { generateName } from "../kinds/syntax.ts";
-import { checkContentUndeclared, checkUndeclared } from "./preconditions.ts";
 
 export interface StoreKey {
   readonly name: string;
   readonly namespace?: string;
-}
-
-/** One change, for the disk. */
-export interface ChangeLogEntry {
-  readonly revision: number;
-  readonly resource: string;
-  readonly key: string;
-  /** Undefined when the object is gone. */
-  readonly entry: StoreEntry | undefined;
-  /** Null when the object's file is gone; undefined when nothing changed about it. */
-  readonly declaration: Declaration | null | undefined;
-}
-
-/** Where changes are written before they count. Throws an ApiFault when they cannot be. */
-export interface ChangeLog {
-  append(change: ChangeLogEntry): void;
-}
-
-/** What was there when the process last ended. */
-export interface Restored {
-  readonly revision: number;
-  readonly objects: Iterable<{ resource: string; object: StoredObject; declaration?: Declaration }>;
 }
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
@@ -312,19 +290,4 @@ export class Store {
     const cause = { reason: "NamespaceTerminating", message: `namespace ${name} is being terminated`, field: "metadata.namespace" };
     throw forbidden(kind, textAt(body, "metadata", "name"), why, { causes: [cause] });
   }
-}
-
-export function isNamespace({ group, kind }: ServedKind): boolean {
-  return group === "" && kind === "Namespace";
-}
-
-/** Whoever creates an object by writing it whole may have seen an earlier one. */
-function withoutResourceVersion(body: JsonObject): JsonObject {
-  checkReadable(textAt(body, "metadata", "resourceVersion"));
-  return { ...body, metadata: without(body["metadata"] ?? {}, "resourceVersion") };
-}
-
-/** Nothing holds it any more. A namespace is held by what is in it. */
-function isFinished(kind: ServedKind, { deletionTimestamp, finalizers }: ObjectMeta): boolean {
-  return deletionTimestamp !== undefined && !finalizers?.length && !isNamespace(kind);
 }

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { ManifestDirectory, type KnownObject, type ScanProgress } from "../directory/directory.ts";
+import { ManifestDirectory } from "../directory/directory.ts";
+import type { ScanProgress } from "../directory/scan.ts";
+import type { KnownObject } from "../directory/target.ts";
 import { DirectoryWatcher, type ChangeCallback } from "../directory/directory-watcher.ts";
 import { MemoryStore, texts } from "./memory-store.ts";
 

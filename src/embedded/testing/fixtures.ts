@@ -5,7 +5,8 @@ import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-conf
 import { ApiError } from "../store/api-error.ts";
 import { CORE_KINDS } from "../kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../kinds/served-kind.ts";
-import { Store, type ChangeLog } from "../store/store.ts";
+import type { ChangeLog } from "../store/change-log.ts";
+import { Store } from "../store/store.ts";
 
 const kinds = [...CORE_KINDS, customKind(L3VNI), customKind(RouterNodeConfigurationStatus)];
 

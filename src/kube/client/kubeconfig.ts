@@ -133,14 +133,14 @@ async function readSection(file: string): Promise<KubeconfigSection | undefined>
 /** `quoting`: whether an error may repeat what the text says. */
 async function parse(text: string, file: string, { quoting }: { quoting: boolean }): Promise<KubeconfigSection> {
   // A pod reads no kubeconfig, and should not pay for a parser.
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text);
+  const { LineCounter, parseDocument } = await import("yaml");
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { lineCounter, prettyErrors: false });
   const [error] = document.errors;
   if (error) {
-    const line = error.linePos?.[0].line;
-    if (!quoting) throw new KubeError("BadKubeconfig", `${file}${line === undefined ? "" : ` line ${line}`} is not YAML`);
-    const what = error.message.split(/ at line |\n/)[0] ?? error.code;
-    throw new KubeError("BadKubeconfig", `${file}${line === undefined ? "" : ` line ${line}`} is not YAML: ${what}`, { cause: error });
+    const position = `${file} line ${lineCounter.linePos(error.pos[0]).line}`;
+    if (!quoting) throw new KubeError("BadKubeconfig", `${position} is not YAML`);
+    throw new KubeError("BadKubeconfig", `${position} is not YAML: ${error.message}`, { cause: error });
   }
   const content: unknown = document.toJS();
   return new KubeconfigSection(file, "", content ?? {});

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { keyOf, parseKey, type Kind, type KubeObject } from "../../api/kind.ts";
+import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { Cache, Change } from "../cache/cache.ts";
-import { isKubeError } from "../client/error.ts";
-import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { aborted, finishesWithin } from "../../util/time-limit.ts";
 import type { Log } from "../log.ts";
@@ -15,18 +13,16 @@ import {
   plan,
   planDeletion,
   sameOfKind,
-  statusOf,
   type DesiredStatus,
   type StatusOf,
   type StatusRules,
   type StatusRequest,
 } from "./plan.ts";
-import { retryPolicy, StatusAltered } from "./retry-policy.ts";
-
-type Requests<T extends KubeObject> = Pick<ResourceClient<T>, "get" | "create" | "patch" | "patchStatus" | "delete">;
+import { StatusRequests, type StatusClient } from "./requests.ts";
+import { retryPolicy } from "./retry-policy.ts";
 
 export interface StatusWriterOptions<T extends KubeObject> extends StatusRules<T> {
-  client: { resource(kind: Kind<T>): Requests<T> };
+  client: { resource(kind: Kind<T>): StatusClient<T> };
   cache: Pick<Cache<T>, "get" | "synced" | "waitForSync" | "subscribe" | "onConnection">;
   /** Shared by all writers of the process. */
   budget: WriteBudget;
@@ -46,7 +42,7 @@ const FIGHT = 3;
 export class StatusWriter<T extends KubeObject> implements Runnable {
   readonly name: string;
   readonly #options: StatusWriterOptions<T>;
-  readonly #resource: Requests<T>;
+  readonly #requests: StatusRequests<T>;
   readonly #same: (stored: StatusOf<T> | undefined, next: StatusOf<T>) => boolean;
   readonly #entries = new Map<string, StatusEntry<T>>();
   readonly #drives = new Set<Promise<void>>();
@@ -56,8 +52,8 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   constructor(options: StatusWriterOptions<T>) {
     this.name = `status of ${options.kind.kind}`;
     this.#options = options;
-    this.#resource = options.client.resource(options.kind);
     this.#same = sameOfKind(options.kind);
+    this.#requests = new StatusRequests(options.client.resource(options.kind), options.cache, this.#same);
   }
 
   /** What the object should say from now on. */
@@ -194,7 +190,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   async #converge(entry: StatusEntry<T>): Promise<void> {
     for (;;) {
       this.#over.signal.throwIfAborted();
-      while (entry.doubt) await this.#observe(entry);
+      while (entry.doubt) await this.#requests.observe(entry, this.#over.signal);
       const step = this.#next(entry);
       if (!step) break;
 
@@ -250,46 +246,12 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     }
   }
 
-  async #observe(entry: StatusEntry<T>): Promise<void> {
-    const { name, ...namespace } = parseKey(entry.key);
-    entry.doubt = false;
-    entry.ask();
-    try {
-      entry.learn(await this.#resource.get(name, { ...namespace, signal: this.#over.signal }));
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return entry.learnMissing(this.#options.cache.get(entry.key));
-      entry.doubt = true;
-      throw error;
-    }
-  }
-
   async #send(entry: StatusEntry<T>, step: StatusRequest<T>): Promise<void> {
     const { kind, log } = this.#options;
-    await this.#request(entry, step);
+    await this.#requests.send(entry, step, this.#over.signal);
     const repairs = entry.succeed(step);
     if (step.do !== "delete") statusWrites.inc({ kind: kind.kind, class: step.news });
     if (repairs === FIGHT) log.warn({ kind: kind.kind, key: entry.key }, "another writer keeps changing this object");
-  }
-
-  async #request(entry: StatusEntry<T>, step: StatusRequest<T>): Promise<void> {
-    const ref = parseKey(entry.key);
-    const { signal } = this.#over;
-    entry.ask();
-    switch (step.do) {
-      case "create":
-        return entry.learn(await this.#resource.create(step.object, { signal }));
-      case "patch":
-        return entry.learn(await this.#resource.patch(ref, step.patch, { resourceVersion: step.resourceVersion, signal }));
-      case "patch-status": {
-        const answer = await this.#resource.patchStatus(ref, step.patch, { resourceVersion: step.resourceVersion, signal });
-        entry.learn(answer);
-        StatusAltered.unless(this.#same(statusOf(answer), step.next), entry.key);
-        return;
-      }
-      case "delete":
-        await this.#resource.delete(ref, { uid: step.uid, resourceVersion: step.resourceVersion, signal });
-        entry.learnMissing(this.#options.cache.get(entry.key));
-    }
   }
 
   /** Waits as long as the failure deserves. False: there is no point in trying again. */
