@@ -37,9 +37,9 @@ test("domains do not know each other, whether imported, exported on or loaded la
 });
 
 test("only the loader of the lab reaches the lab", async () => {
-  expect(await problemsAbout("src/cli/lab-loader.ts", 'type Lab = typeof import("../../lab/cli/lab.ts");\n')).toEqual([]);
+  expect(await problemsAbout("src/cli/shared/lab-loader.ts", 'type Lab = typeof import("../../../lab/cli/lab.ts");\n')).toEqual([]);
   expect(await problemsAbout("src/cli/program.ts", 'import { up } from "../../lab/up.ts";\n')).toEqual([
-    "src/cli/program.ts imports lab/up.ts: src/ stands alone; only src/cli/lab-loader.ts loads lab/",
+    "src/cli/program.ts imports lab/up.ts: src/ stands alone; only src/cli/shared/lab-loader.ts loads lab/",
   ]);
 });
 

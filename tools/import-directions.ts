@@ -13,7 +13,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["api", "ip"],
   ["util"],
 ];
-const LAB_LOADER = "src/cli/lab-loader.ts";
+const LAB_LOADER = "src/cli/shared/lab-loader.ts";
 const IMPORT = /(?:^|\n)\s*(?:import|export)\b[^;'"]*?["'](\.[^"']+)["']|\bimport\(\s*["'](\.[^"']+)["']\s*\)/g;
 
 /** Complaints about imports that point the wrong way, one line each. */

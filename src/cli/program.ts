@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { developCommands } from "./commands/dev.ts";
 import { configure as configureGet } from "./commands/get.ts";
-import { labCommand } from "./lab-loader.ts";
+import { labCommand } from "./shared/lab-loader.ts";
 import { runCommand, strict } from "./shared/run-command.ts";
 import { configure as configureVersion } from "./commands/version.ts";
 import { VERSION } from "./shared/version.ts";

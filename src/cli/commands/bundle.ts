@@ -13,7 +13,7 @@ import { gatherNode, type NodePaths } from "../support-bundle/node-state.ts";
 import { runHere, type RunOnNode } from "../support-bundle/run-on-node.ts";
 import { writeOwnersFile } from "../support-bundle/tar.ts";
 import { packTar } from "../support-bundle/tar.ts";
-import { hasLab, loadFromLab } from "../lab-loader.ts";
+import { hasLab, loadFromLab } from "../shared/lab-loader.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { VERSION } from "../shared/version.ts";

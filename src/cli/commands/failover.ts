@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { loadFromLab } from "../lab-loader.ts";
+import { loadFromLab } from "../shared/lab-loader.ts";
 import { configureForgetPeer } from "../failover/forget-peer.ts";
 import { configureHistory } from "../failover/history.ts";
 import { configurePlan } from "../failover/plan.ts";

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import type * as labCommands from "../../lab/cli/lab.ts";
-import type * as runningLabs from "../../lab/cli/running.ts";
-import type * as failoverDrill from "../../lab/failover-drill/run.ts";
-import { CliError, EXIT } from "./shared/exit.ts";
+import type * as labCommands from "../../../lab/cli/lab.ts";
+import type * as runningLabs from "../../../lab/cli/running.ts";
+import type * as failoverDrill from "../../../lab/failover-drill/run.ts";
+import { CliError, EXIT } from "./exit.ts";
 
 /** Computed, so that the bundler leaves it alone: the lab is no part of what is shipped. */
-const LAB = join(import.meta.dirname, "../../lab");
+const LAB = join(import.meta.dirname, "../../../lab");
 
 /** What the product takes from the lab. */
 interface LabModules {
