@@ -20,7 +20,7 @@ import { isRestored, type PeerView, withoutPeer } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
 
 /** What a policy is about. */
-export interface Scope {
+export interface PolicyScope {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
   readonly managed: readonly Managed[];
@@ -77,7 +77,7 @@ export class PassPlanner {
    * Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. Watches may
    * be behind with our own token, which looks as if it had been restored from a backup.
    */
-  async observe(policy: FailoverPolicy, scope: Scope, progress: Progress, signal: AbortSignal): Promise<Pass | undefined> {
+  async observe(policy: FailoverPolicy, scope: PolicyScope, progress: Progress, signal: AbortSignal): Promise<Pass | undefined> {
     const { client, served, reader } = this.#options;
     if (reader.isWhole(scope.watched) && !progress.awaited && !differsFromSwitch(policy)) {
       const pass = await this.#plan(policy, scope, progress, reader, signal);
@@ -106,7 +106,7 @@ export class PassPlanner {
     }
   }
 
-  async #plan(stored: FailoverPolicy, scope: Scope, progress: Progress, reader: ResourceReader, signal: AbortSignal): Promise<Pass> {
+  async #plan(stored: FailoverPolicy, scope: PolicyScope, progress: Progress, reader: ResourceReader, signal: AbortSignal): Promise<Pass> {
     const { served, contested, dnsAnnotation, everywhere } = this.#options;
     const isLive = reader !== this.#options.reader;
     const revert = revertOf(stored);

@@ -1,4 +1,4 @@
-import { hasWork, ownParts, type Pass, PassPlanner, PEER_AT_REST_MS, type Progress, type Scope } from "./pass.ts";
+import { hasWork, ownParts, type Pass, PassPlanner, PEER_AT_REST_MS, type Progress, type PolicyScope } from "./pass.ts";
 import { isDeepStrictEqual } from "node:util";
 import { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
@@ -75,7 +75,7 @@ export class PolicyController implements Runnable {
   readonly #reader: CachedReader;
   readonly #planner: PassPlanner;
   #claims = new ClaimIndex();
-  readonly #scopes = new Map<string, Scope>();
+  readonly #scopes = new Map<string, PolicyScope>();
   readonly #progress = new Map<string, Progress>();
   /** What the watches were last told to follow is of these answers; undefined when scopes have changed since. */
   #followed: number | undefined;
@@ -184,7 +184,7 @@ export class PolicyController implements Runnable {
   }
 
   /** Whether the record of what the policy asks for had to be written: before it is, nothing else may be. */
-  async #recordsClaims(policy: FailoverPolicy, { managed }: Scope, signal: AbortSignal): Promise<boolean> {
+  async #recordsClaims(policy: FailoverPolicy, { managed }: PolicyScope, signal: AbortSignal): Promise<boolean> {
     const claims = this.#claims.record(policy, managed, new Date());
     const recorded = policy.status?.claims ?? [];
     if (policy.metadata.deletionTimestamp !== undefined || isDeepStrictEqual(claims, recorded)) return false;

@@ -5,7 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { colorizeFor } from "../print/color.ts";
 import { untilStopped } from "../shared/signals.ts";
 import { wrapLine } from "../print/wrap.ts";
-import { type LiveView, noView, screenView, tellConnection, tellLine } from "./live-screen.ts";
+import { type ProgressView, noView, screenView, tellConnection, tellLine } from "./live-screen.ts";
 import { type RequestedTransition, drawProgress, progressLines, type TransitionState, transitionState } from "./progress.ts";
 
 /** How a watched switch ended, and the policy as it was then. */
@@ -69,7 +69,7 @@ export async function follow(
 }
 
 /** A table that follows the steps. */
-function stepsView(requested: RequestedTransition, since: number): LiveView<FailoverPolicy> {
+function stepsView(requested: RequestedTransition, since: number): ProgressView<FailoverPolicy> {
   const paint = colorizeFor(process.stdout);
   const lines = (policy: FailoverPolicy) => drawProgress(policy, requested, { since, now: Date.now(), paint });
   return screenView({
@@ -79,7 +79,7 @@ function stepsView(requested: RequestedTransition, since: number): LiveView<Fail
   });
 }
 
-function lineView(requested: RequestedTransition): LiveView<FailoverPolicy> {
+function lineView(requested: RequestedTransition): ProgressView<FailoverPolicy> {
   let before: FailoverPolicy | undefined;
   return {
     show(policy) {

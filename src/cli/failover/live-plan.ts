@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts";
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import { ClaimIndex } from "../../failover/claims.ts";
 import { readLive, type SharedReads } from "../../failover/observe/live-reader.ts";
 import { watchedKindsOf } from "../../failover/observe/watched-kinds.ts";
@@ -10,7 +10,7 @@ import type { SwitchPlan } from "../../failover/steps/step.ts";
 import type { Revert } from "../../failover/policy/switch-record.ts";
 import { withoutPeer } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isKubeError } from "../../kube/client/error.ts";
+import { visiblePolicies } from "./read-policy.ts";
 import { managedBy, type Managed } from "../../failover/policy/managed.ts";
 
 export interface LivePlanOptions {
@@ -46,7 +46,8 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
   const now = new Date();
   const served = options.served ?? new ServedKinds(client);
   const claims = new ClaimIndex();
-  for (const other of options.among ?? (await policiesInReader(client, policy, signal))) claims.enter(other, managedBy(other).managed, now);
+  for (const other of options.among ?? (await visiblePolicies(client, policy.metadata.namespace, signal)))
+    claims.enter(other, managedBy(other).managed, now);
   const reader = await readLive(client, served, watchedKindsOf(managed, policy), signal, options.reads);
   const peers = options.peers ?? new Peers(client);
   try {
@@ -70,18 +71,4 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
 function isPermitted({ metadata, status }: FailoverPolicy, managed: readonly Managed[]): boolean {
   const permitted = new Set((status?.foreignNamespaces ?? []).filter((one) => one.permitted).map(({ name }) => name));
   return managed.every(({ namespace }) => namespace === metadata.namespace || permitted.has(namespace));
-}
-
-/** Those of all namespaces, or of the policy's own where we may see no others. */
-async function policiesInReader(
-  client: KubeClient,
-  { metadata: { namespace = "" } }: FailoverPolicy,
-  signal: AbortSignal,
-): Promise<FailoverPolicy[]> {
-  try {
-    return (await client.resource(FailoverPolicy).list({ signal })).items;
-  } catch (error) {
-    if (!isKubeError(error, "Forbidden")) throw error;
-    return (await client.resource(FailoverPolicy).list({ namespace, signal })).items;
-  }
 }

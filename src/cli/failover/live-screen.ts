@@ -7,7 +7,7 @@ import { Screen } from "../live-view/screen.ts";
 const TICK_MS = 1_000;
 
 /** Where progress is shown. */
-export interface LiveView<T> {
+export interface ProgressView<T> {
   show(value: T): void;
   /** A sentence below the lines, until the next one. */
   tell(line: string): void;
@@ -24,7 +24,7 @@ interface ScreenOptions<T> {
 }
 
 /** Lines that follow along on the terminal's second screen, drawn again every second; what they showed last stays on the first. */
-export function screenView<T>({ lines, last, hint }: ScreenOptions<T>): LiveView<T> {
+export function screenView<T>({ lines, last, hint }: ScreenOptions<T>): ProgressView<T> {
   const screen = new Screen(process.stdout);
   let message = "";
   let current: readonly [T] | readonly [] = [];
@@ -51,7 +51,7 @@ export function screenView<T>({ lines, last, hint }: ScreenOptions<T>): LiveView
 }
 
 /** For `-o json`, which prints the result alone. */
-export const noView: LiveView<unknown> = { show: () => undefined, tell: () => undefined, close: () => undefined };
+export const noView: ProgressView<unknown> = { show: () => undefined, tell: () => undefined, close: () => undefined };
 
 /** Tells when the API server stops answering, and when it answers again. */
 export function tellConnection(cache: Cache<FailoverPolicy>, tell: (line: string) => void): void {

@@ -39,6 +39,16 @@ export async function listPolicies(client: KubeClient, namespace: string | undef
   }
 }
 
+/** Those of all namespaces, or of this one where we may see no others. */
+export async function visiblePolicies(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
+  try {
+    return await listPolicies(client, undefined, signal);
+  } catch (error) {
+    if (namespace === undefined || !isKubeError(error, "Forbidden")) throw error;
+    return listPolicies(client, namespace, signal);
+  }
+}
+
 /** `shop/web` */
 export function titleOf({ metadata: { namespace = "", name } }: FailoverPolicy): string {
   return `${namespace}/${name}`;

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isKubeError } from "../../kube/client/error.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
-import { listPolicies, type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
+import { type PolicyOptions, readPolicy, titleOf, visiblePolicies, withPolicy } from "./read-policy.ts";
 
 export interface PolicySelectionOptions extends PolicyOptions {
   all?: boolean;
@@ -35,23 +34,13 @@ export async function selectPolicies(
   if (allNamespaces && namespace !== undefined) throw new CliError("Give -n or -A, not both", EXIT.misuse);
   if (name !== undefined) {
     const policy = await readPolicy(client, name, options, signal);
-    return { chosen: [policy], among: await policiesInReader(client, policy.metadata.namespace, signal) };
+    return { chosen: [policy], among: await visiblePolicies(client, policy.metadata.namespace, signal) };
   }
-  const among = await policiesInReader(client, namespace, signal);
+  const among = await visiblePolicies(client, namespace, signal);
   if (selector === undefined) return { chosen: among.filter((policy) => isIn(policy, namespace)), among };
   const where = { ...(namespace !== undefined && { namespace }), labelSelector: selector };
   const { items } = await client.resource(FailoverPolicy).list({ ...where, signal });
   return { chosen: items.toSorted((one, other) => (titleOf(one) < titleOf(other) ? -1 : 1)), among };
-}
-
-/** Those of all namespaces, or of this one where we may see no others. */
-async function policiesInReader(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
-  try {
-    return await listPolicies(client, undefined, signal);
-  } catch (error) {
-    if (namespace === undefined || !isKubeError(error, "Forbidden")) throw error;
-    return listPolicies(client, namespace, signal);
-  }
 }
 
 function isIn({ metadata }: FailoverPolicy, namespace: string | undefined): boolean {

@@ -5,12 +5,12 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { isKubeError } from "../../../kube/client/error.ts";
 import { compareResourceVersions } from "../../../kube/client/resource-version.ts";
 import { requestSwitch, requestText } from "../ask.ts";
-import { type LiveView, tellConnection } from "../live-screen.ts";
+import { type ProgressView, tellConnection } from "../live-screen.ts";
 import { CliError } from "../../shared/exit.ts";
 import { isOver, type SiteMember } from "./member.ts";
 import { wavesOf } from "../waves.ts";
 
-export interface SiteView extends LiveView<readonly SiteMember[]> {
+export interface SiteView extends ProgressView<readonly SiteMember[]> {
   /** `changed` is the one that changed just now, as it was before. */
   show(members: readonly SiteMember[], changed?: { readonly member: SiteMember; readonly before: FailoverPolicy }): void;
 }
