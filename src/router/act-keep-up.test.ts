@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { act, type RouterApplyResult, reapply } from "./act.ts";
+import { act, reapply } from "./act.ts";
+import type { RouterApplyResult } from "./pass-record.ts";
 import type { LastGoodResource } from "./render/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
 import type { ObservedNode } from "./observed.ts";

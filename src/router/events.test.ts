@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Failure } from "../resilience/failure.ts";
-import type { RouterApplyResult } from "./act.ts";
+import type { RouterApplyResult } from "./pass-record.ts";
 import type { PassOutcome } from "./report.ts";
 import { failing, failureEvents, driftEvents, stillFailing } from "./events.ts";
 

@@ -1,5 +1,5 @@
 import type { EventText } from "../kube/events/event-correlator.ts";
-import type { RouterApplyResult } from "./act.ts";
+import type { RouterApplyResult } from "./pass-record.ts";
 import type { PassOutcome } from "./report.ts";
 
 /** An Event to be recorded. */

@@ -1,5 +1,5 @@
 import type { Failure } from "../resilience/failure.ts";
-import type { RouterApplyResult } from "./act.ts";
+import type { RouterApplyResult } from "./pass-record.ts";
 import type { LastGoodResource } from "./render/rendered.ts";
 import type { RouterPlan } from "./plan.ts";
 

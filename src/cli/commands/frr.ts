@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { ensureNamespace } from "../../hostnet/namespaces.ts";
 import { setSysctls } from "../../hostnet/sysctls.ts";
 import { createLog } from "../../kube/log.ts";
-import { FORWARDING } from "../../router/forwarding.ts";
+import { FORWARDING } from "../../router/apply-resource.ts";
 import {
   lbFrrRunDirectory,
   type LoadBalancerHostOptions,

@@ -1,0 +1,146 @@
+import type { Failure } from "../resilience/failure.ts";
+import type { LinkName } from "../hostnet/apply.ts";
+import type { BackendError, LostLine } from "./backends.ts";
+import { LinkOwners } from "./link-owners.ts";
+import type { RouterPlan } from "./plan.ts";
+import type { LastGoodResource } from "./render/rendered.ts";
+import type { ResourceStep } from "./step.ts";
+
+/** What one pass did for one resource, or for what belongs to none. */
+export interface ResourceChange {
+  readonly owner: string;
+  readonly links: number;
+  readonly lines: number;
+  /** It was applied before: the node was changed from outside. */
+  readonly drift: boolean;
+}
+
+export interface RouterApplyResult {
+  /** What the kernel or FRR rejected, and resources whose dependency is missing. */
+  readonly failures: readonly Failure[];
+  /** Rejected resources, by owner. */
+  readonly rejected: ReadonlyMap<string, RejectedStep>;
+  /** The generation that is live, by owner. */
+  readonly live: ReadonlyMap<string, number>;
+  /** The node's Underlay failed: everything else waits, and what was live last is kept up. */
+  readonly stopped?: Failure;
+  /** In order; what cost nothing is not listed. */
+  readonly changes: readonly ResourceChange[];
+  /** Lines in FRR without an owner. */
+  readonly foreign: readonly string[];
+}
+
+interface RejectedStep {
+  /** It was to be live together with others, and all of them are as before. */
+  readonly together: boolean;
+  /** The kernel rejected a link of its own: it can be retried without affecting others. */
+  readonly harmless: boolean;
+}
+
+/** What a step changed so far: commands to the kernel and lines sent to FRR. */
+export interface Cost {
+  links: number;
+  lines: number;
+}
+
+/** Dependants first: the VXLAN devices go before what they stand on, FRR's default instance goes last. */
+const REMOVAL_ORDER: readonly string[] = ["RawFRRConfig", "L3Passthrough", "L3VNI", "L2VNI", "Underlay"];
+
+/** What is live, and what the pass has done so far. It is true at any moment, so that an aborted pass leaves it accurate. */
+export class PassRecord {
+  readonly lastGood: Map<string, LastGoodResource>;
+  readonly linkOwners: LinkOwners;
+  readonly failures: Failure[] = [];
+  readonly rejected = new Map<string, RejectedStep>();
+  /** Owners that are not live as recorded in lastGood. */
+  readonly broken = new Set<string>();
+  readonly #plan: RouterPlan;
+  readonly #changes: ResourceChange[];
+
+  constructor(plan: RouterPlan, lastGood: Map<string, LastGoodResource>, changes: ResourceChange[]) {
+    this.#plan = plan;
+    this.#changes = changes;
+    this.lastGood = lastGood;
+    this.linkOwners = new LinkOwners(lastGood);
+  }
+
+  /** Every resource that selects the node. */
+  get selected(): ReadonlySet<string> {
+    return new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`));
+  }
+
+  note(owner: string, { links, lines }: Partial<Cost>, drift: boolean): void {
+    if (links || lines) this.#changes.push({ owner, links: links ?? 0, lines: lines ?? 0, drift });
+  }
+
+  /** Sets what is live of the step's resource. Returns links that no resource owns now. */
+  setLive({ owner, uid, generation, spec, rendered }: ResourceStep): LinkName[] {
+    this.lastGood.set(owner, { uid, generation, spec, rendered });
+    return this.linkOwners.setLinks(owner, rendered.links);
+  }
+
+  /** What is live of the resource that the step is for, not of another one of its name. */
+  liveBefore({ owner, uid, leaves }: ResourceStep): [string, LastGoodResource][] {
+    const lastGood = this.lastGood.get(owner);
+    return lastGood && (leaves || lastGood.uid === uid) ? [[owner, lastGood]] : [];
+  }
+
+  /** Those that are live, in the order in which they may be removed. */
+  inRemovalOrder(filter: (owner: string) => boolean = () => true): string[] {
+    return [...this.lastGood.keys()].filter(filter).sort((a, b) => removalRank(a) - removalRank(b));
+  }
+
+  /** Whether it is known already that the resource cannot be what it was: its spec is still the same. */
+  isFailing(owner: string): boolean {
+    const isOwn = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}` === owner;
+    const isSame = this.#plan.selected.some((one) => isOwn(one) && one.generation === this.lastGood.get(owner)?.generation);
+    return isSame && (this.#plan.failures.some(isOwn) || this.failures.some(isOwn));
+  }
+
+  /** Takes in what FRR had when all was read back. */
+  readBack({ restored = [], lost = [] }: { restored?: readonly LostLine[]; lost?: readonly LostLine[] }): void {
+    for (const [owner, lines] of Map.groupBy(restored, ({ owner }) => owner)) this.note(owner, { lines: lines.length }, true);
+    for (const [owner, lines] of Map.groupBy(lost, ({ owner }) => owner)) {
+      if (!this.lastGood.has(owner)) continue;
+      this.broken.add(owner);
+      this.failures.push(linesLost(owner, lines));
+    }
+  }
+
+  result({ stopped, foreign = [] }: { stopped?: Failure | undefined; foreign?: readonly string[] }): RouterApplyResult {
+    const live = new Map<string, number>();
+    for (const [owner, { generation }] of this.lastGood) if (!this.broken.has(owner)) live.set(owner, generation);
+    return { failures: this.failures, rejected: this.rejected, live, changes: this.#changes, foreign, ...(stopped && { stopped }) };
+  }
+}
+
+function removalRank(owner: string): number {
+  return REMOVAL_ORDER.indexOf(owner.slice(0, owner.indexOf("/")));
+}
+
+const MAX_LISTED = 5;
+
+export function applicationFailed({ kind, name, namespace }: ResourceStep, { message }: BackendError): Failure {
+  return { kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Transient" };
+}
+
+export function removalFailed(owner: string, { message }: BackendError): Failure {
+  return ofOwner(owner, `Removal failed: ${message}`);
+}
+
+export function cannotRestore(owner: string, { message }: BackendError): Failure {
+  return ofOwner(owner, `Cannot restore the last good version: ${message}`);
+}
+
+/** Lines that FRR accepted, but that its running configuration does not show. */
+function linesLost(owner: string, lines: readonly LostLine[]): Failure {
+  const listed = lines.slice(0, MAX_LISTED).map(({ line }) => `"${line}"`);
+  const more = lines.length > listed.length ? ` and ${lines.length - listed.length} more` : "";
+  const are = lines.length === 1 ? "it is" : "they are";
+  return ofOwner(owner, `FRR accepted ${listed.join(", ")}${more} but ${are} missing from the running configuration`);
+}
+
+function ofOwner(owner: string, message: string): Failure {
+  const [kind = "", name = ""] = owner.split("/");
+  return { kind, name, namespace: "", reason: "ApplicationFailed", field: "", message, class: "Transient" };
+}
