@@ -10,10 +10,10 @@ import { recordClaims } from "../resilience/claim-record.ts";
 import { act } from "./act.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
 import { type ClaimOwner, claimsOf } from "./claims/claims.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
 import { desiredLinePaths } from "../frr/fragment-lines.ts";
-import type { ObservedNode, RouterObjects } from "./observed.ts";
+import type { ObservedNode, RouterObjects } from "./model/observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { act, reapply } from "./act.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
-import type { ObservedNode } from "./observed.ts";
+import type { ObservedNode } from "./model/observed.ts";
 import { plan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 

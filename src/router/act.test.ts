@@ -3,10 +3,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { act } from "./act.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
 import type { RouterPlan } from "./plan.ts";
-import type { RouterKind, ResourceStep } from "./step.ts";
+import type { RouterKind, ResourceStep } from "./model/step.ts";
 
 let backends: MemoryBackends;
 let lastGood: Map<string, LastGoodResource>;

@@ -18,8 +18,8 @@ import {
   type RouterApplyResult,
 } from "./pass-record.ts";
 import type { RouterPlan } from "./plan.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
-import type { ResourceStep, StepResult } from "./step.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
+import type { ResourceStep, StepResult } from "./model/step.ts";
 
 /**
  * Applies the plan to the node, one resource after the other. A rejection affects only its own resource, except for the Underlay. `lastGood` is

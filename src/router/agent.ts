@@ -27,7 +27,7 @@ import { neighborController } from "./neighbors.ts";
 import { ownIndex } from "./own-index.ts";
 import type { RouterInputs, NodeRouter, PassResult } from "./node-router.ts";
 import { secretsOf } from "./observe.ts";
-import type { RouterObjects } from "./observed.ts";
+import type { RouterObjects } from "./model/observed.ts";
 import { onlyObserved, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
 import { type PollScope, type FrrAnswer, RouterSessionPoller } from "./sessions.ts";
 import { type Failing, failing, failureEvents, driftEvents, stillFailing, type RouterEvent } from "./events.ts";

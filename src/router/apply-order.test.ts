@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { print } from "../frr/config.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
-import type { StepResult, ResourceStep } from "./step.ts";
+import type { StepResult, ResourceStep } from "./model/step.ts";
 import { applyOrder } from "./apply-order.ts";
 
 /** Walks a plan on a node that does as the answers say, and everything that is not named there. */

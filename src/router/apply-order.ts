@@ -3,7 +3,7 @@ import { claimsOverlap } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterPlan } from "./plan.ts";
 import { withSubnets } from "./render/frr.ts";
-import type { StepResult, ResourceStep } from "./step.ts";
+import type { StepResult, ResourceStep } from "./model/step.ts";
 
 /** Several at once are taken together: all as they ask, or all as before. */
 type Walk<T> = Generator<readonly ResourceStep[], T, StepResult>;

@@ -3,8 +3,8 @@ import type { RejectedLine } from "../frr/transaction.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
 import { BackendError, type FrrBackend, type LinkBackend, type RouterBackends } from "./backends.ts";
 import type { Cost, PassRecord } from "./pass-record.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
-import type { ResourceStep, RouterKind } from "./step.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
+import type { ResourceStep, RouterKind } from "./model/step.ts";
 
 /** A router forwards, and learns neighbors from what they say of themselves. */
 export const FORWARDING: Readonly<Record<string, string>> = {

@@ -4,10 +4,10 @@ import type { LabelSelector } from "../api/core/label-selector.ts";
 import type { RecordedClaim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { ClaimingResource } from "../resilience/resolve-conflicts.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
-import type { ObservedNode } from "./observed.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
+import type { ObservedNode } from "./model/observed.ts";
 import { selectorFieldProblems } from "./validate/selector.ts";
-import type { RouterKind } from "./step.ts";
+import type { RouterKind } from "./model/step.ts";
 import type { FieldProblem } from "./validate/field-error.ts";
 
 /** An object that is for this node, or may be: one whose selector says nothing keeps its last good form where it has one. */

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { parse } from "../frr/config.ts";
 import type { Link, Snapshot } from "../hostnet/snapshot.ts";
 import { differences } from "./drift.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import type { RouterPlan } from "./plan.ts";
-import type { ResourceStep } from "./step.ts";
+import type { ResourceStep } from "./model/step.ts";
 
 const base = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
 const nothing: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };

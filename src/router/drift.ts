@@ -6,7 +6,7 @@ import { linkOwnership } from "../hostnet/ownership.ts";
 import { plan as planLinks, planRemoval } from "../hostnet/plan.ts";
 import type { Snapshot } from "../hostnet/snapshot.ts";
 import type { NetnsRole, DesiredLink } from "../hostnet/desired-link.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { keyOfLink } from "./link-owners.ts";
 import type { RouterPlan } from "./plan.ts";
 import { stepsIfAccepted } from "./apply-order.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ConfigLine } from "../frr/fragment.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { RouterObjects } from "./observed.ts";
+import type { RouterObjects } from "./model/observed.ts";
 import { plan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 

@@ -1,5 +1,5 @@
 import type { DesiredLink } from "../hostnet/desired-link.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 
 type Named = Pick<DesiredLink, "netns" | "name">;
 

@@ -26,7 +26,7 @@ import { MissedAddresses } from "./zebra-missed-addresses.ts";
 import { updateSelection, observe, recordNicAddresses } from "./observe.ts";
 import { underlayLinks } from "./underlay-links.ts";
 import { type LiveVni, liveVnis } from "./vnis.ts";
-import type { ObservedNode, RouterObjects } from "./observed.ts";
+import type { ObservedNode, RouterObjects } from "./model/observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./render/frr.ts";
 import type { LinkReport, PassOutcome } from "./report.ts";

@@ -5,7 +5,7 @@ import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Link } from "../hostnet/snapshot.ts";
 import { type ObserveInput, updateSelection, observe } from "./observe.ts";
-import type { RouterObjects } from "./observed.ts";
+import type { RouterObjects } from "./model/observed.ts";
 import type { SelectionRecord } from "./state.ts";
 
 const none: RouterObjects = { underlays: [], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] };

@@ -5,7 +5,7 @@ import type { KubeObject } from "../api/kind.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Link, Links, Snapshot } from "../hostnet/snapshot.ts";
 import { protectedInterfaces } from "./protected-interfaces.ts";
-import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "./observed.ts";
+import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "./model/observed.ts";
 import { selectorFieldProblems } from "./validate/selector.ts";
 import type { RouterState, SelectionRecord } from "./state.ts";
 

@@ -3,8 +3,8 @@ import type { LinkName } from "../hostnet/apply.ts";
 import type { BackendError, LostLine } from "./backends.ts";
 import { LinkOwners } from "./link-owners.ts";
 import type { RouterPlan } from "./plan.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
-import type { ResourceStep } from "./step.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
+import type { ResourceStep } from "./model/step.ts";
 
 /** What one pass did for one resource, or for what belongs to none. */
 export interface ResourceChange {

@@ -7,11 +7,11 @@ import type { Failure } from "../resilience/failure.ts";
 import { resolveConflicts, type EffectiveResource } from "../resilience/resolve-conflicts.ts";
 import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, vrfOf } from "./claims/claims.ts";
 import { type RouterCandidate, failures } from "./candidates.ts";
-import type { Rendered } from "./render/rendered.ts";
+import type { Rendered } from "./model/rendered.ts";
 import { type UnderlayFacts, renderL2VNI, renderL3VNI, renderPassthrough } from "./render/resource.ts";
 import { isDue } from "./rejected-resources.ts";
-import type { ObservedNode } from "./observed.ts";
-import type { ResourceStep } from "./step.ts";
+import type { ObservedNode } from "./model/observed.ts";
+import type { ResourceStep } from "./model/step.ts";
 import type { FieldProblem } from "./validate/field-error.ts";
 import { l2vniProblems, l3vniProblems, passthroughProblems } from "./validate/vni.ts";
 

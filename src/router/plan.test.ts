@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { LastGoodResource } from "./render/rendered.ts";
-import type { ObservedNode, RouterObjects } from "./observed.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
+import type { ObservedNode, RouterObjects } from "./model/observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, linkNames, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 

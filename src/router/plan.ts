@@ -8,10 +8,10 @@ import { resolveConflicts } from "../resilience/resolve-conflicts.ts";
 import { kindOrder, underlayClaims } from "./claims/claims.ts";
 import { type RouterCandidate, candidates, failures } from "./candidates.ts";
 import { type UnderlayFacts, fabricOf, renderUnderlay } from "./render/resource.ts";
-import type { ObservedNode } from "./observed.ts";
+import type { ObservedNode } from "./model/observed.ts";
 import { planOverlay } from "./plan-overlay.ts";
 import { rawFragment } from "./render/frr.ts";
-import type { RouterKind, ResourceStep } from "./step.ts";
+import type { RouterKind, ResourceStep } from "./model/step.ts";
 import { underlayProblems } from "./validate/underlay.ts";
 import { rawConfigProblems } from "./validate/vni.ts";
 

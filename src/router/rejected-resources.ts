@@ -1,6 +1,6 @@
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import type { RouterPlan } from "./plan.ts";
 
 /** A version of a resource that the kernel or FRR rejected. */

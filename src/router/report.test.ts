@@ -6,7 +6,7 @@ import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configu
 import { withTransitionTimes } from "../kube/status/conditions.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { type PassOutcome, report, type FrrState, setLastUpdateTime } from "./report.ts";
-import type { RouterKind } from "./step.ts";
+import type { RouterKind } from "./model/step.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 

@@ -5,7 +5,7 @@ import { sameStatus } from "../kube/status/same-status.ts";
 import { compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { inKindOrder } from "./plan.ts";
-import type { RouterKind } from "./step.ts";
+import type { RouterKind } from "./model/step.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 export type SessionReport = NonNullable<Status["sessions"]>[number];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { StateFile, StateError } from "../resilience/state-file.ts";
 import { type RouterState, RouterStateFile } from "./state.ts";
 

@@ -1,7 +1,7 @@
 import type { DesiredLink, NetnsRole } from "../hostnet/desired-link.ts";
 import { StateFile, type FileDamage } from "../resilience/state-file.ts";
 import type { RejectedResources } from "./rejected-resources.ts";
-import type { LastGoodResource, Rendered } from "./render/rendered.ts";
+import type { LastGoodResource, Rendered } from "./model/rendered.ts";
 
 /** What the router of a node must know after a restart, and cannot find out any other way. */
 export interface RouterState {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { link, snapshot } from "../hostnet/testing/fixtures.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { underlayLinks } from "./underlay-links.ts";
 
 const lastGood = new Map([["Underlay/fabric", { spec: { nics: ["eth1", "eth2", "eth3"] } } as LastGoodResource]]);

@@ -1,7 +1,7 @@
 import type { Underlay } from "../api/openpe/underlay.ts";
 import { metaTime } from "../api/time.ts";
 import type { Link, Snapshot } from "../hostnet/snapshot.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import type { LinkReport } from "./report.ts";
 
 /** The state of the live Underlay's interfaces. `before` has the start times of unchanged states. */

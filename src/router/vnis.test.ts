@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Vni } from "../frr/show.ts";
 import type { Link, Links } from "../hostnet/snapshot.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import { plan } from "./plan.ts";
 import { l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 import { liveVnis, vniReports } from "./vnis.ts";

@@ -3,7 +3,7 @@ import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { Vni } from "../frr/show.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import type { VniReport } from "./report.ts";
 
 /** A VNI that is applied on this node, with the links in the router's namespace that it needs. */

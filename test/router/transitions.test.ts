@@ -5,12 +5,12 @@ import type { Fragment } from "../../src/frr/fragment.ts";
 import { act } from "../../src/router/act.ts";
 import type { FrrBackend } from "../../src/router/backends.ts";
 import { MemoryBackends } from "../../src/router/testing/memory-backends.ts";
-import type { LastGoodResource } from "../../src/router/render/rendered.ts";
+import type { LastGoodResource } from "../../src/router/model/rendered.ts";
 import { baseFragment } from "../../src/router/render/frr.ts";
-import type { RouterObjects } from "../../src/router/observed.ts";
+import type { RouterObjects } from "../../src/router/model/observed.ts";
 import { plan } from "../../src/router/plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "../../src/router/testing/fixtures.ts";
-import type { ResourceStep } from "../../src/router/step.ts";
+import type { ResourceStep } from "../../src/router/model/step.ts";
 import { applyOrder } from "../../src/router/apply-order.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
 

@@ -3,7 +3,7 @@ import { print } from "../../kube/printable.ts";
 import { observeOffline, nodeNamed, routerObjects } from "../router/offline-node.ts";
 import { kernelPlan } from "../router/kernel-plan.ts";
 import { readRouter, printFailure } from "../router/read-router.ts";
-import { previewNode } from "../../router/render/preview.ts";
+import { previewNode } from "../../router/preview.ts";
 import { printItems } from "../print/items.ts";
 
 interface RenderOptions {

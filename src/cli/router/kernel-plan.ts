@@ -2,7 +2,7 @@ import { plan } from "../../hostnet/plan.ts";
 import type { Link, Links } from "../../hostnet/snapshot.ts";
 import type { DesiredLink } from "../../hostnet/desired-link.ts";
 import { FORWARDING } from "../../router/apply-resource.ts";
-import type { ObservedInterface } from "../../router/observed.ts";
+import type { ObservedInterface } from "../../router/model/observed.ts";
 
 /** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
 export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly ObservedInterface[], routerNetns: string): string[] {

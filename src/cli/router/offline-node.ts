@@ -6,7 +6,7 @@ import { Underlay } from "../../api/openpe/underlay.ts";
 import { groupOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { Node } from "../../api/core/node.ts";
 import { Secret } from "../../api/core/secret.ts";
-import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "../../router/observed.ts";
+import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "../../router/model/observed.ts";
 
 /** A node that nobody has looked at: what a user tells of it, and for the rest that it is as its configuration needs it. */
 export interface OfflineNode {

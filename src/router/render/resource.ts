@@ -6,7 +6,7 @@ import { type Family, parseAddress } from "../../ip/address.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import type { SessionAddresses } from "../validate/addresses.ts";
 import { vrfOf } from "../claims/claims.ts";
-import type { Rendered } from "./rendered.ts";
+import type { Rendered } from "../model/rendered.ts";
 import { l2vniLinks, l3vniLinks, passthroughLinks, underlayLinks } from "./links.ts";
 import { l3vniFragment, passthroughFragment, underlayFragment } from "./frr.ts";
 import { sessionAddressPair } from "../validate/host-session.ts";

@@ -4,8 +4,8 @@ import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
-import type { Rendered } from "../render/rendered.ts";
-import type { ObservedNode, RouterObjects } from "../observed.ts";
+import type { Rendered } from "../model/rendered.ts";
+import type { ObservedNode, RouterObjects } from "../model/observed.ts";
 
 // Objects and a node for tests: everything is valid by default.
 

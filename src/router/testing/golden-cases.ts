@@ -1,4 +1,4 @@
-import type { ObservedNode } from "../observed.ts";
+import type { ObservedNode } from "../model/observed.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "./fixtures.ts";
 
 /** Routers whose FRR configuration is in the files beside. */

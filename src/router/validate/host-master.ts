@@ -1,6 +1,6 @@
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import { quote } from "../../ip/error.ts";
-import type { ObservedNode } from "../observed.ts";
+import type { ObservedNode } from "../model/observed.ts";
 import { type FieldProblem, problemIf } from "./field-error.ts";
 import { nameProblems } from "./names.ts";
 

@@ -1,7 +1,7 @@
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { Family } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
-import type { ObservedNode } from "../observed.ts";
+import type { ObservedNode } from "../model/observed.ts";
 import { sessionAddresses, type SessionAddresses } from "./addresses.ts";
 import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
 import { readPrefixOf, type ParsedField, unusable, valueOf } from "./networks.ts";

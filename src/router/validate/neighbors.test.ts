@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plan } from "../plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "../testing/fixtures.ts";
-import type { ObservedNode, RouterObjects } from "../observed.ts";
+import type { ObservedNode, RouterObjects } from "../model/observed.ts";
 
 // What one resource puts on the node must not make another one fail.
 

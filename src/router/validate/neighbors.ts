@@ -1,5 +1,5 @@
 import type { Underlay } from "../../api/openpe/underlay.ts";
-import type { ObservedNode, Password } from "../observed.ts";
+import type { ObservedNode, Password } from "../model/observed.ts";
 import { seconds } from "../../util/duration.ts";
 import { passwordProblem } from "../../frr/password.ts";
 import { quote } from "../../ip/error.ts";

@@ -2,7 +2,7 @@ import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Address } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { routerIdOf, vtepAddress } from "./addresses.ts";
-import type { ObservedInterface } from "../observed.ts";
+import type { ObservedInterface } from "../model/observed.ts";
 import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
 import { nameProblems } from "./names.ts";
 import { neighborProblems } from "./neighbors.ts";

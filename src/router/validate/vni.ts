@@ -7,7 +7,7 @@ import { quote } from "../../ip/error.ts";
 import { type InterfaceAddress, parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { parsePrefix, type Prefix } from "../../ip/prefix.ts";
 import { vniLinkNames, vrfOf } from "../claims/claims.ts";
-import type { ObservedNode } from "../observed.ts";
+import type { ObservedNode } from "../model/observed.ts";
 import { routeTarget } from "./route-target.ts";
 import { type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
 import { hostMasterProblems } from "./host-master.ts";

@@ -1,6 +1,6 @@
-import type { Claim } from "../resilience/claim.ts";
-import type { Failure } from "../resilience/failure.ts";
-import type { Rendered, LastGoodResource } from "./render/rendered.ts";
+import type { Claim } from "../../resilience/claim.ts";
+import type { Failure } from "../../resilience/failure.ts";
+import type { Rendered, LastGoodResource } from "./rendered.ts";
 
 export type RouterKind = "Underlay" | "L2VNI" | "L3VNI" | "L3Passthrough" | "RawFRRConfig";
 

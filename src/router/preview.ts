@@ -1,11 +1,11 @@
-import { merge, print } from "../../frr/config.ts";
-import type { DesiredLink } from "../../hostnet/desired-link.ts";
-import type { Failure } from "../../resilience/failure.ts";
-import type { ObservedNode } from "../observed.ts";
-import { plan } from "../plan.ts";
-import { baseFragment } from "./frr.ts";
-import { stepsIfAccepted } from "../apply-order.ts";
-import { keyOfLink } from "../link-owners.ts";
+import { merge, print } from "../frr/config.ts";
+import type { DesiredLink } from "../hostnet/desired-link.ts";
+import type { Failure } from "../resilience/failure.ts";
+import type { ObservedNode } from "./model/observed.ts";
+import { plan } from "./plan.ts";
+import { baseFragment } from "./render/frr.ts";
+import { stepsIfAccepted } from "./apply-order.ts";
+import { keyOfLink } from "./link-owners.ts";
 
 /** What a node would be if neither FRR nor the kernel rejected anything. */
 export interface Preview {

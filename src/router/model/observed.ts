@@ -1,10 +1,10 @@
-import type { L2VNI } from "../api/openpe/l2vni.ts";
-import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../api/openpe/l3vni.ts";
-import type { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
-import type { LastGoodResource } from "./render/rendered.ts";
-import type { RejectedResources } from "./rejected-resources.ts";
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { LastGoodResource } from "./rendered.ts";
+import type { RejectedResources } from "../rejected-resources.ts";
 
 /** Everything that the plan for one node depends on. */
 export interface ObservedNode {
