@@ -10,7 +10,8 @@ import type { LastGoodResource } from "./model/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
 import type { ObservedNode } from "./model/observed.ts";
 import { plan } from "./plan.ts";
-import { planAndAct, type RejectedResources } from "./rejected-resources.ts";
+import type { RejectedResources } from "./model/observed.ts";
+import { planAndAct } from "./rejected-resources.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 
 // Objects that come, go and change places, while the kernel and FRR reject some of it.

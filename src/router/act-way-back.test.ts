@@ -11,7 +11,8 @@ import type { LastGoodResource } from "./model/rendered.ts";
 import { MemoryBackends } from "./testing/memory-backends.ts";
 import type { ObservedNode, RouterObjects } from "./model/observed.ts";
 import { plan } from "./plan.ts";
-import { planAndAct, type RejectedResources } from "./rejected-resources.ts";
+import type { RejectedResources } from "./model/observed.ts";
+import { planAndAct } from "./rejected-resources.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
 
 // Plan and act together: a change that fails, and what is left of what worked before.

@@ -1,28 +1,15 @@
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
+import type { RejectedResource, RejectedResources } from "./model/observed.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
 import type { RouterPlan } from "./plan.ts";
-
-/** A version of a resource that the kernel or FRR rejected. */
-interface Rejected {
-  readonly uid: string;
-  readonly generation: number;
-  readonly failure: Failure;
-  /** When it was rejected. */
-  readonly at: string;
-  /** How often trying it has changed what others have, or would have. */
-  readonly times: number;
-}
-
-/** By owner. Of resources of which nothing is live, and of those that were to be changed together with others. */
-export type RejectedResources = ReadonlyMap<string, Rejected>;
 
 /** If the kernel rejects a link of its own, a retry affects no other resource. */
 const HARMLESS_MS = 60_000;
 const DISTURBING = { minMs: 600_000, maxMs: 21_600_000 };
 
 /** Whether a rejected version may be retried although that may affect others. */
-export function isDue({ at, times }: Rejected, now: Date): boolean {
+export function isDue({ at, times }: RejectedResource, now: Date): boolean {
   const waitMs = times === 0 ? HARMLESS_MS : Math.min(DISTURBING.minMs * 2 ** (times - 1), DISTURBING.maxMs);
   return now.getTime() >= Date.parse(at) + waitMs;
 }

@@ -1,6 +1,6 @@
 import type { DesiredLink, NetnsRole } from "../hostnet/desired-link.ts";
 import { StateFile, type FileDamage } from "../resilience/state-file.ts";
-import type { RejectedResources } from "./rejected-resources.ts";
+import type { RejectedResource, RejectedResources } from "./model/observed.ts";
 import type { LastGoodResource, Rendered } from "./model/rendered.ts";
 
 /** What the router of a node must know after a restart, and cannot find out any other way. */
@@ -57,7 +57,7 @@ interface Stored {
   lastGood?: [string, Omit<LastGoodResource, "rendered"> & { form: StoredRendered }][];
   seen?: [string, SelectionRecord][];
   nics?: [string, readonly string[]][];
-  refusals?: [string, RejectedResources extends ReadonlyMap<string, infer T> ? T : never][];
+  refusals?: [string, RejectedResource][];
   index?: number;
 }
 

@@ -4,7 +4,8 @@ import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import { claimText } from "../../resilience/claim.ts";
 import { type ClaimingResource, resolveConflicts } from "../../resilience/resolve-conflicts.ts";
-import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, underlayClaims, vrfOf } from "./claims.ts";
+import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, underlayClaims } from "./claims.ts";
+import { vrfOf } from "../validate/names.ts";
 
 const l2 = (spec: Partial<L2VNI["spec"]> = {}): L2VNI["spec"] => ({ vni: 110, vxlanport: 4789, ...spec });
 const l3 = (spec: Partial<L3VNI["spec"]> = {}): L3VNI["spec"] => ({ vni: 100, vrf: "red", vxlanport: 4789, ...spec });

@@ -5,6 +5,7 @@ import type { Underlay } from "../../api/openpe/underlay.ts";
 import { IpError } from "../../ip/error.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import type { Claim } from "../../resilience/claim.ts";
+import { vniLinkNames, vrfOf } from "../validate/names.ts";
 
 type HostSession = L3Passthrough["spec"]["hostsession"];
 
@@ -74,17 +75,7 @@ export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [], importRTs =
   ];
 }
 
-/** The VRF that an L2VNI belongs to. */
-export function vrfOf(name: string, { vrf }: L2VNI["spec"]): string {
-  return vrf || name;
-}
-
 const PASSTHROUGH_LINK = "pt-ns";
-
-/** The names that a VNI's links have in the router's namespace. */
-export function vniLinkNames(vni: number, { veth }: { veth: boolean }): string[] {
-  return [`vni${vni}`, `br-pe-${vni}`, ...(veth ? [`pe-${vni}`] : [])];
-}
 
 function linkClaims(vni: number, has: { veth: boolean }): Claim[] {
   return vniLinkNames(vni, has).map((name) => ({

@@ -3,8 +3,8 @@ import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { Failure } from "../../resilience/failure.ts";
 import type { LastGoodResource } from "./rendered.ts";
-import type { RejectedResources } from "../rejected-resources.ts";
 
 /** Everything that the plan for one node depends on. */
 export interface ObservedNode {
@@ -52,3 +52,17 @@ export interface ObservedInterface {
   /** As `ip -d link` calls it, `bridge`, `veth`; missing for hardware. */
   readonly kind?: string;
 }
+
+/** A version of a resource that the kernel or FRR rejected. */
+export interface RejectedResource {
+  readonly uid: string;
+  readonly generation: number;
+  readonly failure: Failure;
+  /** When it was rejected. */
+  readonly at: string;
+  /** How often trying it has changed what others have, or would have. */
+  readonly times: number;
+}
+
+/** By owner. Of resources of which nothing is live, and of those that were to be changed together with others. */
+export type RejectedResources = ReadonlyMap<string, RejectedResource>;

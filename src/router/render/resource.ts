@@ -5,7 +5,7 @@ import type { Underlay } from "../../api/openpe/underlay.ts";
 import { type Family, parseAddress } from "../../ip/address.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import type { SessionAddresses } from "../validate/addresses.ts";
-import { vrfOf } from "../claims/claims.ts";
+import { vrfOf } from "../validate/names.ts";
 import type { Rendered } from "../model/rendered.ts";
 import { l2vniLinks, l3vniLinks, passthroughLinks, underlayLinks } from "./links.ts";
 import { l3vniFragment, passthroughFragment, underlayFragment } from "./frr.ts";

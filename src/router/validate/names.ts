@@ -1,3 +1,4 @@
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
 import type { FieldProblem } from "./field-error.ts";
@@ -16,4 +17,14 @@ export function vrfFieldProblems(field: string, name: unknown): FieldProblem[] {
   const problems = nameProblems(field, "VRF", name);
   if (problems.length > 0 || !TAKEN.test(String(name))) return problems;
   return [{ field, message: `VRF name ${String(name)} is reserved for the router` }];
+}
+
+/** The VRF that an L2VNI belongs to. */
+export function vrfOf(name: string, { vrf }: L2VNI["spec"]): string {
+  return vrf || name;
+}
+
+/** The names that a VNI's links have in the router's namespace. */
+export function vniLinkNames(vni: number, { veth }: { veth: boolean }): string[] {
+  return [`vni${vni}`, `br-pe-${vni}`, ...(veth ? [`pe-${vni}`] : [])];
 }

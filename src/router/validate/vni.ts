@@ -6,13 +6,12 @@ import { BITS, parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import { type InterfaceAddress, parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { parsePrefix, type Prefix } from "../../ip/prefix.ts";
-import { vniLinkNames, vrfOf } from "../claims/claims.ts";
 import type { ObservedNode } from "../model/observed.ts";
 import { routeTarget } from "./route-target.ts";
 import { type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
 import { hostMasterProblems } from "./host-master.ts";
 import { hostSessionProblems, sessionAddressPair } from "./host-session.ts";
-import { vrfFieldProblems } from "./names.ts";
+import { vniLinkNames, vrfFieldProblems, vrfOf } from "./names.ts";
 import { readInterfaceAddress, unusable } from "./networks.ts";
 
 /** What the node itself adds to the question whether a resource can be set up on it. */
