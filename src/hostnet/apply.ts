@@ -1,6 +1,6 @@
 import type { AddressModes } from "./address-modes.ts";
 import { type BatchResult, Batch } from "./batch.ts";
-import { otherNamespace, type Command } from "./command.ts";
+import { otherNamespace, ROLES, segments, type Command } from "./command.ts";
 import { KernelError } from "./error.ts";
 import type { NetworkNamespaces } from "./namespaces.ts";
 import { ovsVsctl, readOvs } from "./ovs.ts";
@@ -14,10 +14,7 @@ import { parseLinks, type Link, type LinkAddress, type OvsBridge, type Route, ty
 import { setSysctls, type SysctlOutcome } from "./sysctls.ts";
 import { OVS_MASTER, type NetnsRole, type DesiredLink } from "./desired-link.ts";
 
-const ROLES = ["host", "router"] as const;
 const MOST_READS = 5;
-/** So many commands are given to `ip` at once; the deadline starts again for the next batch. */
-const CHUNK = 250;
 
 export interface LinkName {
   readonly netns: NetnsRole;
@@ -269,33 +266,6 @@ function together<T>(before: readonly T[] = [], now: readonly T[], textOf: (one:
 }
 
 const showLink = (name: string) => ["link", "show", "dev", name];
-
-/**
- * Commands that one program can take at once. Deletions and moves stand apart, since names mean something else afterwards; between them the host's come
- * before the router's, which is what plans allow, and saves waiting for one namespace and the other in turn.
- */
-function segments(commands: readonly Command[]): Command[][] {
-  const order: Command[][] = [];
-  let stretch: Command[] = [];
-  const flush = () => {
-    for (const netns of ROLES) {
-      const own = stretch.filter((command) => command.netns === netns);
-      for (let at = 0; at < own.length; at += CHUNK) order.push(own.slice(at, at + CHUNK));
-    }
-    stretch = [];
-  };
-  for (const command of commands) {
-    const [first] = stretch;
-    if (
-      first &&
-      (first.program !== command.program || first.forgets !== command.forgets || (first.forgets && first.netns !== command.netns))
-    )
-      flush();
-    stretch.push(command);
-  }
-  flush();
-  return order;
-}
 
 /** A rejection belongs to a resource; any other error is thrown. */
 function rejection(error: unknown): KernelError {

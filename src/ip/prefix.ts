@@ -1,6 +1,6 @@
 import { Address, BITS, parseAddress } from "./address.ts";
 import { IpError, parsePart } from "./error.ts";
-import { Range } from "./range.ts";
+import { Range, type Span } from "./range.ts";
 
 /** A network, `10.0.0.0/24`: the range of all addresses that share their first `length` bits; `first` is the network address. */
 export class Prefix extends Range {
@@ -48,4 +48,22 @@ export function parseWithLength(text: string): { address: Address; length: numbe
   if (/^0./.test(digits)) throw new IpError("LeadingZero", text, "the prefix length has a leading zero");
   if (Number(digits) > bits) throw new IpError("TooLarge", text, `the prefix length is more than ${bits}`);
   return { address, length: Number(digits) };
+}
+
+/** The fewest prefixes that hold exactly the addresses of the span, in order. */
+export function summarize({ first: { family, value }, last }: Span): Prefix[] {
+  const prefixes: Prefix[] = [];
+  for (let next = value; next <= last.value;) {
+    // The widest prefix that starts here: no wider than its start is aligned, nor than what is left.
+    const aligned = next === 0n ? BITS[family] : bitLength(next & -next) - 1;
+    const left = bitLength(last.value - next + 1n) - 1;
+    const hostBits = Math.min(aligned, left);
+    prefixes.push(new Prefix(new Address(family, next), BITS[family] - hostBits));
+    next += 1n << BigInt(hostBits);
+  }
+  return prefixes;
+}
+
+function bitLength(value: bigint): number {
+  return value.toString(2).length;
 }

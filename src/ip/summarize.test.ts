@@ -4,7 +4,7 @@ import { parseAddress } from "./address.ts";
 import { prefixes, ranges } from "./testing/generators.ts";
 import { Prefix } from "./prefix.ts";
 import { parseRange } from "./range.ts";
-import { summarize } from "./summarize.ts";
+import { summarize } from "./prefix.ts";
 
 test.each([
   ["10.0.0.0-10.0.0.255", "10.0.0.0/24"],

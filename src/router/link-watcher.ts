@@ -1,6 +1,9 @@
+import { Batch } from "../hostnet/batch.ts";
+import { KernelError } from "../hostnet/error.ts";
+import { controller, type Controller, type Runnable } from "../kube/controller/controller.ts";
+import { ChannelSource } from "../kube/controller/source.ts";
 import type { NetworkNamespaces } from "../hostnet/namespaces.ts";
 import { watchLinks } from "../hostnet/watch-links.ts";
-import type { Runnable } from "../kube/controller/controller.ts";
 import type { Log } from "../kube/log.ts";
 import { routerWatchRestarts } from "./metrics.ts";
 
@@ -32,4 +35,48 @@ export class LinkWatch implements Runnable {
   reopen(): void {
     this.#watching.abort();
   }
+}
+
+const PROBE_EVERY_MS = 60_000;
+
+/**
+ * Workloads that are idle keep their EVPN routes, and those that have moved away lose them: the kernel is told every minute to ask the neighbors on the VNIs'
+ * bridges that have been silent.
+ */
+export function neighborController(namespace: string, log: Log): Controller {
+  const channel = new ChannelSource();
+  channel.ring();
+  return controller("router-neighbors", {
+    watches: [channel],
+    log,
+    async reconcile(_key, { signal }) {
+      await probeStale(namespace, (link) => link.startsWith("br-pe-"), signal).catch((error: unknown) => {
+        // Without its namespace there is no router, and no neighbor to ask; the router itself says what is wrong.
+        if (!(error instanceof KernelError) || error.code !== "Unreachable") throw error;
+      });
+      return { requeueAfter: PROBE_EVERY_MS * (0.75 + Math.random() / 2) };
+    },
+  });
+}
+
+interface PrintedNeighbor {
+  readonly dst: string;
+  readonly dev: string;
+}
+
+/**
+ * Lets the kernel ask the neighbors that it has not heard of for a while, on links of this name, whether they are still there. Who answers stays known; who does not is
+ * forgotten, and with it the route that announces it. Returns how many were probed.
+ */
+export async function probeStale(namespace: string, onLink: (name: string) => boolean, signal: AbortSignal): Promise<number> {
+  await using batch = new Batch(namespace, signal);
+  const { replies } = await batch.run([], [["neigh", "show", "nud", "stale"]]);
+  const stale = (replies.flat() as PrintedNeighbor[]).filter(({ dev, dst }) => onLink(dev) && !dst.startsWith("fe80:"));
+  let probed = 0;
+  for (const { dst, dev } of stale) {
+    // One that has gone meanwhile is not probed.
+    const { failed } = await batch.run([["neigh", "change", dst, "dev", dev, "nud", "probe"]], []);
+    if (!failed) probed += 1;
+  }
+  return probed;
 }

@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -11,9 +10,6 @@ import { AddressModes } from "../hostnet/address-modes.ts";
 import { LinkApplier } from "../hostnet/apply.ts";
 import { ensureNamespace, namespaceIdentity, raiseLoopback, type NetworkNamespaces } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
-import { linkOwnership } from "../hostnet/ownership.ts";
-import { routeTo } from "../hostnet/route-to.ts";
-import type { Link } from "../hostnet/snapshot.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, reapply } from "./act.ts";
@@ -22,14 +18,14 @@ import { isThere, replaceFile } from "../resilience/atomic-file.ts";
 import { type FileDamage, StateError } from "../resilience/state-file.ts";
 import { type PlanDifference, differences } from "./drift.ts";
 import type { FrrBackend } from "./backends.ts";
-import { MissedAddresses } from "./zebra-missed-addresses.ts";
+import { type FrrAddresses, MissedAddressAnnouncer } from "./zebra-missed-addresses.ts";
 import { updateSelection, observe, recordNicAddresses } from "./observe.ts";
-import { underlayLinks } from "./underlay-links.ts";
 import { type LiveVni, liveVnis } from "./vnis.ts";
 import type { ObservedNode, RouterObjects } from "./model/observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
+import { ApiRoutes } from "./protected-interfaces.ts";
 import { baseFragment } from "./render/frr.ts";
-import type { LinkReport, PassOutcome } from "./report.ts";
+import { type LinkReport, type PassOutcome, underlayLinks } from "./report.ts";
 import { planAndAct } from "./rejected-resources.ts";
 import { type RouterState, RouterStateFile } from "./state.ts";
 
@@ -49,15 +45,11 @@ export interface NodeRouterOptions {
   readonly bootFile: string;
   /** `https://host:port` or `unix:/path`: its route must not be cut. */
   readonly apiServer: string;
-  readonly frr: {
+  readonly frr: FrrAddresses & {
     /** FRR as it runs now; `applied` is what earlier passes put there. Throws why there is none. */
     open(applied: readonly Fragment[], signal: AbortSignal): Promise<FrrBackend>;
     /** All daemons' configuration as it is now. */
     running(signal: AbortSignal): Promise<readonly ConfigLine[]>;
-    /** The addresses that zebra knows, by link. */
-    addresses(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
-    /** The same of a zebra in the host's namespace, at the other end of HostSessions. Rejects where it does not run. */
-    hostAddresses?(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   };
   readonly log: Log;
 }
@@ -80,8 +72,6 @@ export interface PassResult {
   readonly damage?: FileDamage;
 }
 
-const LIFE_LINE_MS = 600_000;
-
 /** The router of one node: the kernel's links in two namespaces, FRR in one of them, and what is remembered of both. */
 export class NodeRouter {
   readonly namespaces: NetworkNamespaces;
@@ -92,10 +82,10 @@ export class NodeRouter {
   #damage: FileDamage | undefined;
   #namespace: string | undefined;
   readonly #modes = new AddressModes();
-  #lifeLine: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
+  readonly #apiRoutes: ApiRoutes;
   #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
-  readonly #missed = { router: new MissedAddresses(), host: new MissedAddresses() };
+  readonly #missed: MissedAddressAnnouncer;
   /** What passes changed that then failed or were aborted: a repair must be reported, although the next pass has nothing left to repair. */
   #unreported: ResourceChange[] = [];
   #links: readonly LinkReport[] = [];
@@ -105,6 +95,8 @@ export class NodeRouter {
     this.namespaces = options.namespaces;
     this.#options = options;
     this.#file = new RouterStateFile(options.stateDirectory);
+    this.#missed = new MissedAddressAnnouncer(options.log);
+    this.#apiRoutes = new ApiRoutes(options.apiServer, options.namespaces.host);
   }
 
   async #load(): Promise<RouterState> {
@@ -206,7 +198,7 @@ export class NodeRouter {
       const done = planned
         ? await act(planned, state.lastGood, backends, this.#unreported)
         : await reapply(state.lastGood, backends, this.#unreported);
-      await this.#announceMissed(kernel, signal);
+      await this.#missed.announce(kernel, this.#options.frr, signal);
       return done;
     } finally {
       // Also after a pass that broke off: what it did is live.
@@ -221,29 +213,6 @@ export class NodeRouter {
     const identity = await namespaceIdentity(this.namespaces.router);
     if (this.#namespace !== undefined && this.#namespace !== identity) hooks.onNewNamespace();
     this.#namespace = identity;
-  }
-
-  async #announceMissed(kernel: LinkApplier, signal: AbortSignal): Promise<void> {
-    const { frr, log } = this.#options;
-    const { router, host } = kernel.have;
-    const missed = [
-      { netns: "router", addresses: this.#missed.router.due(router.values(), await frr.addresses(signal)) },
-      // Only on links of ours: announcing an address again may change how a person set it.
-      { netns: "host", addresses: this.#missed.host.due([...host.values()].filter(isCreated), await this.#hostAddresses(signal)) },
-    ] as const;
-    for (const { netns, addresses } of missed) {
-      const announced = addresses.length === 0 ? [] : await kernel.announce(netns, addresses);
-      if (announced.length > 0) log.warn({ netns, announced }, "re-announced addresses that FRR missed");
-    }
-  }
-
-  /** What the zebra in the host's namespace knows; nothing where there is none. That it does not answer is for its own part to report. */
-  async #hostAddresses(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-    try {
-      return (await this.#options.frr.hostAddresses?.(signal)) ?? new Map();
-    } catch {
-      return new Map();
-    }
   }
 
   /** What the next pass would do. Nothing is touched, on the disk either. */
@@ -261,27 +230,8 @@ export class NodeRouter {
   async #observe(view: RouterInputs, state: RouterState, kernel: LinkApplier, signal: AbortSignal): Promise<ObservedNode> {
     const asksForOvs = view.objects.l2vnis.some(({ spec }) => spec.hostmaster?.type === "ovs-bridge");
     const mayMove = view.objects.underlays.some(({ spec }) => spec.nics?.some((nic) => kernel.have.host.has(nic)));
-    const [towardsApi, ovs] = await Promise.all([this.#towardsApi(mayMove, signal), asksForOvs && ovsAnswers(signal)]);
+    const [towardsApi, ovs] = await Promise.all([this.#apiRoutes.links(mayMove, signal), asksForOvs && ovsAnswers(signal)]);
     return observe({ ...view, index: state.index, links: kernel.have, towardsApi, ovs, state, now: new Date() });
-  }
-
-  /** The interfaces that lead to the API server, by every address of it that is known. Where nothing depends on it, as it was some minutes ago. */
-  async #towardsApi(asItIsNow: boolean, signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const now = performance.now();
-    if (asItIsNow || !this.#lifeLine || now - this.#lifeLine.at > LIFE_LINE_MS) {
-      this.#lifeLine = { at: now, links: await this.#linksTowardsApi(signal) };
-    }
-    return this.#lifeLine.links;
-  }
-
-  async #linksTowardsApi(signal: AbortSignal): Promise<Set<string>> {
-    const { apiServer } = this.#options;
-    if (apiServer.startsWith("unix:")) return new Set();
-    const host = new URL(apiServer).hostname.replace(/^\[(.*)\]$/, "$1");
-    // Without a name service the node has other worries; a Node address guards the interface as well.
-    const addresses = await lookup(host, { all: true }).catch(() => []);
-    const routes = await Promise.all(addresses.map(({ address }) => routeTo(address, this.namespaces.host, signal)));
-    return new Set(routes.flatMap((route) => route?.device ?? []));
   }
 
   async #writeConfiguration(file: string, fragments: readonly Fragment[]): Promise<void> {
@@ -330,8 +280,4 @@ function outcomeOf(planned: RouterPlan, state: RouterState | undefined, done?: R
     live: done?.live ?? new Map([...(state?.lastGood ?? [])].map(([owner, { generation }]) => [owner, generation])),
     ...(stopped && { stopped }),
   };
-}
-
-function isCreated(link: Link): boolean {
-  return linkOwnership(link) === "created";
 }

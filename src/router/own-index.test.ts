@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Node } from "../api/core/node.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { ownIndex } from "./own-index.ts";
+import { ownIndex } from "./node-index.ts";
 
 const node = (name: string, index?: string): Node => ({
   metadata: { name, ...(index !== undefined && { annotations: { "openpe.io/nodeindex": index } }) },

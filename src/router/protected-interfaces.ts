@@ -1,3 +1,5 @@
+import { lookup } from "node:dns/promises";
+import { routeTo } from "../hostnet/route-to.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 
 /** Why the node needs an interface for its own connectivity, by its name. */
@@ -38,4 +40,35 @@ export function protectedInterfaces(links: Links, { nodeAddresses, towardsApi }:
   // Loopback may carry any address.
   guarded.delete("lo");
   return guarded;
+}
+
+const CACHE_MS = 600_000;
+
+/** The interfaces that lead to the API server, by each of its known addresses. */
+export class ApiRoutes {
+  readonly #apiServer: string;
+  readonly #namespace: string | undefined;
+  #cached: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
+
+  /** `https://host:port` or `unix:/path`, reached from a network namespace. */
+  constructor(apiServer: string, namespace: string | undefined) {
+    this.#apiServer = apiServer;
+    this.#namespace = namespace;
+  }
+
+  /** As they are now, or as they were some minutes ago where nothing depends on it. */
+  async links(isNow: boolean, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const now = performance.now();
+    if (isNow || !this.#cached || now - this.#cached.at > CACHE_MS) this.#cached = { at: now, links: await this.#read(signal) };
+    return this.#cached.links;
+  }
+
+  async #read(signal: AbortSignal): Promise<Set<string>> {
+    if (this.#apiServer.startsWith("unix:")) return new Set();
+    const host = new URL(this.#apiServer).hostname.replace(/^\[(.*)\]$/, "$1");
+    // Without a name service the node has other worries; a Node address protects the interface as well.
+    const addresses = await lookup(host, { all: true }).catch(() => []);
+    const routes = await Promise.all(addresses.map(({ address }) => routeTo(address, this.#namespace, signal)));
+    return new Set(routes.flatMap((route) => route?.device ?? []));
+  }
 }

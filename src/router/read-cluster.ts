@@ -8,7 +8,7 @@ import { Underlay } from "../api/openpe/underlay.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { RouterInputs } from "./node-router.ts";
-import { ownIndex } from "./own-index.ts";
+import { ownIndex } from "./node-index.ts";
 import { secretsOf } from "./observe.ts";
 
 /** What an agent would know of its node, read once. */

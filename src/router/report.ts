@@ -1,4 +1,11 @@
+import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
+import { metaTime } from "../api/time.ts";
+import type { Link, Snapshot } from "../hostnet/snapshot.ts";
+import type { MissedHeartbeats } from "../kube/members/agent-watch.ts";
+import { type PartOff, notReportingConditions } from "../kube/members/unknown-conditions.ts";
+import type { LastGoodResource } from "./model/rendered.ts";
 import type { ConditionReport } from "../kube/status/conditions.ts";
 import { truncateLine, truncateList } from "../kube/status/limits.ts";
 import { sameStatus } from "../kube/status/same-status.ts";
@@ -189,4 +196,37 @@ interface Named {
 
 function ownerOf({ kind, name }: Named): string {
   return `${kind}/${name}`;
+}
+
+/** Marks the last report of a node's router as Unknown: nothing is removed, but no condition is True or False. */
+export function unknownRouter(
+  { status }: RouterNodeConfigurationStatus,
+  cause: MissedHeartbeats | PartOff,
+  now: Date,
+): { conditions: Condition[]; lastUpdateTime: string } | undefined {
+  const conditions = notReportingConditions(status?.conditions, ["Ready", "Degraded"], cause, now);
+  return conditions && { conditions, lastUpdateTime: metaTime(now) };
+}
+
+/** The state of the live Underlay's interfaces. `before` has the start times of unchanged states. */
+export function underlayLinks(
+  lastGood: ReadonlyMap<string, LastGoodResource>,
+  { host, router }: Pick<Snapshot, "host" | "router">,
+  before: readonly LinkReport[],
+  now: Date,
+): LinkReport[] {
+  const known = new Map(before.map((link) => [link.name, link]));
+  const underlays = [...lastGood].filter(([owner]) => owner.startsWith("Underlay/"));
+  const names = new Set(underlays.flatMap(([, { spec }]) => (spec as Underlay["spec"]).nics ?? []));
+  return [...names].sort().map((name) => {
+    const state = linkState(router.get(name) ?? host.get(name));
+    const already = known.get(name);
+    return already?.state === state ? already : { name, state, since: metaTime(now) };
+  });
+}
+
+function linkState(link: Link | undefined): LinkReport["state"] {
+  if (!link) return "Missing";
+  if (!link.up) return "Down";
+  return link.noCarrier ? "NoCarrier" : "Up";
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { link, snapshot } from "../hostnet/testing/fixtures.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
-import { underlayLinks } from "./underlay-links.ts";
+import { underlayLinks } from "./report.ts";
 
 const lastGood = new Map([["Underlay/fabric", { spec: { nics: ["eth1", "eth2", "eth3"] } } as LastGoodResource]]);
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
-import { unknownRouter } from "./unknown-status.ts";
+import { unknownRouter } from "./report.ts";
 
 const silence = { node: "worker-1", since: new Date("2026-11-15T10:30:00.123Z") };
 const now = new Date("2026-11-15T10:31:00.456Z");

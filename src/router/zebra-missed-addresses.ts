@@ -1,4 +1,7 @@
+import type { LinkApplier } from "../hostnet/apply.ts";
+import { linkOwnership } from "../hostnet/ownership.ts";
 import type { Link } from "../hostnet/snapshot.ts";
+import type { Log } from "../kube/log.ts";
 
 interface LinkAddress {
   readonly link: string;
@@ -32,4 +35,39 @@ export class MissedAddresses {
 
 function linkAddressKey({ link, address }: LinkAddress): string {
   return `${link} ${address}`;
+}
+
+type AddressesByLink = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface FrrAddresses {
+  /** The addresses that zebra knows, by link. */
+  addresses(signal: AbortSignal): Promise<AddressesByLink>;
+  /** The same of a zebra in the host's namespace, at the other end of HostSessions. Rejects where it does not run. */
+  hostAddresses?(signal: AbortSignal): Promise<AddressesByLink>;
+}
+
+/** Announces addresses again that the zebra of the router or of the host missed. */
+export class MissedAddressAnnouncer {
+  readonly #missed = { router: new MissedAddresses(), host: new MissedAddresses() };
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  async announce(kernel: LinkApplier, frr: FrrAddresses, signal: AbortSignal): Promise<void> {
+    const { router, host } = kernel.have;
+    // Only on links of ours: announcing an address again may change how a person set it.
+    const created = [...host.values()].filter((link) => linkOwnership(link) === "created");
+    // A host zebra that does not answer is for its own part to report.
+    const hostAddresses = (await frr.hostAddresses?.(signal).catch(() => undefined)) ?? new Map();
+    const missed = [
+      { netns: "router", addresses: this.#missed.router.due(router.values(), await frr.addresses(signal)) },
+      { netns: "host", addresses: this.#missed.host.due(created, hostAddresses) },
+    ] as const;
+    for (const { netns, addresses } of missed) {
+      const announced = addresses.length === 0 ? [] : await kernel.announce(netns, addresses);
+      if (announced.length > 0) this.#log.warn({ netns, announced }, "re-announced addresses that FRR missed");
+    }
+  }
 }

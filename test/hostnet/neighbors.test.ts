@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { probeStale } from "../../src/hostnet/neighbors.ts";
+import { probeStale } from "../../src/router/link-watcher.ts";
 
 const router = `plt${randomBytes(3).toString("hex")}`;
 const host = `${router}h`;

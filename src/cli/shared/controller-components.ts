@@ -31,7 +31,7 @@ import { speakerReports } from "../../loadbalancer/status/status-kinds.ts";
 import { routerClaims } from "../../router/claims/claims-recorder.ts";
 import { nodeIndexOf, nodeIndexWriter } from "../../router/node-index.ts";
 import { importEvents } from "../../router/import-events.ts";
-import { unknownRouter } from "../../router/unknown-status.ts";
+import { unknownRouter } from "../../router/report.ts";
 
 export interface ControllerComponentsOptions {
   manager: Manager;

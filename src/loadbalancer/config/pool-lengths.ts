@@ -1,6 +1,6 @@
 import { Prefix } from "../../ip/prefix.ts";
 import type { Range } from "../../ip/range.ts";
-import { summarize } from "../../ip/summarize.ts";
+import { summarize } from "../../ip/prefix.ts";
 import type { Pool } from "./config.ts";
 
 /** An entry of a pool and the length of the largest prefix in it. */
