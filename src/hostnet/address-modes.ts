@@ -20,14 +20,14 @@ export class AddressModes {
   async of(namespace: string | undefined, links: unknown): Promise<readonly Mode[] | undefined> {
     const known = this.#known.get(await namespaceIdentity(namespace));
     if (!known || performance.now() - known.at > CACHE_MS) return undefined;
-    const isKnown = (link: Mode) => link.ifindex === undefined || known.links.has(nameOf(link));
+    const isKnown = (link: Mode) => link.ifindex === undefined || known.links.has(modeKey(link));
     return (links as readonly Mode[]).every(isKnown) ? known.modes : undefined;
   }
 
   async learn(namespace: string | undefined, links: unknown): Promise<void> {
     // Only these words, and not the rest of the dump, are worth keeping.
     const modes = (links as readonly Mode[]).map(({ ifindex, ifname, inet6_addr_gen_mode }) => ({ ifindex, ifname, inet6_addr_gen_mode }));
-    this.#known.set(await namespaceIdentity(namespace), { at: performance.now(), modes, links: new Set(modes.map(nameOf)) });
+    this.#known.set(await namespaceIdentity(namespace), { at: performance.now(), modes, links: new Set(modes.map(modeKey)) });
   }
 
   forget(): void {
@@ -35,6 +35,6 @@ export class AddressModes {
   }
 }
 
-function nameOf({ ifindex, ifname }: Mode): string {
+function modeKey({ ifindex, ifname }: Mode): string {
   return `${ifindex} ${ifname}`;
 }

@@ -1,6 +1,5 @@
 import { Node } from "../api/core/node.ts";
 import { Secret } from "../api/core/secret.ts";
-import type { Kind, KubeObject } from "../api/kind.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
@@ -29,7 +28,18 @@ import { secretsOf } from "./observe.ts";
 import type { RouterObjects } from "./model/observed.ts";
 import { onlyObserved, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
 import { type PollScope, type FrrAnswer, RouterSessionPoller } from "./sessions.ts";
-import { type Failing, failing, failureEvents, driftEvents, stillFailing, type RouterEvent } from "./events.ts";
+import {
+  damageEvent,
+  driftEvents,
+  type Failing,
+  failing,
+  failureEvents,
+  findObject,
+  restartEvent,
+  type RouterEvent,
+  stillFailing,
+  withKind,
+} from "./events.ts";
 
 export interface RouterOptions {
   manager: Manager;
@@ -239,20 +249,10 @@ class RouterAgent {
     const events = error === undefined ? failureEvents(this.#failing, outcome, node) : [];
     if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
     this.#passes += 1;
-    if (damage) {
-      const reason = damage.recovered ? "StateRecovered" : "StateLost";
-      events.push({ about: "status", text: { type: "Warning", reason, message: `Node ${node}: ${damage.message}` } });
-    }
+    if (damage) events.push(damageEvent(damage, node));
     // Reported once FRR is back: until then the status says RouterUnavailable.
     if (restarted && !done) this.frrRestarted = true;
-    if (restarted && done) {
-      const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);
-      const restored = lines === 0 ? "its configuration is complete" : `restored ${lines} configuration lines`;
-      events.push({
-        about: "status",
-        text: { type: "Warning", reason: "FRRRestarted", message: `Node ${node}: FRR restarted; ${restored}` },
-      });
-    }
+    if (restarted && done) events.push(restartEvent(done, node));
     if (done && this.#passes > 1) events.push(...driftEvents(done, node, { frrRestarted: restarted }));
     for (const event of events) this.#record(view, event);
     for (const { owner, links, lines, drift } of done?.changes ?? []) log.info({ owner, links, lines, drift }, "router changed");
@@ -263,7 +263,7 @@ class RouterAgent {
 
   #record({ objects }: RouterInputs, { about, text }: RouterEvent): void {
     const { events, statuses } = this.#options;
-    const object = about === "status" ? withKind(RouterNodeConfigurationStatus, statuses.get(this.#key)) : find(objects, about);
+    const object = about === "status" ? withKind(RouterNodeConfigurationStatus, statuses.get(this.#key)) : findObject(objects, about);
     if (object) events.record(object, text);
   }
 
@@ -290,31 +290,6 @@ async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal)
     }
   }
   return false;
-}
-
-const KINDS: Readonly<Record<string, { kind: Kind; of: keyof RouterObjects }>> = {
-  Underlay: { kind: Underlay, of: "underlays" },
-  L2VNI: { kind: L2VNI, of: "l2vnis" },
-  L3VNI: { kind: L3VNI, of: "l3vnis" },
-  L3Passthrough: { kind: L3Passthrough, of: "passthroughs" },
-  RawFRRConfig: { kind: RawFRRConfig, of: "rawConfigs" },
-};
-
-function find(objects: RouterObjects, owner: string): KubeObject | undefined {
-  const slash = owner.indexOf("/");
-  const known = KINDS[owner.slice(0, slash)];
-  return (
-    known &&
-    withKind(
-      known.kind,
-      objects[known.of].find(({ metadata }) => metadata.name === owner.slice(slash + 1)),
-    )
-  );
-}
-
-/** Objects of a list have no kind. */
-function withKind(kind: Kind, object: KubeObject | undefined): KubeObject | undefined {
-  return object && { ...object, apiVersion: kind.group === "" ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind };
 }
 
 function passwordOnly(secret: Secret): Secret {

@@ -1,5 +1,13 @@
+import type { Kind, KubeObject } from "../api/kind.ts";
+import { L2VNI } from "../api/openpe/l2vni.ts";
+import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../api/openpe/l3vni.ts";
+import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
+import { Underlay } from "../api/openpe/underlay.ts";
 import type { EventText } from "../kube/events/event-correlator.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
+import type { FileDamage } from "../resilience/state-file.ts";
+import type { RouterObjects } from "./model/observed.ts";
 import type { PassOutcome } from "./report.ts";
 
 /** An Event to be recorded. */
@@ -59,7 +67,9 @@ export function driftEvents(done: RouterApplyResult, node: string, { frrRestarte
   const events = changes
     .filter(({ drift }) => drift)
     .map(({ owner, links, lines }): RouterEvent => {
-      const what = [counted(links, "link change", "link changes"), counted(lines, "FRR line", "FRR lines")].filter((part) => part !== "");
+      const what = [changeCount(links, "link change", "link changes"), changeCount(lines, "FRR line", "FRR lines")].filter(
+        (part) => part !== "",
+      );
       const about = /^(Underlay|L2VNI|L3VNI|L3Passthrough|RawFRRConfig)\//.test(owner) ? owner : "status";
       return { about, text: text(`Configuration drift repaired: ${what.join(" and ")}`) };
     });
@@ -71,6 +81,47 @@ export function driftEvents(done: RouterApplyResult, node: string, { frrRestarte
   return events;
 }
 
-function counted(count: number, one: string, many: string): string {
+function changeCount(count: number, one: string, many: string): string {
   return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
+}
+
+export function damageEvent({ message, recovered }: FileDamage, node: string): RouterEvent {
+  return aboutStatus(recovered ? "StateRecovered" : "StateLost", `Node ${node}: ${message}`);
+}
+
+/** FRR is back after a restart. */
+export function restartEvent(done: RouterApplyResult, node: string): RouterEvent {
+  const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);
+  const restored = lines === 0 ? "its configuration is complete" : `restored ${lines} configuration lines`;
+  return aboutStatus("FRRRestarted", `Node ${node}: FRR restarted; ${restored}`);
+}
+
+function aboutStatus(reason: string, message: string): RouterEvent {
+  return { about: "status", text: { type: "Warning", reason, message } };
+}
+
+const KINDS: Readonly<Record<string, { kind: Kind; of: keyof RouterObjects }>> = {
+  Underlay: { kind: Underlay, of: "underlays" },
+  L2VNI: { kind: L2VNI, of: "l2vnis" },
+  L3VNI: { kind: L3VNI, of: "l3vnis" },
+  L3Passthrough: { kind: L3Passthrough, of: "passthroughs" },
+  RawFRRConfig: { kind: RawFRRConfig, of: "rawConfigs" },
+};
+
+/** The object that an owner such as `L2VNI/red` names. */
+export function findObject(objects: RouterObjects, owner: string): KubeObject | undefined {
+  const slash = owner.indexOf("/");
+  const known = KINDS[owner.slice(0, slash)];
+  return (
+    known &&
+    withKind(
+      known.kind,
+      objects[known.of].find(({ metadata }) => metadata.name === owner.slice(slash + 1)),
+    )
+  );
+}
+
+/** Objects of a list have no kind. */
+export function withKind(kind: Kind, object: KubeObject | undefined): KubeObject | undefined {
+  return object && { ...object, apiVersion: kind.group === "" ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind };
 }

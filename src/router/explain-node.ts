@@ -104,13 +104,8 @@ class NodeExplanation {
   }
 
   #frrItself(): HealthStatement {
-    const statement: HealthStatement = {
-      component: this.#frr,
-      domain: "router",
-      health: "Healthy",
-      dependencies: [{ component: this.#agent }],
-    };
-    if (this.#ready?.reason !== "RouterUnavailable") return statement;
+    const statement = { component: this.#frr, domain: "router" as const, dependencies: [{ component: this.#agent }] };
+    if (this.#ready?.reason !== "RouterUnavailable") return { ...statement, health: "Healthy" };
     const { message, lastTransitionTime: since } = this.#ready;
     return {
       ...statement,
@@ -118,7 +113,7 @@ class NodeExplanation {
       reason: "RouterUnavailable",
       message,
       since,
-      fix: { text: `check FRR on node ${this.#node}; the agent recovers once FRR answers`, ...this.#describeCommand() },
+      fix: this.#inspect(`check FRR on node ${this.#node}; the agent recovers once FRR answers`),
     };
   }
 
@@ -163,12 +158,11 @@ class NodeExplanation {
       health: "Down",
       reason: "SessionDown",
       message: `BGP session with ${neighbor}${where} is ${state}`,
-      fix: {
-        text: fabric
+      fix: this.#inspect(
+        fabric
           ? `check that ${neighbor} is up and that AS number and password match the Underlay`
           : "check that the host's BGP speaker runs and uses hostasn of the HostSession",
-        ...this.#describeCommand(),
-      },
+      ),
     };
   }
 
@@ -191,7 +185,7 @@ class NodeExplanation {
 
   #resource(resource: Resource): HealthStatement {
     const { kind, name, state } = resource;
-    const failed = this.#failuresOf(kind, name);
+    const failed = (this.#status.failedResources ?? []).filter((one) => one.kind === kind && one.name === name);
     const statement = { component: this.#componentOf(kind, name), domain: "router" as const };
     const dependencies = [...this.#dependencies(kind, name), ...failed.flatMap((failure) => this.#missing(failure))];
     if (failed.length > 0) return this.#failure(statement.component, failed, dependencies, state === "KeptPrevious");
@@ -242,10 +236,6 @@ class NodeExplanation {
     };
   }
 
-  #failuresOf(kind: string, name: string): Failed[] {
-    return (this.#status.failedResources ?? []).filter((failed) => failed.kind === kind && failed.name === name);
-  }
-
   /** What a resource depends on while it works. */
   #dependencies(kind: string, name: string): Dependency[] {
     const base: Dependency[] = [{ component: this.#agent }, { component: this.#frr }];
@@ -292,12 +282,8 @@ class NodeExplanation {
     return { kind, namespace: this.#namespace, name, node: this.#node };
   }
 
-  #inspect() {
-    return { text: "inspect the status", ...this.#describeCommand() };
-  }
-
-  #describeCommand(): { command: string } {
-    return { command: `plumbline describe routernodeconfigurationstatus ${this.#node} -n ${this.#namespace}` };
+  #inspect(text = "inspect the status"): Fix {
+    return { text, command: `plumbline describe routernodeconfigurationstatus ${this.#node} -n ${this.#namespace}` };
   }
 }
 

@@ -139,10 +139,10 @@ function sessionsEstablished({ unavailable }: PassOutcome, frr: FrrState | undef
   const { sessions } = frr;
   if (sessions.length === 0) return { type, status: "True", reason: "NoSessions", message: "No BGP session configured" };
   const down = sessions.filter(({ state }) => state !== "Established");
-  if (down.length === 0) return { type, status: "True", reason: "AllEstablished", message: `${counted(sessions.length)} established` };
+  if (down.length === 0) return { type, status: "True", reason: "AllEstablished", message: `${sessionCount(sessions.length)} established` };
   const named = down.slice(0, 5).map(({ vrf, neighbor, state }) => `${neighbor}${vrf === "default" ? "" : ` in VRF ${vrf}`} is ${state}`);
   const more = down.length > named.length ? `, and ${down.length - named.length} more` : "";
-  const message = `${down.length} of ${counted(sessions.length)} not established: ${named.join(", ")}${more}`;
+  const message = `${down.length} of ${sessionCount(sessions.length)} not established: ${named.join(", ")}${more}`;
   return { type, status: "False", reason: "SessionsDown", message };
 }
 
@@ -164,7 +164,7 @@ function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): Condit
   return down ? { type, status: "False", reason: "VNIsDown", message } : { type, status: "Unknown", reason: "NotObserved", message };
 }
 
-function counted(sessions: number): string {
+function sessionCount(sessions: number): string {
   return sessions === 1 ? "1 BGP session" : `${sessions} BGP sessions`;
 }
 

@@ -55,22 +55,22 @@ export function vniReports(live: readonly LiveVni[], inFrr: readonly Vni[], link
 function problemIn({ links: wanted }: LiveVni, have: Links): string | undefined {
   for (const { type, name, ...more } of wanted) {
     const link = have.get(name);
-    if (!link) return `${nameOf(type, name)} is missing`;
-    if (!link.up) return `${nameOf(type, name)} is down`;
+    if (!link) return `${linkText(type, name)} is missing`;
+    if (!link.up) return `${linkText(type, name)} is down`;
     if ("device" in more && !have.get(more.device)?.up) return `${more.device}, which holds the VTEP address, is down`;
   }
   for (const { type, name, master } of wanted) {
-    if (master !== undefined && have.get(name)?.master !== master) return `${nameOf(type, name)} is not in ${inside(type, master)}`;
+    if (master !== undefined && have.get(name)?.master !== master) return `${linkText(type, name)} is not in ${inside(type, master)}`;
   }
   const carriers = wanted.toSorted((a, b) => Number(a.type === "bridge") - Number(b.type === "bridge"));
   const without = carriers.find(({ name }) => have.get(name)?.noCarrier);
-  return without && `${nameOf(without.type, without.name)} has no carrier`;
+  return without && `${linkText(without.type, without.name)} has no carrier`;
 }
 
-function nameOf(type: DesiredLink["type"], name: string): string {
+function linkText(type: DesiredLink["type"], name: string): string {
   return type === "bridge" ? `bridge ${name}` : type === "vrf" ? `VRF ${name}` : name;
 }
 
 function inside(type: DesiredLink["type"], master: string): string {
-  return nameOf(type === "bridge" ? "vrf" : "bridge", master);
+  return linkText(type === "bridge" ? "vrf" : "bridge", master);
 }
