@@ -1,5 +1,5 @@
 import type { LogEntry, OutageEntry, PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
-import type { Attempt } from "../../src/connectivity/attempt.ts";
+import type { Attempt } from "../../src/connectivity/history/attempt.ts";
 
 type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 

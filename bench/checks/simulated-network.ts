@@ -1,4 +1,4 @@
-import type { Action, Attempt } from "../../src/connectivity/attempt.ts";
+import type { Action, Attempt } from "../../src/connectivity/history/attempt.ts";
 import type { Target } from "../../src/connectivity/probe/target.ts";
 
 const MINUTE = 60_000;

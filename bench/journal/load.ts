@@ -1,4 +1,4 @@
-import type { Attempt } from "../../src/connectivity/attempt.ts";
+import type { Attempt } from "../../src/connectivity/history/attempt.ts";
 
 export interface Measured {
   msPerThousand: number;

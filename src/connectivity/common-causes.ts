@@ -1,7 +1,7 @@
 import { Node } from "../api/core/node.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import type { ObjectReader, Component } from "../api/health.ts";
-import { lastResultOf } from "./activity.ts";
+import { lastResultOf } from "./history/activity.ts";
 import { type CommonCause, commonCauses } from "./analysis/common-cause.ts";
 import { type CauseComponent, causeComponent, nodeOf } from "./explain-causes.ts";
 import { retiredAnnotation } from "../api/annotations.ts";

@@ -10,7 +10,7 @@ import type { Log } from "../kube/log.ts";
 import { AgentWatch } from "../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
-import { stripCheck } from "./activity.ts";
+import { stripCheck } from "./history/activity.ts";
 import { LostLeases } from "./lost-leases.ts";
 import { MeshController } from "./mesh/mesh-controller.ts";
 import { Pruner } from "./pruner.ts";

@@ -12,7 +12,7 @@ import {
 } from "../api/health.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { agentComponent, notReportingAgent } from "../kube/members/agent-health.ts";
-import { reachableOf } from "./activity.ts";
+import { reachableOf } from "./history/activity.ts";
 import { commonCausesIn } from "./common-causes.ts";
 import { isPartial, lastReportOf } from "./history/from-status.ts";
 import { statementsFor } from "./explain-causes.ts";

@@ -1,6 +1,6 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../api/time.ts";
-import { activityOf } from "./activity.ts";
+import { activityOf } from "./history/activity.ts";
 import { retiredAnnotation } from "../api/annotations.ts";
 
 /** How long nothing must have happened to a check. */

@@ -10,7 +10,7 @@ import type { Runnable } from "../kube/controller/controller.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import { checksPruned } from "./metrics.ts";
-import { activityOf } from "./activity.ts";
+import { activityOf } from "./history/activity.ts";
 import { pruneDecision, type Pruning } from "./prune.ts";
 import { ObservationWindow } from "./observation-window.ts";
 import { nodeOf } from "./source-of-check.ts";

@@ -10,8 +10,8 @@ import { checksStale } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts";
 import { writeWithBudget } from "../kube/status/write-in-turn.ts";
-import { activityOf, isStale, reachableOf } from "./activity.ts";
-import { type SourceObservation, type SourceLiveness, staleness } from "./stale.ts";
+import { activityOf, isStale, reachableOf } from "./history/activity.ts";
+import { type SourceObservation, type SourceLiveness, staleness } from "./history/stale.ts";
 import { nodeOf, podOf } from "./source-of-check.ts";
 
 type Signs = Pick<AgentWatch, "silence" | "knows" | "lacks" | "subscribe" | "ready">;

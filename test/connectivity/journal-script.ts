@@ -1,4 +1,4 @@
-import type { Attempt } from "../../src/connectivity/attempt.ts";
+import type { Attempt } from "../../src/connectivity/history/attempt.ts";
 import { emptyHistory } from "../../src/connectivity/history/history.ts";
 import { failed, namedOk, ok } from "../../src/connectivity/testing/attempts.ts";
 import type { JournalRecord } from "../../src/connectivity/journal/record.ts";

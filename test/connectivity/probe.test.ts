@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Attempt } from "../../src/connectivity/attempt.ts";
+import type { Attempt } from "../../src/connectivity/history/attempt.ts";
 import { createNamespaces, ip, type TestNamespaces } from "../support/namespaces.ts";
 import type { Shortage } from "./fixtures/probe.ts";
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Event } from "../../src/api/core/event.ts";
-import { stripCheck } from "../../src/connectivity/activity.ts";
+import { stripCheck } from "../../src/connectivity/history/activity.ts";
 import { Pruner, type PrunerOptions } from "../../src/connectivity/pruner.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";

@@ -10,7 +10,7 @@ import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { metaTime } from "../../api/time.ts";
-import { isStale, reachableOf } from "../../connectivity/activity.ts";
+import { isStale, reachableOf } from "../../connectivity/history/activity.ts";
 import { nodeOf } from "../../connectivity/source-of-check.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";

@@ -1,4 +1,4 @@
-import type { Attempt } from "../../connectivity/attempt.ts";
+import type { Attempt } from "../../connectivity/history/attempt.ts";
 import { durationText } from "../../connectivity/history/duration.ts";
 import { isSuccess } from "../../connectivity/history/history.ts";
 import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";

@@ -1,5 +1,5 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { stripCheck } from "../../connectivity/activity.ts";
+import { stripCheck } from "../../connectivity/history/activity.ts";
 import { meshAnnotation } from "../../api/annotations.ts";
 import { Pruner } from "../../connectivity/pruner.ts";
 import { Manager } from "../../kube/controller/manager.ts";

@@ -1,4 +1,4 @@
-import type { Attempt } from "../../connectivity/attempt.ts";
+import type { Attempt } from "../../connectivity/history/attempt.ts";
 import { probe } from "../../connectivity/probe/probe.ts";
 import type { Target } from "../../connectivity/probe/target.ts";
 import { type Prefix, parsePrefix } from "../../ip/prefix.ts";

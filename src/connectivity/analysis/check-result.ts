@@ -1,12 +1,12 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { keyOf } from "../../api/kind.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { lastResultOf } from "../activity.ts";
+import { lastResultOf } from "../history/activity.ts";
 import { fromStatus } from "../history/from-status.ts";
 import { historyState } from "../history/reduce.ts";
 import { sourceNodeAnnotation, targetAnnotation, targetNodeAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
-import { NO_RESULT_MS } from "../stale.ts";
+import { NO_RESULT_MS } from "../history/stale.ts";
 import { failureText } from "./failure-text.ts";
 
 /** What is known of where things are. */

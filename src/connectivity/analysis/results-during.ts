@@ -1,5 +1,5 @@
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { lastResultOf } from "../activity.ts";
+import { lastResultOf } from "../history/activity.ts";
 import type { Incident } from "./incidents.ts";
 import type { CheckResult } from "./check-result.ts";
 import type { OutageWindow } from "./outage-window.ts";

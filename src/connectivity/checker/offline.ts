@@ -1,5 +1,5 @@
 import type { Prefix } from "../../ip/prefix.ts";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "../history/attempt.ts";
 import { nextSeq } from "../history/history.ts";
 import { historyState, reduce } from "../history/reduce.ts";
 import type { CheckJournal } from "../journal/journal.ts";

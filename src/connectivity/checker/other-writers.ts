@@ -1,8 +1,8 @@
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Log } from "../../kube/log.ts";
 import { checksOwnedElsewhere } from "../metrics.ts";
-import { isStale, lastResultOf, reachableOf } from "../activity.ts";
-import { LEASELESS_MS } from "../stale.ts";
+import { isStale, lastResultOf, reachableOf } from "../history/activity.ts";
+import { LEASELESS_MS } from "../history/stale.ts";
 import { type WriterClaim, outranks } from "./writer-claim.ts";
 
 interface Yielded {

@@ -1,5 +1,5 @@
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { reachableOf } from "../activity.ts";
+import { reachableOf } from "../history/activity.ts";
 import { fromStatus } from "../history/from-status.ts";
 import type { CheckHistory } from "../history/history.ts";
 import { transitionBetween } from "../history/transition.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { fromStatus } from "./from-status.ts";
 import { lastResultTime } from "./reduce.ts";
 import { action, attemptAfter, at, failed, ok, short } from "../testing/attempts.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { emptyHistory, nextSeq } from "./history.ts";
 import { transitionBetween } from "./transition.ts";
 import { markUnknown, lastResultTime } from "./reduce.ts";

@@ -1,4 +1,4 @@
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { CAPS, type LogLine, type HistoryState, wholeSecond } from "./history.ts";
 import { truncateWithSuffix } from "../../util/text.ts";
 

@@ -1,4 +1,4 @@
-import { type Attempt, INTERVAL_MS } from "../attempt.ts";
+import { type Attempt, INTERVAL_MS } from "./attempt.ts";
 import { CAPS, type LogLine, isSuccess, type HistoryState, type ReachableState } from "./history.ts";
 import { updateOutages } from "./outages.ts";
 import { displayTimes } from "./display-times.ts";

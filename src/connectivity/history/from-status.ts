@@ -1,7 +1,7 @@
 import type { LogEntry, OutageEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Condition } from "../../api/kind.ts";
 import { seconds } from "../../util/duration.ts";
-import type { ActionOutcome } from "../attempt.ts";
+import type { ActionOutcome } from "./attempt.ts";
 import { emptyHistory, CAPS, type LogLine, type CheckHistory, type Outage, type ReachableState, wholeSecond } from "./history.ts";
 import { openOutage } from "./outages.ts";
 import { MAX_CLOCK_AHEAD_MS } from "./display-times.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LogEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { fromStatus } from "./from-status.ts";
 import { emptyHistory, type CheckHistory, nextSeq } from "./history.ts";
 import { openOutage } from "./outages.ts";

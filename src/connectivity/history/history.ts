@@ -1,5 +1,5 @@
 import type { ConditionStatus } from "../../api/kind.ts";
-import type { Attempt, ActionOutcome } from "../attempt.ts";
+import type { Attempt, ActionOutcome } from "./attempt.ts";
 
 /** A line of a log. Times here are whole seconds, in milliseconds, and are what people are shown. */
 export interface LogLine {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { action, attemptAfter, failed, attemptToAddress, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { emptyHistory, type CheckHistory } from "./history.ts";
 import { fromStatus } from "./from-status.ts";
 import { action, attemptAfter, at, failed, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";

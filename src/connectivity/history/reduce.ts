@@ -1,4 +1,4 @@
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { appendAttempt } from "./fold.ts";
 import { type CheckHistory, type HistoryState, type ReachableState, wholeSecond } from "./history.ts";
 

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { backoffMs } from "../../util/backoff.ts";
 import type { Log } from "../../kube/log.ts";
 import { checkJournalUsable } from "../metrics.ts";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "../history/attempt.ts";
 import type { CheckHistory } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
-import type { RecordedOutages } from "../outage-events.ts";
+import type { RecordedOutages } from "../history/outage-events.ts";
 import { HEADER, type JournalRecord, lineOf } from "./record.ts";
 import { type JournalEntry, journalEntries, replay } from "./replay.ts";
 

@@ -1,7 +1,7 @@
 import { checked } from "../../resilience/checksummed-lines.ts";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "../history/attempt.ts";
 import type { CheckHistory } from "../history/history.ts";
-import type { RecordedOutages } from "../outage-events.ts";
+import type { RecordedOutages } from "../history/outage-events.ts";
 
 /** What a line says of the check with this uid. */
 export type JournalRecord = { readonly uid: string } & (

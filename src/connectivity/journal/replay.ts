@@ -1,7 +1,7 @@
 import { checkedLines, completeBytes } from "../../resilience/checksummed-lines.ts";
 import type { CheckHistory, HistoryState } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
-import type { RecordedOutages } from "../outage-events.ts";
+import type { RecordedOutages } from "../history/outage-events.ts";
 import { FORMAT, HEADER, type JournalRecord } from "./record.ts";
 
 /** What the journal knows of a check. */

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { parsePrefix } from "../../ip/prefix.ts";
 import { checkFaults, lookupsAbandoned } from "../metrics.ts";
-import type { Action, Attempt } from "../attempt.ts";
+import type { Action, Attempt } from "../history/attempt.ts";
 import type { Connect } from "./connect.ts";
 import { Lookups, type LookupResult } from "./lookups.ts";
 import { probe, type ProbeOptions } from "./probe.ts";

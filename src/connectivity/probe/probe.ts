@@ -1,6 +1,6 @@
 import type { Prefix } from "../../ip/prefix.ts";
 import { checkActionSeconds, checkFaults } from "../metrics.ts";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "../history/attempt.ts";
 import { tcpConnect, type Connect } from "./connect.ts";
 import { Lookups } from "./lookups.ts";
 import { connectTo } from "./reach.ts";

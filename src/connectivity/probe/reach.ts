@@ -2,7 +2,7 @@ import { networkInterfaces } from "node:os";
 import { parseAddress, type Address } from "../../ip/address.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import { scopeOf } from "../../ip/scope.ts";
-import type { Action } from "../attempt.ts";
+import type { Action } from "../history/attempt.ts";
 import type { Connect } from "./connect.ts";
 import { errnoText, exhausted } from "./errno.ts";
 import { resourceExhausted, eventLoopStalled, type LocalFault } from "./local-fault.ts";

@@ -1,5 +1,5 @@
 import { addressOf, type Address } from "../../ip/address.ts";
-import type { Action } from "../attempt.ts";
+import type { Action } from "../history/attempt.ts";
 import { errnoText, exhausted } from "./errno.ts";
 import { resourceExhausted, eventLoopStalled, type LocalFault } from "./local-fault.ts";
 import { isNoAnswer, type Lookups } from "./lookups.ts";

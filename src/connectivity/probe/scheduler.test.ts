@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "../history/attempt.ts";
 import { ProbeScheduler } from "./scheduler.ts";
 import { parseTarget, type Target } from "./target.ts";
 

@@ -1,5 +1,5 @@
 import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
-import { type Attempt, INTERVAL_MS } from "../attempt.ts";
+import { type Attempt, INTERVAL_MS } from "../history/attempt.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import type { Target } from "./target.ts";
 

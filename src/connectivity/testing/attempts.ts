@@ -1,7 +1,7 @@
 /** For tests: attempts of a check that is tried once a second, numbered by that second. */
 
 import type { LogEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import type { Action, Attempt } from "../attempt.ts";
+import type { Action, Attempt } from "../history/attempt.ts";
 import { emptyHistory, type CheckHistory } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
 

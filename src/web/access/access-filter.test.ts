@@ -5,7 +5,7 @@ import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Answer } from "../../explain/answer.ts";
-import type { KindInNamespace } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 import { announcement, node, modelOf, CONFIG_NAMESPACES, routerStatus, service, session } from "../testing/fixtures.ts";
 import type { Rows, ViewName } from "../api.ts";
 import { AccessFilter } from "./access-filter.ts";

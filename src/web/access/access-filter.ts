@@ -1,7 +1,7 @@
 import { type Domain, type Health, type Component, worseHealth } from "../../api/health.ts";
 import type { Answer, Cause, PathNode, ComponentHealth } from "../../explain/answer.ts";
 import type { RowFilter } from "../model/row-store.ts";
-import type { KindInNamespace } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import { causeRow, domainRefs } from "../rows/overview.ts";
 import { type CauseRow, type MatrixCellRow, HIDDEN_KIND, type NodeRow, type SyncRow, type ViewName } from "../api.ts";

@@ -13,7 +13,7 @@ import type { Component } from "../../api/health.ts";
 import type { Cause } from "../../explain/answer.ts";
 import { EXPLAINED_KINDS, type ConfigNamespaces } from "../../explain/explainers.ts";
 import type { RowStore } from "../model/row-store.ts";
-import type { KindInNamespace } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 import type { ViewName } from "../api.ts";
 
 /** What the views are made of, as far as a viewer would miss it. */

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { KindInNamespace } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 
 /** Who a token is of, as the API server says. */
 export interface User {

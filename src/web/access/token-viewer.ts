@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import { untilAborted } from "../../util/sleep.ts";
-import type { KindInNamespace } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 import { LoginError } from "./login-error.ts";
 import { reviewToken, type User } from "./reviews.ts";
 import { REVIEW_VALID_MS, lastReviewIsValid, REVIEW_MS, type UserAccess } from "./user-access.ts";

@@ -1,4 +1,4 @@
-import type { KindInNamespace } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 
 /** Who looks, and at what he may look. */
 export interface Viewer {

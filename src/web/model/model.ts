@@ -5,7 +5,7 @@ import { type Query, kindName, TrackedObjects } from "../../explain/tracked-obje
 import { dashboardRowsBuilt } from "../metrics.ts";
 import { causeRow } from "../rows/overview.ts";
 import { type Rows, type ViewName } from "../api.ts";
-import { type AnyRowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
+import { type AnyRowBuilder, rowKey, type BuildContext } from "../rows/row-builder.ts";
 import { countKey, kindCountKey, HealthCounts } from "./health-counts.ts";
 import { RowStore } from "./row-store.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Cause, ComponentHealth } from "../../explain/answer.ts";
 import { type Rows, VIEW_NAMES, type ViewName } from "../api.ts";
-import type { KindInNamespace } from "./row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 
 type AnyRow = Rows[ViewName];
 

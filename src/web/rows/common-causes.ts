@@ -4,7 +4,7 @@ import { commonCauses } from "../../connectivity/analysis/common-cause.ts";
 import { retiredAnnotation } from "../../api/annotations.ts";
 import { zonesOf } from "../../connectivity/analysis/zones.ts";
 import { resultOf } from "../../connectivity/analysis/check-result.ts";
-import { type FixedRowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type FixedRowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
 import type { CommonCausesRow } from "../api.ts";
 
 const SENTENCES = 5;

@@ -2,10 +2,10 @@ import { type LogEntry, PodNetworkConnectivityCheck, sourceOf } from "../../api/
 import { seconds } from "../../util/duration.ts";
 import { keyOf } from "../../api/kind.ts";
 import { componentId } from "../../api/health.ts";
-import { reachableOf } from "../../connectivity/activity.ts";
+import { reachableOf } from "../../connectivity/history/activity.ts";
 import { retiredAnnotation, targetAnnotation } from "../../api/annotations.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
 import { type CheckRow, type CheckDetailData, MAX_OUTAGES } from "../api.ts";
 import { namespaceIn, definedFields, reasonFields } from "./fields.ts";
 

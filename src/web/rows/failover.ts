@@ -2,7 +2,7 @@ import { FailoverPolicy, type FailoverStatus } from "../../api/failover/failover
 import { keyOf } from "../../api/kind.ts";
 import { componentId } from "../../api/health.ts";
 import { copyTime } from "../../failover/token/peer-copy.ts";
-import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
 import type { FailoverStep, PastTransition, PolicyRow, PolicyDetailData, Transition } from "../api.ts";
 import { conditionsOf, namespaceIn, definedFields, reasonFields } from "./fields.ts";
 

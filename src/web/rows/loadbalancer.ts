@@ -6,7 +6,7 @@ import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { type Health, componentId, type Index, worseHealth } from "../../api/health.ts";
-import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
 import {
   MAX_NODES,
   type PoolRow,

@@ -7,7 +7,7 @@ import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-conf
 import { type Domain, type Health, worseHealth } from "../../api/health.ts";
 import type { Cause } from "../../explain/answer.ts";
 import type { ConfigNamespaces } from "../../explain/explainers.ts";
-import { type FixedRowBuilder, type RowBuilder, type KindInNamespace, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type FixedRowBuilder, type RowBuilder, type KindInNamespace, rowKey, type BuildContext } from "./row-builder.ts";
 import { type CauseRow, type MatrixCellRow, type DomainRow, type NodeRow, MAX_SYMPTOMS } from "../api.ts";
 import { definedFields, reasonFields } from "./fields.ts";
 

@@ -3,7 +3,7 @@ import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { type Health, componentId } from "../../api/health.ts";
-import { type RowBuilder, rowKey, type BuildContext } from "../model/row-builder.ts";
+import { type RowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
 import type { RouterRow, RouterDetailData, TreeNode } from "../api.ts";
 import { conditionsOf, namespaceIn, definedFields } from "./fields.ts";
 

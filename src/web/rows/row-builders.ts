@@ -1,5 +1,5 @@
 import type { ConfigNamespaces } from "../../explain/explainers.ts";
-import type { AnyRowBuilder } from "../model/row-builder.ts";
+import type { AnyRowBuilder } from "./row-builder.ts";
 import { commonCausesRow } from "./common-causes.ts";
 import { checks } from "./connectivity.ts";
 import { policies } from "./failover.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Service } from "../../api/core/service.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
-import type { KindInNamespace } from "../model/row-builder.ts";
+import type { KindInNamespace } from "../rows/row-builder.ts";
 import { announcement, modelOf, CONFIG_NAMESPACES, service, session } from "../testing/fixtures.ts";
 import { AccessFilter } from "../access/access-filter.ts";
 import { unrestrictedViewer, type Viewer } from "../access/viewer.ts";

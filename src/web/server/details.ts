@@ -7,7 +7,7 @@ import { parseKey } from "../../api/kind.ts";
 import type { Component } from "../../api/health.ts";
 import type { Answer, PathNode } from "../../explain/answer.ts";
 import type { DashboardModel } from "../model/model.ts";
-import type { KindInNamespace, BuildContext } from "../model/row-builder.ts";
+import type { KindInNamespace, BuildContext } from "../rows/row-builder.ts";
 import { checks, checkDetail } from "../rows/connectivity.ts";
 import { policies, policyDetail } from "../rows/failover.ts";
 import { services, serviceDetail } from "../rows/loadbalancer.ts";

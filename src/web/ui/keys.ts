@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { closeDetail, toggleUnhealthy } from "./parts/search.tsx";
-import { go, refine, route, type PageView } from "./route.ts";
-import { nextTheme } from "./theme.ts";
+import { go, refine, route, type PageView } from "./live/route.ts";
+import { nextTheme } from "./parts/theme.ts";
 
 export const helpVisible = signal(false);
 

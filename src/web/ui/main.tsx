@@ -4,8 +4,8 @@ import { followKeys } from "./keys.ts";
 import { followServer } from "./live/stream.ts";
 import { followPrinter } from "./parts/printing.ts";
 import { startClock } from "./parts/time.tsx";
-import { followAddress } from "./route.ts";
-import { followTheme } from "./theme.ts";
+import { followAddress } from "./live/route.ts";
+import { followTheme } from "./parts/theme.ts";
 
 followTheme();
 followAddress();

@@ -1,6 +1,6 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { ChangeEvent, SnapshotEvent, ViewName, WhoAmI } from "../../api.ts";
-import { type PageView, route } from "../route.ts";
+import { type PageView, route } from "./route.ts";
 import { liveRows, applyChange, applySnapshot } from "./rows.ts";
 
 /** Whether what is shown is what the server knows. `lost`: it is as old as `since`. */

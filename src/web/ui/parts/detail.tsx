@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Health } from "../../../api/health.ts";
 import type { ConditionRow, DetailAnswer } from "../../api.ts";
 import { details } from "../live/rows.ts";
-import { linkHere, linkTo } from "../route.ts";
+import { linkHere, linkTo } from "../live/route.ts";
 import { HealthIcon, healthText } from "./health.tsx";
 import { Empty, Waiting } from "./pane.tsx";
 import { Since } from "./time.tsx";

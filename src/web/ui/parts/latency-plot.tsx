@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import type { CheckDetailData } from "../../api.ts";
-import { theme } from "../theme.ts";
+import { theme } from "./theme.ts";
 import { clockTime, milliseconds } from "./time.tsx";
 
 const HEIGHT = 150;

@@ -1,4 +1,4 @@
-import { go, option, refine, route } from "../route.ts";
+import { go, option, refine, route } from "../live/route.ts";
 
 /** Every word must be somewhere. */
 export function matches(query: string, ...texts: readonly (string | undefined)[]): boolean {

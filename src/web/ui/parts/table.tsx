@@ -1,6 +1,6 @@
 import type { ComponentChildren, TargetedKeyboardEvent, VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
-import { go, option, refine, route } from "../route.ts";
+import { go, option, refine, route } from "../live/route.ts";
 import { useWindow } from "./window.ts";
 
 export interface Column<Row> {

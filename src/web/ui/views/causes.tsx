@@ -5,7 +5,7 @@ import { Empty, Pane } from "../parts/pane.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Since } from "../parts/time.tsx";
 import { useWindow } from "../parts/window.ts";
-import { linkTo } from "../route.ts";
+import { linkTo } from "../live/route.ts";
 
 const HEIGHT = 126;
 const CHIPS = 4;

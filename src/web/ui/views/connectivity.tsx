@@ -10,7 +10,7 @@ import { only, plural, worstFirst } from "../parts/sorting.ts";
 import { compareNames } from "../parts/table.tsx";
 import { clockTime, durationSince, milliseconds, minute } from "../parts/time.tsx";
 import { useWindow } from "../parts/window.ts";
-import { go, linkHere, option, refine, route } from "../route.ts";
+import { go, linkHere, option, refine, route } from "../live/route.ts";
 import { CheckDetail } from "./check-detail.tsx";
 
 export function ConnectivityView() {

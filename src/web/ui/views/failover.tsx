@@ -7,7 +7,7 @@ import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx"
 import { worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
-import { route } from "../route.ts";
+import { route } from "../live/route.ts";
 import { count } from "./overview.tsx";
 import { PolicyDetail } from "./policy-detail.tsx";
 

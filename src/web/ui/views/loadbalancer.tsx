@@ -10,7 +10,7 @@ import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx"
 import { only, plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, compareNames, Table } from "../parts/table.tsx";
 import { durationSince } from "../parts/time.tsx";
-import { go, linkTo, route } from "../route.ts";
+import { go, linkTo, route } from "../live/route.ts";
 import { count } from "./overview.tsx";
 import { ServiceDetail } from "./service-detail.tsx";
 

@@ -11,7 +11,7 @@ import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx"
 import { only, plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
-import { go, linkTo, type PageView, VIEWS } from "../route.ts";
+import { go, linkTo, type PageView, VIEWS } from "../live/route.ts";
 import { Causes } from "./causes.tsx";
 
 export function OverviewView() {

@@ -3,7 +3,7 @@ import type { Answer, PathNode } from "../../../explain/answer.ts";
 import { HIDDEN_KIND } from "../../api.ts";
 import { HealthIcon, ComponentName, healthText } from "../parts/health.tsx";
 import { Since } from "../parts/time.tsx";
-import { linkTo, option, refine } from "../route.ts";
+import { linkTo, option, refine } from "../live/route.ts";
 import { layoutOf, type LayoutNode } from "./path-layout.ts";
 
 const CARD = { least: 150, usual: 220, most: 340, height: 104 };

@@ -3,7 +3,7 @@ import { details } from "../live/rows.ts";
 import { Conditions, DetailTitle, Part } from "../parts/detail.tsx";
 import { Empty } from "../parts/pane.tsx";
 import { clockTime, durationSince, second, Since } from "../parts/time.tsx";
-import { linkHere, linkTo } from "../route.ts";
+import { linkHere, linkTo } from "../live/route.ts";
 
 /** Everything of it is in its row; what its resources say comes with the thing. */
 export function PolicyDetail({ row, id }: { row: PolicyRow | undefined; id: string }) {

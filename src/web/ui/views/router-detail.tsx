@@ -4,7 +4,7 @@ import { Conditions, Detail, DetailTitle, Part } from "../parts/detail.tsx";
 import { HealthIcon, healthText } from "../parts/health.tsx";
 import { worstFirst } from "../parts/sorting.ts";
 import { Since } from "../parts/time.tsx";
-import { linkTo } from "../route.ts";
+import { linkTo } from "../live/route.ts";
 
 /** Enough to read; what is wrong is always among them. */
 const MAX_ROWS = 60;

@@ -7,7 +7,7 @@ import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
-import { route } from "../route.ts";
+import { route } from "../live/route.ts";
 import { count } from "./overview.tsx";
 import { RouterDetail } from "./router-detail.tsx";
 

@@ -8,7 +8,7 @@ import { HealthIcon, ComponentName, healthText } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { only } from "../parts/sorting.ts";
 import { Since } from "../parts/time.tsx";
-import { go, linkTo, route } from "../route.ts";
+import { go, linkTo, route } from "../live/route.ts";
 import { Causes } from "./causes.tsx";
 import { Path } from "./path.tsx";
 import { componentId } from "../../../api/health.ts";

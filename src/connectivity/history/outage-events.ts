@@ -1,5 +1,5 @@
-import type { OutageEntry, PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
-import type { EventText } from "../kube/events/event-correlator.ts";
+import type { OutageEntry, PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { EventText } from "../../kube/events/event-correlator.ts";
 
 /** Which outages of a check people have been told of: those whose beginning and whose end was told last, by their numbers. */
 export interface RecordedOutages {

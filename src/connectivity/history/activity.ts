@@ -1,5 +1,5 @@
-import type { LogEntry, PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
-import type { Condition } from "../api/kind.ts";
+import type { LogEntry, PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Condition } from "../../api/kind.ts";
 
 type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 

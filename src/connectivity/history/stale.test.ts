@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
-import { check } from "./testing/mesh.ts";
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { check } from "../testing/mesh.ts";
 import { type SourceObservation, type SourceLiveness, staleness } from "./stale.ts";
 
 const minute = 60_000;

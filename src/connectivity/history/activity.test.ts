@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { activityOf, lastResultOf, stripCheck } from "./activity.ts";
-import { check } from "./testing/mesh.ts";
+import { check } from "../testing/mesh.ts";
 
 type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 

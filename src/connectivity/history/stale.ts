@@ -1,8 +1,8 @@
-import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
-import { metaTime } from "../api/time.ts";
+import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { metaTime } from "../../api/time.ts";
 import { isStale, lastResultOf, reachableOf } from "./activity.ts";
 import { INTERVAL_MS } from "./attempt.ts";
-import { LONGEST_CHECKPOINT_MS } from "./checker/longest-checkpoint.ts";
+import { LONGEST_CHECKPOINT_MS } from "../checker/longest-checkpoint.ts";
 
 /** What the Lease of a check's source says. `off`: it lives and makes no checks. `none`: there is none, as with somebody's own checker. */
 export type SourceLiveness =

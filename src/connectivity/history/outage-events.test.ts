@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { OutageEntry } from "../api/connectivity/pod-network-connectivity-check.ts";
+import type { OutageEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { type RecordedOutages, outageEvents } from "./outage-events.ts";
 
 const nothing: RecordedOutages = { opened: -Infinity, closed: -Infinity };
