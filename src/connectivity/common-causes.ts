@@ -5,8 +5,7 @@ import { lastResultOf } from "./history/activity.ts";
 import { type CommonCause, commonCauses } from "./analysis/common-cause.ts";
 import { type CauseComponent, causeComponent, nodeOf } from "./explain-causes.ts";
 import { retiredAnnotation } from "../api/annotations.ts";
-import { zonesOf } from "./analysis/zones.ts";
-import { type CheckResult, resultOf } from "./analysis/check-result.ts";
+import { zonesOf, type CheckResult, resultOf } from "./analysis/check-result.ts";
 import { isReached, type UnreachedNodes } from "./unreached-nodes.ts";
 
 interface Picture {

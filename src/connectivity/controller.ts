@@ -11,10 +11,9 @@ import { AgentWatch } from "../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
 import { stripCheck } from "./history/activity.ts";
-import { LostLeases } from "./lost-leases.ts";
+import { LostLeases, sourceOfLease, sourceSelector } from "./source-lease.ts";
 import { MeshController } from "./mesh/mesh-controller.ts";
 import { Pruner } from "./pruner.ts";
-import { sourceOfLease, sourceSelector } from "./source-lease.ts";
 import { StaleMarker } from "./stale-marker.ts";
 import { sourceIndexes } from "./source-of-check.ts";
 

@@ -5,9 +5,8 @@ import { metaTime } from "../api/time.ts";
 import { agentComponent } from "../kube/members/agent-health.ts";
 import type { CommonCause } from "./analysis/common-cause.ts";
 import { type Hypothesis, type CauseScope, serviceOf } from "./analysis/hypotheses.ts";
-import { failureText } from "./analysis/failure-text.ts";
-import { distinct } from "./analysis/labels.ts";
-import { NO_ANSWER } from "./probe/resolve.ts";
+import { failureText, distinct } from "./analysis/labels.ts";
+import { NO_ANSWER } from "./history/attempt.ts";
 import { dependenciesBehind, slicesOfService, type UnreachedNodes } from "./unreached-nodes.ts";
 import type { CheckResult } from "./analysis/check-result.ts";
 

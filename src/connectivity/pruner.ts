@@ -11,8 +11,7 @@ import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import { checksPruned } from "./metrics.ts";
 import { activityOf } from "./history/activity.ts";
-import { pruneDecision, type Pruning } from "./prune.ts";
-import { ObservationWindow } from "./observation-window.ts";
+import { pruneDecision, type Pruning, ObservationWindow } from "./prune.ts";
 import { nodeOf } from "./source-of-check.ts";
 
 export interface PrunerOptions {

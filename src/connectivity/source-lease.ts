@@ -1,6 +1,7 @@
 import type { Lease } from "../api/core/lease.ts";
 import { objectName, MAX_NAME_LENGTH } from "../api/object-name.ts";
 import { componentLabel } from "../kube/members/agent-lease.ts";
+import type { Cache } from "../kube/cache/cache.ts";
 
 /** How the Lease of a pod that tries checks is named and found, in the pod's namespace. */
 
@@ -21,4 +22,30 @@ export function sourceOfLease({ metadata }: Lease): string | undefined {
 
 function leaseName(pod: string): string {
   return objectName(`check-${pod}`, MAX_NAME_LENGTH.name);
+}
+
+/**
+ * Pods whose Lease was deleted, as it is with the pod itself, for as long as they have checks: they are as silent as those that do not renew theirs,
+ * and must not be forgotten before that was said.
+ */
+export class LostLeases {
+  readonly #lost = new Set<string>();
+  readonly #hasChecks: (source: string) => boolean;
+
+  constructor(leases: Pick<Cache<Lease>, "subscribe">, hasChecks: (source: string) => boolean) {
+    this.#hasChecks = hasChecks;
+    leases.subscribe(({ type, object }) => {
+      const source = sourceOfLease(object);
+      if (source === undefined) return;
+      if (type === "deleted") this.#lost.add(source);
+      else this.#lost.delete(source);
+    });
+  }
+
+  *sources(): Iterable<string> {
+    for (const source of this.#lost) {
+      if (this.#hasChecks(source)) yield source;
+      else this.#lost.delete(source);
+    }
+  }
 }

@@ -8,7 +8,7 @@ import { edges as connectivity } from "../connectivity/explain.ts";
 import { edges as failover } from "../failover/explain.ts";
 import { edges as loadbalancer } from "../loadbalancer/explain/explain.ts";
 import { edges as router } from "../router/explain.ts";
-import { nodeReady } from "./node-ready.ts";
+import { nodeReady } from "./leader.ts";
 
 /** The namespaces of the configuration. */
 export interface ConfigNamespaces {

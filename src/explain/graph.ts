@@ -1,18 +1,12 @@
 import { keyOf, type Kind, type KubeObject } from "../api/kind.ts";
 import { type Explainer, type Health, componentId, type ObjectReader, type HealthStatement } from "../api/health.ts";
 import type { Answer, Cause, PathNode, ComponentHealth } from "./answer.ts";
-import { rankedCauses, unhealthyDependencies, healthOf } from "./causes.ts";
-import { propagateHealth } from "./propagate-health.ts";
-import { type Query, kindName, TrackedObjects } from "./tracked-objects.ts";
+import { rankedCauses, unhealthyDependencies, healthOf, propagateHealth } from "./causes.ts";
+import { type Query, kindName, StaleReaders, TrackedObjects } from "./tracked-objects.ts";
 import { type ComponentState, Components } from "./components.ts";
 import { ensure } from "../util/map.ts";
 
-/** The statements of one explainer about one object, and what it read for them. */
-interface Explanation {
-  readonly statements: readonly HealthStatement[];
-  readonly queries: ReadonlySet<Query>;
-}
-
+/** One explainer of one object. */
 interface Speaker {
   readonly explainer: Explainer;
   readonly key: string;
@@ -26,10 +20,9 @@ export class CauseGraph {
   readonly #explainers = new Map<string, { readonly explainer: Explainer; readonly number: number }[]>();
   readonly #objects = new TrackedObjects();
   readonly #components = new Components();
-  readonly #statements = new Map<string, Explanation>();
-  readonly #lookedAtBy = new Map<Query, Set<string>>();
+  readonly #statements = new Map<string, readonly HealthStatement[]>();
   readonly #speakers = new Map<string, Speaker>();
-  readonly #stale = new Set<string>();
+  readonly #readers = new StaleReaders();
   readonly #touched = new Set<string>();
   #flow: ReadonlyMap<string, Health> = new Map();
   #causes: ReadonlyMap<string, Cause> | undefined;
@@ -41,18 +34,18 @@ export class CauseGraph {
   }
 
   put(kind: Kind, object: KubeObject): void {
-    this.#touch(this.#objects.put(kind, object));
+    this.#readers.changed(this.#objects.put(kind, object));
     const key = keyOf(object);
     for (const { explainer, number } of this.#explainers.get(kindName(kind)) ?? []) {
       const speaker = `${number} ${key}`;
       this.#speakers.set(speaker, { explainer, key });
-      this.#stale.add(speaker);
+      this.#readers.stale.add(speaker);
     }
   }
 
   drop(kind: Kind, key: string): void {
-    this.#touch(this.#objects.drop(kind, key));
-    for (const { number } of this.#explainers.get(kindName(kind)) ?? []) this.#stale.add(`${number} ${key}`);
+    this.#readers.changed(this.#objects.drop(kind, key));
+    for (const { number } of this.#explainers.get(kindName(kind)) ?? []) this.#readers.stale.add(`${number} ${key}`);
   }
 
   /** All known components. */
@@ -106,15 +99,12 @@ export class CauseGraph {
     return (this.#causes ??= rankedCauses(this.#components, flow));
   }
 
-  #touch(queries: readonly Query[]): void {
-    for (const query of queries) for (const speaker of this.#lookedAtBy.get(query) ?? []) this.#stale.add(speaker);
-  }
-
   /** Recomputes what is stale. */
   #current(): ReadonlyMap<string, Health> {
-    if (this.#stale.size > 0) {
-      for (const speaker of this.#stale) this.#onChange(speaker);
-      this.#stale.clear();
+    const { stale } = this.#readers;
+    if (stale.size > 0) {
+      for (const speaker of stale) this.#recompute(speaker);
+      stale.clear();
       this.#components.combine();
       this.#causes = undefined;
       const before = this.#flow;
@@ -124,31 +114,20 @@ export class CauseGraph {
     return this.#flow;
   }
 
-  #onChange(name: string): void {
-    const before = this.#statements.get(name);
-    for (const query of before?.queries ?? []) {
-      const speakers = this.#lookedAtBy.get(query);
-      speakers?.delete(name);
-      if (speakers?.size === 0) this.#lookedAtBy.delete(query);
-    }
-    const now = this.#ask(name);
-    if (now) {
-      this.#statements.set(name, now);
-      for (const query of now.queries) ensure(this.#lookedAtBy, query, () => new Set()).add(name);
-    } else {
+  #recompute(name: string): void {
+    const before = this.#statements.get(name) ?? [];
+    const speaker = this.#speakers.get(name);
+    const object = speaker && this.#objects.get(speaker.explainer.kind, speaker.key);
+    const queries = object && new Set<Query>();
+    const now = speaker && queries ? statementsOf(speaker.explainer, object, this.#objects.reader(queries)) : [];
+    this.#readers.record(name, queries);
+    if (object) this.#statements.set(name, now);
+    else {
       this.#statements.delete(name);
       this.#speakers.delete(name);
     }
-    for (const { component } of [...(before?.statements ?? []), ...(now?.statements ?? [])]) this.#touched.add(componentId(component));
-    this.#components.update(name, before?.statements ?? [], now?.statements ?? []);
-  }
-
-  #ask(name: string): Explanation | undefined {
-    const speaker = this.#speakers.get(name);
-    const object = speaker && this.#objects.get(speaker.explainer.kind, speaker.key);
-    if (!object) return undefined;
-    const queries = new Set<Query>();
-    return { statements: statementsOf(speaker.explainer, object, this.#objects.reader(queries)), queries };
+    for (const { component } of [...before, ...now]) this.#touched.add(componentId(component));
+    this.#components.update(name, before, now);
   }
 }
 

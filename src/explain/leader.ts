@@ -1,6 +1,7 @@
 import { Lease } from "../api/core/lease.ts";
 import { CONTROLLER_LEASE } from "../kube/members/agent-lease.ts";
 import { type Explainer, explainer, type HealthStatement } from "../api/health.ts";
+import { Node } from "../api/core/node.ts";
 
 /** Allows for clock skew, and for a Lease that another controller has just taken over. */
 const PATIENCE_MS = 60_000;
@@ -36,3 +37,21 @@ export function leaderExplainer(now: number): Explainer {
     ];
   });
 }
+
+/** What the cluster itself says of its nodes. */
+export const nodeReady: Explainer = explainer(Node, ({ metadata: { name }, status }): HealthStatement[] => {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const statement = { component: { kind: "Node", name }, domain: "cluster" as const };
+  if (!ready || ready.status === "True") return [{ ...statement, health: "Healthy" }];
+  const { status: value, reason = "NodeNotReady", message = "The kubelet is not ready", lastTransitionTime: since } = ready;
+  return [
+    {
+      ...statement,
+      health: value === "False" ? "Down" : "Unknown",
+      reason,
+      message,
+      ...(since !== undefined && { since }),
+      fix: { text: "check the kubelet of the node", command: `kubectl describe node ${name}` },
+    },
+  ];
+});

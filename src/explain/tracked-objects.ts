@@ -80,6 +80,31 @@ export class TrackedObjects {
   }
 }
 
+/** Which of the values that were computed from queries must be computed again. */
+export class StaleReaders {
+  readonly stale = new Set<string>();
+  readonly #readers = new Map<Query, Set<string>>();
+  readonly #queries = new Map<string, ReadonlySet<Query>>();
+
+  /** The results of these queries have changed. */
+  changed(queries: Iterable<Query>): void {
+    for (const query of queries) for (const reader of this.#readers.get(query) ?? []) this.stale.add(reader);
+  }
+
+  /** Replaces what a reader has read; undefined where it is gone. */
+  record(reader: string, queries: ReadonlySet<Query> | undefined): void {
+    for (const query of this.#queries.get(reader) ?? []) {
+      const readers = this.#readers.get(query);
+      readers?.delete(reader);
+      if (readers?.size === 0) this.#readers.delete(query);
+    }
+    this.#queries.delete(reader);
+    if (!queries) return;
+    this.#queries.set(reader, queries);
+    for (const query of queries) ensure(this.#readers, query, () => new Set()).add(reader);
+  }
+}
+
 function addTo(found: Map<string, Found>, values: readonly string[], key: string, object: KubeObject): void {
   for (const value of values) ensure(found, value, () => new Map()).set(key, object);
 }

@@ -13,7 +13,7 @@ import { WebhookServer } from "../../src/kube/webhook/server.ts";
 import { createAuthority, issue, type CertificatePair } from "../../src/kube/x509.ts";
 import { DashboardServer } from "../../src/web/server/dashboard-server.ts";
 import { CONFIG_NAMESPACES } from "../../src/web/testing/fixtures.ts";
-import { loopbackViewer } from "../../src/web/access/loopback.ts";
+import { loopbackViewer } from "../../src/web/access/viewer.ts";
 
 const log = createLog({ level: "silent" });
 const stopping = new AsyncDisposableStack();

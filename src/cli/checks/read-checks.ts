@@ -1,4 +1,4 @@
-import { type Command } from "commander";
+import type { Command } from "commander";
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Node } from "../../api/core/node.ts";
 import { Pod } from "../../api/core/pod.ts";
@@ -6,8 +6,7 @@ import { objectName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { meshAnnotation, sourceNodeAnnotation } from "../../api/annotations.ts";
 import { isRetired } from "../../connectivity/mesh/steps.ts";
-import { zonesOf } from "../../connectivity/analysis/zones.ts";
-import { type Zones, resultOf } from "../../connectivity/analysis/check-result.ts";
+import { zonesOf, type Zones, resultOf } from "../../connectivity/analysis/check-result.ts";
 import type { CheckWithOutages } from "../../connectivity/analysis/results-during.ts";
 import { outageWindows } from "../../connectivity/analysis/outage-window.ts";
 import type { KubeClient } from "../../kube/client/client.ts";

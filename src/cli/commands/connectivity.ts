@@ -1,8 +1,7 @@
 import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import { type CommonCause, commonCauses } from "../../connectivity/analysis/common-cause.ts";
-import { partiallyReachable } from "../../connectivity/analysis/partly.ts";
-import { type NoResultGroup, noResultGroups } from "../../connectivity/analysis/no-result.ts";
+import { partiallyReachable, type NoResultGroup, noResultGroups } from "../../connectivity/analysis/no-result.ts";
 import { plural, targetLabel } from "../../connectivity/analysis/labels.ts";
 import { type Incident, incidentsOf } from "../../connectivity/analysis/incidents.ts";
 import { matrixOf } from "../../connectivity/analysis/matrix.ts";

@@ -3,7 +3,7 @@ import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
 import { DashboardServer } from "../../web/server/dashboard-server.ts";
-import { loopbackViewer } from "../../web/access/loopback.ts";
+import { loopbackViewer } from "../../web/access/viewer.ts";
 import { VERSION } from "../shared/version.ts";
 import type { PageAddress } from "./page-address.ts";
 import { pageCaches } from "./page-caches.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureText } from "./failure-text.ts";
+import { failureText } from "./labels.ts";
 import { type Zones, resultOf } from "./check-result.ts";
 import { ago, check, failing, NOW, noZones, reachableCheck } from "../testing/checks.ts";
 

@@ -7,7 +7,8 @@ import { historyState } from "../history/reduce.ts";
 import { sourceNodeAnnotation, targetAnnotation, targetNodeAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
 import { NO_RESULT_MS } from "../history/stale.ts";
-import { failureText } from "./failure-text.ts";
+import { failureText } from "./labels.ts";
+import type { Node } from "../../api/core/node.ts";
 
 /** What is known of where things are. */
 export interface Zones {
@@ -99,4 +100,15 @@ function at(node: string | undefined, { zoneOf }: Zones): { node?: string; zone?
   if (node === undefined || node === "") return {};
   const zone = zoneOf(node);
   return { node, ...(zone !== undefined && { zone }) };
+}
+
+const ZONE = "topology.kubernetes.io/zone";
+
+/** Where things are, by what is known of the nodes alone. */
+export function zonesOf(nodes: readonly Node[]): Zones {
+  const zones = new Map(nodes.map(({ metadata: { name, labels } }) => [name, labels?.[ZONE]]));
+  const addresses = new Map(
+    nodes.flatMap(({ metadata: { name }, status }) => (status?.addresses ?? []).map(({ address }) => [address, name] as const)),
+  );
+  return { zoneOf: (node) => zones.get(node), nodeAt: (address) => addresses.get(address), nodeOfPod: () => undefined };
 }

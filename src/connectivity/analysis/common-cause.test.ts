@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { CheckResult, ResultSource, ResultTarget } from "./check-result.ts";
 import { commonCauses } from "./common-cause.ts";
-import { partiallyReachable } from "./partly.ts";
-import { noResultGroups } from "./no-result.ts";
+import { partiallyReachable, noResultGroups } from "./no-result.ts";
 import { mesh, checkResult, source, target } from "../testing/check-results.ts";
 
 const [n1, n2, n3, n4] = [source("a/n1"), source("a/n2"), source("b/n3"), source("b/n4")];

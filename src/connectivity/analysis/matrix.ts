@@ -1,5 +1,4 @@
-import { type MatrixLevel, groupKeys } from "./levels.ts";
-import { type MatrixField, fieldOf, sum } from "./field.ts";
+import { type MatrixLevel, groupKeys, type MatrixField, fieldOf, sum } from "./levels.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /** One row or column: a source or a target, or several that look the same. */

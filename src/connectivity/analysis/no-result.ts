@@ -1,5 +1,5 @@
 import type { CheckResult } from "./check-result.ts";
-import { capitalize, distinct, joinList, sourceLabel } from "./labels.ts";
+import { capitalize, distinct, joinList, sourceLabel, targetLabel } from "./labels.ts";
 
 /** Why some checks tell nothing, one sentence for each reason. */
 export interface NoResultGroup {
@@ -28,4 +28,16 @@ function sentence(checks: readonly CheckResult[]): string {
     return `${capitalize(joinList(sources))} no longer ${sources.length === 1 ? "reports" : "report"} (${many}): the results are unknown`;
   if (first?.reason === "NoResultYet") return `${many} of ${joinList(sources)} ${checks.length === 1 ? "has" : "have"} no result yet`;
   return `${many} ${checks.length === 1 ? "does" : "do"} not run, ${joinList(checks.map(({ check }) => check))}: ${first?.message ?? ""}`;
+}
+
+/** Targets that are reached at some of their addresses only, one sentence for each way in which that is so. Nothing is unreachable, and yet not all is well. */
+export function partiallyReachable(all: readonly CheckResult[]): string[] {
+  const some = all.filter(({ isPartial }) => isPartial);
+  const groups = Map.groupBy(some, ({ target, message }) => `${target.endpoint} ${message}`);
+  return Array.from(groups.values(), (checks) => {
+    const [first] = checks;
+    const sources = distinct(checks.map(({ source }) => sourceLabel(source)));
+    const from = sources.length === 1 ? (sources[0] ?? "") : `${sources.length} sources`;
+    return first ? `${targetLabel(first.target)} is only partly reachable from ${from}: ${first.message}` : "";
+  });
 }

@@ -3,7 +3,7 @@ import { fromStatus } from "../history/from-status.ts";
 import type { Outage } from "../history/history.ts";
 import { historyState } from "../history/reduce.ts";
 import { isRetired } from "../mesh/steps.ts";
-import { failureText } from "./failure-text.ts";
+import { failureText } from "./labels.ts";
 import { type Zones, type CheckResult, resultOf } from "./check-result.ts";
 
 /** A time in which one source did not reach one target. Times are in milliseconds. */

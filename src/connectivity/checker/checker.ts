@@ -19,13 +19,11 @@ import { retiredAnnotation } from "../../api/annotations.ts";
 import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.ts";
 import type { Target } from "../probe/target.ts";
 import { checksUnreachable } from "../metrics.ts";
-import { probeTarget, type NotProbed } from "./probe-target.ts";
-import { checkpointMs } from "./checkpoint.ts";
-import { type WriterClaim, claimCheck, type CheckWriter } from "./writer-claim.ts";
-import { restoreHistory } from "./recall.ts";
+import { probeTarget, type NotProbed, probeWithoutApi } from "./offline.ts";
+import { checkpointMs, type WriterClaim, claimCheck, type CheckWriter } from "./status-rules.ts";
+import { restoreHistory } from "../history/from-status.ts";
 import { OtherWriters } from "./other-writers.ts";
 import { outageEvents, type RecordedOutages } from "../history/outage-events.ts";
-import { probeWithoutApi } from "./offline.ts";
 
 type Check = PodNetworkConnectivityCheck;
 

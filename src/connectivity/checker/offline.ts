@@ -5,7 +5,8 @@ import { historyState, reduce } from "../history/reduce.ts";
 import type { CheckJournal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/replay.ts";
 import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.ts";
-import { probeTarget } from "./probe-target.ts";
+import { forbiddenReason } from "../probe/special-addresses.ts";
+import { parseTarget, type Target } from "../probe/target.ts";
 
 export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "intervalMs"> {
   readonly journal: Pick<CheckJournal, "append">;
@@ -36,4 +37,18 @@ export async function probeWithoutApi(recovered: Map<string, JournalEntry>, opti
     if (!("reason" in aim)) rounds.set(uid, aim, nextSeq(history));
   }
   await rounds.run(signal);
+}
+
+/** Why nothing is tried. */
+export interface NotProbed {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What to try for a target as it is written. */
+export function probeTarget(text: string, allowed: readonly Prefix[]): Target | NotProbed {
+  const target = parseTarget(text);
+  if ("problem" in target) return { reason: "InvalidTarget", message: target.problem };
+  const problem = target.address && forbiddenReason(target.address, allowed);
+  return problem === undefined ? target : { reason: "TargetRefused", message: problem };
 }

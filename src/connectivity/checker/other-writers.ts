@@ -3,7 +3,7 @@ import type { Log } from "../../kube/log.ts";
 import { checksOwnedElsewhere } from "../metrics.ts";
 import { isStale, lastResultOf, reachableOf } from "../history/activity.ts";
 import { LEASELESS_MS } from "../history/stale.ts";
-import { type WriterClaim, outranks } from "./writer-claim.ts";
+import { type WriterClaim, outranks } from "./status-rules.ts";
 
 interface Yielded {
   readonly own: WriterClaim;

@@ -29,3 +29,6 @@ export interface Attempt {
   /** Why this attempt says nothing about the target: the source itself could not try. */
   readonly fault?: string;
 }
+
+/** Why a lookup failed, in the message of its action. */
+export const NO_ANSWER = "the name server did not answer in time";

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { fromStatus } from "./from-status.ts";
+import { fromStatus, restoreHistory } from "./from-status.ts";
 import { lastResultTime } from "./reduce.ts";
 import { attemptAfter, at, failed, attemptToAddress, namedOk, ok } from "../testing/attempts.ts";
 import { type CheckStatus, statusOf } from "./status.ts";
+import { check } from "../testing/mesh.ts";
 
 const NOW = 1_000_000;
 const wrong = (status: "True" | "False") => [{ type: "Reachable", status, reason: "Wrong", message: "", lastTransitionTime: at(99) }];
@@ -100,4 +101,18 @@ test.each([
 test("what others wrote tells no target", () => {
   const line = { time: at(60), success: true, reason: "TCPConnect", message: "web: tcp connection to 10.0.0.1:80 succeeded" };
   expect(fromStatus({ successes: [line] }, NOW).past.target).toBeUndefined();
+});
+
+const published = (...attempts: Parameters<typeof attemptAfter>[0]) => check("c", { status: statusOf(attemptAfter(attempts)) });
+
+test("whoever saw a result last knows where the check stands", () => {
+  const memory = attemptAfter([ok(0), failed(60)]);
+  expect(restoreHistory(memory, published(ok(0)), 70_000)).toEqual({ history: memory, isPublished: false, isNews: true });
+  expect(restoreHistory(attemptAfter([ok(0)]), published(ok(0), failed(60)), 70_000)).toMatchObject({ isPublished: true, isNews: false });
+  expect(restoreHistory(undefined, published(ok(0)), 70_000)).toMatchObject({ isPublished: true, isNews: false });
+});
+
+test("of two results in one second the source remembers both, and the API may show the first", () => {
+  const memory = attemptAfter([ok(0), failed(0, "No route to host", { seq: 2, at: 400 })]);
+  expect(restoreHistory(memory, published(ok(0)), 70_000)).toEqual({ history: memory, isPublished: false, isNews: true });
 });

@@ -1,4 +1,4 @@
-import type { LogEntry, OutageEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { LogEntry, OutageEntry, PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Condition } from "../../api/kind.ts";
 import { seconds } from "../../util/duration.ts";
 import type { ActionOutcome } from "./attempt.ts";
@@ -6,6 +6,9 @@ import { emptyHistory, CAPS, type LogLine, type CheckHistory, type Outage, type 
 import { openOutage } from "./outages.ts";
 import { MAX_CLOCK_AHEAD_MS } from "./display-times.ts";
 import type { CheckStatus } from "./status.ts";
+import { reachableOf } from "./activity.ts";
+import { transitionBetween } from "./transition.ts";
+import { markUnknown, lastResultTime, historyState } from "./reduce.ts";
 
 /** What others call the same. */
 const ALIASES: Readonly<Record<string, ActionOutcome>> = {
@@ -132,4 +135,23 @@ function outcomeOf({ reason = "", success }: LogEntry): ActionOutcome {
 function timeOf(text: string | null | undefined): number | undefined {
   const at = Date.parse(text ?? "");
   return Number.isNaN(at) ? undefined : wholeSecond(at);
+}
+
+export interface RestoredHistory {
+  readonly history: CheckHistory;
+  /** The API shows all of it. */
+  readonly isPublished: boolean;
+  /** The API does not know of something that people should hear of at once. */
+  readonly isNews: boolean;
+}
+
+/** Where a check stands when its source begins. Whoever saw a result last knows: this source before its restart, or the API. */
+export function restoreHistory(remembered: CheckHistory | undefined, check: PodNetworkConnectivityCheck, now: number): RestoredHistory {
+  const published = fromStatus(check.status, now);
+  if (!remembered || (lastResultTime(remembered) ?? 0) < (lastResultTime(published) ?? 0))
+    return { history: published, isPublished: true, isNews: false };
+  const { reason, message, since } = historyState(published).verdict;
+  // While nobody tried, the controller said so: whatever comes next is a flip.
+  const history = reachableOf(check)?.status === "Unknown" ? markUnknown(remembered, { reason, message, at: since }) : remembered;
+  return { history, isPublished: false, isNews: transitionBetween(published, remembered) !== undefined };
 }

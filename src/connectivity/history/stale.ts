@@ -2,7 +2,9 @@ import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivi
 import { metaTime } from "../../api/time.ts";
 import { isStale, lastResultOf, reachableOf } from "./activity.ts";
 import { INTERVAL_MS } from "./attempt.ts";
-import { LONGEST_CHECKPOINT_MS } from "../checker/longest-checkpoint.ts";
+
+/** The longest that the API is told nothing of a check while nothing happens: the first result after that is written. */
+export const LONGEST_CHECKPOINT_MS = 600_000;
 
 /** What the Lease of a check's source says. `off`: it lives and makes no checks. `none`: there is none, as with somebody's own checker. */
 export type SourceLiveness =

@@ -16,14 +16,20 @@ import { WriteBudget } from "../../kube/status/budget.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
 import { checkpointAnnotation } from "../../api/annotations.ts";
 import { act, type StepError } from "./act.ts";
-import { checkpointSeconds } from "./checkpoint-step.ts";
-import { stripPod, stripService, stripSlice } from "./transforms.ts";
-
-import { checkChanged, nodeChanged, targetsNodes, targetNamespaces } from "./events.ts";
+import {
+  checkpointSeconds,
+  boundedMeshes,
+  type ExistingChecks,
+  isRetired,
+  meshOf,
+  type PlannedMesh,
+  planNamespace,
+  type MeshProgress,
+} from "./steps.ts";
+import { stripPod, stripService, stripSlice, checkChanged, nodeChanged, targetsNodes, targetNamespaces } from "./targets.ts";
 import { isAlive, type MeshPlan, type MeshView, MOST_CHECKS, planMesh } from "./plan.ts";
 import { FailedSteps } from "./failed-steps.ts";
 import { reportOf, unreadReport } from "./report.ts";
-import { boundedMeshes, type ExistingChecks, isRetired, meshOf, type PlannedMesh, planNamespace, type MeshProgress } from "./steps.ts";
 
 export interface MeshControllerOptions {
   /** Fenced: only the leader makes checks. */

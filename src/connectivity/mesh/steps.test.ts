@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { checkpointAnnotation, meshAnnotation, retiredAnnotation } from "../../api/annotations.ts";
-import { checkpointSeconds } from "./checkpoint-step.ts";
+import { checkpointSeconds, boundedMeshes, type NamespaceSteps, planNamespace, type MeshStep } from "./steps.ts";
 import { planMesh } from "./plan.ts";
 import { reportOf } from "./report.ts";
 import { check, mesh, node, pod, service, SYSTEM, view, type Cluster } from "../testing/mesh.ts";
-import { boundedMeshes, type NamespaceSteps, planNamespace, type MeshStep } from "./steps.ts";
 
 const now = new Date("2026-11-16T09:00:00Z");
 const web = [pod("web-0"), pod("web-1")];

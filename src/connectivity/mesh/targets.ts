@@ -6,6 +6,11 @@ import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.
 import { allowAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
 import type { CheckTarget } from "./desired-check.ts";
+import type { Pod } from "../../api/core/pod.ts";
+import { stripMetadata } from "../../kube/cache/transforms.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Change } from "../../kube/cache/cache.ts";
 
 /** What a mesh is planned on. Keys of Services are `namespace/name`. */
 export interface TargetView {
@@ -158,4 +163,58 @@ function dashed(text: string): string {
 
 function none(problem: string): Found {
   return { targets: [], problem };
+}
+
+/** Of pods, Services and their endpoints only what a mesh is planned on. */
+
+export function stripPod({ metadata, spec: { nodeName }, status }: Pod): Pod {
+  const { phase } = status ?? {};
+  return {
+    metadata: stripMetadata(metadata),
+    spec: { ...(nodeName !== undefined && { nodeName }), containers: [] },
+    ...(phase !== undefined && { status: { phase } }),
+  };
+}
+
+export function stripService({ metadata, spec: { type, clusterIP, clusterIPs, ports } }: Service): Service {
+  const allowed = metadata.annotations?.[allowAnnotation];
+  return {
+    metadata: { ...stripMetadata(metadata), ...(allowed !== undefined && { annotations: { [allowAnnotation]: allowed } }) },
+    spec: { type, ...(clusterIP !== undefined && { clusterIP }), ...(clusterIPs && { clusterIPs }), ...(ports && { ports }) },
+  };
+}
+
+export function stripSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
+  return { metadata: stripMetadata(metadata), addressType, endpoints, ...(ports && { ports }) };
+}
+
+/** Which changes a mesh must be planned for again. */
+
+/** Where its Services and endpoints are. */
+export function targetNamespaces({ metadata: { namespace = "" }, spec }: ConnectivityMesh): string[] {
+  return spec.targets.flatMap(({ service, endpoints }) => {
+    const named = service ?? endpoints;
+    return named ? [named.namespace ?? namespace] : [];
+  });
+}
+
+export function targetsNodes({ spec }: ConnectivityMesh): boolean {
+  return spec.sources.nodes !== undefined || spec.targets.some(({ nodes }) => nodes !== undefined);
+}
+
+export function nodeChanged(change: Change<Node>): boolean {
+  return change.type !== "updated" || !isDeepStrictEqual(readOfNode(change.old), readOfNode(change.object));
+}
+
+/** Results are none: thousands of them come in every minute. */
+export function checkChanged(change: Change<PodNetworkConnectivityCheck>): boolean {
+  return change.type !== "updated" || !isDeepStrictEqual(readOfCheck(change.old), readOfCheck(change.object));
+}
+
+function readOfNode({ metadata, status }: Node): unknown[] {
+  return [metadata.labels, status?.addresses];
+}
+
+function readOfCheck({ metadata: { labels, annotations, deletionTimestamp }, spec }: PodNetworkConnectivityCheck): unknown[] {
+  return [labels, annotations, deletionTimestamp, spec];
 }

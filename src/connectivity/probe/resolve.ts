@@ -1,5 +1,5 @@
 import { addressOf, type Address } from "../../ip/address.ts";
-import type { Action } from "../history/attempt.ts";
+import { type Action, NO_ANSWER } from "../history/attempt.ts";
 import { errnoText, exhausted } from "./errno.ts";
 import { resourceExhausted, eventLoopStalled, type LocalFault } from "./local-fault.ts";
 import { isNoAnswer, type Lookups } from "./lookups.ts";
@@ -38,8 +38,6 @@ export async function resolve(host: string, lookups: Lookups, timeoutMs: number,
   return { lookup: { outcome: "DNSDone", at, latencyMs, message: resolvedTo(host, addresses, found.length) }, addresses };
 }
 
-/** Why a lookup failed, in the message of the action. */
-export const NO_ANSWER = "the name server did not answer in time";
 const noThread: LocalFault = {
   cause: "lookups",
   fault: "Name not resolved: all lookup threads are busy",

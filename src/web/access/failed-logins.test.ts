@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FailedLogins, networkOf } from "./failed-logins.ts";
+import { FailedLogins, networkOf } from "./login.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { LoginError } from "./login-error.ts";
+import type { LoginError } from "./viewer.ts";
 import { TokenLogin } from "./login.ts";
 
 const { signal } = new AbortController();

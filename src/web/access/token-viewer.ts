@@ -1,10 +1,9 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import { untilAborted } from "../../util/sleep.ts";
 import type { KindInNamespace } from "../rows/row-builder.ts";
-import { LoginError } from "./login-error.ts";
+import { LoginError, type Viewer } from "./viewer.ts";
 import { reviewToken, type User } from "./reviews.ts";
 import { REVIEW_VALID_MS, lastReviewIsValid, REVIEW_MS, type UserAccess } from "./user-access.ts";
-import type { Viewer } from "./viewer.ts";
 
 /** Someone with a token: sees what he may list. */
 export class TokenViewer implements Viewer {

@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import { untilAborted } from "../../util/sleep.ts";
 import type { KindInNamespace } from "../rows/row-builder.ts";
-import { LoginError } from "./login-error.ts";
+import { LoginError } from "./viewer.ts";
 import { reviewAccess, type User } from "./reviews.ts";
 
 /** How long an answer holds. Who loses a right, or whose token ends, sees nothing more after that. */

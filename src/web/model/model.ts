@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { Answer, Cause, ComponentHealth } from "../../explain/answer.ts";
-import { type Query, kindName, TrackedObjects } from "../../explain/tracked-objects.ts";
+import { type Query, kindName, StaleReaders, TrackedObjects } from "../../explain/tracked-objects.ts";
 import { dashboardRowsBuilt } from "../metrics.ts";
 import { causeRow } from "../rows/overview.ts";
 import { type Rows, type ViewName } from "../api.ts";
@@ -31,9 +31,7 @@ export class DashboardModel {
   readonly #counts = new HealthCounts();
   readonly #builders: readonly AnyRowBuilder[];
   readonly #buildersOf = new Map<string, { readonly number: number; readonly rowOf: (object: KubeObject) => string | undefined }[]>();
-  readonly #lookedAtBy = new Map<Query, Set<string>>();
-  readonly #looksOf = new Map<string, ReadonlySet<Query>>();
-  readonly #stale = new Set<string>();
+  readonly #readers = new StaleReaders();
   readonly #listeners = new Set<() => void>();
   /** Names of causes tell nothing to those who may not see them, and cannot be guessed. */
   readonly #salt = randomBytes(16);
@@ -46,7 +44,7 @@ export class DashboardModel {
     this.#graph = graph;
     this.#builders = builders;
     for (const [number, builder] of builders.entries()) {
-      if ("names" in builder) for (const name of builder.names) this.#stale.add(`${number} ${name}`);
+      if ("names" in builder) for (const name of builder.names) this.#readers.stale.add(`${number} ${name}`);
       else {
         const rowOf = builder.rowOf as (object: KubeObject) => string | undefined;
         const known = this.#buildersOf.get(kindName(builder.kind)) ?? [];
@@ -58,13 +56,13 @@ export class DashboardModel {
   put(kind: Kind, object: KubeObject): void {
     const before = this.#objects.get(kind, keyOf(object));
     this.#graph.put(kind, object);
-    this.#touch(this.#objects.put(kind, object));
+    this.#readers.changed(this.#objects.put(kind, object));
     this.#mark(kind, before, object);
   }
 
   drop(kind: Kind, object: KubeObject): void {
     this.#graph.drop(kind, keyOf(object));
-    this.#touch(this.#objects.drop(kind, keyOf(object)));
+    this.#readers.changed(this.#objects.drop(kind, keyOf(object)));
     this.#mark(kind, object);
   }
 
@@ -86,13 +84,13 @@ export class DashboardModel {
     this.#isStale = false;
     const touched = this.#graph.touched();
     for (const [id, verdict] of touched) {
-      this.#touch([`verdict ${id}`]);
-      this.#touch(this.#counts.count(id, verdict));
+      this.#readers.changed([`verdict ${id}`]);
+      this.#readers.changed(this.#counts.count(id, verdict));
     }
     this.rows.begin();
-    dashboardRowsBuilt.inc(this.#stale.size);
-    for (const stale of this.#stale) this.#build(stale);
-    this.#stale.clear();
+    dashboardRowsBuilt.inc(this.#readers.stale.size);
+    for (const stale of this.#readers.stale) this.#build(stale);
+    this.#readers.stale.clear();
     if (touched.size > 0) this.#buildCauses();
   }
 
@@ -116,7 +114,7 @@ export class DashboardModel {
     for (const { number, rowOf } of this.#buildersOf.get(kindName(kind)) ?? []) {
       for (const object of objects) {
         const name = object && rowOf(object);
-        if (name !== undefined) this.#stale.add(`${number} ${name}`);
+        if (name !== undefined) this.#readers.stale.add(`${number} ${name}`);
       }
     }
     this.#ring();
@@ -128,10 +126,6 @@ export class DashboardModel {
     for (const listener of this.#listeners) listener();
   }
 
-  #touch(queries: readonly Query[]): void {
-    for (const query of queries) for (const row of this.#lookedAtBy.get(query) ?? []) this.#stale.add(row);
-  }
-
   #build(stale: string): void {
     const space = stale.indexOf(" ");
     const builder = this.#builders[Number(stale.slice(0, space))];
@@ -140,24 +134,8 @@ export class DashboardModel {
     const queries = new Set<Query>();
     const row = builder.build(name, this.#context(queries));
     this.built += 1;
-    this.#remember(stale, queries, row !== undefined || "names" in builder);
+    this.#readers.record(stale, row !== undefined || "names" in builder ? queries : undefined);
     this.rows.set(builder.view, rowKey(builder.type, name), row, builder.of(name));
-  }
-
-  #remember(stale: string, queries: ReadonlySet<Query>, lives: boolean): void {
-    for (const query of this.#looksOf.get(stale) ?? []) {
-      const rows = this.#lookedAtBy.get(query);
-      rows?.delete(stale);
-      if (rows?.size === 0) this.#lookedAtBy.delete(query);
-    }
-    this.#looksOf.delete(stale);
-    if (!lives) return;
-    this.#looksOf.set(stale, queries);
-    for (const query of queries) {
-      const rows = this.#lookedAtBy.get(query);
-      if (rows) rows.add(stale);
-      else this.#lookedAtBy.set(query, new Set([stale]));
-    }
   }
 
   #buildCauses(): void {

@@ -5,9 +5,12 @@ import { componentId } from "../../api/health.ts";
 import { reachableOf } from "../../connectivity/history/activity.ts";
 import { retiredAnnotation, targetAnnotation } from "../../api/annotations.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { type RowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
-import { type CheckRow, type CheckDetailData, MAX_OUTAGES } from "../api.ts";
+import { type RowBuilder, rowKey, type BuildContext, type FixedRowBuilder } from "./row-builder.ts";
+import { type CheckRow, type CheckDetailData, MAX_OUTAGES, type CommonCausesRow } from "../api.ts";
 import { namespaceIn, definedFields, reasonFields } from "./fields.ts";
+import { Node } from "../../api/core/node.ts";
+import { commonCauses } from "../../connectivity/analysis/common-cause.ts";
+import { zonesOf, resultOf } from "../../connectivity/analysis/check-result.ts";
 
 export const checks: RowBuilder<"connectivity"> = {
   view: "connectivity",
@@ -77,4 +80,26 @@ export function visibleCheckRow({ status, ...check }: PodNetworkConnectivityChec
   if (!status) return check;
   const outages = status.outages?.map(({ startLogs: _start, endLogs: _end, ...outage }) => outage);
   return { ...check, status: { ...status, ...(outages && { outages }) } };
+}
+
+const SENTENCES = 5;
+
+export const commonCausesRow: FixedRowBuilder<"connectivity"> = {
+  view: "connectivity",
+  type: "blame",
+  names: ["now"],
+  build: blameRow,
+  of: () => [{ kind: PodNetworkConnectivityCheck }],
+};
+
+function blameRow(name: string, context: BuildContext): CommonCausesRow | undefined {
+  if (context.unwell(PodNetworkConnectivityCheck).length === 0) return undefined;
+  const all = context.unremembered
+    .all(PodNetworkConnectivityCheck)
+    .filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] === undefined);
+  const zones = zonesOf(context.unremembered.all(Node));
+  const now = Date.now();
+  const sentences = commonCauses(all.map((check) => resultOf(check, zones, now))).map(({ sentence }) => sentence);
+  if (sentences.length === 0) return undefined;
+  return { type: "blame", key: rowKey("blame", name), sentences: sentences.slice(0, SENTENCES) };
 }

@@ -10,26 +10,13 @@ import { pageStreams, pageStreamsRejected } from "../metrics.ts";
 import type { DashboardModel } from "../model/model.ts";
 import type { RefreshTimer } from "../model/refresh-timer.ts";
 import { AccessFilter } from "../access/access-filter.ts";
-import { LoginError } from "../access/login-error.ts";
+import { LoginError, type Viewer, type Authenticator } from "../access/viewer.ts";
 import { RowReferences } from "../access/refs.ts";
-import type { Viewer } from "../access/viewer.ts";
 import { type ErrorBody, VIEW_NAMES, type ViewName, type WhoAmI } from "../api.ts";
 import { Slots } from "../slots.ts";
 import type { Asset } from "./assets.ts";
 import { DetailBuilder } from "./details.ts";
 import { EventStream } from "./stream.ts";
-
-export interface Authenticator {
-  /** Who asks; throws a LoginError where that is not known. */
-  viewerOf(
-    request: { readonly authorization?: string; readonly cookie?: string; readonly from: string },
-    signal: AbortSignal,
-  ): Promise<Viewer>;
-  /** Whether the host that the browser asked for is one of ours. */
-  knowsHost(host: string): boolean;
-  /** The cookie that a token is kept in; none where nobody has to say who he is. */
-  readonly cookie?: string;
-}
 
 export interface AppOptions {
   readonly model: DashboardModel;

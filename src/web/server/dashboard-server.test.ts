@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { DashboardServer } from "./dashboard-server.ts";
 import { CONFIG_NAMESPACES } from "../testing/fixtures.ts";
-import { loopbackViewer } from "../access/loopback.ts";
+import { loopbackViewer } from "../access/viewer.ts";
 
 test("a connection that cannot be taken does not end the process that serves the page", async () => {
   const assets = await mkdtemp(join(tmpdir(), "page-"));

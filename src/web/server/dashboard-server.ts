@@ -10,12 +10,18 @@ import { aborted } from "../../util/time-limit.ts";
 import type { Log } from "../../kube/log.ts";
 import { limitConnections, listen, secureContext, TIMERS } from "../../kube/serving.ts";
 import type { CertificatePair } from "../../kube/x509.ts";
-import { rowBuilders } from "../rows/row-builders.ts";
 import { DashboardModel } from "../model/model.ts";
 import { RefreshTimer } from "../model/refresh-timer.ts";
 import { CacheFeed } from "../model/cache-feed.ts";
-import { type Authenticator, dashboardApp } from "./app.ts";
+import type { Authenticator } from "../access/viewer.ts";
+import { dashboardApp } from "./app.ts";
 import { readAssets } from "./assets.ts";
+import type { AnyRowBuilder } from "../rows/row-builder.ts";
+import { commonCausesRow, checks } from "../rows/connectivity.ts";
+import { policies } from "../rows/failover.ts";
+import { pools, services, sessions } from "../rows/loadbalancer.ts";
+import { domains, nodes } from "../rows/overview.ts";
+import { routers } from "../rows/router.ts";
 
 export interface PageOptions {
   /** One of each kind that the cause graph is made of. */
@@ -116,4 +122,9 @@ async function close(server: Server): Promise<void> {
   const hurry = setTimeout(() => server.closeAllConnections(), 1_000);
   await closed;
   clearTimeout(hurry);
+}
+
+/** All that is painted, but for the causes. */
+export function rowBuilders(namespaces: ConfigNamespaces): readonly AnyRowBuilder[] {
+  return [nodes, domains(namespaces), routers, pools, services, sessions, policies, checks, commonCausesRow];
 }

@@ -2,9 +2,8 @@ import type { DashboardModel } from "../model/model.ts";
 import type { RefreshTimer } from "../model/refresh-timer.ts";
 import { pageSnapshots } from "../metrics.ts";
 import type { AccessFilter } from "../access/access-filter.ts";
-import { LoginError } from "../access/login-error.ts";
+import { LoginError, type Viewer } from "../access/viewer.ts";
 import type { RowReferences } from "../access/refs.ts";
-import type { Viewer } from "../access/viewer.ts";
 import type { ViewName } from "../api.ts";
 import type { DetailBuilder } from "./details.ts";
 

@@ -7,7 +7,7 @@ import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { CauseGraph } from "../../explain/graph.ts";
 import { explainersOf } from "../../explain/explainers.ts";
-import { rowBuilders } from "../rows/row-builders.ts";
+import { rowBuilders } from "../server/dashboard-server.ts";
 import { DashboardModel } from "../model/model.ts";
 
 /** Objects for tests of the page. */
