@@ -8,11 +8,11 @@ import { retiredAnnotation } from "../api/annotations.ts";
 import { zonesOf, type CheckResult, resultOf } from "./analysis/check-result.ts";
 import { isReached, type UnreachedNodes } from "./unreached-nodes.ts";
 
-interface Picture {
+interface FailureAnalysis {
   readonly checks: readonly PodNetworkConnectivityCheck[];
   readonly nodes: readonly Node[];
   /** By the check. */
-  readonly said: ReadonlyMap<string, CheckResult>;
+  readonly results: ReadonlyMap<string, CheckResult>;
   readonly blames: ReadonlyMap<string, Blamed>;
   readonly unreached: UnreachedNodes;
 }
@@ -20,16 +20,16 @@ interface Picture {
 /** What a check fails because of. One of those that it explains speaks for all. */
 interface Blamed {
   readonly blame: CommonCause;
-  readonly culprit: CauseComponent;
+  readonly causeComponent: CauseComponent;
   readonly speaks: boolean;
 }
 
-let latest: Picture | undefined;
+let latest: FailureAnalysis | undefined;
 
 /** What a failing check and the others fail because of. Failing checks ask for the same one after the other: it is worked out once. */
-export function commonCausesIn(reader: ObjectReader): Picture {
+export function commonCausesIn(reader: ObjectReader): FailureAnalysis {
   const [checks, nodes] = [reader.all(PodNetworkConnectivityCheck), reader.all(Node)];
-  if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes)) latest = pictureOf(checks, nodes);
+  if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes)) latest = analysisOf(checks, nodes);
   return latest;
 }
 
@@ -37,20 +37,20 @@ function areSame(some: readonly unknown[], others: readonly unknown[]): boolean 
   return some.length === others.length && some.every((one, nth) => one === others[nth]);
 }
 
-function pictureOf(checks: Picture["checks"], nodes: Picture["nodes"]): Picture {
+function analysisOf(checks: FailureAnalysis["checks"], nodes: FailureAnalysis["nodes"]): FailureAnalysis {
   const zones = zonesOf(nodes);
   const wanted = checks.filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] === undefined);
   // As of its last result: that it is old somebody else tells.
-  const said = wanted.map((check) => resultOf(check, zones, lastResultOf(check) ?? 0));
+  const results = wanted.map((check) => resultOf(check, zones, lastResultOf(check) ?? 0));
   const blames = new Map<string, Blamed>();
   const unreached = new Map<string, Component>();
-  for (const one of commonCauses(said)) {
+  for (const one of commonCauses(results)) {
     const cause = causeComponent(one);
     const explained = one.failing.filter(({ check }) => !blames.has(check));
     if (!cause) continue;
-    for (const [nth, { check }] of explained.entries()) blames.set(check, { blame: one, culprit: cause, speaks: nth === 0 });
+    for (const [nth, { check }] of explained.entries()) blames.set(check, { blame: one, causeComponent: cause, speaks: nth === 0 });
     const node = one.cause && nodeOf(one.cause, one.failing);
-    if (node !== undefined && cause.component.kind !== "Source" && !isReached(node, said)) unreached.set(node, cause.component);
+    if (node !== undefined && cause.component.kind !== "Source" && !isReached(node, results)) unreached.set(node, cause.component);
   }
-  return { checks, nodes, said: new Map(said.map((one) => [one.check, one])), blames, unreached };
+  return { checks, nodes, results: new Map(results.map((one) => [one.check, one])), blames, unreached };
 }

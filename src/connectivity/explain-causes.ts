@@ -26,13 +26,13 @@ export function causeComponent({ cause, failing }: CommonCause): CauseComponent 
 /** What a check fails because of, and where else nothing is reached. */
 interface Blamed {
   readonly blame: CommonCause;
-  readonly culprit: CauseComponent;
+  readonly causeComponent: CauseComponent;
   readonly unreached: UnreachedNodes;
 }
 
 /** What is to be said of it, and of what it needs in turn. */
 export function* statementsFor(
-  { culprit: { component, ...word }, blame: { cause, failing, sentence }, unreached }: Blamed,
+  { causeComponent: { component, ...body }, blame: { cause, failing, sentence }, unreached }: Blamed,
   reader: ObjectReader,
 ): Iterable<HealthStatement> {
   const since = failing.reduce((earliest, result) => Math.min(earliest, result.since), Infinity);
@@ -52,7 +52,7 @@ export function* statementsFor(
       ...service.map((one): Dependency => ({ component: one.component })),
       ...behind,
     ],
-    ...word,
+    ...body,
   };
   if (node === undefined || component.name !== `node/${node}`) return;
   yield { component: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", dependencies: [{ component, as: "part" }] };
@@ -72,8 +72,8 @@ const CONNECTIVITY = "plumbline connectivity";
 /** undefined: only one check is concerned, and it speaks for itself. */
 function componentOf({ scope, names: [name = "", other = ""], way }: Hypothesis, { source }: CheckResult): Named | undefined {
   const by = way === "IPv4" || way === "IPv6" ? ` by ${way}` : "";
-  if (way === "lookup") return lookups(scope === "source" ? sourceName(source) : placeIn(scope, name));
-  if (way === "service") return proxied(scope === "source" ? sourceName(source) : placeIn(scope, name));
+  if (way === "lookup") return lookups(scope === "source" ? sourceName(source) : locationOf(scope, name));
+  if (way === "service") return proxied(scope === "source" ? sourceName(source) : locationOf(scope, name));
   const named = {
     target: () => target(name, by),
     host: () => target(name, by),
@@ -110,7 +110,7 @@ function sourceName({ kind, name }: CheckResult["source"]): string {
   return `${kind}/${name}`;
 }
 
-function placeIn(scope: string, name: string): string {
+function locationOf(scope: string, name: string): string {
   return scope === "everything" ? "everything" : `${scope.endsWith("zone") ? "zone" : "node"}/${name}`;
 }
 

@@ -20,9 +20,9 @@ import { dependenciesBehind } from "./unreached-nodes.ts";
 import { meshAnnotation, retiredAnnotation, sourceNodeAnnotation, targetNodeAnnotation } from "../api/annotations.ts";
 
 type Check = PodNetworkConnectivityCheck;
-type Word = Omit<HealthStatement, "component" | "domain">;
+type StatementBody = Omit<HealthStatement, "component" | "domain">;
 
-const HEALTHY: Word = { health: "Healthy" };
+const HEALTHY: StatementBody = { health: "Healthy" };
 
 /** What checks and meshes say to the cause graph. */
 export function edges(): readonly Explainer[] {
@@ -38,43 +38,43 @@ const checks = explainer(PodNetworkConnectivityCheck, function* (check, reader):
     yield result(component, isWanted && reachable ? reached(reachable) : HEALTHY);
     return;
   }
-  const { word, about } = reachable.status === "False" ? failedBecause(check, reachable, reader) : silentBecause(check, reachable);
+  const { body, about } = reachable.status === "False" ? failedBecause(check, reachable, reader) : silentBecause(check, reachable);
   yield* about;
-  yield result(component, word);
+  yield result(component, body);
   const mesh = metadata.annotations?.[meshAnnotation];
-  if (mesh === undefined || word.health === "Healthy") return;
+  if (mesh === undefined || body.health === "Healthy") return;
   const whole: Component = { kind: "ConnectivityMesh", namespace: metadata.namespace ?? "", name: mesh };
   yield result(whole, { ...HEALTHY, dependencies: [{ component, as: "part" }] });
 });
 
 /** What is to be said of a check, and of what else is to blame. */
 interface Reasons {
-  readonly word: Word;
+  readonly body: StatementBody;
   readonly about: readonly HealthStatement[];
 }
 
 function failedBecause(check: Check, { reason, message, lastTransitionTime: since }: Condition, reader: ObjectReader): Reasons {
-  const { blames, said: sayings, unreached } = commonCausesIn(reader);
+  const { blames, results, unreached } = commonCausesIn(reader);
   const blamed = blames.get(keyOf(check));
-  const own = sayings.get(keyOf(check));
+  const own = results.get(keyOf(check));
   const node = check.metadata.annotations?.[targetNodeAnnotation];
   const alone: Dependency[] =
     node === undefined ? dependenciesBehind(own ? [own] : [], unreached, reader) : [{ component: agentComponent(node) }];
-  const dependencies = blamed ? [{ component: blamed.culprit.component }] : alone;
+  const dependencies = blamed ? [{ component: blamed.causeComponent.component }] : alone;
   const about = blamed?.speaks ? [...statementsFor({ ...blamed, unreached }, reader)] : [];
-  return { word: { health: "Down", reason, message, since, dependencies, fix: ownFix(check) }, about };
+  return { body: { health: "Down", reason, message, since, dependencies, fix: ownFix(check) }, about };
 }
 
 function componentOf({ metadata: { name, namespace = "" } }: Check): Component {
   return { kind: "PodNetworkConnectivityCheck", namespace, name };
 }
 
-function result(component: Component, word: Word): HealthStatement {
-  return { component, domain: "connectivity", ...word };
+function result(component: Component, body: StatementBody): HealthStatement {
+  return { component, domain: "connectivity", ...body };
 }
 
 /** One that is reached at some of its addresses only is not well either. */
-function reached(reachable: Condition): Word {
+function reached(reachable: Condition): StatementBody {
   if (!isPartial(reachable)) return HEALTHY;
   const { message, lastTransitionTime: since } = reachable;
   return { health: "Degraded", reason: "PartlyReached", message, since };
@@ -93,17 +93,17 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
   const { annotations = {}, namespace = "" } = check.metadata;
   const node = annotations[nodeAnnotation];
   const host = node ?? annotations[sourceNodeAnnotation];
-  const word = { health: "Unknown", reason, message, since } as const;
-  if (reason === "Retired" || reason === "NoResultYet") return { word: HEALTHY, about: [] };
+  const body = { health: "Unknown", reason, message, since } as const;
+  if (reason === "Retired" || reason === "NoResultYet") return { body: HEALTHY, about: [] };
   if (reason === "InvalidTarget" || reason === "TargetRefused") {
     const change = { component: componentOf(check), field: "spec.targetEndpoint" };
-    return { word: { ...word, ownFault: true, fix: { text: "change spec.targetEndpoint", change } }, about: [] };
+    return { body: { ...body, ownFault: true, fix: { text: "change spec.targetEndpoint", change } }, about: [] };
   }
-  if (reason !== "Stale" && reason !== "SourceFault") return { word, about: [] };
+  if (reason !== "Stale" && reason !== "SourceFault") return { body, about: [] };
   const silentSince = lastReportOf(reachable);
   if (node !== undefined && reason === "Stale") {
     return {
-      word: { ...word, dependencies: [{ component: agentComponent(node) }] },
+      body: { ...body, dependencies: [{ component: agentComponent(node) }] },
       about: silentSince === undefined ? [] : notReportingAgent(node, silentSince),
     };
   }
@@ -125,7 +125,7 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
             },
     },
   );
-  return { word: { ...word, dependencies: [{ component: source.component }] }, about: [source] };
+  return { body: { ...body, dependencies: [{ component: source.component }] }, about: [source] };
 }
 
 const meshes = explainer(ConnectivityMesh, function* ({ metadata, status }): Iterable<HealthStatement> {
@@ -133,7 +133,7 @@ const meshes = explainer(ConnectivityMesh, function* ({ metadata, status }): Ite
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const controller: Dependency = { component: { kind: "Controller", name: "plumbline" } };
   yield result(component, {
-    ...(metadata.deletionTimestamp === undefined ? meshWord(component, ready) : HEALTHY),
+    ...(metadata.deletionTimestamp === undefined ? meshBody(component, ready) : HEALTHY),
     dependencies: [controller],
   });
 });
@@ -145,7 +145,7 @@ const MESH_FIXES: Readonly<Record<string, string>> = {
   Unreadable: "grant the controller read access to the namespaces of its targets",
 };
 
-function meshWord(component: Component, ready: Condition | undefined): Word {
+function meshBody(component: Component, ready: Condition | undefined): StatementBody {
   // What is still to be made is made in a moment.
   if (!ready || ready.status === "True" || ready.reason === "Creating") return HEALTHY;
   const { status, reason, message, lastTransitionTime: since } = ready;
