@@ -10,26 +10,26 @@ const pairs = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")] a
 const [one, two] = pairs.map(({ publicKey }) =>
   Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("base64"),
 ) as [string, string];
-let held: Secret | undefined;
+let stored: Secret | undefined;
 /** Of the Secret, whether each is still followed. */
 let reads: AbortSignal[];
 let keys: CandidateKeys;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  held = secret({ key: bytes.toString("base64") });
+  stored = secret({ key: bytes.toString("base64") });
   reads = [];
   keys = new CandidateKeys({
     namespace: "plumbline-system",
     open: () => ({
       start: (signal) => void reads.push(signal),
-      get: (key) => (key === "plumbline-system/plumbline-heartbeat" ? held : undefined),
+      get: (key) => (key === "plumbline-system/plumbline-heartbeat" ? stored : undefined),
     }),
   });
 });
 afterEach(() => vi.useRealTimers());
 
-const told = (live: string[], published: Record<string, string>) => keys.update({ ...emptyMembers, live, keys: published });
+const update = (live: string[], published: Record<string, string>) => keys.update({ ...emptyMembers, live, keys: published });
 const following = () => reads.filter(({ aborted }) => !aborted).length;
 
 test("a shared key has 32 bytes, and anything else is none", () => {
@@ -46,27 +46,27 @@ test("a shared key has 32 bytes, and anything else is none", () => {
 });
 
 test("where all members have a key of their own the Secret is not read", async () => {
-  told([], {});
-  told(["a", "b"], { a: one, b: two });
+  update([], {});
+  update(["a", "b"], { a: one, b: two });
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect([reads.length, keys.shared()]).toEqual([0, undefined]);
 });
 
 test("while a live member has none it is read, and some minutes longer, so that nobody is left behind", async () => {
-  told(["a", "b"], { a: one });
+  update(["a", "b"], { a: one });
   expect(keys.shared()).toEqual(bytes);
   // A Secret that somebody deletes is still known.
-  held = undefined;
+  stored = undefined;
   expect(keys.shared()).toEqual(bytes);
-  told(["a", "b"], { a: one, b: two });
+  update(["a", "b"], { a: one, b: two });
   await vi.advanceTimersByTimeAsync(120_000);
   expect([keys.shared(), following()]).toEqual([bytes, 1]);
   // One is replaced by an earlier version meanwhile.
-  told(["a", "b"], { b: two });
+  update(["a", "b"], { b: two });
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect([keys.shared(), following()]).toEqual([bytes, 1]);
-  told(["a", "b"], { a: one, b: two });
-  told(["b"], { a: one, b: two });
+  update(["a", "b"], { a: one, b: two });
+  update(["b"], { a: one, b: two });
   await vi.advanceTimersByTimeAsync(300_000);
   expect([keys.shared(), following(), reads.length]).toEqual([undefined, 0, 1]);
 });
@@ -77,18 +77,18 @@ test("the key of a node is the one that was published last", () => {
     return key && verify(null, bytes, key, sign(null, bytes, privateKey));
   };
   expect(keys.of("a")).toBeUndefined();
-  told(["a"], { a: one });
+  update(["a"], { a: one });
   expect(pairs.map(signs)).toEqual([true, false]);
-  told(["a"], { a: two });
+  update(["a"], { a: two });
   expect(pairs.map(signs)).toEqual([false, true]);
-  told(["a"], {});
+  update(["a"], {});
   expect(keys.of("a")).toBeUndefined();
 });
 
 test("an agent that stops ends its watches", async () => {
   const stop = new AbortController();
   const running = keys.run(stop.signal);
-  told(["a"], {});
+  update(["a"], {});
   stop.abort();
   await running;
   expect(following()).toBe(0);

@@ -77,7 +77,7 @@ function* failed(object: Component, failures: readonly [Failed, ...Failed[]], fi
     },
   };
   for (const { lacks } of missing) yield lacks;
-  // What FRR or the kernel of one node refuses need not be refused elsewhere.
+  // What FRR or the kernel rejects on one node may work on others.
   if (node !== undefined && failures.every((failure) => failure.reason === "ApplicationFailed")) {
     yield statement(on(node, object), body, [{ component: agentComponent(node) }]);
     yield partOf(object, on(node, object));

@@ -61,7 +61,7 @@ function wrongNamespace(
 
 type Advertisement = BGPAdvertisement | L2Advertisement;
 
-/** What is not refused and surely not meant. */
+/** What is valid, but has no effect. */
 function unmeant(kind: string, { metadata, spec }: Advertisement, reader: ObjectReader, namespace: string): StatementBody | undefined {
   const { name, creationTimestamp } = metadata;
   const pools = spec.ipAddressPools ?? [];

@@ -110,7 +110,7 @@ function noSession(status: Status, all: readonly BGPSessionStatus[]): StatementB
 
 /**
  * Who is at the other end, where that is known. The router of the node itself: while the session is up, all that goes over it needs the router; while it
- * is down, the router tells of the same session, and is to blame only where it has no such session at all.
+ * is down, the router reports the same session, and is the cause only if it has no such session.
  */
 function farEnds(
   { address = "" }: Status,

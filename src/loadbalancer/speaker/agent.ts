@@ -56,7 +56,7 @@ export interface SpeakerOptions {
   events: EventRecorder;
 }
 
-/** What those who carry out ask and tell. */
+/** What the drivers read and report. */
 export interface SpeakerCallbacks {
   /** By node, its addresses. */
   nodeAddresses(): ReadonlyMap<string, readonly string[]>;
@@ -66,9 +66,9 @@ export interface SpeakerCallbacks {
   readonly keys: Pick<CandidateKeys, "of" | "shared">;
   /** The state of a session has changed. */
   onSessions(): void;
-  /** FRR was started anew, or does not answer any more. */
+  /** FRR was restarted, or no longer answers. */
   onRestart(): void;
-  /** An address is held, in use or given up, or a node has fallen silent. */
+  /** An address is owned, in use or released, or a node stopped sending heartbeats. */
   onL2(): void;
 }
 
@@ -82,7 +82,7 @@ const PASS_MS = 180_000;
 const RESYNC_MS = 60_000;
 const SECRETS_MS = 2_000;
 
-/** The load balancer of this node, for as long as the manager runs: what the cluster asks for is announced, and what became of it reported. */
+/** The load balancer of this node, for as long as the manager runs: announces what the cluster wants, and reports the result. */
 export function addSpeaker(options: SpeakerOptions): void {
   const { manager, client, log, node, namespace, systemNamespace, memory, budget, events } = options;
   const views = clusterViews(manager, systemNamespace);
@@ -127,7 +127,7 @@ export function addSpeaker(options: SpeakerOptions): void {
     return speaker.updateNodes(new Map(nodeViews), own && internalIPv4(own));
   };
   const ofMembers = () => speaker.members(known.value && new Set(known.value.live));
-  // Heartbeats are heard as soon as the keys are known, whatever else cannot be read yet.
+  // Heartbeats are received as soon as the keys are known, even if nothing else can be read yet.
   members.subscribe(() => known.value && keys.update(known.value));
   const ofService = (key: string): void => {
     const service = services.get(key);
@@ -159,7 +159,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         relevantChangesOf(nodes, () => [NODES, CONFIG]),
         relevantChangesOf(members, () => [MEMBERS]),
         relevantChangesOf(services, (service) => [keyOf(service)]),
-        // Most slices are of Services that nobody announces.
+        // Most slices are of Services that are not announced.
         relevantChangesOf(slices, (slice) => serviceOf(slice).filter((key) => services.get(key))),
         lost,
         channel,

@@ -27,9 +27,9 @@ export interface AnnouncementChange {
 /** Services that a change may concern. */
 export interface AffectedServices {
   readonly services: Iterable<string>;
-  /** What has to be decided anew of them. */
+  /** What has to be decided again. */
   readonly what: "all" | "l2";
-  /** Whether they have to be told of where they are decided as before. */
+  /** Whether to report them even if the decision is the same. */
   readonly tell: "all" | "changed";
 }
 
@@ -45,7 +45,7 @@ export interface WantedAddress {
 
 /**
  * What this node announces of each Service. Services are decided one by one: a change of one costs no other anything, and what is decided as before keeps
- * its identity, so that whoever carries it out sees at a glance what is new.
+ * its identity, so that the drivers see by identity what is new.
  */
 export class Announcements {
   readonly #node: string;
@@ -54,7 +54,7 @@ export class Announcements {
   readonly #l2 = new Map<string, L2Candidate>();
   readonly #poolOf = new Map<string, string | undefined>();
   readonly #elections = new L2Elections();
-  /** On which elections are held; undefined: it has changed since the last. */
+  /** The input of elections; undefined: it has changed since the last one. */
   #input: ElectionInput | undefined;
   #config: Config | undefined;
   #pools = new PoolIndex([]);
@@ -155,7 +155,7 @@ export class Announcements {
     const self = this.#nodes.get(this.#node);
     const config = this.#config;
     if (!service) return { bgp: this.#bgp.delete(key), l2: this.#l2.delete(key) };
-    // Not yet known is no reason to let go of anything.
+    // Unknown is no reason to withdraw anything.
     if (!config || !self) return SAME;
     const l2 = this.#live !== undefined && replace(this.#l2, key, this.#candidate(service, self, config, this.#live));
     if (what === "l2") return { bgp: false, l2 };

@@ -24,7 +24,7 @@ export function configurationResult(
   };
 }
 
-/** Some of its prefixes are not announced, or not to all; FRR refused nothing. */
+/** Some of its prefixes are not announced, or not to all; FRR rejected nothing. */
 function isLeftOut({ kind, reason }: Failure): boolean {
   return kind === "BGPAdvertisement" && reason === "ValidationFailed";
 }
@@ -50,7 +50,7 @@ export function unavailable(error: unknown): ReadProblem {
   return { reason: "FRRUnavailable", message: `Cannot configure FRR: ${cause}` };
 }
 
-/** What FRR refused has not become good by being well written. */
+/** What FRR rejected is not a last good version. */
 export function lastGoodOf(next: LastGoodConfig, rejected: readonly Failure[], before: LastGoodConfig): LastGoodConfig {
   if (rejected.length === 0) return next;
   const good = new Map(next);

@@ -13,7 +13,7 @@ export interface SpeakerBackends {
   readonly l2: L2Driver;
   /** The last session states from FRR; undefined while it does not answer. */
   sessions(): readonly SessionState[] | undefined;
-  /** FRR has these neighbors no more, each as its VRF and name. */
+  /** Neighbors that FRR no longer has, each as its VRF and name. */
   forgetSessions(gone: ReadonlySet<string>): void;
 }
 

@@ -28,7 +28,7 @@ interface Options {
   reports: StatusWriters;
   memory: SpeakerStateStore;
   speakerEvents: SpeakerEvents;
-  /** Something has to be carried out: what FRR has, or what is held on the local network. */
+  /** FRR, or the addresses on the local network, have to be updated. */
   ring(what: "bgp" | "l2"): void;
   log: Log;
 }
@@ -55,7 +55,7 @@ export class Speaker {
   #unavailable: ReadProblem | undefined;
   #failures = 0;
   #carriedOut = false;
-  /** What is remembered of the other candidates; undefined until it was looked up. */
+  /** The restored heartbeat states of the other candidates; undefined until they are read. */
   #heartbeats: HeartbeatTimes | undefined;
   /** The Services that existed at start: an earlier run may have recorded Events for them. */
   readonly #fromBefore = new Set<string>();
@@ -95,12 +95,12 @@ export class Speaker {
     if (isOther) this.#options.ring("bgp");
   }
 
-  /** Whose agents are alive, as the controller sees it; undefined: it has not said yet, and until then nothing is taken or let go on the local network. */
+  /** Whose agents are alive, as the controller sees it; undefined: not known yet; until then no address is acquired or released on the local network. */
   async members(live: ReadonlySet<string> | undefined): Promise<void> {
     if (live) await this.#decide(this.announcements.members(live));
   }
 
-  /** As long as nobody has said who is, any node may be one. */
+  /** While the members are unknown, any node may be one. */
   isMember(node: string): boolean {
     return this.announcements.live?.has(node) ?? true;
   }
@@ -120,14 +120,14 @@ export class Speaker {
     if (!view !== !before) for (const kin of this.announcements.kin(key)) this.#publishService(kin);
   }
 
-  async #decide(concerned: AffectedServices | undefined): Promise<void> {
-    if (!concerned || !this.announcements.config) return;
+  async #decide(affected: AffectedServices | undefined): Promise<void> {
+    if (!affected || !this.announcements.config) return;
     const { reports } = this.#options;
-    const isAll = concerned.tell === "all";
+    const isAll = affected.tell === "all";
     const changed = { bgp: isAll, l2: isAll };
     let begun = performance.now();
-    for (const key of concerned.services) {
-      const { bgp, l2 } = this.announcements.decide(key, concerned.what);
+    for (const key of affected.services) {
+      const { bgp, l2 } = this.announcements.decide(key, affected.what);
       changed.bgp ||= bgp;
       changed.l2 ||= l2;
       if (isAll || bgp || l2) this.#publishService(key);
@@ -141,7 +141,7 @@ export class Speaker {
     if (this.announcements.live) reports.l2.sweep();
   }
 
-  /** Brings FRR to what was decided. */
+  /** Configures FRR as decided. */
   async carryOutBgp(signal: AbortSignal): Promise<Result> {
     const { node, drivers, memory, log } = this.#options;
     const { config, bgp } = this.announcements;
@@ -150,7 +150,7 @@ export class Speaker {
     try {
       const ownNode = { name: node, ...(this.#internalIPv4 !== undefined && { internalIPv4: this.#internalIPv4 }) };
       this.#bgp ??= drivers.bgp(await memory.applied());
-      // Where there is nobody to speak to, FRR need not run; but one that runs may speak for somebody whom we have forgotten.
+      // Without peers FRR need not run; but one that runs may have sessions that this agent does not know.
       const isIdle = config.peers.size === 0 && config.extras === "" && this.#bgp.applied.length === 0 && !drivers.sessions()?.length;
       const wanted = { config, node: ownNode, services: bgp };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
@@ -179,11 +179,11 @@ export class Speaker {
     this.#neighbors = neighbors;
   }
 
-  /** Nobody hears what is refused. */
+  /** Rejected prefixes are not announced. */
   #leaveOut(rejections: RejectedAnnouncements): void {
-    const concerned = affectedBy(this.#rejections, rejections) ?? this.announcements.bgp.keys();
+    const affected = affectedBy(this.#rejections, rejections) ?? this.announcements.bgp.keys();
     this.#rejections = rejections;
-    for (const key of concerned) this.#publishService(key);
+    for (const key of affected) this.#publishService(key);
   }
 
   async carryOutL2(): Promise<void> {
@@ -197,7 +197,7 @@ export class Speaker {
     await this.publishHolders();
   }
 
-  /** On the disk is what FRR has, also after a pass that was cut. */
+  /** Writes what FRR has to disk, also after an interrupted pass. */
   async saveState(): Promise<void> {
     if (!this.#bgp) return;
     try {
@@ -208,7 +208,7 @@ export class Speaker {
     }
   }
 
-  /** What cannot be written is known all the same as long as we run, and is written with whatever is kept next. */
+  /** What cannot be written stays in memory, and is written with the next state. */
   async #keep(known: Parameters<SpeakerStateStore["keep"]>[0]): Promise<void> {
     const { memory } = this.#options;
     const before = memory.problem;
@@ -220,10 +220,10 @@ export class Speaker {
     if (memory.problem !== before) this.publish();
   }
 
-  /** Once, before anything is wanted: whom the agent before us has heard is not judged by membership alone. */
+  /** Once, before anything is wanted: restores the heartbeat states of the earlier agent. */
   async #recall(): Promise<void> {
     if (this.#heartbeats) return;
-    // Without a memory addresses are held all the same; that it cannot be used is said where it is written.
+    // A state that cannot be read does not keep addresses from being announced; the write reports it.
     this.#heartbeats = await this.#options.memory.pulses().catch(() => new Map<string, never>());
     this.#options.drivers.l2.candidates.remember(this.#heartbeats);
   }
@@ -247,7 +247,7 @@ export class Speaker {
     if (config) this.#options.reports.sessions(config.peers, this.#options.drivers.sessions(), rejected);
   }
 
-  /** Who lives and who holds what may have changed for any of them. */
+  /** Members and owners may have changed for any Service. */
   async publishHolders(): Promise<void> {
     const { drivers, speakerEvents: events } = this.#options;
     for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
@@ -284,11 +284,8 @@ export class Speaker {
     if (states.some(({ state }) => state.is === "standby") && reports.hasL2Report(key)) return reports.l2.adopt(key, key);
     const owned = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
     events.announced(key, uid, "layer2", owned, () => this.#fromBefore.has(key) && reports.hasL2Report(key));
-    events.announceFailed(
-      key,
-      uid,
-      states.map(({ state }) => state),
-    );
+    const ownStates = states.map(({ state }) => state);
+    events.announceFailed(key, uid, ownStates);
     reports.holder(key, uid, elected, stateOf, drivers.l2.protection());
   }
 

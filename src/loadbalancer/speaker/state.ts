@@ -8,9 +8,9 @@ export interface SpeakerState {
   lastGood: LastGoodConfig;
   /** What FRR was given, in order. */
   applied: readonly Fragment[];
-  /** What was to be held on the local network. */
+  /** The wanted addresses on the local network. */
   addresses: readonly StoredAddress[];
-  /** Who of the other candidates was heard. */
+  /** The heartbeat states of the other candidates. */
   pulses: HeartbeatTimes;
 }
 

@@ -44,7 +44,7 @@ interface Surroundings {
   readonly isMember: (node: string) => boolean;
 }
 
-/** A session that has just changed and changes again is no news: it waits its turn among the refreshes. */
+/** A session that changes again within this time is no transition: it is written with the refreshes. */
 const FLAPPING_MS = 10_000;
 
 /** All status objects that a node's speaker writes. Repeating a status costs nothing. */
@@ -57,7 +57,7 @@ export class StatusWriters {
   readonly #stateKey: string;
   readonly #node: string;
   readonly #namespace: string;
-  /** By Service: since when its addresses are answered for here, and whether that has been said. */
+  /** By Service: since when this node owns its addresses, and whether that is reported. */
   readonly #ownerships = new Map<string, { readonly since: number; isReported: boolean }>();
   surroundings: Surroundings = {
     nodeUid: () => undefined,
@@ -79,7 +79,7 @@ export class StatusWriters {
     const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
     this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionTransition });
     this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
-    // Of all nodes: there is one object for a Service, whoever has it.
+    // Of all nodes: there is one object for a Service, whichever node announces it.
     this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (existing) => this.#yields(existing) });
     this.l2.cache.subscribe(({ type, object }) => {
       const ownership = type === "deleted" ? undefined : this.#ownerships.get(keyOf(object));
@@ -99,7 +99,7 @@ export class StatusWriters {
     this.#stateWriter.set(this.#stateKey, configurationState({ type: "speaker", node: this.#node, nodeUid }, finding, readProblem));
   }
 
-  /** What FRR has said of its sessions. A peer that it does not know yet is not told of, unless it has refused it. */
+  /** The sessions of FRR. A peer that FRR does not know yet has no report, unless FRR rejected it. */
   sessions(peers: Config["peers"], observed: readonly SessionState[] | undefined, rejected: ReadonlySet<string>): void {
     const { isNode, isPeer, nodeUid } = this.surroundings;
     const node = { name: this.#node, uid: nodeUid() };
@@ -144,7 +144,7 @@ export class StatusWriters {
     else if (this.#ownerships.get(key)?.since !== ownership.getTime())
       this.#ownerships.set(key, { since: ownership.getTime(), isReported: false });
     if (elected?.node !== this.#node || this.#isNodeGone()) return this.l2.drop(key);
-    // A moment later it is known, and then it is said once.
+    // It is known in a moment; report it once then.
     if (ownership === "asking" && !this.l2.report(key)) return this.l2.leave(key);
     this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
   }
@@ -156,7 +156,7 @@ export class StatusWriters {
     return leavesTo(existing, { answers: ownership !== undefined, isReported: ownership?.isReported === true });
   }
 
-  /** Of a Node that is gone nothing is to be told, and what is told is taken away by others. */
+  /** Nothing is reported for a deleted Node; the garbage collector deletes its reports. */
   #isNodeGone(): boolean {
     return this.surroundings.nodeUid() === undefined;
   }
@@ -168,7 +168,7 @@ export class StatusWriters {
   }
 }
 
-/** What is reported in one kind, about subjects that each have an object while there is something to say. */
+/** The reports of one kind, one object per subject. */
 class Reported<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #writer: StatusWriter<T>;

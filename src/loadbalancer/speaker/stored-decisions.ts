@@ -33,7 +33,7 @@ export class SpeakerStateStore {
     return (await this.#load()).applied;
   }
 
-  /** What was held on the local network. */
+  /** The addresses that were owned on the local network. */
   async addresses(): Promise<WantedAddress[]> {
     return (await this.#load()).addresses.map(({ address, ...wanted }) => Object.assign(wanted, { address: parseAddress(address) }));
   }

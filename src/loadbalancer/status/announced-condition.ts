@@ -31,7 +31,7 @@ export interface SpeakerStatuses {
 
 type Reason = NotAnnounced | L2Blocker["reason"] | "speakerNotReporting" | "noPeers" | "configurationInvalid";
 
-/** The Announced condition: where the Service is announced, and on how many nodes it is not, and why. `refusal`: why it has no address. */
+/** The Announced condition: where the Service is announced, and on how many nodes it is not, and why. `noAddressReason`: why it has no address. */
 export function announcedCondition(
   service: ServiceView,
   input: AnnouncementInput,
@@ -113,7 +113,7 @@ function countBgp(service: ServiceView, input: AnnouncementInput, { overBgp }: S
   return count;
 }
 
-/** Why the node does not announce it, as far as the configuration tells. */
+/** Why the node does not announce it, by the configuration. */
 function reasonNot(service: ServiceView, node: NodeView, { config, pools }: AnnouncementInput): Reason | undefined {
   const decision = decideBgp(service, node, config, pools);
   if ("not" in decision) return decision.not;

@@ -35,7 +35,7 @@ export function speakerReports(manager: Manager, namespace: string): SpeakerRepo
   return { states, l2, bgp, sessions, kinds };
 }
 
-/** How caches of them are asked for, so that all ask for the same. */
+/** The cache options, so that all share one cache. */
 export const serviceReports = { transform: stripReport };
 
 /** There is one for each Service and node, so of the metadata only whose it is. */

@@ -25,7 +25,7 @@ export interface BgpResult {
 
 export type BgpPass = Pick<FrrPass, "apply" | "applyRaw" | "remove" | "rebuild" | "finish">;
 
-/** To ask for more of them takes longer than to read all. */
+/** Reading more routes one by one takes longer than reading all. */
 const MAX_SINGLE_READS = 100;
 
 interface CurrentBgp {
@@ -46,7 +46,7 @@ export class BgpApply {
   #changed = 0;
   /** How many of these were Services' and taken. */
   #networkLines = 0;
-  /** Where they were told. */
+  /** The routes that they change. */
   readonly #touched = new Map<string, PrefixRoute>();
   #hasRead = false;
   /** FRR was reset: unchanged lines must be sent again. */
@@ -136,7 +136,7 @@ export class BgpApply {
       }
       const isRejected = lines.classes.some((name) => this.#rejectedClasses.has(name)) || (await this.#isServiceRejected(owner, lines));
       if (!isRejected) pending.delete(owner);
-      // It keeps what it had, unless that was said of an instance that is no more.
+      // It keeps what it had, unless that belonged to an instance that is gone.
       else if (this.#isNew) await this.#remove(owner);
     }
   }

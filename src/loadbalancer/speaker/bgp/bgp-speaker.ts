@@ -20,7 +20,7 @@ export interface BgpSpeakerOptions {
   readonly namespace: string;
 }
 
-/** Has FRR announce what the node is to announce, to whom and with what it is to be announced. */
+/** Configures FRR to announce the prefixes of the node, with their peers and attributes. */
 export class BgpSpeaker {
   readonly #options: BgpSpeakerOptions;
   /** What FRR has of us, Services apart. */
@@ -28,7 +28,7 @@ export class BgpSpeaker {
   readonly #services = new Map<string, ServiceLines>();
   readonly #networks = new ServicePrefixes();
   readonly #boot: BootFile;
-  /** The Services that FRR does not have as they are wanted: not told yet, or refused. */
+  /** The Services that FRR does not have as they are wanted: not sent yet, or rejected. */
   readonly #pending = new Set<string>();
   #rejections = NOTHING_REJECTED;
   #isFirst = true;
@@ -65,7 +65,7 @@ export class BgpSpeaker {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
     await this.#renewBootFile(isFirst, outcome);
-    // A Service that went while no speaker ran has left its lines, and nobody is to blame.
+    // Lines of a Service that was deleted while no speaker ran are no drift.
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
   }
 
@@ -93,7 +93,7 @@ export class BgpSpeaker {
     await this.#boot.flush();
   }
 
-  /** A file that cannot be written keeps FRR from nothing: it is told of with the next pass, and tried again. */
+  /** A write error does not stop the pass: the next one reports it and retries. */
   async #renewBootFile(isFirst: boolean, { changed }: BgpResult): Promise<void> {
     const hadFailed = this.#boot.hasFailed;
     if (changed > 0 || isFirst || hadFailed) this.#renew();
@@ -105,5 +105,5 @@ export class BgpSpeaker {
   }
 }
 
-/** Where only Services come and go, FRR is asked for their routes, and all that it has is not read back each time. */
+/** While only Services change, their routes are read, not the whole configuration. */
 const READ_EVERY_MS = 30_000;

@@ -1,10 +1,7 @@
-/**
- * So long what has changed is gathered before all is written anew. Who is killed meanwhile leaves a file that is older by so much than FRR, which runs on; the next speaker
- * brings FRR what it lacks and writes the file in its first pass, and so does this one when a daemon is started anew.
- */
+/** Changes within this time are written together. If the agent is killed meanwhile, the next one configures FRR and writes the file in its first pass. */
 const GATHER_MS = 200;
 
-/** Replaces what the daemons are given when they start. In its own time: of what is asked for meanwhile, only the last is written. */
+/** Writes the configuration with which the daemons start, in the background: of several requests only the last is written. */
 export class BootFile {
   readonly #write: (text: string) => Promise<void>;
   #text: (() => string) | undefined;
@@ -27,7 +24,7 @@ export class BootFile {
     this.#writing ??= this.#run();
   }
 
-  /** Has written at once what is asked for; throws why it could not be. */
+  /** Writes at once what is pending; throws the write error. */
   async flush(): Promise<void> {
     this.#isUrgent = true;
     this.#wake?.();

@@ -10,7 +10,7 @@ export interface Merged {
   readonly rejected: readonly { readonly advertisement: string; readonly why: string; readonly peers: readonly string[] }[];
 }
 
-/** One prefix as several advertisements, also of several Services, would have it announced. What cannot be had together is had as the first of them asks for it. */
+/** One prefix as several advertisements, also of several Services, would have it announced. On a conflict the first of them wins. */
 export function mergeContributions(contributions: readonly Advertised[], peers: readonly Peer[]): Merged {
   const heard = new Map<Peer, Attributes & { readonly from: string }>();
   const rejected: Merged["rejected"][number][] = [];

@@ -74,7 +74,7 @@ export class PrefixClasses {
   }
 }
 
-/** Once for all, where the prefix enters; unless it is not the same for all, or FRR itself would obey and tell nobody. */
+/** Whether the attributes can be set once, where the prefix enters: they are the same for all peers, and FRR itself does not obey them. */
 function canBeSetAtOrigin(listeners: readonly ReceivingPeer[]): boolean {
   const [first, ...others] = listeners.map(({ attributes }) => attributes);
   if (!first || first.communities.some(isWellKnownCommunity)) return false;

@@ -43,7 +43,7 @@ interface Contribution {
   readonly advertised: Advertised;
 }
 
-/** More of them are not remembered: they are worked out anew. */
+/** Above this number the cache is dropped and built again. */
 const MOST_OFFERS = 1_000;
 
 /** The prefixes of all Services. Each time only what has changed since the last time is worked out, and of ten thousand that is mostly one. */
@@ -229,7 +229,7 @@ export class ServicePrefixes {
   }
 }
 
-/** Numbers for what advertisements say. They give the same lists to all their prefixes, so that lists need not be compared word by word. */
+/** Numbers the attribute sets of advertisements. All prefixes of one share its lists, so that lists are compared by identity. */
 class Offers {
   readonly #known = new Map<readonly string[], { readonly offer: Advertised; readonly id: number }[]>();
   count = 0;

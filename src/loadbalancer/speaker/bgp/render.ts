@@ -24,7 +24,7 @@ export const BASE: Fragment = {
   owner: "Speaker/base",
   lines: [
     { line: "log timestamp precision 3" },
-    // zebra goes on believing in nexthop objects that went away with an interface, and routes through the one that came back are then refused.
+    // zebra goes on believing in nexthop objects that went away with an interface, and then rejects routes through the one that came back.
     { line: "no zebra nexthop kernel enable" },
     { line: "ip nht resolve-via-default" },
     { line: "ipv6 nht resolve-via-default" },
@@ -105,7 +105,7 @@ function instanceLines(routerId: string): ConfigLine[] {
     "bgp graceful-restart preserve-fw-state",
     "no bgp network import-check",
     `bgp router-id ${routerId}`,
-    // While bgpd waits to gather what a new session is told, it can lose a withdrawal, and the neighbor keeps the route for good.
+    // While bgpd coalesces the updates of a new session it can lose a withdrawal, and the neighbor keeps the route.
     "coalesce-time 0",
   ].map((line) => ({ line }));
 }
@@ -121,7 +121,7 @@ function sessionLines({ myAsn, peerAsn, localAsn, address, interface: device = "
   });
 }
 
-/** One for the instance, whichever of its peers asks for it. */
+/** One for the instance, from any of its peers. */
 function routerIdOf({ vrf }: Peer, peers: Config["peers"], { name, internalIPv4 }: OwnNode): string {
   for (const peer of peers.values()) if (peer.vrf === vrf && peer.routerId !== undefined) return peer.routerId;
   return internalIPv4 ?? routerIdOfName(name);

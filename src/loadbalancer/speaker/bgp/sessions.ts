@@ -24,13 +24,13 @@ export interface SessionState {
 
 export interface SessionPollerOptions {
   readonly router: ShowClient & {
-    /** Another one after the daemon was started anew. */
+    /** Changes when the daemon is restarted. */
     identity(daemon: string): Promise<string | undefined>;
   };
   readonly everyMs?: number;
   /** The state of a session has changed, or FRR has stopped or begun to answer. */
   onChange(): void;
-  /** A daemon was started anew, so that it may have forgotten its configuration; or a neighbor is gone; or FRR does not answer. */
+  /** A daemon was restarted and may have lost its configuration; or a neighbor is gone; or FRR does not answer. */
   onRestart(): void;
 }
 
@@ -71,7 +71,7 @@ export class SessionPoller implements Runnable {
     return this.#poller.state;
   }
 
-  /** FRR has these neighbors no more: what it reported of them is over, also in a poll that is under way. */
+  /** FRR no longer has these neighbors: their state is dropped, also that of a poll in progress. */
   forget(gone: ReadonlySet<string>): void {
     const kept = this.#known.filter((session) => !gone.has(sessionKey(session)));
     if (kept.length === this.#known.length) return;
@@ -126,7 +126,7 @@ export class SessionPoller implements Runnable {
     this.#polls += 1;
     if (!isDue) return;
     const watched = neighbors.filter(({ bfd }) => bfd !== undefined);
-    // bgpd has told how the sessions are; that nobody counts their packets takes nothing away from it.
+    // The session states are known without these counters.
     const counters = watched.length > 0 ? bfdCounters(this.#router, signal).catch(() => []) : [];
     countBfd(watched, await counters);
     signal.throwIfAborted();
@@ -143,7 +143,7 @@ interface Reasons {
 /** A peer may send another text each time. */
 const MOST_REASONS = 20;
 
-/** A session that does not come up tells the same few reasons in turn, for ever. Each of them is news once. */
+/** A session that does not come up cycles through a few reasons. Each of them is reported once. */
 function reasonsOf(before: Reasons | undefined, state: string, reason: string | undefined): Reasons {
   const heard = before?.state === state ? before.heard : new Set<string>();
   if (reason === undefined || heard.has(reason)) return { state, last: before?.state === state ? before.last : reason, heard };

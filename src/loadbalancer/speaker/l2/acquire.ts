@@ -5,7 +5,7 @@ export const PROBES = 3;
 const PROBE_EVERY_MS = 300;
 /** From the first probe until silence is believed. */
 export const LISTEN_MS = 1_000;
-/** Silence that was found longer ago is no news any more. */
+/** A probe result that is older does not count. */
 export const FRESH_MS = 1_000;
 export const ANNOUNCEMENTS = 3;
 /** While something waits for its rules, or for its turn. */
@@ -45,7 +45,7 @@ export function acquire(
   steps: Writable<Steps>,
 ): void {
   const silent = ownerships.flatMap((ownership) => (ownership.phase.is === "silent" ? [{ ownership, found: ownership.phase.found }] : []));
-  // All of them anew, and at once: each by itself, they might never be silent at the same time.
+  // All of them again, and at once: one by one they might never be silent at the same time.
   if (silent.some(({ found }) => now - found > FRESH_MS)) {
     for (const { ownership } of silent) ownership.phase = { is: "probing", from: now, sent: 0 };
     return;
@@ -65,7 +65,7 @@ export function acquire(
   }
 }
 
-/** When a tenure is to be looked at again, as far as it knows itself. */
+/** When the next step of an ownership is due. */
 export function dueOf(phase: AddressOwnership["phase"], now: number): number {
   if (phase.is === "probing") return phase.from + (phase.sent < PROBES ? phase.sent * PROBE_EVERY_MS : LISTEN_MS);
   if (phase.is === "in-use" || phase.is === "failed") return phase.again;

@@ -16,7 +16,7 @@ export interface AddressToOwn {
   readonly candidates: readonly string[];
 }
 
-/** To be in the kernel by then; whoever comes later asks first whether another has taken it. */
+/** To be in the kernel by then; after that it must be probed for again. */
 export interface Due extends AddressOnInterface {
   readonly by: number;
 }
@@ -36,7 +36,7 @@ export interface Steps {
   readonly probe: readonly AddressOnInterface[];
   /** Whether anybody else has what we hold. */
   readonly check: readonly AddressOnInterface[];
-  /** Their probes have gone out: once everything heard until now is known, tell `silent`. */
+  /** Their probes have gone out: once everything received until now is known, call `silent`. */
   readonly listened: readonly AddressOnInterface[];
   /** What we hold and another answered for too, until now. */
   readonly relieved: readonly AddressOnInterface[];
@@ -60,11 +60,11 @@ export interface OwnedPhase {
   readonly since: Date;
   /** The kernel has accepted it. */
   readonly confirmed: boolean;
-  /** Before it did, another asked for the address or answered for it. */
+  /** Before it did, another machine probed or answered for the address. */
   readonly contested?: true;
-  /** Another answers for it all the same, and was last heard then. */
+  /** Another machine answers for it too; last heard at that time. */
   readonly rival?: { readonly mac: string; readonly heard: number };
-  /** When it was asked around for last, and the time before. */
+  /** The times of the last two checks for duplicates. */
   readonly checks?: readonly [number, number];
   readonly refreshed: number;
   /** From then on the kernel may have dropped it. */

@@ -20,7 +20,7 @@ const BREATH_MS = 10;
 const RETRY_MS = 1_000;
 /** Links change in bursts. */
 const DEBOUNCE_MS = 100;
-/** How often links and routes are read again while addresses are held. */
+/** How often links and routes are read again while addresses are owned. */
 const RESYNC_MS = 10_000;
 const HEARTBEAT_PORT = 7947;
 
@@ -160,12 +160,12 @@ export class L2Announcer implements Runnable {
     await this.#backends.links.outlast(this.#ownerships.owned, this.#ownerships.leaving);
   }
 
-  /** The one loop that touches addresses. It waits for nobody but the kernel. */
+  /** The one loop that changes addresses. It waits only for the kernel. */
   async #turn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // Route changes wake nothing: the router changes its own all the time.
       if (performance.now() - this.#readAt >= RESYNC_MS && this.#ownerships.owned.length > 0) this.#stale = true;
-      // Where links cannot be looked at, the addresses on them still live on.
+      // If links cannot be read, the addresses on them are still refreshed.
       const failed = [
         this.#stale && (await this.#tried(this.#readLinks(signal), signal)),
         this.#observed && (await this.#tried(this.#act(signal), signal)),
@@ -219,7 +219,7 @@ export class L2Announcer implements Runnable {
     );
   }
 
-  /** Decides anew which addresses are for this node. Until somebody says what is wanted, what was left by the agent before stays. */
+  /** Decides again which addresses are for this node. Until it is known what is wanted, the addresses of the earlier agent stay. */
   #elect(): void {
     const observed = this.#observed;
     if (!observed) return;

@@ -1,4 +1,4 @@
-/** Who may answer for an address, the first of them does: those who live and have an interface for it; where nobody has, all who live. */
+/** The candidates that may answer for an address, in order: those that are alive and have an interface for it; if there is none, all that are alive. */
 export function eligible(
   candidates: readonly string[],
   isAlive: (node: string) => boolean,
@@ -20,7 +20,7 @@ export function shouldRelease(self: string, candidates: readonly string[], rival
   return other >= 0 && other < own;
 }
 
-/** Of two that probe for an address at the same moment, whether this node waits. Where heartbeats do not say who it is, the MACs decide, which both know. */
+/** Of two that probe for an address at the same moment, whether this node waits. If heartbeats do not identify the other, the MACs decide, which both know. */
 export function shouldWait(
   own: { readonly node: string; readonly mac: string },
   rival: { readonly node: string | undefined; readonly mac: string },

@@ -33,12 +33,12 @@ export function announcement(mac: string, address: Address): Buffer {
   return neighbor(mac, octets(address), ALL_NODES, ADVERTISEMENT, OVERRIDE, Buffer.concat([octets(address), option]));
 }
 
-/** The multicast group in which an IPv6 address is asked for. */
+/** The solicited-node multicast group of an IPv6 address. */
 export function solicitedNode(address: Address): Buffer {
   return Buffer.concat([Buffer.from("ff0200000000000000000001ff", "hex"), octets(address).subarray(13)]);
 }
 
-/** Undefined for frames that say nothing of the kind. */
+/** Undefined for other frames. */
 export function readFrame(frame: Buffer): ArpOrNdpMessage | undefined {
   const protocol = frame.length >= 42 ? frame.readUInt16BE(12) : 0;
   if (protocol === ARP) return readArp(frame);

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from "node:
 import { isObject } from "../../../api/admission/value.ts";
 import { isUnavailableAddresses, type UnavailableAddresses } from "./unavailable-addresses.ts";
 
-/** What a node tells the other candidates once a second. */
+/** What a node sends to the other candidates once a second. */
 export interface Heartbeat {
   readonly node: string;
   /** When its agent started by its clock, which tells one run of it from another, and how many it has sent since. */

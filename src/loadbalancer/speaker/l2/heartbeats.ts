@@ -26,11 +26,11 @@ export interface HeartbeatOptions {
   readonly keys: HeartbeatKeys;
   readonly macs: () => Iterable<string>;
   readonly send: (address: string, bytes: Buffer, source: string | undefined) => void;
-  /** Datagrams from other addresses need not be told. */
+  /** Datagrams from other addresses need not be reported. */
   readonly listenTo: (addresses: readonly Address[]) => void;
   /** Heartbeats cannot be received at the moment. */
   readonly isDeaf: () => boolean;
-  /** Somebody fell silent, is heard again, cannot answer for other addresses than before, or was not heard for so long that it is worth a word. */
+  /** A candidate missed its heartbeats, resumed them, cannot answer for other addresses than before, or never sent any. */
   readonly onChange: () => void;
   /** Another candidate has taken an address off its link. */
   readonly onLetGo: () => void;
@@ -61,7 +61,7 @@ export class Heartbeats {
     this.#partners = nodes;
   }
 
-  /** Addresses that this node leaves to others; they are told at once. */
+  /** Addresses that this node leaves to others, which are notified at once. */
   set unable(addresses: ReadonlySet<string>) {
     const next = unavailableAddresses(addresses);
     if (this.#unable && isSame(this.#unable, next)) return;
@@ -79,7 +79,7 @@ export class Heartbeats {
     );
   }
 
-  /** What the agent before us knew of the others, to be told before anything is wanted. */
+  /** What the earlier agent knew of the others; to be set before anything is wanted. */
   remember(heartbeats: HeartbeatTimes): void {
     this.#liveness.remember(heartbeats, performance.now());
   }
@@ -98,7 +98,7 @@ export class Heartbeats {
     return [...this.#options.peers().keys()].filter((node) => this.#partners.has(node) && !heard.has(node)).toSorted();
   }
 
-  /** Candidates that were not heard for so long that a person should know. */
+  /** Candidates that never sent a heartbeat, after a grace period. */
   get strangers(): string[] {
     return this.#liveness.strangers.filter((node) => this.#partners.has(node)).toSorted();
   }
@@ -165,7 +165,7 @@ export class Heartbeats {
     this.#options.listenTo([...this.#addresses].flatMap(([node, addresses]) => (node === this.#options.node ? [] : addresses)));
   }
 
-  /** What can be said against it before it is heard. A copy of one that was heard is not worth a verification. */
+  /** Why it is rejected before its signature is verified; a copy of a known one is not worth a verification. */
   #rejection(received: ReceivedHeartbeat, from: string): "stranger" | "stale" | "forged" | "unknown" | undefined {
     const { heartbeat } = received;
     const { node } = heartbeat;
@@ -178,7 +178,7 @@ export class Heartbeats {
     return (key ? isSigned(received, key) : shared && isEncrypted(received, shared)) ? undefined : "forged";
   }
 
-  /** Whether the node has an interface for the address, as far as it has said. Who leaves an address to others leaves it to those who are heard. */
+  /** Whether the node has an interface for the address, as far as it has reported. A node leaves an address only to those that it hears. */
   #isAble(node: string, address: string): boolean {
     const isOurs = !isAbout(this.#unable ?? NONE, address);
     if (node === this.#options.node) return isOurs;
@@ -191,7 +191,7 @@ export class Heartbeats {
     this.#options.log.warn({ node, aheadMs: sent - Date.now() }, "heartbeats from candidate ignored: clocks differ by more than a minute");
   }
 
-  /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */
+  /** Also to silent ones, which are no candidates now, so that they know of this node when they resume. */
   #speak(letGo: boolean, nodes = this.#options.peers()): void {
     const { node, keys, macs, send } = this.#options;
     this.#listen(nodes);

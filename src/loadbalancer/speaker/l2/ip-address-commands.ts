@@ -34,7 +34,7 @@ export interface AddressRow {
   readonly preferred_life_time: number;
 }
 
-/** Adds the address, or has it live on. Scope host keeps IPv4 from ever being chosen as a source; a prefix route would make the link look like a way out. */
+/** Adds the address, or extends its lifetime. Scope host keeps IPv4 from ever being chosen as a source; a prefix route would make the link a route. */
 export function addOrRefreshArgs(address: Address, seconds = LIFETIME_S): IpArgs {
   const options = address.family === 4 ? ["scope", "host"] : ["nodad", "noprefixroute"];
   const lifetime = ["valid_lft", String(seconds), "preferred_lft", "0"];

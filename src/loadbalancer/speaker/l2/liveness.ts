@@ -19,7 +19,7 @@ interface Pulse {
   warned: boolean;
 }
 
-/** What is known of those who were heard since they became members; an agent leaves it to the one that follows it. */
+/** The state of members that sent heartbeats; the next agent restores it. */
 export type HeartbeatTimes = ReadonlyMap<string, "heard" | "silent">;
 
 export type HeartbeatResult = "heard" | "returned" | "stale" | "skewed" | "stranger";
@@ -33,7 +33,7 @@ interface History {
   readonly since: number;
 }
 
-/** Who of the members lives, as far as heartbeats tell. Time is given in, so that it can be told by tables. */
+/** Which members are alive, by their heartbeats. Time is a parameter, so that tables can test it. */
 export class HeartbeatLiveness {
   readonly #heartbeats = new Map<string, Pulse>();
   readonly #histories = new Map<string, History>();
@@ -41,7 +41,7 @@ export class HeartbeatLiveness {
   #remembered: HeartbeatTimes = new Map();
   #checkedAt: number | undefined;
 
-  /** Whom the agent before us has heard is not judged by membership alone: one that was silent still is, one that was not has three heartbeats to say so. */
+  /** For nodes that the earlier agent received heartbeats from, membership alone does not count: silent ones stay silent, others have three heartbeats to report. */
   remember(heartbeats: HeartbeatTimes, now: number): void {
     if (this.#heartbeats.size === 0) this.#remembered = heartbeats;
     for (const [node, pulse] of this.#heartbeats)
@@ -101,7 +101,7 @@ export class HeartbeatLiveness {
     return returned ? "returned" : "heard";
   }
 
-  /** Gives those who fell silent since the last look, and those who have been members for a while without being heard, each once. Who is deaf can blame nobody. */
+  /** Returns the members that fell silent since the last check, and those without any heartbeat for a while, each once. `isDeaf`: this node could not receive any. */
   check(now: number, awaited: ReadonlySet<string>, isDeaf = false): { silent: string[]; unheard: string[] } {
     const away = isDeaf || (this.#checkedAt !== undefined && now - this.#checkedAt > AWAY_MS);
     this.#checkedAt = now;
@@ -128,12 +128,12 @@ export class HeartbeatLiveness {
     return !(this.#heartbeats.get(node)?.silent ?? this.#remembered.get(node) === "silent");
   }
 
-  /** Those of whom `look` has told that they were never heard, and who still were not. */
+  /** Those that `check` returned as unheard, and that still are. */
   get strangers(): string[] {
     return [...this.#heartbeats].flatMap(([node, { warned }]) => (warned ? [node] : []));
   }
 
-  /** As it last said. One that is a member anew has said nothing yet. */
+  /** As it last reported; nothing for a node that became a member again. */
   unable(node: string): UnavailableAddresses {
     return this.#heartbeats.get(node)?.heard === undefined ? NONE : (this.#histories.get(node)?.last.unable ?? NONE);
   }

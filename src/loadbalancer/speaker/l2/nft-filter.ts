@@ -109,7 +109,7 @@ export class NftFilter {
     const { have, want, off } = table;
     // Where no address ever was there is no table.
     if (!have && !hasAddresses(want)) return;
-    // What was refused is asked for again when its time has come, not with each address.
+    // A rejected table is retried with backoff, not with each address.
     if (!isRewrite && (off !== undefined || !this.#differs(family))) return;
     const text = have && !isRewrite ? changedElements(family, have, want) : fullTable(family, want);
     try {

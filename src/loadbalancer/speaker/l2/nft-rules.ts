@@ -4,7 +4,7 @@ export type NftFamily = "inet" | "arp";
 
 const TABLE = "plumbline";
 
-/** Packets that kube-proxy has not translated meet the node's own services; ICMP aside, nobody may reach those under a service address. */
+/** Packets that kube-proxy has not translated meet the node's own services; ICMP aside, those must not be reachable at a service address. */
 const INET = `
   chain input {
     type filter hook input priority filter; policy accept;

@@ -21,7 +21,7 @@ const CHECK_EVERY_MS = 1_000;
 /** A kernel may be so slow, and no slower. */
 const SLOW_MS = 10_000;
 
-/** Which addresses this node takes, holds and lets go, and when. It touches nothing: `step` says what is to be done, the other methods are told what came of it. */
+/** Which addresses this node acquires, keeps and releases, and when. Pure: `step` returns what is to be done, the other methods take the results. */
 export class OwnedAddresses {
   readonly #self: string;
   readonly #kernelAnswers: (addressOnNic: AddressOnInterface) => boolean;
@@ -32,13 +32,13 @@ export class OwnedAddresses {
   #checkAt = 0;
   #checked = -1;
 
-  /** Where the kernel does not answer, the process for frames does, and nobody while there is none. */
+  /** Where the kernel does not answer, the packet socket does while it runs. */
   constructor(self: string, kernelAnswers: (addressOnNic: AddressOnInterface) => boolean = () => true) {
     this.#self = self;
     this.#kernelAnswers = kernelAnswers;
   }
 
-  /** Of an agent before us; the kernel still has it. What is on our own link belongs to the interfaces that are sought first. */
+  /** Of an agent before us; the kernel still has it. What is on our own link belongs to the interfaces that are wanted first. */
   adopt(addressOnNic: AddressOnInterface, validSeconds: number, now: number): void {
     const until = now + (validSeconds - 1) * 1_000;
     const phase = {
@@ -87,7 +87,7 @@ export class OwnedAddresses {
       }
       if (isDecided(ownerships)) acquire(ownerships, now, isFiltered, steps);
     }
-    // What is taken anew must not be dropped afterwards.
+    // What is acquired again must not be dropped afterwards.
     for (const addressOnNic of steps.add) this.#drops.delete(dropKey(addressOnNic));
     for (const [key, addressOnNic] of this.#drops.entries().take(MOST)) {
       steps.drop.push(this.#dropOf(addressOnNic));
@@ -102,13 +102,13 @@ export class OwnedAddresses {
   silent(addressesOnNics: readonly AddressOnInterface[], now: number): void {
     for (const { phase, ...addressOnNic } of this.#each(addressesOnNics)) {
       if (phase.is !== "listening") continue;
-      // Who was away while others answered has heard nothing for another reason.
+      // This node was paused and may have missed the answers.
       if (now - phase.from > LISTEN_MS + FRESH_MS) this.#put(addressOnNic, { ...phase, is: "probing", from: now, sent: 0 });
       else this.#put(addressOnNic, { is: "silent", found: now });
     }
   }
 
-  /** The machine was paused: what it holds is older than its monotonic clock says, and others may hold it by now. */
+  /** The machine was paused: its addresses are older than its monotonic clock says, and others may have them by now. */
   aged(ms: number): void {
     for (const ownership of this.#all)
       if (ownership.phase.is === "holding") ownership.phase = { ...ownership.phase, until: ownership.phase.until - ms };
@@ -141,15 +141,15 @@ export class OwnedAddresses {
         ownership.phase = { ...ownership.phase, refreshed: -Infinity };
   }
 
-  /** Frames were not answered for a while. What the kernel does not answer for, another may have taken since: it is asked for again. */
+  /** Frames were not answered for a while. What the kernel does not answer for, another may have taken since: it is probed again. */
   unanswered(now: number): void {
     for (const ownership of this.#all)
       if (ownership.phase.is === "holding" && ownership.nic.name !== DEVICE && !this.#kernelAnswers(ownership)) this.#lose(ownership, now);
   }
 
   /**
-   * The kernel has taken these. Who was away meanwhile may have put back what another has taken since, and asks first. What is new and was only taken slowly
-   * is ours if all that was heard until now is known, and nobody was among it. Gives those that are held.
+   * The kernel has these. One that came too late may belong to another by now, and is probed again. A new one that the kernel added slowly is ours if all
+   * frames until now are known and no other machine was among them. Returns those that are owned.
    */
   kept(due: readonly Due[], now: number, heardAll = false): readonly Due[] {
     const owned: Due[] = [];
@@ -172,7 +172,7 @@ export class OwnedAddresses {
     this.#put(addressOnNic, { is: "failed", message: text, again });
   }
 
-  /** What was asked for could not be done; the next step says it again. */
+  /** The steps failed; the next call of `step` returns them again. */
   undone({ drop, refresh, add }: Pick<Steps, "drop" | "refresh" | "add">, now: number): void {
     for (const addressOnNic of drop) this.#leave(addressOnNic);
     for (const { by, ...addressOnNic } of refresh) {
@@ -206,7 +206,7 @@ export class OwnedAddresses {
     return isDefended || phase.rival?.mac !== owned.rival?.mac ? "kept" : "nothing";
   }
 
-  /** Another node asks for the address too. Of two that ask at once, one waits. */
+  /** Another node probes for the address too. Of two that probe at once, one waits. */
   contended(address: Address, device: string, mac: string, node: string | undefined, now: number): void {
     const ownership = this.#at(address, device);
     if (ownership?.phase.is === "holding" && !ownership.phase.confirmed) ownership.phase = { ...ownership.phase, contested: true };
@@ -219,7 +219,7 @@ export class OwnedAddresses {
     else ownership.phase = { ...phase, is: "probing", sent: Math.min(phase.sent, PROBES - 1) };
   }
 
-  /** Undefined for what is not sought. */
+  /** Undefined for what is not wanted. */
   state(address: Address): OwnershipState | undefined {
     return ownershipState(this.#ownerships.get(String(address)) ?? []);
   }

@@ -26,14 +26,14 @@ const RENEW_MS = 1_000;
 const ERROR_EVERY_MS = 60_000;
 
 export interface PacketSocketEvents {
-  /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
+  /** It has started or restarted: earlier probes have no result. */
   onStart(): void;
   /** It has ended: `fault` says why. */
   onEnd(): void;
   onMessage(message: ArpOrNdpMessage, device: string): void;
-  /** Somebody asked who has an address that is looked at, so many times in the last second. */
+  /** The number of requests for a watched address in the last second. */
   onRequests(address: Address, device: string, times: number): void;
-  /** What it answered for was not renewed in time, and it answers no more. */
+  /** Its lease was not renewed in time, and it has stopped answering. */
   onLapse(): void;
   /** From one of those who are listened to. */
   onDatagram(bytes: Buffer, from: string): void;
@@ -48,7 +48,7 @@ export interface PacketSocketOptions extends PacketSocketEvents {
   readonly log: Log;
 }
 
-/** The node's ears and mouth on its segments: one process for all addresses and both families, started again when it ends. */
+/** Sends and receives ARP and NDP on the node's segments: one process for all addresses and both families, restarted when it ends. */
 export class PacketSocket {
   readonly #options: PacketSocketOptions;
   readonly #watched = new Map<string, Buffer>();
@@ -90,7 +90,7 @@ export class PacketSocket {
     return this.#ready;
   }
 
-  /** From now on what is said of these addresses is told, and of no others. */
+  /** From now on frames about these addresses are reported, and no others. */
   watch(addresses: readonly Address[]): void {
     const wanted = new Map(addresses.map((address) => [String(address), octets(address)]));
     for (const [text, bytes] of this.#watched)
@@ -117,7 +117,7 @@ export class PacketSocket {
     if (address.family === 6) this.#write("leave", name, hexOf(address));
   }
 
-  /** From now on who asks on the interface is answered, where the kernel does not do it by itself; as long as this process lives and can renew it. */
+  /** From now on requests on the interface are answered, where the kernel does not do it by itself, while this process renews the lease. */
   answer(address: Address, { name, mac }: Nic): void {
     const key = `${name} ${hexOf(address)}`;
     if (!this.#ready || this.#answers.get(key) === mac) return;
@@ -151,13 +151,13 @@ export class PacketSocket {
     this.#write("udp", address, bytes.toString("hex"), ...(source === undefined ? [] : [source]));
   }
 
-  /** Datagrams from these addresses are told, and no others. */
+  /** Datagrams from these addresses are reported, and no others. */
   listenTo(addresses: readonly Address[]): void {
     this.#senders = addresses.map((address) => octets(address).toString("hex"));
     this.#write("senders", ...this.#senders);
   }
 
-  /** True once everything that was heard up to now has been told; false when that cannot be known any more. */
+  /** True once everything received until now is reported; false if that can no longer be known. */
   sync(): Promise<boolean> {
     if (!this.#ready) return Promise.resolve(false);
     const number = String((this.#synced += 1));
@@ -247,7 +247,7 @@ export class PacketSocket {
     this.#options.onLapse();
   }
 
-  /** What is said while it is not there is lost: whoever needs to know asks with `sync`. */
+  /** Lost while the process is not there; `sync` tells. */
   #write(...parts: string[]): void {
     if (!this.#ready) return;
     if (this.#outbox.length === 0) queueMicrotask(() => this.#process?.stdin.write(this.#outbox.splice(0).join("")));
