@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, "..");
 
 /** The text of docs/metrics.md. */
 export async function metricsTable(): Promise<string> {
-  for await (const file of glob("src/*/metrics.ts", { cwd: ROOT })) await import(join(ROOT, file));
+  for await (const file of glob("src/**/metrics.ts", { cwd: ROOT })) await import(join(ROOT, file));
   // prom-client keeps label names and type on the objects without naming them in its types.
   const metrics = registry.getMetricsAsArray() as unknown as { name: string; type: string; help: string; labelNames: string[] }[];
   const rows = metrics

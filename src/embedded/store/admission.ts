@@ -156,7 +156,7 @@ function checkResourceVersion(kind: ServedKind, written: WrittenMeta, old: Objec
   }
 }
 
-export function checkReadable(resourceVersion: string): void {
+function checkReadable(resourceVersion: string): void {
   if (/^\d*$/.test(resourceVersion)) return;
   throw new ApiError(500, undefined, `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
 }
