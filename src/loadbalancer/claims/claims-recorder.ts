@@ -11,8 +11,11 @@ import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { releasedValues } from "../../resilience/claim-record.ts";
 import { claimsRecorder, recordOf, type Watched } from "../../resilience/claims-recorder.ts";
-import { type ClaimingObject, claimsOf } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
+import type { Claim } from "../../resilience/claim.ts";
+import { communityClaims } from "../config/communities.ts";
+import { sharedValuesOf, neighborClaims, peerId } from "../config/peers.ts";
+import { poolClaims } from "../config/pools.ts";
 
 export interface ClaimsRecorderOptions {
   /** Fenced: only the leader records. */
@@ -80,4 +83,20 @@ export function released(loaded: Loaded, states: readonly ConfigurationState[]):
 
 function byName<T extends { readonly kind: string; readonly name: string }>(resources: readonly T[]): Map<string, T> {
   return new Map(resources.map((resource) => [`${resource.kind}/${resource.name}`, resource]));
+}
+
+/** An object with claims. */
+export type ClaimingObject =
+  | { readonly kind: "IPAddressPool"; readonly object: IPAddressPool }
+  | { readonly kind: "BGPPeer"; readonly object: BGPPeer }
+  | { readonly kind: "Community"; readonly object: Community };
+
+/** The claims of an object, to be recorded. */
+export function claimsOf({ kind, object }: ClaimingObject): readonly Claim[] {
+  // An older schema may have allowed it.
+  if ((object as { spec?: unknown }).spec === undefined) return [];
+  if (kind === "IPAddressPool") return poolClaims(object.metadata.name, object.spec);
+  if (kind === "Community") return communityClaims(object.spec);
+  const subject = peerId(object.spec);
+  return [...neighborClaims(object.spec), ...sharedValuesOf(object.spec).map(({ key, field }) => ({ key, field, subject }))];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { claimsOf } from "./claims.ts";
+import { claimsOf } from "../claims/claims-recorder.ts";
 import type { Loaded, ConfigScope } from "./load.ts";
 import {
   bgpAd,

@@ -198,7 +198,7 @@ interface Extras {
 }
 
 /** Lines for FRR. Only control characters are rejected here; FRR validates the rest. */
-export function readExtras(text: string, lastGood: LastGoodConfig): Extras {
+function readExtras(text: string, lastGood: LastGoodConfig): Extras {
   const bad = text.split("\n").findIndex((line) => /[^\P{Cc}\t\r]/u.test(line));
   if (bad < 0) return { text, problems: [], remember: text === "" ? [] : [[KEY, { uid: "", generation: 0, spec: text }]] };
   const kept = lastGood.get(KEY);

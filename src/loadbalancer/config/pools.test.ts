@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { RuleId } from "./rules.ts";
 import { load, type ConfigParts, pool, failureTexts, type ObjectAge, CLUSTER, states } from "../testing/config-fixtures.ts";
-import { claimsOf } from "./claims.ts";
+import { claimsOf } from "../claims/claims-recorder.ts";
 import type { Loaded, ConfigScope } from "./load.ts";
 
 const failuresOf = (parts: ConfigParts) => failureTexts(load(parts));

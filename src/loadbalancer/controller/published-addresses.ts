@@ -29,7 +29,7 @@ export class PublishedAddressIndex {
 
   /** A write starts. Whether it arrived is known when the Service is observed in another version. */
   send(key: string, version: string, addresses: Iterable<string>): void {
-    const { published: published = new Set<string>(), sent } = this.#byKey.get(key) ?? {};
+    const { published = new Set<string>(), sent } = this.#byKey.get(key) ?? {};
     const earlier = sent?.version === version ? sent.addresses : new Set<string>();
     this.#set(key, { published, sent: { version, addresses: earlier.union(new Set(addresses)) } });
   }
