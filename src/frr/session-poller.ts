@@ -47,20 +47,20 @@ export class FrrPoller<T> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { everyMs = EVERY_MS, poll, onPoll } = this.#options;
+    const { everyMs = EVERY_MS } = this.#options;
     let failures = 0;
     while (!signal.aborted) {
       try {
-        const result = await poll(this.#state, signal);
+        const result = await this.#options.poll(this.#state, signal);
         if (!result) continue;
         this.#update(result);
-        onPoll("ok");
+        this.#options.onPoll("ok");
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
         const { code } = error as { code?: unknown };
-        onPoll(typeof code === "string" ? code : "Unexpected");
+        this.#options.onPoll(typeof code === "string" ? code : "Unexpected");
         this.#lose();
       }
       await sleep(failures === 0 ? everyMs * (0.95 + Math.random() / 10) : backoffMs(failures, UNAVAILABLE), signal).catch(() => {});

@@ -1,4 +1,3 @@
-import type { Failure } from "../resilience/failure.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
 import type { RejectedResource, RejectedResources } from "./model/observed.ts";
 import type { LastGoodResource } from "./model/rendered.ts";

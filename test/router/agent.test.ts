@@ -373,13 +373,13 @@ describe("a router that cannot be used", () => {
   });
 });
 
-const place = () => {
+const routerFlags = () => {
   const { routerNetns, hostNetns, stateDirectory, frrRunDirectory } = node.hostOptions;
   const namespaces = ["--router-netns", routerNetns, "--host-netns", hostNetns];
   return [...namespaces, "--state-directory", stateDirectory, "--frr-run-directory", frrRunDirectory];
 };
 
-const diff = () => plumbline(["diff", "--dir", join(node.directory, "site"), "--node", "n1", ...place()]);
+const diff = () => plumbline(["diff", "--dir", join(node.directory, "site"), "--node", "n1", ...routerFlags()]);
 
 describe("from the command line", () => {
   test("diff is empty while the agent runs, and lists what it would do while it is stopped", async () => {
@@ -394,14 +394,14 @@ describe("from the command line", () => {
   });
 
   test("router clean lists what it would do, and then leaves nothing", async () => {
-    const dry = await plumbline(["router", "clean", ...place()]);
+    const dry = await plumbline(["router", "clean", ...routerFlags()]);
     expect(dry.stdout).toContain("Move interface eth1 back to the host");
     expect(await links("router")).toContain("eth1");
-    const done = await plumbline(["router", "clean", "--yes", ...place()]);
+    const done = await plumbline(["router", "clean", "--yes", ...routerFlags()]);
     expect(done).toMatchObject({ code: 0, stderr: "" });
     expect(await links("host")).toEqual(["eth1"]);
     expect(await node.host("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24");
-    expect(await plumbline(["router", "clean", ...place()])).toMatchObject({
+    expect(await plumbline(["router", "clean", ...routerFlags()])).toMatchObject({
       stdout: "Nothing to remove: the router left nothing on this machine.\n",
     });
   });

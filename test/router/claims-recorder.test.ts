@@ -112,7 +112,7 @@ async function decided(running: Record<string, { vni: number; generation: number
     kindOrder,
     now: new Date(),
   });
-  return Object.fromEntries(effective.map(({ resource: contender, spec, version: form }) => [contender.name, `${form} ${spec.vni}`]));
+  return Object.fromEntries(effective.map(({ resource, spec, version }) => [resource.name, `${version} ${spec.vni}`]));
 }
 
 test("every kind's values are recorded as old as the object, in the router's namespace and nowhere else", async () => {

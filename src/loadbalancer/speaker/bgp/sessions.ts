@@ -49,10 +49,10 @@ export class SessionPoller implements Runnable {
   #polls = 0;
   #forgotten = 0;
 
-  constructor({ router, everyMs, onChange, onRestart }: SessionPollerOptions) {
-    this.#router = router;
+  constructor(options: SessionPollerOptions) {
+    this.#router = options.router;
     this.#poller = new FrrPoller<readonly SessionState[]>({
-      everyMs,
+      everyMs: options.everyMs,
       poll: (before, signal) => this.#poll(before, signal),
       onPoll: (outcome) => speakerPolls.inc({ outcome }),
       onChange(sessions) {
@@ -60,9 +60,9 @@ export class SessionPoller implements Runnable {
           countSessions([]);
           countBfd([], []);
         }
-        onChange();
+        options.onChange();
       },
-      onRestart,
+      onRestart: () => options.onRestart(),
     });
   }
 
@@ -112,11 +112,12 @@ export class SessionPoller implements Runnable {
       ...(sinceMs !== undefined && { sinceMs }),
     }));
     const reasons = new Map<string, Reasons>();
-    const sessions = withSessionTimes(running, this.#known, now).map((session, index): SessionState => {
+    const sessions: SessionState[] = [];
+    for (const [index, session] of withSessionTimes(running, this.#known, now).entries()) {
       const found = reasonsOf(this.#reasons.get(sessionKey(session)), session.state, neighbors[index]?.lastReset);
       reasons.set(sessionKey(session), found);
-      return found.last === undefined ? session : { ...session, lastResetReason: found.last };
-    });
+      sessions.push(found.last === undefined ? session : { ...session, lastResetReason: found.last });
+    }
     this.#reasons = reasons;
     return sessions;
   }
