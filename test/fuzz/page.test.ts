@@ -34,7 +34,7 @@ const PATHS = [
   "/api/why?component=Service/shop/web",
   "/api/login",
   "/api/logout",
-  "/api/stream?views=overview,sight",
+  "/api/stream?views=overview,sync",
   "/assets/x.js",
 ];
 

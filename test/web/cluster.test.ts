@@ -129,7 +129,7 @@ const keysOf = ({ text }: Answer) => (JSON.parse(text) as { rows: { key: string 
 
 test("with the rights of the chart the page reads all that it shows, and each viewer is told what he may not list", async () => {
   await vi.waitFor(async () => {
-    const { text } = await ask("/api/views/sight", as(shopkeeper));
+    const { text } = await ask("/api/views/sync", as(shopkeeper));
     expect(JSON.parse(text)).toMatchObject({
       rows: [{ complete: true, lost: [], hidden: expect.arrayContaining(["Node", "Service"]) as string[] }],
     });

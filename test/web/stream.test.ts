@@ -127,7 +127,7 @@ test("no more streams are open than are bearable, of one user and of all, and on
   });
   onTestFinished(() => crowded.stop());
   crowded.model.set("sync", { type: "sync", key: "sync", complete: true, lost: [], hidden: [] });
-  const url = `${crowded.url}/api/stream?views=sight`;
+  const url = `${crowded.url}/api/stream?views=sync`;
   const followAs = (user: string) => {
     const reader = new EventReader(url, { Authorization: user });
     onTestFinished(() => reader.close());
@@ -188,13 +188,13 @@ test("who goes away while it is found out who he is takes up no room", async () 
   onTestFinished(() => slow.stop());
   for (let nth = 0; nth < 64; nth += 1) {
     const arrived = once(requests, "requested");
-    const reader = new EventReader(`${slow.url}/api/stream?views=sight`);
+    const reader = new EventReader(`${slow.url}/api/stream?views=sync`);
     await arrived;
     reader.close();
   }
   await vi.waitFor(async () => expect(await slow.connections()).toBe(0), 30_000);
   known.resolve(unrestrictedViewer);
-  const reader = new EventReader(`${slow.url}/api/stream?views=sight`);
+  const reader = new EventReader(`${slow.url}/api/stream?views=sync`);
   onTestFinished(() => reader.close());
   await reader.next("snapshot");
 });

@@ -237,7 +237,7 @@ export class ProbeScheduler {
 const TOGETHER = 5;
 
 /** Keeps starts apart, so that a moment with much to do is no burst on the wire and no queue in the process that looks like slow answers. */
-export class RateLimiter {
+class RateLimiter {
   readonly #apartMs: number;
   /** When the next may start, if all of them had come in time. */
   #nextAt = 0;

@@ -127,7 +127,7 @@ export class EventStream {
   async #detailsNow(): Promise<Map<string, string>> {
     const { details, viewer, access, components, whys, signal } = this.#options;
     const texts = new Map<string, string>();
-    for (const id of components) texts.set(`things ${id}`, JSON.stringify(await details.component(id, viewer, access, signal)));
+    for (const id of components) texts.set(`components ${id}`, JSON.stringify(await details.component(id, viewer, access, signal)));
     for (const id of whys) texts.set(`whys ${id}`, JSON.stringify(await details.why(id, viewer, access, signal)));
     return texts;
   }
