@@ -140,8 +140,8 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     const neighborLines = neighbors.map((line) => `neighbor ${line}`);
     const text = ["router bgp 64599", "no bgp ebgp-requires-policy", ...neighborLines, ...quick, ...both, "exit", ""].join("\n");
     const pass = await FrrPass.open(far.instance, [], signal);
-    const { rejected: refused } = await pass.apply({ owner: "Underlay/far", lines: parse(text) });
-    if (refused) throw new Error(`the far side does not take ${text}`);
+    const { rejected } = await pass.apply({ owner: "Underlay/far", lines: parse(text) });
+    if (rejected) throw new Error(`the far side does not take ${text}`);
     await pass.finish();
   };
   /** What far has of a neighbor, by family. */
