@@ -110,9 +110,10 @@ test("an unprotected host is said with the reason", () => {
   });
 });
 
+const conflictsWith = (state: AddressState) =>
+  (serviceL2Status(service, elected, () => state, { is: "on" }).status as { conflicts?: object[] }).conflicts;
+
 test("the machines of a conflict are in the status, as long as there are any", () => {
-  const conflictsWith = (state: AddressState) =>
-    (serviceL2Status(service, elected, () => state, { is: "on" }).status as { conflicts?: object[] }).conflicts;
   const rival = { mac: "02:00:00:00:00:01", interface: "eth0" };
   expect(conflictsWith({ is: "in-use", ...rival })?.[0]).toEqual({ address: "10.0.0.1", ...rival });
   expect(conflictsWith({ ...holding, rival })?.[0]).toEqual({ address: "10.0.0.1", ...rival });

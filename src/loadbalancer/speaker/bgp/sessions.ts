@@ -29,9 +29,9 @@ export interface SessionPollerOptions {
   };
   readonly everyMs?: number;
   /** The state of a session has changed, or FRR has stopped or begun to answer. */
-  onChange(): void;
+  readonly onChange: () => void;
   /** A daemon was restarted and may have lost its configuration; or a neighbor is gone; or FRR does not answer. */
-  onRestart(): void;
+  readonly onRestart: () => void;
 }
 
 const DAEMONS = ["zebra", "bgpd", "bfdd"];

@@ -7,8 +7,6 @@ export interface AddressOnInterface {
   readonly nic: Nic;
 }
 
-export const interfaceKey = ({ address, nic }: AddressOnInterface) => `${String(address)} ${nic.name}`;
-
 /** An address that this node is elected for, and where it belongs. */
 export interface AddressToOwn {
   readonly address: Address;

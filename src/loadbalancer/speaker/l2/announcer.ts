@@ -14,7 +14,7 @@ import { Heartbeats, type HeartbeatKeys } from "./heartbeats.ts";
 import { addressKey, type ObservedInterfaces } from "./interfaces.ts";
 import { selectInterfaces, withoutInterface, type L2Address } from "./select-interfaces.ts";
 import { OwnedAddresses } from "./owned-addresses.ts";
-import { interfaceKey, type AddressToOwn, type AddressOnInterface, type OwnershipState } from "./address-ownership.ts";
+import type { AddressToOwn, AddressOnInterface, OwnershipState } from "./address-ownership.ts";
 
 const BREATH_MS = 10;
 const RETRY_MS = 1_000;

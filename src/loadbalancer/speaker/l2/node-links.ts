@@ -7,7 +7,7 @@ import { parseAddress } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
 import { CREATE_DEVICE, DEVICE, deleteArgs, addOrRefreshArgs, RESTART_LIFETIME_S } from "./ip-address-commands.ts";
 import { addressKey, observed, type ObservedInterfaces } from "./interfaces.ts";
-import { interfaceKey, type Drop, type Due, type AddressOnInterface, type Steps } from "./address-ownership.ts";
+import type { Drop, Due, AddressOnInterface, Steps } from "./address-ownership.ts";
 
 const GONE = /Cannot assign requested address|Cannot find device|address not found/i;
 const NO_DEVICE = /Cannot find device/;
