@@ -27,3 +27,13 @@ export const routerPolls = counter(
 );
 export const routerFrrRestarts = counter("router_frr_restarts_total", "Times FRR restarted or stopped answering.");
 export const routerWatchRestarts = counter("router_link_watch_restarts_total", "Restarts of the watch on kernel links.");
+export const routerOverlayPaths = gauge(
+  "router_overlay_paths",
+  "Paths from this node to other nodes that are probed, in each VNI and on the underlay. `state` is ok, failing or unknown.",
+  "state",
+);
+export const routerProbesDropped = counter(
+  "router_probes_dropped_total",
+  "Received probes that were not answered. `reason` is malformed, stranger (of an unknown node or for another one), forged, wrong-vni, unexpected, rate or not-sent.",
+  "reason",
+);

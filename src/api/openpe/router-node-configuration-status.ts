@@ -79,6 +79,27 @@ const vni = s.object(
   { doc: "The state of a VNI in FRR and the kernel." },
 );
 
+const failingPath = s.object(
+  {
+    node: s.string({ doc: "The other node.", minLength: 1, maxLength: 253 }),
+    reason: s.enum(["NoAnswerInVNI", "NoPath", "NoAnswer", "TooLarge", "Loss"], {
+      doc: "NoAnswerInVNI: frames of these VNIs do not arrive, the underlay works. NoPath: the other node does not even answer pings. NoAnswer: it answers pings and no probe, although its agent is alive. TooLarge: small packets pass, full packets do not. Loss: packets are lost on the underlay.",
+    }),
+    vnis: s.optional(s.string({ doc: "The VNIs that fail, as ranges.", maxLength: 1024 })),
+    message: s.string({ doc: "What passes and what does not.", maxLength: 1024 }),
+  },
+  { doc: "A path to another node that does not work." },
+);
+
+const overlay = s.object(
+  {
+    vtep: s.optional(s.string({ doc: "The VTEP address of this node.", maxLength: 64 })),
+    probed: s.optional(s.counter({ doc: "The number of probed paths: one for each VNI and probed node, and two for each probed VTEP." })),
+    failing: s.optional(s.list(failingPath, { doc: "Paths that do not work, the first 64.", maxItems: 64 })),
+  },
+  { doc: "What the probes of this node through the overlay found." },
+);
+
 export const RouterNodeConfigurationStatus = defineKind({
   group: "openpe.openperouter.github.io",
   version: "v1alpha1",
@@ -105,6 +126,13 @@ export const RouterNodeConfigurationStatus = defineKind({
       doc: "Whether every VNI is up.",
       wide: true,
     },
+    {
+      name: "Overlay",
+      path: '.status.conditions[?(@.type=="OverlayReachable")].status',
+      type: "string",
+      doc: "Whether probes to other nodes are answered in every VNI.",
+      wide: true,
+    },
     { name: "Reason", path: '.status.conditions[?(@.type=="Ready")].message', type: "string", doc: "Why it is ready or not.", wide: true },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
   ],
@@ -115,7 +143,7 @@ export const RouterNodeConfigurationStatus = defineKind({
       ),
       conditions: s.optional(
         s.conditions({
-          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel. Unknown when the agent has stopped reporting.",
+          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel. OverlayReachable: every probed path to another node carries traffic. Unknown when the agent has stopped reporting.",
         }),
       ),
       failedResources: s.optional(
@@ -138,6 +166,7 @@ export const RouterNodeConfigurationStatus = defineKind({
           maxItems: 4096,
         }),
       ),
+      overlay: s.optional(overlay),
     },
     { doc: "The state that the agent on the node observed." },
   ),

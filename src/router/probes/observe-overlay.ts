@@ -1,0 +1,81 @@
+import type { ConfigMap } from "../../api/core/config-map.ts";
+import type { Links } from "../../hostnet/snapshot.ts";
+import { parseMembers } from "../../kube/members/members.ts";
+import { sharedKey } from "../../kube/members/shared-key.ts";
+import type { SigningKey } from "../../kube/members/signing-key.ts";
+import type { LiveVni } from "../vnis.ts";
+import { parseOverlayMap } from "./overlay-map.ts";
+import type { LocalVni, ProbeInputs, ProbePeer } from "./prober.ts";
+
+export interface OverlayObservation {
+  readonly node: string;
+  readonly live: readonly LiveVni[];
+  /** Of the router's namespace. */
+  readonly links: Links;
+  readonly members: ConfigMap;
+  /** MACs by `VNI VTEP`. */
+  readonly routerMacs: ReadonlyMap<string, string>;
+  readonly keys: PairKeys;
+}
+
+/** The keys that this node shares with others: computed once for each. */
+export class PairKeys {
+  readonly #own: SigningKey;
+  readonly #keys = new Map<string, Buffer | undefined>();
+
+  constructor(own: SigningKey) {
+    this.#own = own;
+  }
+
+  /** Undefined for a key that cannot be used. */
+  with(publicKey: string): Buffer | undefined {
+    if (!this.#keys.has(publicKey)) this.#keys.set(publicKey, this.#compute(publicKey));
+    return this.#keys.get(publicKey);
+  }
+
+  #compute(publicKey: string): Buffer | undefined {
+    try {
+      return sharedKey(this.#own, publicKey, "overlay probe");
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** What this node has to probe; undefined while it has no VNI, or no index yet. */
+export function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayObservation): ProbeInputs | undefined {
+  const { indexes, keys: published, live: alive } = parseMembers(members);
+  const index = indexes[node]?.index;
+  const vnis = localVnis(live, links);
+  const vtep = vtepOf(live);
+  if (index === undefined || vtep === undefined || vnis.length === 0) return undefined;
+  const peers = new Map<number, ProbePeer>();
+  const sharing = new Map<number, number[]>(vnis.map(({ vni }) => [vni, [index]]));
+  const isAlive = new Set(alive);
+  for (const [name, { index: other, vtep: at, l2, l3 }] of parseOverlayMap(members).nodes) {
+    const key = published[name] === undefined ? undefined : keys.with(published[name]);
+    const common = [...l2, ...l3].filter((vni) => sharing.has(vni));
+    if (name === node || key === undefined || common.length === 0) continue;
+    peers.set(other, { node: name, vtep: at, key, isLive: isAlive.has(name) });
+    for (const vni of common) sharing.get(vni)?.push(other);
+  }
+  const routerMac = (vni: number, at: string) => routerMacs.get(`${vni} ${at}`);
+  return { index, vtep, vnis, peers, members: sharing, routerMac };
+}
+
+export function vtepOf(live: readonly LiveVni[]): string | undefined {
+  for (const { links } of live) {
+    for (const link of links) if (link.type === "vxlan") return link.local;
+  }
+  return undefined;
+}
+
+/** Without those whose links are missing: VNIsUp says so. */
+function localVnis(live: readonly LiveVni[], have: Links): LocalVni[] {
+  return live.flatMap(({ vni, type, links }) => {
+    const vxlan = links.find((link) => link.type === "vxlan");
+    const bridge = vxlan?.master === undefined ? undefined : have.get(vxlan.master);
+    if (!vxlan || !bridge) return [];
+    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, mac: bridge.mac, mtu: bridge.mtu }];
+  });
+}

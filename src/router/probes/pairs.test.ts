@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { isSuspect, judge, observe, type PairStates, type ProbeResult, STALE_MS } from "./pairs.ts";
+
+const pair = { peer: 2, where: 110, size: 64 } as const;
+const other = { peer: 2, where: 111, size: 64 } as const;
+const udp = { peer: 2, where: "udp", size: 100 } as const;
+const ping = { peer: 2, where: "ping", size: 8 } as const;
+const at = (seconds: number, answered: boolean, about: Pick<ProbeResult, "peer" | "where" | "size"> = pair): ProbeResult => ({
+  ...about,
+  at: seconds * 1000,
+  answered,
+});
+const after = (...results: ProbeResult[]): PairStates => observe(new Map(), results);
+const judged = (states: PairStates, seconds: number, live = true) => judge(states, pair, { now: seconds * 1000, isLive: () => live });
+
+test("an answered probe is ok, one lost probe after it is still ok and is probed again", () => {
+  expect(judged(after(at(0, true)), 1)).toEqual({ state: "ok" });
+  const lost = after(at(0, true), at(10, false));
+  expect(judged(lost, 11)).toEqual({ state: "ok" });
+  expect(isSuspect(lost, pair)).toBe(true);
+  expect(isSuspect(observe(lost, [at(11, true)]), pair)).toBe(false);
+});
+
+test("three lost in a row fail if the peer answers another probe that was sent since the first loss", () => {
+  const lost = [at(0, true), at(10, false), at(11, false), at(12, false)];
+  expect(judged(after(...lost, at(9, true, other)), 13)).toEqual({ state: "unknown", since: 10_000 });
+  expect(judged(after(...lost, at(12, true, other)), 13)).toEqual({ state: "failing", since: 10_000, why: "answersElsewhere" });
+  expect(judged(after(...lost, at(12, true, udp)), 13)).toEqual({ state: "failing", since: 10_000, why: "answersElsewhere" });
+});
+
+test("an agent that restarts answers nothing but pings, and that is no fault", () => {
+  const restarting = [10, 11, 12, 13, 14].flatMap((second) => [at(second, false), at(second, false, udp), at(second, true, ping)]);
+  expect(judged(after(at(0, true), ...restarting), 15)).toEqual({ state: "unknown", since: 10_000 });
+});
+
+test("a peer that answers pings and nothing else fails after three intervals, if its agent is alive", () => {
+  const silent = Array.from({ length: 40 }, (_, second) => [at(second, false), at(second, true, ping)]).flat();
+  expect(judged(after(...silent), 40)).toEqual({ state: "failing", since: 0, why: "noAnswer" });
+  expect(judged(after(...silent), 40, false)).toEqual({ state: "unknown", since: 0 });
+});
+
+test("a peer whose kernel does not answer either has no path", () => {
+  const lost = [10, 11, 12].flatMap((second) => [at(second, false), at(second, false, ping)]);
+  expect(judged(after(...lost), 13)).toEqual({ state: "failing", since: 10_000, why: "noPath" });
+});
+
+test("what was not observed for three intervals is unknown", () => {
+  expect(judged(after(at(0, true)), STALE_MS / 1000)).toEqual({ state: "ok" });
+  expect(judged(after(at(0, true)), STALE_MS / 1000 + 1)).toEqual({ state: "unknown", since: 0 });
+  expect(judged(new Map(), 5)).toEqual({ state: "unknown", since: 5_000 });
+});
+
+test("an answer ends a failure, whatever came before", () => {
+  const results = fc.array(fc.tuple(fc.boolean(), fc.constantFrom(pair, other, udp, ping)), { maxLength: 60 });
+  fc.assert(
+    fc.property(results, (list) => {
+      const history = list.map(([answered, about], second) => at(second, answered, about));
+      expect(judged(after(...history, at(list.length, true)), list.length)).toEqual({ state: "ok" });
+    }),
+  );
+});
+
+test("never fails with fewer than three losses in a row", () => {
+  const results = fc.array(fc.tuple(fc.boolean(), fc.constantFrom(pair, other, udp, ping)), { maxLength: 60 });
+  fc.assert(
+    fc.property(results, (list) => {
+      const history = list.map(([answered, about], second) => at(second, answered, about));
+      const own = history.filter(({ where }) => where === 110).slice(-3);
+      if (judged(after(...history), list.length).state === "failing") expect(own.map(({ answered }) => answered)).toEqual([false, false, false]);
+    }),
+  );
+});

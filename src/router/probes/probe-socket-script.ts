@@ -1,0 +1,242 @@
+/**
+ * Sends and answers overlay probes in the router's namespace: Node has no raw sockets. A probe is a frame of the local experimental EtherType on the bridge of
+ * a VNI, or a datagram from VTEP to VTEP that may not be fragmented. Each carries an HMAC of the key that the two nodes share, and its answer has its size.
+ *
+ * In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
+ * answer to this peer goes to it alone; `*` is any peer), `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`,
+ * `count ROUND INDEX VTEP VNI` (how many frames of this VNI the peer has received from us), `end ROUND`.
+ * Out: `ready`, `answered ROUND INDEX WHERE SIZE MICROSECONDS`, `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`, `counted ROUND INDEX VNI
+ * NUMBER`, `ended ROUND`, `asked DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
+ * `dropped REASON NUMBER` for what was not answered. WHERE is a VNI, `udp` or `ping`.
+ */
+export const PROBE_SOCKET_SCRIPT = String.raw`
+import hashlib, hmac, os, select, socket, struct, sys, time
+
+ETHERTYPE, OUTGOING, PORT = 0x88B5, 4, 47890
+# magic, what, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
+HEAD = struct.Struct("!4sBxHIIIQQ")
+MAGIC, REQUEST, REPLY, COUNT, COUNTED = b"PLMB", 1, 2, 3, 4
+SEAL, LEAST = 16, HEAD.size + 16
+MOST_PER_SECOND = 2000
+own, vtep = 0, ""
+peers, vnis, macs, routes, waiting, received = {}, {}, {}, set(), {}, {}
+asked, served, second, dropped = set(), {}, 0.0, {}
+udp, pings = None, {}
+
+def say(*words):
+    sys.stdout.write(" ".join(str(word) for word in words) + "\n")
+
+def drop(reason):
+    dropped[reason] = dropped.get(reason, 0) + 1
+
+def seal(key, body):
+    return hmac.digest(key, body, "sha256")[:SEAL]
+
+def message(key, what, vni, receiver, round_, number, size):
+    body = HEAD.pack(MAGIC, what, 0, vni, own, receiver, round_, number)
+    body += bytes(max(0, size - len(body) - SEAL))
+    return body + seal(key, body)
+
+def parse(data):
+    # Short frames arrive padded to the least size of Ethernet, so a message is never shorter than that.
+    if len(data) < LEAST or data[:4] != MAGIC:
+        return drop("malformed")
+    _, what, _, vni, sender, receiver, round_, number = HEAD.unpack_from(data)
+    key = peers.get(sender)
+    if key is None or receiver != own:
+        return drop("stranger")
+    if not hmac.compare_digest(data[-SEAL:], seal(key, data[:-SEAL])):
+        return drop("forged")
+    return what, vni, sender, round_, number, key
+
+def allowed(sender):
+    served[sender] = served.get(sender, 0) + 1
+    return served[sender] <= MOST_PER_SECOND or drop("rate")
+
+def answered(sender, where, round_, number, size):
+    sent = waiting.get(round_, {}).pop((sender, where, size), None)
+    if sent is None or sent[0] != number:
+        return drop("unexpected")
+    say("answered", round_, sender, where, size, int((time.monotonic() - sent[1]) * 1e6))
+
+def take_frame(frame, device):
+    found = parse(frame[14:])
+    if not found:
+        return
+    what, vni, sender, round_, number, key = found
+    if vnis.get(device) != vni:
+        return drop("wrong-vni")
+    if what == REQUEST and allowed(sender):
+        received[sender, vni] = received.get((sender, vni), 0) + 1
+        # Without a route the answer would be flooded to every node of the VNI.
+        if (device, sender) not in routes and (device, "*") not in routes:
+            return asked.add((device, sender))
+        try:
+            wire.sendto(frame[6:12] + macs[device] + frame[12:14] + message(key, REPLY, vni, sender, round_, number, len(frame) - 14), (device, 0))
+        except OSError:
+            drop("not-sent")
+    elif what == REPLY:
+        answered(sender, vni, round_, number, len(frame) - 14)
+
+def take_datagram(data, source):
+    found = parse(data)
+    if not found:
+        return
+    what, vni, sender, round_, number, key = found
+    if what in (REQUEST, COUNT) and allowed(sender):
+        count = received.get((sender, vni), 0) if what == COUNT else number
+        try:
+            udp.sendto(message(key, what + 1, vni, sender, round_, count, len(data)), source)
+        except OSError:
+            drop("not-sent")
+    elif what == REPLY:
+        answered(sender, "udp", round_, number, len(data))
+    elif what == COUNTED:
+        say("counted", round_, sender, vni, number)
+
+def sent(round_, index, where, size, send):
+    key = peers.get(index)
+    if key is None:
+        return
+    number = struct.unpack("!Q", os.urandom(8))[0]
+    waiting.setdefault(round_, {})[index, where, size] = (number, time.monotonic())
+    try:
+        send(message(key, REQUEST, where if where != "udp" else 0, index, round_, number, size))
+    except OSError as error:
+        waiting[round_].pop((index, where, size), None)
+        say("failed", round_, index, where, size, error.errno)
+
+def listen():
+    global udp
+    if udp:
+        udp.close()
+        udp = None
+    family = socket.AF_INET6 if ":" in vtep else socket.AF_INET
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    # IP_MTU_DISCOVER and IPV6_MTU_DISCOVER to PROBE: never fragment, and never believe an earlier limit.
+    s.setsockopt(*((socket.IPPROTO_IP, 10, 3) if family == socket.AF_INET else (socket.IPPROTO_IPV6, 23, 3)))
+    s.setblocking(False)
+    try:
+        s.bind((vtep, PORT))
+        udp = s
+    except OSError as error:
+        s.close()
+        say("deaf", error.errno)
+
+# The kernel of the peer answers, whether its agent runs or not.
+def ping(round_, index, to):
+    six = ":" in to
+    number = struct.unpack("!H", os.urandom(2))[0]
+    body = struct.pack("!BBHHH", 128 if six else 8, 0, 0, os.getpid() & 0xFFFF, number)
+    if not six:
+        total = sum(struct.unpack("!4H", body))
+        body = body[:2] + struct.pack("!H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + body[4:]
+    try:
+        if six not in pings:
+            s = socket.socket(*((socket.AF_INET6, socket.SOCK_RAW, 58) if six else (socket.AF_INET, socket.SOCK_RAW, 1)))
+            s.setblocking(False)
+            pings[six] = s
+        if vtep:
+            waiting.setdefault(round_, {})[index, "ping", 8] = (number, time.monotonic())
+            pings[six].sendto(body, (to, 0))
+    except OSError as error:
+        waiting.get(round_, {}).pop((index, "ping", 8), None)
+        say("failed", round_, index, "ping", 8, error.errno)
+
+def take_ping(data, six):
+    head = data if six else data[(data[0] & 15) * 4:]
+    if len(head) < 8 or head[0] != (129 if six else 0) or struct.unpack_from("!H", head, 4)[0] != os.getpid() & 0xFFFF:
+        return
+    number = struct.unpack_from("!H", head, 6)[0]
+    for round_, pending in waiting.items():
+        for (index, where, size), sent in list(pending.items()):
+            if where == "ping" and sent[0] == number:
+                answered(index, where, round_, number, size)
+
+def obey(verb, *words):
+    global own, vtep
+    if verb == "frame":
+        round_, index, device, mac, size = int(words[0]), int(words[1]), words[2], bytes.fromhex(words[3]), int(words[4])
+        if device in vnis:
+            head = mac + macs[device] + struct.pack("!H", ETHERTYPE)
+            sent(round_, index, vnis[device], size, lambda body: wire.sendto(head + body, (device, 0)))
+    elif verb == "datagram" and udp:
+        round_, index, to, size = int(words[0]), int(words[1]), words[2], int(words[3])
+        sent(round_, index, "udp", size, lambda body: udp.sendto(body, (to, PORT)))
+    elif verb == "count" and udp and int(words[1]) in peers:
+        try:
+            udp.sendto(message(peers[int(words[1])], COUNT, int(words[3]), int(words[1]), int(words[0]), 0, LEAST), (words[2], PORT))
+        except OSError:
+            pass
+    elif verb == "end":
+        for index, where, size in waiting.pop(int(words[0]), {}):
+            say("lost", words[0], index, where, size)
+        say("ended", words[0])
+    elif verb == "peer":
+        peers[int(words[0])] = bytes.fromhex(words[1])
+    elif verb == "forget":
+        peers.pop(int(words[0]), None)
+    elif verb == "vni":
+        vnis[words[0]], macs[words[0]] = int(words[1]), bytes.fromhex(words[2])
+    elif verb == "drop":
+        vnis.pop(words[0], None)
+        macs.pop(words[0], None)
+        routes.difference_update([route for route in routes if route[0] == words[0]])
+    elif verb in ("route", "unroute"):
+        (routes.add if verb == "route" else routes.discard)((words[0], words[1] if words[1] == "*" else int(words[1])))
+    elif verb == "ping":
+        ping(int(words[0]), int(words[1]), words[2])
+    elif verb == "self":
+        own, vtep = int(words[0]), words[1]
+        listen()
+
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+wire.setblocking(False)
+
+def receive():
+    for _ in range(256):
+        try:
+            frame, source = wire.recvfrom(65536)
+        except OSError:
+            break
+        if source[2] != OUTGOING:
+            take_frame(frame, source[0])
+    for _ in range(256 if udp else 0):
+        try:
+            take_datagram(*udp.recvfrom(65536))
+        except OSError:
+            break
+    for six, s in pings.items():
+        for _ in range(256):
+            try:
+                take_ping(s.recv(65536), six)
+            except OSError:
+                break
+
+say("ready")
+pending = b""
+while True:
+    sys.stdout.flush()
+    ready = select.select([0, wire, *pings.values()] + ([udp] if udp else []), [], [], 1 if dropped else None)[0]
+    receive()
+    for device, sender in asked:
+        say("asked", device, sender)
+    asked.clear()
+    if time.monotonic() >= second + 1:
+        second = time.monotonic()
+        served.clear()
+        for reason, number in dropped.items():
+            say("dropped", reason, number)
+        dropped.clear()
+    if 0 in ready:
+        chunk = os.read(0, 1 << 16)
+        if not chunk:
+            break
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            obey(*line.decode().split(" "))
+            # A round is hundreds of frames: their answers must not overflow the buffer meanwhile.
+            if line[:5] == b"frame":
+                receive()
+`;

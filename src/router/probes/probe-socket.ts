@@ -1,0 +1,110 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import type { Log } from "../../kube/log.ts";
+import { keepRunning } from "../../util/keep-running.ts";
+import { routerProbesDropped } from "../metrics.ts";
+import type { ProbeResult } from "./pairs.ts";
+import { PROBE_SOCKET_SCRIPT } from "./probe-socket-script.ts";
+
+export interface ProbeSocketEvents {
+  /** It has started, perhaps again: it knows no peer and no VNI. */
+  onStart(): void;
+  /** A peer sent a frame on this device, and its answer would be flooded. */
+  onAsked(device: string, peer: number): void;
+}
+
+/** The process that sends and answers probes in the router's namespace. */
+export class ProbeSocket {
+  readonly #netns: string;
+  readonly #log: Log;
+  readonly #events: ProbeSocketEvents;
+  readonly #rounds = new Map<number, { results: ProbeResult[]; sentAt: number; end: (results: ProbeResult[]) => void }>();
+  #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
+  #ready = false;
+  #round = 0;
+
+  constructor(netns: string, log: Log, events: ProbeSocketEvents) {
+    this.#netns = netns;
+    this.#log = log;
+    this.#events = events;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await keepRunning(
+      () => this.#runOnce(signal),
+      signal,
+      (error) => this.#log.warn({ error }, "probe process ended, restarting"),
+    );
+  }
+
+  get isReady(): boolean {
+    return this.#ready;
+  }
+
+  tell(lines: readonly string[]): void {
+    if (this.#ready && lines.length > 0) this.#process?.stdin.write(`${lines.join("\n")}\n`);
+  }
+
+  /** Sends probes, waits, and returns what came back. `line` is given the number of the round. */
+  async round(lines: readonly ((round: number) => string)[], now: number, waitMs: number, signal: AbortSignal): Promise<ProbeResult[]> {
+    const round = (this.#round = (this.#round % 0xffff_fffe) + 1);
+    const { promise, resolve } = Promise.withResolvers<ProbeResult[]>();
+    this.#rounds.set(round, { results: [], sentAt: now, end: resolve });
+    this.tell(lines.map((line) => line(round)));
+    const timer = setTimeout(() => this.tell([`end ${round}`]), waitMs);
+    const abort = () => resolve([]);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      return this.#ready ? await promise : [];
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      this.#rounds.delete(round);
+    }
+  }
+
+  async #runOnce(signal: AbortSignal): Promise<string> {
+    const command = ["--pdeathsig", "KILL", "--", "nsenter", `--net=${join("/run/netns", this.#netns)}`, "--", "python3", "-I", "-S", "-c", PROBE_SOCKET_SCRIPT];
+    const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
+    const { promise: ended, resolve } = Promise.withResolvers<string>();
+    let stderr = "";
+    child.stdin.on("error", () => {});
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr = (stderr + chunk).slice(-1000)));
+    child.once("error", (error) => resolve(error.message)).once("close", () => resolve(stderr.trim().split("\n").at(-1) ?? ""));
+    createInterface(child.stdout).on("line", (line) => this.#take(line));
+    const kill = () => child.kill("SIGKILL");
+    signal.addEventListener("abort", kill, { once: true });
+    this.#process = child;
+    const last = await ended;
+    signal.removeEventListener("abort", kill);
+    this.#process = undefined;
+    this.#ready = false;
+    for (const { end } of this.#rounds.values()) end([]);
+    return last;
+  }
+
+  #take(line: string): void {
+    const [verb, first = "", ...rest] = line.split(" ");
+    if (verb === "ready") {
+      this.#ready = true;
+      this.#events.onStart();
+    } else if (verb === "asked") {
+      this.#events.onAsked(first, Number(rest[0]));
+    } else if (verb === "dropped") {
+      routerProbesDropped.inc({ reason: first }, Number(rest[0]));
+    } else if (verb === "deaf") {
+      this.#log.warn({ errno: Number(first) }, "cannot open the probe port on the VTEP address");
+    } else if (verb === "answered" || verb === "lost" || verb === "failed") {
+      const round = this.#rounds.get(Number(first));
+      const [peer, where = "", size] = rest;
+      if (!round) return;
+      const place = where === "udp" || where === "ping" ? where : Number(where);
+      round.results.push({ peer: Number(peer), where: place, size: Number(size), at: round.sentAt, answered: verb === "answered" });
+    } else if (verb === "ended") {
+      const round = this.#rounds.get(Number(first));
+      round?.end(round.results);
+    }
+  }
+}

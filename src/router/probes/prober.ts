@@ -1,0 +1,334 @@
+import type { Runnable } from "../../kube/controller/controller.ts";
+import type { Log } from "../../kube/log.ts";
+import { fingerprint } from "../../util/rendezvous-hash.ts";
+import { sleep } from "../../util/sleep.ts";
+import { INTERVAL_MS, isSuspect, judge, keyOf, LOSSES, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
+import { peersOf } from "./peers.ts";
+import { probeMac, replaceProbeEntries, removeProbeEntries, type ProbeEntry } from "./probe-entries.ts";
+import { ProbeSocket } from "./probe-socket.ts";
+
+/** A VNI that is applied on this node. */
+export interface LocalVni {
+  readonly vni: number;
+  readonly type: "L2" | "L3";
+  readonly bridge: string;
+  readonly vxlan: string;
+  /** Of the bridge. */
+  readonly mac: string;
+  readonly mtu: number;
+}
+
+export interface ProbePeer {
+  readonly node: string;
+  readonly vtep: string;
+  readonly key: Buffer;
+  readonly isLive: boolean;
+}
+
+export interface ProbeInputs {
+  readonly index: number;
+  readonly vtep: string;
+  readonly vnis: readonly LocalVni[];
+  /** By node index, those that have a VNI in common with this node. */
+  readonly peers: ReadonlyMap<number, ProbePeer>;
+  /** The node indexes that have a VNI applied, by VNI. */
+  readonly members: ReadonlyMap<number, readonly number[]>;
+  /** The router MAC of a VTEP in an L3VNI, as FRR knows it. */
+  readonly routerMac: (vni: number, vtep: string) => string | undefined;
+}
+
+export interface ProbedPair {
+  readonly node: string;
+  readonly where: ProbeResult["where"];
+  readonly size: number;
+  readonly verdict: Verdict;
+}
+
+/** What the probes of this node have found. */
+export interface ProbeReport {
+  readonly pairs: readonly ProbedPair[];
+  /** Lost and sent datagrams of the last minute, by node. */
+  readonly loss: ReadonlyMap<string, { readonly lost: number; readonly sent: number }>;
+  /** The largest datagram that passes, by node, where the required size does not. */
+  readonly largest: ReadonlyMap<string, { readonly required: number; readonly passes: number | undefined }>;
+}
+
+const TICK_MS = 1_000;
+const WAIT_MS = 700;
+const SLOTS = INTERVAL_MS / TICK_MS;
+/** The rotating peer changes after this many intervals. */
+const TURN_INTERVALS = 3;
+const SMALL_FRAME = 64;
+const SMALL_DATAGRAM = 100;
+const TRAIN = 10;
+/** Trains of the last minute. */
+const WINDOW = 6;
+/** Tried when the required size does not pass. */
+const SMALLER = [1_472, 1_422, 1_372, 1_272, 1_172, 548];
+/** Outer Ethernet payload: IPv4 and UDP header, VXLAN header and inner Ethernet header around the inner MTU; the datagram has its own IPv4 and UDP header. */
+const ENCAPSULATION = 22;
+const REPAIR_TICKS = 60;
+const MOST_SUSPECTS = 64;
+
+interface Pair {
+  readonly peer: number;
+  readonly where: number;
+  readonly vni: LocalVni;
+}
+
+export interface ProberOptions {
+  readonly netns: string;
+  readonly log: Log;
+  /** What there is to probe now; undefined while there is nothing. */
+  observe(signal: AbortSignal): Promise<ProbeInputs | undefined>;
+  /** A pair has begun to fail, to work, or to be unknown. */
+  onChange(): void;
+}
+
+/** Probes the overlay from this node: each second a tenth of the pairs, and those that lost their last probe. */
+export class OverlayProber implements Runnable {
+  readonly name = "overlay probes";
+  readonly #options: ProberOptions;
+  readonly #socket: ProbeSocket;
+  #inputs: ProbeInputs | undefined;
+  #observed = false;
+  #refreshAt = 0;
+  /** The pairs of these inputs in this turn: 100 VNIs of 500 nodes take a while to order. */
+  #chosen: { inputs: ProbeInputs; turn: number; pairs: (Pair & { size: number })[] } | undefined;
+  #states: PairStates = new Map();
+  readonly #trains = new Map<number, { lost: number; sent: number }[]>();
+  #entries = new Map<string, ProbeEntry>();
+  #told = new Map<string, string>();
+  #tick = 0;
+  #printed = "";
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+    this.#socket = new ProbeSocket(options.netns, options.log, {
+      onStart: () => this.#told.clear(),
+      onAsked: (device, peer) => this.#answerTo(device, peer),
+    });
+  }
+
+  /** Undefined until it is known what to probe. */
+  get report(): ProbeReport | undefined {
+    const inputs = this.#inputs;
+    if (!inputs) return this.#observed ? { pairs: [], loss: new Map(), largest: new Map() } : undefined;
+    const now = performance.now();
+    const isLive = (peer: number) => inputs.peers.get(peer)?.isLive ?? false;
+    const required = requiredSize(inputs);
+    const pairs = [...this.#pairs(inputs), ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
+    const judged = pairs.flatMap(({ peer, where, size }) => {
+      const node = inputs.peers.get(peer)?.node;
+      return node === undefined ? [] : [{ node, where, size, verdict: judge(this.#states, { peer, where, size }, { now, isLive }) }];
+    });
+    const loss = new Map<string, { lost: number; sent: number }>();
+    const largest = new Map<string, { required: number; passes: number | undefined }>();
+    for (const peer of this.#vtepPeers(inputs)) {
+      const node = inputs.peers.get(peer)?.node;
+      if (node === undefined) continue;
+      const trains = this.#trains.get(peer) ?? [];
+      loss.set(node, { lost: trains.reduce((sum, { lost }) => sum + lost, 0), sent: trains.reduce((sum, { sent }) => sum + sent, 0) });
+      const passes = SMALLER.find((size) => this.#states.get(keyOf({ peer, where: "udp", size }))?.losses === 0);
+      largest.set(node, { required, passes });
+    }
+    return { pairs: judged, loss, largest };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#socket.run(signal), this.#probe(signal)]);
+  }
+
+  async #probe(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const started = performance.now();
+      try {
+        await this.#refresh(signal);
+        if (this.#inputs && this.#socket.isReady) await this.#oneTick(this.#inputs, signal);
+        this.#noteChange();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#options.log.warn({ error }, "cannot probe the overlay");
+      }
+      const left = TICK_MS * (0.95 + Math.random() / 10) - (performance.now() - started);
+      await sleep(Math.max(left, 10), signal).catch(() => {});
+    }
+  }
+
+  async #refresh(signal: AbortSignal): Promise<void> {
+    if (this.#observed && performance.now() < this.#refreshAt) return;
+    this.#inputs = await this.#options.observe(signal);
+    this.#observed = true;
+    this.#refreshAt = performance.now() + INTERVAL_MS * (this.#inputs ? 1 : 0.2);
+  }
+
+  async #oneTick(inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
+    this.#tick += 1;
+    await this.#prepare(inputs, signal);
+    const now = performance.now();
+    const slot = this.#tick % SLOTS;
+    const pairs = this.#pairs(inputs);
+    const suspects = pairs.filter((pair) => isSuspect(this.#states, pair)).slice(0, MOST_SUSPECTS);
+    const due = new Set([...pairs.filter((pair) => slotOf(pair) === slot), ...suspects]);
+    const lines: ((round: number) => string)[] = [];
+    const unsent: ProbeResult[] = [];
+    for (const { peer, vni, where } of due) {
+      const mac = this.#macOf(inputs, vni, peer);
+      // FRR knows no router MAC of the peer in this VNI: nothing could be sent to it.
+      if (mac === undefined) unsent.push({ peer, where, size: SMALL_FRAME, at: now, answered: false });
+      else lines.push((round) => `frame ${round} ${peer} ${vni.bridge} ${mac.replaceAll(":", "")} ${SMALL_FRAME}`);
+    }
+    const required = requiredSize(inputs);
+    const train = new Set(this.#vtepPeers(inputs).filter((peer) => fingerprint(`vtep ${peer}`) % SLOTS === slot));
+    const doubtful = new Set(suspects.map(({ peer }) => peer));
+    for (const peer of new Set([...train, ...doubtful])) {
+      const vtep = inputs.peers.get(peer)?.vtep;
+      if (vtep === undefined) continue;
+      for (const size of this.#sizes(peer, required, train.has(peer))) lines.push((round) => `datagram ${round} ${peer} ${vtep} ${size}`);
+      if (doubtful.has(peer)) lines.push((round) => `ping ${round} ${peer} ${vtep}`);
+    }
+    const results = lines.length === 0 ? [] : await this.#socket.round(lines, now, WAIT_MS, signal);
+    this.#states = observe(this.#states, [...unsent, ...results]);
+    if (train.size > 0) await this.#sendTrains([...train], inputs, signal);
+    if (slot === 0) this.#forget(inputs);
+  }
+
+  /** The small datagram shows whether the peer answers at all; the others how large one may be. */
+  #sizes(peer: number, required: number, whole: boolean): number[] {
+    if (!whole) return [SMALL_DATAGRAM];
+    const tooLarge = (this.#states.get(keyOf({ peer, where: "udp", size: required }))?.losses ?? 0) > 0;
+    return [SMALL_DATAGRAM, required, ...(tooLarge ? SMALLER.filter((size) => size < required) : [])];
+  }
+
+  /** One datagram after the other, so that one busy moment does not cost a whole train. */
+  async #sendTrains(peers: readonly number[], inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
+    const counts = new Map(peers.map((peer) => [peer, { lost: 0, sent: 0 }]));
+    const sizes = Array.from({ length: TRAIN }, (_, number) => SMALL_DATAGRAM + 1 + number);
+    const lines = peers.flatMap((peer) => {
+      const vtep = inputs.peers.get(peer)?.vtep;
+      return vtep === undefined ? [] : sizes.map((size) => (round: number) => `datagram ${round} ${peer} ${vtep} ${size}`);
+    });
+    for (const { peer, answered } of await this.#socket.round(lines, performance.now(), WAIT_MS, signal)) {
+      const count = counts.get(peer);
+      if (!count) continue;
+      count.sent += 1;
+      if (!answered) count.lost += 1;
+    }
+    for (const [peer, count] of counts) this.#trains.set(peer, [...(this.#trains.get(peer) ?? []).slice(1 - WINDOW), count]);
+  }
+
+  #pairs(inputs: ProbeInputs): (Pair & { size: number })[] {
+    const turn = Math.floor(this.#tick / (SLOTS * TURN_INTERVALS));
+    if (this.#chosen?.inputs !== inputs || this.#chosen.turn !== turn) {
+      const pairs = inputs.vnis.flatMap((vni) =>
+        peersOf(inputs.index, inputs.members.get(vni.vni) ?? [], vni.vni, turn)
+          .filter((peer) => inputs.peers.has(peer))
+          .map((peer) => ({ peer, where: vni.vni, vni, size: SMALL_FRAME })),
+      );
+      this.#chosen = { inputs, turn, pairs };
+    }
+    return this.#chosen.pairs;
+  }
+
+  #vtepPeers({ index, peers }: ProbeInputs): number[] {
+    return peersOf(index, [index, ...peers.keys()], 0, 0);
+  }
+
+  #macOf(inputs: ProbeInputs, { type, vni }: LocalVni, peer: number): string | undefined {
+    return type === "L2" ? probeMac(peer) : inputs.routerMac(vni, inputs.peers.get(peer)?.vtep ?? "");
+  }
+
+  /** Tells the process who and what there is, and the kernel where the peers are. */
+  async #prepare(inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
+    const wanted = new Map<string, ProbeEntry>();
+    for (const { type, bridge, vxlan } of inputs.vnis) {
+      if (type === "L2") wanted.set(`${bridge} ${inputs.index}`, { bridge, vxlan, index: inputs.index });
+    }
+    for (const { peer, vni } of this.#pairs(inputs)) {
+      const vtep = inputs.peers.get(peer)?.vtep;
+      if (vni.type === "L2" && vtep !== undefined) wanted.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep });
+    }
+    // Those who probe us and whom we do not probe: their entries stay for as long as both have the VNI.
+    for (const [key, entry] of this.#entries) {
+      const has = inputs.vnis.some(({ bridge, vni }) => bridge === entry.bridge && inputs.members.get(vni)?.includes(entry.index));
+      const vtep = inputs.peers.get(entry.index)?.vtep;
+      if (!wanted.has(key) && has && vtep !== undefined) wanted.set(key, { ...entry, vtep });
+    }
+    await this.#apply(wanted, signal);
+    this.#tell(inputs);
+  }
+
+  async #apply(wanted: Map<string, ProbeEntry>, signal: AbortSignal): Promise<void> {
+    const same = (a: ProbeEntry, b: ProbeEntry | undefined) => b !== undefined && a.vtep === b.vtep;
+    const gone = [...this.#entries].filter(([key]) => !wanted.has(key)).map(([, entry]) => entry);
+    const repair = this.#tick % REPAIR_TICKS === 0;
+    const added = [...wanted].filter(([key, entry]) => repair || !same(entry, this.#entries.get(key))).map(([, entry]) => entry);
+    await removeProbeEntries(this.#options.netns, gone, signal);
+    await replaceProbeEntries(this.#options.netns, added, signal);
+    this.#entries = wanted;
+  }
+
+  #tell(inputs: ProbeInputs): void {
+    const facts = new Map<string, string>([["self", `self ${inputs.index} ${inputs.vtep}`]]);
+    for (const { type, bridge, vni, mac } of inputs.vnis) {
+      const own = type === "L2" ? probeMac(inputs.index) : mac;
+      facts.set(`drop ${bridge}`, `vni ${bridge} ${vni} ${own.replaceAll(":", "")}`);
+      if (type === "L3") facts.set(`unroute ${bridge} *`, `route ${bridge} *`);
+    }
+    for (const [peer, { key }] of inputs.peers) facts.set(`forget ${peer}`, `peer ${peer} ${key.toString("hex")}`);
+    for (const { bridge, index, vtep } of this.#entries.values()) {
+      if (vtep !== undefined) facts.set(`unroute ${bridge} ${index}`, `route ${bridge} ${index}`);
+    }
+    const lines = [...this.#told.keys()].filter((undo) => undo !== "self" && !facts.has(undo));
+    for (const [undo, fact] of facts) if (this.#told.get(undo) !== fact) lines.push(fact);
+    this.#told = facts;
+    this.#socket.tell(lines);
+  }
+
+  /** A peer that we do not probe probes us: the answer gets an entry, from the next tick on. */
+  #answerTo(device: string, peer: number): void {
+    const inputs = this.#inputs;
+    const vni = inputs?.vnis.find(({ bridge }) => bridge === device);
+    const vtep = inputs?.peers.get(peer)?.vtep;
+    if (!vni || vtep === undefined || !inputs?.members.get(vni.vni)?.includes(peer)) return;
+    // Known, but not applied: the next tick sees a difference and adds it.
+    this.#entries.set(`${vni.bridge} ${peer}`, { bridge: vni.bridge, vxlan: vni.vxlan, index: peer, vtep: "" });
+  }
+
+  #forget(inputs: ProbeInputs): void {
+    const peers = this.#vtepPeers(inputs);
+    const keys = [...this.#pairs(inputs).map(keyOf), ...peers.flatMap((peer) => vtepPairs(peer, requiredSize(inputs)).map(keyOf))];
+    for (const peer of peers) for (const size of SMALLER) keys.push(keyOf({ peer, where: "udp", size }));
+    const suspects = [...this.#states].filter(([key, { losses }]) => losses > 0 && / (?:ping|udp) /.test(key)).map(([key]) => key);
+    this.#states = retain(this.#states, new Set([...keys, ...suspects]));
+    for (const peer of this.#trains.keys()) if (!peers.includes(peer)) this.#trains.delete(peer);
+  }
+
+  #noteChange(): void {
+    const { pairs = [], loss = new Map() } = this.report ?? {};
+    const printed = JSON.stringify([
+      pairs.map(({ node, where, size, verdict }) => [node, where, size, verdict.state]),
+      [...loss].map(([node, { lost, sent }]) => [node, isLossy({ lost, sent })]),
+    ]);
+    if (printed === this.#printed) return;
+    this.#printed = printed;
+    this.#options.onChange();
+  }
+}
+
+/** Enough of a minute to be no accident. */
+export function isLossy({ lost, sent }: { lost: number; sent: number }): boolean {
+  return sent >= 2 * TRAIN && lost >= LOSSES && lost * 20 >= sent;
+}
+
+function requiredSize({ vnis }: ProbeInputs): number {
+  return Math.max(SMALL_DATAGRAM, ...vnis.map(({ mtu }) => mtu + ENCAPSULATION));
+}
+
+function vtepPairs(peer: number, required: number): { peer: number; where: "udp"; size: number }[] {
+  return [SMALL_DATAGRAM, required].map((size) => ({ peer, where: "udp", size }));
+}
+
+function slotOf({ peer, where }: Pair): number {
+  return fingerprint(`${peer} ${where}`) % SLOTS;
+}

@@ -1,0 +1,73 @@
+import type { ConditionReport } from "../../kube/status/conditions.ts";
+import type { ProbedPair, ProbeReport } from "./prober.ts";
+import { isLossy } from "./prober.ts";
+import { printRanges } from "./overlay-map.ts";
+
+/** Reasons of `status.overlay.failing[]`. */
+export type OverlayReason = "NoAnswerInVNI" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
+
+export interface FailingPath {
+  readonly node: string;
+  readonly reason: OverlayReason;
+  readonly vnis?: string;
+  readonly message: string;
+}
+
+export interface OverlayReport {
+  /** Pairs of a VNI or an underlay path and another node. */
+  readonly probed: number;
+  readonly failing: readonly FailingPath[];
+  /** Neither answered nor failing. */
+  readonly unknown: number;
+}
+
+/** The largest inner packet of a datagram that passes: its payload less the inner Ethernet header and the VXLAN header. */
+const INNER = 22;
+
+/** One entry for each node and reason, with all its VNIs: a dead node must not fill the status. */
+export function overlayReport({ pairs, loss, largest }: ProbeReport): OverlayReport {
+  const failing: FailingPath[] = [];
+  const nodes = [...new Set(pairs.map(({ node }) => node))].sort();
+  for (const node of nodes) failing.push(...failingPaths(node, pairs.filter((pair) => pair.node === node), largest.get(node)));
+  for (const [node, { lost, sent }] of loss) {
+    // A path that fails entirely has its own entry.
+    if (!isLossy({ lost, sent }) || failing.some((path) => path.node === node && path.vnis === undefined)) continue;
+    failing.push({ node, reason: "Loss", message: `${Math.round((100 * lost) / sent)} % loss on the underlay to ${node}` });
+  }
+  return { probed: pairs.length, failing, unknown: pairs.filter(({ verdict }) => verdict.state === "unknown").length };
+}
+
+function failingPaths(node: string, pairs: readonly ProbedPair[], size: { required: number; passes: number | undefined } | undefined): FailingPath[] {
+  const bad = pairs.filter(({ verdict }) => verdict.state === "failing");
+  const why = (reason: string) => bad.filter(({ verdict }) => verdict.state === "failing" && verdict.why === reason);
+  if (why("noPath").length > 0) return [{ node, reason: "NoPath", message: `No answer from ${node} on the underlay, not even to pings` }];
+  if (why("noAnswer").length > 0)
+    return [{ node, reason: "NoAnswer", message: `${node} answers pings, but no probe, although its agent is alive: UDP may be filtered on the way` }];
+  const vnis = why("answersElsewhere").flatMap(({ where }) => (typeof where === "number" ? [where] : [])).sort((a, b) => a - b);
+  const paths: FailingPath[] = [];
+  if (vnis.length > 0) {
+    const text = printRanges(vnis);
+    const all = pairs.filter(({ where }) => typeof where === "number").length === vnis.length;
+    const scope = all && vnis.length > 1 ? "no VNI carries frames" : `VNI ${text}: frames do not arrive`;
+    paths.push({ node, reason: "NoAnswerInVNI", vnis: text, message: `${scope} to and from ${node}; the underlay carries small packets` });
+  }
+  const tooLarge = bad.some(({ where, size: sent }) => where === "udp" && sent === size?.required);
+  if (tooLarge && size) {
+    const passes = size.passes === undefined ? "only small packets pass" : `${size.passes - INNER} bytes pass`;
+    paths.push({ node, reason: "TooLarge", message: `Packets of ${size.required - INNER} bytes do not pass to ${node}, ${passes}: the MTU of the underlay is too small` });
+  }
+  return paths;
+}
+
+export function overlayReachable(report: OverlayReport | undefined): ConditionReport {
+  const type = "OverlayReachable";
+  if (!report) return { type, status: "Unknown", reason: "NotObserved", message: "Waiting for the first probes" };
+  const { probed, failing, unknown } = report;
+  if (probed === 0) return { type, status: "True", reason: "NoPeers", message: "No other node has a VNI of this node" };
+  if (failing.length > 0) {
+    const more = failing.length > 3 ? `; and ${failing.length - 3} more` : "";
+    return { type, status: "False", reason: "PathsFailing", message: failing.slice(0, 3).map(({ message }) => message).join("; ") + more };
+  }
+  if (unknown > 0) return { type, status: "Unknown", reason: "NotObserved", message: `${unknown} of ${probed} paths not observed` };
+  return { type, status: "True", reason: "AllAnswered", message: `${probed} paths answered` };
+}

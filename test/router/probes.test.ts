@@ -1,0 +1,153 @@
+import { execFileSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { readLinks } from "../../src/hostnet/snapshot.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { sharedKey } from "../../src/kube/members/shared-key.ts";
+import type { SigningKey } from "../../src/kube/members/signing-key.ts";
+import { OverlayProber, type LocalVni, type ProbePeer } from "../../src/router/probes/prober.ts";
+import { overlayReport, type OverlayReport } from "../../src/router/probes/report-overlay.ts";
+import { createNamespaces, ip, ipJson, type TestNamespaces } from "../support/namespaces.ts";
+
+const VNIS = [110, 111];
+const COUNT = 3;
+/** A fault shows after one interval and three losses; a busy machine takes longer. */
+const EVENTUALLY = { timeout: 120_000, interval: 500 };
+
+let namespaces: TestNamespaces;
+let nodes: { netns: string; prober: OverlayProber }[];
+let stop: AbortController;
+let running: Promise<unknown>;
+
+const vtep = (index: number) => `192.0.2.${index + 1}`;
+const bridge = (netns: string, ...args: string[]) => execFileSync("bridge", ["-n", netns, ...args], { encoding: "utf8" });
+const report = (index: number): OverlayReport | undefined => {
+  const found = nodes[index]?.prober.report;
+  return found && overlayReport(found);
+};
+const failing = (index: number) => report(index)?.failing.map(({ node, reason, vnis }) => [node, reason, ...(vnis === undefined ? [] : [vnis])].join(" "));
+const healthy = { failing: [], unknown: 0 };
+
+beforeEach(async () => {
+  namespaces = createNamespaces(COUNT + 1);
+  const [fabric = "", ...names] = namespaces.names;
+  ip(fabric, "link add sw type bridge");
+  ip(fabric, "link set sw up");
+  for (const [index, netns] of names.entries()) {
+    ip(fabric, `link add p${index} type veth peer name eth0 netns ${netns}`);
+    ip(fabric, `link set p${index} master sw mtu 1600 up`);
+    ip(netns, "link set lo up");
+    ip(netns, "link set eth0 mtu 1600 up");
+    ip(netns, `addr add ${vtep(index)}/24 dev eth0`);
+    for (const vni of VNIS) {
+      // As the router makes them: the gateway's MAC is the same on every node.
+      ip(netns, `link add br-pe-${vni} address 00:f3:00:00:00:${vni.toString(16)} mtu 1500 type bridge`);
+      ip(netns, `link add vni${vni} mtu 1500 type vxlan id ${vni} dstport 4789 local ${vtep(index)} nolearning`);
+      ip(netns, `link set vni${vni} master br-pe-${vni} up`);
+      ip(netns, `link set br-pe-${vni} up`);
+      bridge(netns, "link", "set", "dev", `vni${vni}`, "neigh_suppress", "on", "learning", "off");
+      for (let other = 0; other < COUNT; other++) {
+        if (other !== index) bridge(netns, "fdb", "append", "00:00:00:00:00:00", "dev", `vni${vni}`, "dst", vtep(other), "self", "permanent");
+      }
+    }
+  }
+  stop = new AbortController();
+  const keys = names.map(signingKey);
+  nodes = names.map((netns, index) => ({ netns, prober: proberOf(index, netns, keys) }));
+  running = Promise.all(nodes.map(({ prober }) => prober.run(stop.signal)));
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  namespaces.remove();
+});
+
+function proberOf(index: number, netns: string, keys: readonly SigningKey[]): OverlayProber {
+  return new OverlayProber({
+    netns,
+    log: createLog({ level: process.env["PROBE_LOG"] ? "info" : "silent" }),
+    onChange: () => {},
+    async observe(signal) {
+      const links = await readLinks(netns, signal);
+      const vnis = VNIS.flatMap((vni): LocalVni[] => {
+        const link = links.get(`br-pe-${vni}`);
+        return link ? [{ vni, type: "L2", bridge: link.name, vxlan: `vni${vni}`, mac: link.mac, mtu: link.mtu }] : [];
+      });
+      const own = keys[index];
+      const peers = keys.flatMap((key, other): [number, ProbePeer][] =>
+        other === index || !own ? [] : [[other, { node: `node${other}`, vtep: vtep(other), key: sharedKey(own, key.publicKey, "probe"), isLive: true }]],
+      );
+      const members = new Map(VNIS.map((vni) => [vni, keys.map((_, at) => at)]));
+      return { index, vtep: vtep(index), vnis, peers: new Map(peers), members, routerMac: () => undefined };
+    },
+  });
+}
+
+function signingKey(): SigningKey {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  return { privateKey, publicKey: Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("base64") };
+}
+
+const settled = () =>
+  vi.waitFor(() => {
+    for (const index of nodes.keys()) expect(report(index)).toMatchObject(healthy);
+  }, EVENTUALLY);
+
+describe("probes of three nodes with two VNIs", () => {
+  test("are answered in every VNI, and reach no other port of the bridge", async () => {
+    // What tenants of node2 would see.
+    const tenant = nodes[2]?.netns ?? "";
+    ip(tenant, "link add tenant type veth peer name leg");
+    ip(tenant, "link set leg master br-pe-110 up");
+    ip(tenant, "link set tenant up");
+    await settled();
+    expect(report(0)?.probed).toBe(2 * VNIS.length + 2 * 2);
+    const received = () => (ipJson(tenant, "-s link show tenant") as { stats64: { rx: { packets: number } } }[])[0]?.stats64.rx.packets ?? NaN;
+    const [before, turns] = [received(), performance.now() + 11_000];
+    await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(turns), EVENTUALLY);
+    expect(received() - before).toBeLessThanOrEqual(2);
+  });
+
+  test("that VXLAN loses on one node are reported by it and by the others, with node and VNIs", async () => {
+    await settled();
+    const { netns = "" } = nodes[1] ?? {};
+    ip(netns, "rule add pref 10 ipproto udp dport 4789 blackhole");
+    await vi.waitFor(() => {
+      expect(failing(1)).toEqual(["node0 NoAnswerInVNI 110-111", "node2 NoAnswerInVNI 110-111"]);
+      expect(failing(0)).toEqual(["node1 NoAnswerInVNI 110-111"]);
+      expect(failing(2)).toEqual(["node1 NoAnswerInVNI 110-111"]);
+    }, EVENTUALLY);
+    ip(netns, "rule del pref 10");
+    await settled();
+  });
+
+  test("fail in one VNI alone where only that one is broken", async () => {
+    await settled();
+    ip(nodes[1]?.netns ?? "", "link set vni111 nomaster");
+    await vi.waitFor(() => {
+      expect(failing(0)).toEqual(["node1 NoAnswerInVNI 111"]);
+      expect(failing(2)).toEqual(["node1 NoAnswerInVNI 111"]);
+    }, EVENTUALLY);
+  });
+
+  test("tell a small MTU from a dead path", async () => {
+    await settled();
+    ip(namespaces.names[0] ?? "", "link set p1 mtu 1400");
+    await vi.waitFor(() => {
+      expect(failing(0)).toEqual(["node1 TooLarge"]);
+      expect(report(0)?.failing[0]?.message).toBe(
+        "Packets of 1500 bytes do not pass to node1, 1350 bytes pass: the MTU of the underlay is too small",
+      );
+    }, EVENTUALLY);
+  });
+
+  test("report a node that does not answer at all", async () => {
+    await settled();
+    ip(namespaces.names[0] ?? "", "link set p1 down");
+    await vi.waitFor(() => {
+      expect(failing(0)).toEqual(["node1 NoPath"]);
+      expect(failing(1)).toEqual(["node0 NoPath", "node2 NoPath"]);
+    }, EVENTUALLY);
+  });
+});
