@@ -62,6 +62,13 @@ export async function vnis(router: FrrClient, signal: AbortSignal): Promise<Vni[
   return vnisOf(all, l3);
 }
 
+/** The router MACs of the other ends of L3 VNIs, by `VNI VTEP`. */
+export async function routerMacs(router: FrrClient, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const vnis = members(await read(router, "zebra", "show evpn rmac vni all json", signal));
+  const found = vnis.flatMap(([vni, macs]) => members(macs).map(([mac, answer]) => [vni, mac, text(record(answer)["vtepIp"])] as const));
+  return new Map(found.flatMap(([vni, mac, vtep]) => (vtep === undefined ? [] : [[`${vni} ${vtep}`, mac]])));
+}
+
 /** The addresses that zebra knows, by link. A second IPv4 address of a network is not listed, and in 8.4 no link-local one. */
 export async function knownAddresses(router: FrrClient, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const links = await read(router, "zebra", "show interface vrf all brief json", signal);

@@ -13,6 +13,7 @@ import { compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { inKindOrder } from "./plan.ts";
 import type { RouterKind } from "./model/step.ts";
+import { overlayReachable, type OverlayReport } from "./probes/report-overlay.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 export type SessionReport = NonNullable<Status["sessions"]>[number];
@@ -44,6 +45,13 @@ export interface FrrState {
   readonly vnis: readonly VniReport[];
 }
 
+/** What the probes found; `report` is undefined before the first. */
+export interface OverlayState {
+  readonly vtep: string | undefined;
+  readonly report: OverlayReport | undefined;
+}
+
+const MOST_PATHS = 64;
 /** In bytes. */
 const ROOM = { failedResources: 450_000, resources: 180_000, sessions: 100_000, vnis: 100_000 };
 const LONGEST = { message: 4096, field: 253, condition: 32_768 };
@@ -51,7 +59,7 @@ const LONGEST = { message: 4096, field: 253, condition: 32_768 };
 const MESSAGES = 400_000;
 
 /** The status as the spec words it. When a condition flipped and when something last changed is added when it is written. */
-export function report(outcome: PassOutcome, frr: FrrState | undefined): StatusReport {
+export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?: OverlayState): StatusReport {
   const failedResources = truncateList(failed(outcome.failures), ROOM.failedResources);
   const failing = new Set(outcome.failures.map(ownerOf));
   // The resources of an unavailable router are not known.
@@ -65,12 +73,18 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined): StatusR
   const vnis = truncateList(frr?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
   const unlisted = outcome.failures.length - failedResources.length;
   return {
-    conditions: [...verdict(outcome, unlisted), sessionsEstablished(outcome, frr), vnisUp(outcome, frr)],
+    conditions: [
+      ...verdict(outcome, unlisted),
+      sessionsEstablished(outcome, frr),
+      vnisUp(outcome, frr),
+      ...(overlay ? [overlayCondition(outcome, overlay)] : []),
+    ],
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
     ...(sessions.length > 0 && { sessions }),
     ...(outcome.links && outcome.links.length > 0 && { links: [...outcome.links] }),
     ...(vnis.length > 0 && { vnis }),
+    ...(overlay?.vtep !== undefined && { overlay: overlayStatus(overlay) }),
   };
 }
 
@@ -166,6 +180,21 @@ function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): Condit
 
 function sessionCount(sessions: number): string {
   return sessions === 1 ? "1 BGP session" : `${sessions} BGP sessions`;
+}
+
+function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState): ConditionReport {
+  const type = "OverlayReachable";
+  if (unavailable === undefined) return overlayReachable(report);
+  return { type, status: "Unknown", reason: "RouterUnavailable", message: truncateLine(unavailable, LONGEST.condition) };
+}
+
+function overlayStatus({ vtep, report }: OverlayState): NonNullable<Status["overlay"]> {
+  const failing = (report?.failing ?? []).slice(0, MOST_PATHS);
+  return {
+    ...(vtep !== undefined && { vtep }),
+    ...(report && { probed: report.probed }),
+    ...(failing.length > 0 && { failing: [...failing] }),
+  };
 }
 
 function stateOf(

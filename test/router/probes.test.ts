@@ -25,7 +25,8 @@ const report = (index: number): OverlayReport | undefined => {
   const found = nodes[index]?.prober.report;
   return found && overlayReport(found);
 };
-const failing = (index: number) => report(index)?.failing.map(({ node, reason, vnis }) => [node, reason, ...(vnis === undefined ? [] : [vnis])].join(" "));
+const failing = (index: number) =>
+  report(index)?.failing.map(({ node, reason, vnis }) => [node, reason, ...(vnis === undefined ? [] : [vnis])].join(" "));
 const healthy = { failing: [], unknown: 0 };
 
 beforeEach(async () => {
@@ -47,7 +48,8 @@ beforeEach(async () => {
       ip(netns, `link set br-pe-${vni} up`);
       bridge(netns, "link", "set", "dev", `vni${vni}`, "neigh_suppress", "on", "learning", "off");
       for (let other = 0; other < COUNT; other++) {
-        if (other !== index) bridge(netns, "fdb", "append", "00:00:00:00:00:00", "dev", `vni${vni}`, "dst", vtep(other), "self", "permanent");
+        if (other !== index)
+          bridge(netns, "fdb", "append", "00:00:00:00:00:00", "dev", `vni${vni}`, "dst", vtep(other), "self", "permanent");
       }
     }
   }
@@ -68,6 +70,7 @@ function proberOf(index: number, netns: string, keys: readonly SigningKey[]): Ov
     netns,
     log: createLog({ level: process.env["PROBE_LOG"] ? "info" : "silent" }),
     onChange: () => {},
+    onDropped: () => {},
     async observe(signal) {
       const links = await readLinks(netns, signal);
       const vnis = VNIS.flatMap((vni): LocalVni[] => {
@@ -76,7 +79,9 @@ function proberOf(index: number, netns: string, keys: readonly SigningKey[]): Ov
       });
       const own = keys[index];
       const peers = keys.flatMap((key, other): [number, ProbePeer][] =>
-        other === index || !own ? [] : [[other, { node: `node${other}`, vtep: vtep(other), key: sharedKey(own, key.publicKey, "probe"), isLive: true }]],
+        other === index || !own
+          ? []
+          : [[other, { node: `node${other}`, vtep: vtep(other), key: sharedKey(own, key.publicKey, "probe"), isLive: true }]],
       );
       const members = new Map(VNIS.map((vni) => [vni, keys.map((_, at) => at)]));
       return { index, vtep: vtep(index), vnis, peers: new Map(peers), members, routerMac: () => undefined };
@@ -103,7 +108,8 @@ describe("probes of three nodes with two VNIs", () => {
     ip(tenant, "link set tenant up");
     await settled();
     expect(report(0)?.probed).toBe(2 * VNIS.length + 2 * 2);
-    const received = () => (ipJson(tenant, "-s link show tenant") as { stats64: { rx: { packets: number } } }[])[0]?.stats64.rx.packets ?? NaN;
+    const received = () =>
+      (ipJson(tenant, "-s link show tenant") as { stats64: { rx: { packets: number } } }[])[0]?.stats64.rx.packets ?? NaN;
     const [before, turns] = [received(), performance.now() + 11_000];
     await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(turns), EVENTUALLY);
     expect(received() - before).toBeLessThanOrEqual(2);

@@ -22,7 +22,7 @@ import { addRouterAgent } from "../../router/agent.ts";
 import type { CheckOptions, LoadBalancerHostOptions, RouterHostOptions } from "./agent-options.ts";
 import { ManagedFrr } from "./frr-supervisor.ts";
 import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-node.ts";
-import { readRouterState, frrOf, routerOnMachine } from "./router-on-node.ts";
+import { frrOf, readOverlay, readRouterState, routerOnMachine } from "./router-on-node.ts";
 import { sleep } from "../../util/sleep.ts";
 import { hostname } from "node:os";
 import { routeTo } from "../../hostnet/route-to.ts";
@@ -152,7 +152,7 @@ function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions
 }
 
 function routerPart(
-  { manager, client, log, node, nodes, hostOptions, startFrr, budget, events }: Shared,
+  { manager, client, log, node, nodes, hostOptions, startFrr, budget, events, namespace: systemNamespace, signingKey }: Shared,
   namespace: string,
   hostFrr: FrrInstance | undefined,
 ): Part {
@@ -176,6 +176,7 @@ function routerPart(
     poll: (scope, signal) => readRouterState(frr, router, scope, signal),
     budget,
     events,
+    overlay: { systemNamespace, signingKey, observe: (signal) => readOverlay(frr, router, signal) },
   });
   return {
     async run(signal) {

@@ -31,6 +31,7 @@ import { speakerReports } from "../../loadbalancer/status/status-kinds.ts";
 import { routerClaims } from "../../router/claims/claims-recorder.ts";
 import { nodeIndexOf, nodeIndexWriter } from "../../router/node-index.ts";
 import { importEvents } from "../../router/import-events.ts";
+import { overlayPublisher } from "../../router/overlay-publisher.ts";
 import { unknownRouter } from "../../router/report.ts";
 
 export interface ControllerComponentsOptions {
@@ -118,6 +119,7 @@ export function addControllerComponents({
   manager.add(recorder, { leaderOnly: true });
   manager.add(importEvents({ l3vnis, underlays, events, log }), { leaderOnly: true });
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
+  manager.add(overlayPublisher({ client, namespace, reports, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
     const { states, l2: l2Reports, bgp: bgpReports, sessions } = speakers;

@@ -5,7 +5,7 @@ import { FrrError } from "../../frr/error.ts";
 import type { ConfigLine } from "../../frr/fragment.ts";
 import { FrrInstance } from "../../frr/instance.ts";
 import type { FrrClient } from "../../frr/client.ts";
-import { knownAddresses, sessions, vnis } from "../../frr/show.ts";
+import { knownAddresses, routerMacs, sessions, vnis } from "../../frr/show.ts";
 import type { NetworkNamespaces } from "../../hostnet/namespaces.ts";
 import { readLinks } from "../../hostnet/snapshot.ts";
 import type { Log } from "../../kube/log.ts";
@@ -106,6 +106,20 @@ async function readVnis(
   ]);
   signal.throwIfAborted();
   return vniReports(live, output, links);
+}
+
+/** What the probes need to know of this machine. */
+export async function readOverlay(
+  { router }: FrrInstance,
+  { namespaces, vnis: live }: Pick<NodeRouter, "namespaces" | "vnis">,
+  signal: AbortSignal,
+) {
+  const routed = live.some(({ type }) => type === "L3");
+  const [links, macs] = await Promise.all([
+    readLinks(namespaces.router, signal),
+    routed ? routerMacs(router, signal) : new Map<string, string>(),
+  ]);
+  return { links, routerMacs: macs };
 }
 
 async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promise<ConfigLine[]> {

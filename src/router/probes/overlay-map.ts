@@ -71,7 +71,13 @@ function entriesOf(value: unknown): [string, { index: number; vtep: string }][] 
   if (!isObject(value)) throw new OverlayMapError("overlayNodes is not an object");
   return Object.entries(value).map(([name, place]) => {
     const [index, vtep] = Array.isArray(place) ? (place as unknown[]) : [];
-    if (!Number.isSafeInteger(index) || Number(index) < 0 || Number(index) >= 2 ** 24 || typeof vtep !== "string" || !/^[0-9a-f.:]+$/.test(vtep))
+    if (
+      !Number.isSafeInteger(index) ||
+      Number(index) < 0 ||
+      Number(index) >= 2 ** 24 ||
+      typeof vtep !== "string" ||
+      !/^[0-9a-f.:]+$/.test(vtep)
+    )
       throw new OverlayMapError(`overlayNodes has no index and VTEP for ${name.slice(0, 253)}`);
     return [name, { index: Number(index), vtep }];
   });
@@ -101,8 +107,10 @@ function parseRanges(text: string): number[] {
   const numbers: number[] = [];
   for (const range of text.split(",")) {
     const [, from, to = from] = /^(\d{1,8})(?:-(\d{1,8}))?$/.exec(range) ?? [];
-    if (from === undefined || Number(to) < Number(from)) throw new OverlayMapError(`overlaySets has the range ${JSON.stringify(range.slice(0, 40))}`);
-    if (numbers.length + Number(to) - Number(from) >= MOST_VNIS) throw new OverlayMapError(`overlaySets has a range of more than ${MOST_VNIS} numbers`);
+    if (from === undefined || Number(to) < Number(from))
+      throw new OverlayMapError(`overlaySets has the range ${JSON.stringify(range.slice(0, 40))}`);
+    if (numbers.length + Number(to) - Number(from) >= MOST_VNIS)
+      throw new OverlayMapError(`overlaySets has a range of more than ${MOST_VNIS} numbers`);
     for (let number = Number(from); number <= Number(to); number++) numbers.push(number);
   }
   return numbers;

@@ -67,7 +67,8 @@ test("never fails with fewer than three losses in a row", () => {
     fc.property(results, (list) => {
       const history = list.map(([answered, about], second) => at(second, answered, about));
       const own = history.filter(({ where }) => where === 110).slice(-3);
-      if (judged(after(...history), list.length).state === "failing") expect(own.map(({ answered }) => answered)).toEqual([false, false, false]);
+      if (judged(after(...history), list.length).state === "failing")
+        expect(own.map(({ answered }) => answered)).toEqual([false, false, false]);
     }),
   );
 });

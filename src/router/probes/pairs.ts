@@ -70,10 +70,13 @@ export function judge(states: PairStates, pair: Pick<ProbeResult, "peer" | "wher
   const series = states.get(keyOf(pair));
   if (!series) return { state: "unknown", since: now };
   if (now - series.at > STALE_MS) return { state: "unknown", since: series.at };
-  if (series.losses < LOSSES) return series.answeredAt === undefined && series.losses > 0 ? { state: "unknown", since: series.since } : { state: "ok" };
+  if (series.losses < LOSSES)
+    return series.answeredAt === undefined && series.losses > 0 ? { state: "unknown", since: series.since } : { state: "ok" };
   const { since } = series;
   const others = seriesOf(states, pair.peer).filter(([key]) => key !== keyOf(pair));
-  const answersElsewhere = others.some(([key, { answeredAt }]) => !key.includes(" ping ") && answeredAt !== undefined && answeredAt >= since);
+  const answersElsewhere = others.some(
+    ([key, { answeredAt }]) => !key.includes(" ping ") && answeredAt !== undefined && answeredAt >= since,
+  );
   if (answersElsewhere) return { state: "failing", since, why: "answersElsewhere" };
   const ping = others.find(([key]) => key.includes(" ping "))?.[1];
   if (ping && ping.losses >= LOSSES) return { state: "failing", since, why: "noPath" };

@@ -13,7 +13,13 @@ export const DEFAULT_PEERING: Peering = { peers: 3, allPairs: 8 };
  * The nodes that one node probes in a VNI. The nodes of a VNI form a ring in an order of its own; a node probes those that follow it, so that each node is
  * also probed by as many. The last one is another node in each turn, until all pairs have been probed.
  */
-export function peersOf(own: number, members: readonly number[], vni: number, turn: number, { peers, allPairs }: Peering = DEFAULT_PEERING): number[] {
+export function peersOf(
+  own: number,
+  members: readonly number[],
+  vni: number,
+  turn: number,
+  { peers, allPairs }: Peering = DEFAULT_PEERING,
+): number[] {
   const others = members.filter((index) => index !== own);
   if (others.length < allPairs) return others;
   const ring = ringOf(members, vni);
@@ -32,5 +38,8 @@ export function turnsForAllPairs(members: number, { peers, allPairs }: Peering =
 
 function ringOf(members: readonly number[], vni: number): number[] {
   const salt = fingerprint(String(vni));
-  return members.map((index) => ({ index, order: rank(salt, fingerprint(`node ${index}`)) })).sort((a, b) => a.order - b.order || a.index - b.index).map(({ index }) => index);
+  return members
+    .map((index) => ({ index, order: rank(salt, fingerprint(`node ${index}`)) }))
+    .sort((a, b) => a.order - b.order || a.index - b.index)
+    .map(({ index }) => index);
 }

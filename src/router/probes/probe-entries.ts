@@ -19,11 +19,19 @@ export interface ProbeEntry {
  * device, at the peer's VTEP. They go with the devices. `replace` also repairs what somebody removed.
  */
 export async function replaceProbeEntries(netns: string, entries: readonly ProbeEntry[], signal: AbortSignal): Promise<void> {
-  await batch(netns, entries.flatMap((entry) => linesOf(entry, "replace")), signal);
+  await batch(
+    netns,
+    entries.flatMap((entry) => linesOf(entry, "replace")),
+    signal,
+  );
 }
 
 export async function removeProbeEntries(netns: string, entries: readonly ProbeEntry[], signal: AbortSignal): Promise<void> {
-  await batch(netns, entries.flatMap((entry) => linesOf(entry, "del")), signal);
+  await batch(
+    netns,
+    entries.flatMap((entry) => linesOf(entry, "del")),
+    signal,
+  );
 }
 
 function linesOf({ bridge, vxlan, index, vtep }: ProbeEntry, verb: "replace" | "del"): string[] {
@@ -35,5 +43,8 @@ function linesOf({ bridge, vxlan, index, vtep }: ProbeEntry, verb: "replace" | "
 /** `-force`: a device that has just gone takes nothing else with it. */
 async function batch(netns: string, lines: readonly string[], signal: AbortSignal): Promise<void> {
   if (lines.length === 0) return;
-  await run("sh", ["-c", `printf '%s\\n' "$@" | bridge -n "$0" -force -batch - 2>/dev/null || true`, netns, ...lines], { signal, namespace: netns });
+  await run("sh", ["-c", `printf '%s\\n' "$@" | bridge -n "$0" -force -batch - 2>/dev/null || true`, netns, ...lines], {
+    signal,
+    namespace: netns,
+  });
 }

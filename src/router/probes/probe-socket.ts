@@ -4,7 +4,6 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../../kube/log.ts";
 import { keepRunning } from "../../util/keep-running.ts";
-import { routerProbesDropped } from "../metrics.ts";
 import type { ProbeResult } from "./pairs.ts";
 import { PROBE_SOCKET_SCRIPT } from "./probe-socket-script.ts";
 
@@ -13,6 +12,8 @@ export interface ProbeSocketEvents {
   onStart(): void;
   /** A peer sent a frame on this device, and its answer would be flooded. */
   onAsked(device: string, peer: number): void;
+  /** So many probes were not answered. */
+  onDropped(reason: string, count: number): void;
 }
 
 /** The process that sends and answers probes in the router's namespace. */
@@ -66,7 +67,19 @@ export class ProbeSocket {
   }
 
   async #runOnce(signal: AbortSignal): Promise<string> {
-    const command = ["--pdeathsig", "KILL", "--", "nsenter", `--net=${join("/run/netns", this.#netns)}`, "--", "python3", "-I", "-S", "-c", PROBE_SOCKET_SCRIPT];
+    const command = [
+      "--pdeathsig",
+      "KILL",
+      "--",
+      "nsenter",
+      `--net=${join("/run/netns", this.#netns)}`,
+      "--",
+      "python3",
+      "-I",
+      "-S",
+      "-c",
+      PROBE_SOCKET_SCRIPT,
+    ];
     const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<string>();
     let stderr = "";
@@ -93,7 +106,7 @@ export class ProbeSocket {
     } else if (verb === "asked") {
       this.#events.onAsked(first, Number(rest[0]));
     } else if (verb === "dropped") {
-      routerProbesDropped.inc({ reason: first }, Number(rest[0]));
+      this.#events.onDropped(first, Number(rest[0]));
     } else if (verb === "deaf") {
       this.#log.warn({ errno: Number(first) }, "cannot open the probe port on the VTEP address");
     } else if (verb === "answered" || verb === "lost" || verb === "failed") {

@@ -83,6 +83,8 @@ export interface ProberOptions {
   observe(signal: AbortSignal): Promise<ProbeInputs | undefined>;
   /** A pair has begun to fail, to work, or to be unknown. */
   onChange(): void;
+  /** Received probes that were not answered. */
+  onDropped(reason: string, count: number): void;
 }
 
 /** Probes the overlay from this node: each second a tenth of the pairs, and those that lost their last probe. */
@@ -107,6 +109,7 @@ export class OverlayProber implements Runnable {
     this.#socket = new ProbeSocket(options.netns, options.log, {
       onStart: () => this.#told.clear(),
       onAsked: (device, peer) => this.#answerTo(device, peer),
+      onDropped: (reason, count) => options.onDropped(reason, count),
     });
   }
 

@@ -28,7 +28,14 @@ const INNER = 22;
 export function overlayReport({ pairs, loss, largest }: ProbeReport): OverlayReport {
   const failing: FailingPath[] = [];
   const nodes = [...new Set(pairs.map(({ node }) => node))].sort();
-  for (const node of nodes) failing.push(...failingPaths(node, pairs.filter((pair) => pair.node === node), largest.get(node)));
+  for (const node of nodes)
+    failing.push(
+      ...failingPaths(
+        node,
+        pairs.filter((pair) => pair.node === node),
+        largest.get(node),
+      ),
+    );
   for (const [node, { lost, sent }] of loss) {
     // A path that fails entirely has its own entry.
     if (!isLossy({ lost, sent }) || failing.some((path) => path.node === node && path.vnis === undefined)) continue;
@@ -37,13 +44,25 @@ export function overlayReport({ pairs, loss, largest }: ProbeReport): OverlayRep
   return { probed: pairs.length, failing, unknown: pairs.filter(({ verdict }) => verdict.state === "unknown").length };
 }
 
-function failingPaths(node: string, pairs: readonly ProbedPair[], size: { required: number; passes: number | undefined } | undefined): FailingPath[] {
+function failingPaths(
+  node: string,
+  pairs: readonly ProbedPair[],
+  size: { required: number; passes: number | undefined } | undefined,
+): FailingPath[] {
   const bad = pairs.filter(({ verdict }) => verdict.state === "failing");
   const why = (reason: string) => bad.filter(({ verdict }) => verdict.state === "failing" && verdict.why === reason);
   if (why("noPath").length > 0) return [{ node, reason: "NoPath", message: `No answer from ${node} on the underlay, not even to pings` }];
   if (why("noAnswer").length > 0)
-    return [{ node, reason: "NoAnswer", message: `${node} answers pings, but no probe, although its agent is alive: UDP may be filtered on the way` }];
-  const vnis = why("answersElsewhere").flatMap(({ where }) => (typeof where === "number" ? [where] : [])).sort((a, b) => a - b);
+    return [
+      {
+        node,
+        reason: "NoAnswer",
+        message: `${node} answers pings, but no probe, although its agent is alive: UDP may be filtered on the way`,
+      },
+    ];
+  const vnis = why("answersElsewhere")
+    .flatMap(({ where }) => (typeof where === "number" ? [where] : []))
+    .sort((a, b) => a - b);
   const paths: FailingPath[] = [];
   if (vnis.length > 0) {
     const text = printRanges(vnis);
@@ -54,7 +73,11 @@ function failingPaths(node: string, pairs: readonly ProbedPair[], size: { requir
   const tooLarge = bad.some(({ where, size: sent }) => where === "udp" && sent === size?.required);
   if (tooLarge && size) {
     const passes = size.passes === undefined ? "only small packets pass" : `${size.passes - INNER} bytes pass`;
-    paths.push({ node, reason: "TooLarge", message: `Packets of ${size.required - INNER} bytes do not pass to ${node}, ${passes}: the MTU of the underlay is too small` });
+    paths.push({
+      node,
+      reason: "TooLarge",
+      message: `Packets of ${size.required - INNER} bytes do not pass to ${node}, ${passes}: the MTU of the underlay is too small`,
+    });
   }
   return paths;
 }
@@ -66,7 +89,16 @@ export function overlayReachable(report: OverlayReport | undefined): ConditionRe
   if (probed === 0) return { type, status: "True", reason: "NoPeers", message: "No other node has a VNI of this node" };
   if (failing.length > 0) {
     const more = failing.length > 3 ? `; and ${failing.length - 3} more` : "";
-    return { type, status: "False", reason: "PathsFailing", message: failing.slice(0, 3).map(({ message }) => message).join("; ") + more };
+    return {
+      type,
+      status: "False",
+      reason: "PathsFailing",
+      message:
+        failing
+          .slice(0, 3)
+          .map(({ message }) => message)
+          .join("; ") + more,
+    };
   }
   if (unknown > 0) return { type, status: "Unknown", reason: "NotObserved", message: `${unknown} of ${probed} paths not observed` };
   return { type, status: "True", reason: "AllAnswered", message: `${probed} paths answered` };

@@ -1,11 +1,11 @@
-import type { ConfigMap } from "../../api/core/config-map.ts";
-import type { Links } from "../../hostnet/snapshot.ts";
-import { parseMembers } from "../../kube/members/members.ts";
-import { sharedKey } from "../../kube/members/shared-key.ts";
-import type { SigningKey } from "../../kube/members/signing-key.ts";
-import type { LiveVni } from "../vnis.ts";
-import { parseOverlayMap } from "./overlay-map.ts";
-import type { LocalVni, ProbeInputs, ProbePeer } from "./prober.ts";
+import type { ConfigMap } from "../api/core/config-map.ts";
+import type { Links } from "../hostnet/snapshot.ts";
+import { parseMembers } from "../kube/members/members.ts";
+import { sharedKey } from "../kube/members/shared-key.ts";
+import type { SigningKey } from "../kube/members/signing-key.ts";
+import type { LiveVni } from "./vnis.ts";
+import { parseOverlayMap } from "./probes/overlay-map.ts";
+import type { LocalVni, ProbeInputs, ProbePeer } from "./probes/prober.ts";
 
 export interface OverlayObservation {
   readonly node: string;
