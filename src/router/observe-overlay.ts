@@ -76,6 +76,6 @@ function localVnis(live: readonly LiveVni[], have: Links): LocalVni[] {
     const vxlan = links.find((link) => link.type === "vxlan");
     const bridge = vxlan?.master === undefined ? undefined : have.get(vxlan.master);
     if (!vxlan || !bridge) return [];
-    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, mac: bridge.mac, mtu: bridge.mtu }];
+    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, mtu: bridge.mtu }];
   });
 }

@@ -75,7 +75,7 @@ function proberOf(index: number, netns: string, keys: readonly SigningKey[]): Ov
       const links = await readLinks(netns, signal);
       const vnis = VNIS.flatMap((vni): LocalVni[] => {
         const link = links.get(`br-pe-${vni}`);
-        return link ? [{ vni, type: "L2", bridge: link.name, vxlan: `vni${vni}`, mac: link.mac, mtu: link.mtu }] : [];
+        return link ? [{ vni, type: "L2", bridge: link.name, vxlan: `vni${vni}`, mtu: link.mtu }] : [];
       });
       const own = keys[index];
       const peers = keys.flatMap((key, other): [number, ProbePeer][] =>

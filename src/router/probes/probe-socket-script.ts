@@ -3,7 +3,7 @@
  * a VNI, or a datagram from VTEP to VTEP that may not be fragmented. Each carries an HMAC of the key that the two nodes share, and its answer has its size.
  *
  * In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
- * answer to this peer goes to it alone; `*` is any peer), `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`,
+ * answer to this peer goes to it alone), `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`,
  * `count ROUND INDEX VTEP VNI` (how many frames of this VNI the peer has received from us), `end ROUND`.
  * Out: `ready`, `answered ROUND INDEX WHERE SIZE MICROSECONDS`, `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`, `counted ROUND INDEX VNI
  * NUMBER`, `ended ROUND`, `asked DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
@@ -69,7 +69,7 @@ def take_frame(frame, device):
     if what == REQUEST and allowed(sender):
         received[sender, vni] = received.get((sender, vni), 0) + 1
         # Without a route the answer would be flooded to every node of the VNI.
-        if (device, sender) not in routes and (device, "*") not in routes:
+        if (device, sender) not in routes:
             return asked.add((device, sender))
         try:
             wire.sendto(frame[6:12] + macs[device] + frame[12:14] + message(key, REPLY, vni, sender, round_, number, len(frame) - 14), (device, 0))
@@ -183,7 +183,7 @@ def obey(verb, *words):
         macs.pop(words[0], None)
         routes.difference_update([route for route in routes if route[0] == words[0]])
     elif verb in ("route", "unroute"):
-        (routes.add if verb == "route" else routes.discard)((words[0], words[1] if words[1] == "*" else int(words[1])))
+        (routes.add if verb == "route" else routes.discard)((words[0], int(words[1])))
     elif verb == "ping":
         ping(int(words[0]), int(words[1]), words[2])
     elif verb == "self":

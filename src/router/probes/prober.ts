@@ -13,8 +13,6 @@ export interface LocalVni {
   readonly type: "L2" | "L3";
   readonly bridge: string;
   readonly vxlan: string;
-  /** Of the bridge. */
-  readonly mac: string;
   readonly mtu: number;
 }
 
@@ -174,12 +172,9 @@ export class OverlayProber implements Runnable {
     const suspects = pairs.filter((pair) => isSuspect(this.#states, pair)).slice(0, MOST_SUSPECTS);
     const due = new Set([...pairs.filter((pair) => slotOf(pair) === slot), ...suspects]);
     const lines: ((round: number) => string)[] = [];
-    const unsent: ProbeResult[] = [];
-    for (const { peer, vni, where } of due) {
-      const mac = this.#macOf(inputs, vni, peer);
-      // FRR knows no router MAC of the peer in this VNI: nothing could be sent to it.
-      if (mac === undefined) unsent.push({ peer, where, size: SMALL_FRAME, at: now, answered: false });
-      else lines.push((round) => `frame ${round} ${peer} ${vni.bridge} ${mac.replaceAll(":", "")} ${SMALL_FRAME}`);
+    for (const { peer, vni } of due) {
+      const mac = macOf(inputs, vni, peer).replaceAll(":", "");
+      lines.push((round) => `frame ${round} ${peer} ${vni.bridge} ${mac} ${SMALL_FRAME}`);
     }
     const required = requiredSize(inputs);
     const train = new Set(this.#vtepPeers(inputs).filter((peer) => fingerprint(`vtep ${peer}`) % SLOTS === slot));
@@ -191,7 +186,7 @@ export class OverlayProber implements Runnable {
       if (doubtful.has(peer)) lines.push((round) => `ping ${round} ${peer} ${vtep}`);
     }
     const results = lines.length === 0 ? [] : await this.#socket.round(lines, now, WAIT_MS, signal);
-    this.#states = observe(this.#states, [...unsent, ...results]);
+    this.#states = observe(this.#states, results);
     if (train.size > 0) await this.#sendTrains([...train], inputs, signal);
     if (slot === 0) this.#forget(inputs);
   }
@@ -237,19 +232,13 @@ export class OverlayProber implements Runnable {
     return peersOf(index, [index, ...peers.keys()], 0, 0);
   }
 
-  #macOf(inputs: ProbeInputs, { type, vni }: LocalVni, peer: number): string | undefined {
-    return type === "L2" ? probeMac(peer) : inputs.routerMac(vni, inputs.peers.get(peer)?.vtep ?? "");
-  }
-
   /** Tells the process who and what there is, and the kernel where the peers are. */
   async #prepare(inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
     const wanted = new Map<string, ProbeEntry>();
-    for (const { type, bridge, vxlan } of inputs.vnis) {
-      if (type === "L2") wanted.set(`${bridge} ${inputs.index}`, { bridge, vxlan, index: inputs.index });
-    }
+    for (const { bridge, vxlan } of inputs.vnis) wanted.set(`${bridge} ${inputs.index}`, { bridge, vxlan, index: inputs.index });
     for (const { peer, vni } of this.#pairs(inputs)) {
       const vtep = inputs.peers.get(peer)?.vtep;
-      if (vni.type === "L2" && vtep !== undefined) wanted.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep });
+      if (vtep !== undefined) wanted.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep });
     }
     // Those who probe us and whom we do not probe: their entries stay for as long as both have the VNI.
     for (const [key, entry] of this.#entries) {
@@ -273,11 +262,8 @@ export class OverlayProber implements Runnable {
 
   #tell(inputs: ProbeInputs): void {
     const facts = new Map<string, string>([["self", `self ${inputs.index} ${inputs.vtep}`]]);
-    for (const { type, bridge, vni, mac } of inputs.vnis) {
-      const own = type === "L2" ? probeMac(inputs.index) : mac;
-      facts.set(`drop ${bridge}`, `vni ${bridge} ${vni} ${own.replaceAll(":", "")}`);
-      if (type === "L3") facts.set(`unroute ${bridge} *`, `route ${bridge} *`);
-    }
+    const own = probeMac(inputs.index).replaceAll(":", "");
+    for (const { bridge, vni } of inputs.vnis) facts.set(`drop ${bridge}`, `vni ${bridge} ${vni} ${own}`);
     for (const [peer, { key }] of inputs.peers) facts.set(`forget ${peer}`, `peer ${peer} ${key.toString("hex")}`);
     for (const { bridge, index, vtep } of this.#entries.values()) {
       if (vtep !== undefined) facts.set(`unroute ${bridge} ${index}`, `route ${bridge} ${index}`);
@@ -330,6 +316,11 @@ function requiredSize({ vnis }: ProbeInputs): number {
 
 function vtepPairs(peer: number, required: number): { peer: number; where: "udp"; size: number }[] {
   return [SMALL_DATAGRAM, required].map((size) => ({ peer, where: "udp", size }));
+}
+
+/** FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. */
+function macOf({ peers, routerMac }: ProbeInputs, { type, vni }: LocalVni, peer: number): string {
+  return (type === "L3" ? routerMac(vni, peers.get(peer)?.vtep ?? "") : undefined) ?? probeMac(peer);
 }
 
 function slotOf({ peer, where }: Pair): number {
