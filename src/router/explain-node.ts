@@ -5,6 +5,7 @@ import { Underlay } from "../api/openpe/underlay.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import type { Index, Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
 import { agentComponent, agentHealth } from "../kube/members/agent-health.ts";
+import { explainOverlay } from "./explain-overlay.ts";
 
 /** The nodes on which a resource fails for the same reason. */
 const byFailure: Index<RouterNodeConfigurationStatus> = {
@@ -60,8 +61,20 @@ class NodeExplanation {
   statements(): HealthStatement[] {
     const { resources = [], sessions = [], links = [] } = this.#status;
     const parts = [...links.map((link) => this.#link(link)), ...sessions.map((session) => this.#session(session))];
-    parts.push(...resources.map((resource) => this.#resource(resource)), ...this.#failedOnly());
+    parts.push(...resources.map((resource) => this.#resource(resource)), ...this.#failedOnly(), ...this.#overlay());
     return [this.#nodeItself(), this.#whole(parts), ...this.#agentItself(), this.#frrItself(), ...parts];
+  }
+
+  /** Nothing reaches other nodes without a session to the fabric. */
+  #overlay(): HealthStatement[] {
+    // The last report of a silent agent may be out of date.
+    if (this.#silent) return [];
+    const sessions = [...this.#fabric()].map((neighbor): Dependency => ({
+      component: this.#sessionComponent("default", neighbor),
+      as: "alternative",
+    }));
+    const dependencies = [{ component: this.#agent }, { component: this.#frr }, ...sessions];
+    return explainOverlay({ node: this.#node, namespace: this.#namespace, status: this.#status, reader: this.#reader, dependencies });
   }
 
   #nodeItself(): HealthStatement {

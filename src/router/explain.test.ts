@@ -266,3 +266,45 @@ test("an import that only another VNI exports degrades its L3VNI, as long as tha
   graph.put(L3VNI, l3vni("amber", { vni: 100, exportRTs: ["64514:32"] }));
   expect(causesOf(graph)).toEqual([]);
 });
+
+const failingPath = (node: string, reason: "NoAnswerInVNI" | "TooLarge" = "NoAnswerInVNI") => ({
+  node,
+  reason,
+  ...(reason === "NoAnswerInVNI" && { vnis: "110" }),
+  message: `frames do not arrive at ${node}`,
+});
+const overlay = (...nodes: string[]): Status => ({
+  conditions: [
+    ...ready("True", "ConfigurationSuccessful"),
+    { type: "OverlayReachable", status: nodes.length > 0 ? "False" : "True", reason: "x", message: "x", lastTransitionTime: SINCE },
+  ],
+  overlay: { vtep: "100.65.0.1", probed: 4, failing: nodes.map((node) => failingPath(node)) },
+});
+
+test("the node whose paths to all others fail is the cause, not the nodes at the other ends", () => {
+  const graph = graphOf(
+    nodeStatus("node1", overlay("node2")),
+    nodeStatus("node2", overlay("node1", "node3")),
+    nodeStatus("node3", overlay("node2")),
+  );
+  expect(causesOf(graph)).toEqual(["Overlay/node2@node2 NoAnswerInVNI"]);
+  expect(graph.causes()[0]?.message).toBe(
+    "VNI 110: frames do not arrive between node2 and node1, node3; the underlay carries small packets",
+  );
+});
+
+test("a node that cannot report is found by what the others report of it", () => {
+  const graph = graphOf(nodeStatus("node1", overlay("node2")), nodeStatus("node2", overlay()), nodeStatus("node3", overlay("node2")));
+  expect(causesOf(graph)).toEqual(["Overlay/node2@node2 NoAnswerInVNI"]);
+});
+
+test("a single failing path has one cause", () => {
+  const graph = graphOf(nodeStatus("node1", overlay("node2")), nodeStatus("node2", overlay("node1")));
+  expect(causesOf(graph)).toEqual(["Overlay/node1@node1 NoAnswerInVNI"]);
+});
+
+test("a lost session explains the overlay that fails with it", () => {
+  const lost = { ...overlay("node1", "node3"), sessions: [session("192.168.11.2", "Active")] };
+  const graph = graphOf(nodeStatus("node1", overlay("node2")), nodeStatus("node2", lost), nodeStatus("node3", overlay("node2")));
+  expect(causesOf(graph)).toEqual(["Session/192.168.11.2@node2 SessionDown"]);
+});

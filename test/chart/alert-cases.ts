@@ -105,6 +105,18 @@ export const ALERT_CASES: readonly AlertCase[] = [
     summary: "1 BGP session(s) of the router of node n1 are down.",
   },
   {
+    alert: "PlumblineOverlayPathFailing",
+    fires: { [`plumbline_router_overlay_paths{${AGENT},state="failing"}`]: "0 2x10" },
+    quiet: {
+      [`plumbline_router_overlay_paths{${AGENT},state="failing"}`]: "0x20",
+      [`plumbline_router_overlay_paths{${AGENT},state="unknown"}`]: "3x20",
+    },
+    after: 4,
+    severity: "critical",
+    labels: { node: "n1" },
+    summary: "2 path(s) of the overlay from node n1 to other nodes do not carry traffic.",
+  },
+  {
     alert: "PlumblineRouterVniDown",
     fires: {
       [`plumbline_router_vnis{${AGENT},type="l2",state="down"}`]: "0 3x10",

@@ -14,6 +14,7 @@ const PARTS: Readonly<Record<string, string>> = {
   Controller: "controller",
   Link: "link",
   Names: "names",
+  Overlay: "overlay",
   Path: "path",
   Session: "session",
   Site: "site",
@@ -43,7 +44,7 @@ function nodeBefore(component: Component): string | undefined {
 
 function objectText({ kind, namespace, name }: Component): string {
   const kindText = PARTS[kind] ?? kind;
-  if (kind === "Agent") return kindText;
+  if (kind === "Agent" || kind === "Overlay") return kindText;
   return `${kindText} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 }
 

@@ -54,7 +54,7 @@ export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNa
       return node === undefined ? [own] : [own, ...onNode(found, namespace)];
     }
     if (kind === "FRR") return [name === "lb" ? balancer : router];
-    if (kind === "Session" || kind === "Link") return [router];
+    if (kind === "Session" || kind === "Link" || kind === "Overlay") return [router];
     if (kind === "Controller") return [];
     // What nobody has thought of is for those who may see nodes, and all Services wherever it is.
     return [{ kind: Node }, { kind: Service }];
