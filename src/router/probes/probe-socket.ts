@@ -50,6 +50,7 @@ export class ProbeSocket {
 
   /** Sends probes, waits, and returns what came back. `line` is given the number of the round. */
   async round(lines: readonly ((round: number) => string)[], now: number, waitMs: number, signal: AbortSignal): Promise<ProbeResult[]> {
+    if (lines.length === 0) return [];
     const round = (this.#round = (this.#round % 0xffff_fffe) + 1);
     const { promise, resolve } = Promise.withResolvers<ProbeResult[]>();
     this.#rounds.set(round, { results: [], sentAt: now, end: resolve });

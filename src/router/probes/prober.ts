@@ -52,7 +52,8 @@ export interface ProbeReport {
 }
 
 const TICK_MS = 1_000;
-const WAIT_MS = 700;
+/** A busy node answers late; that is no loss. Rounds overlap. */
+const WAIT_MS = 2_000;
 const SLOTS = INTERVAL_MS / TICK_MS;
 /** The rotating peer changes after this many intervals. */
 const TURN_INTERVALS = 3;
@@ -146,7 +147,7 @@ export class OverlayProber implements Runnable {
       try {
         await this.#refresh(signal);
         if (this.#inputs && this.#socket.isReady) await this.#oneTick(this.#inputs, signal);
-        this.#noteChange();
+        else this.#noteChange();
       } catch (error) {
         if (signal.aborted) return;
         this.#options.log.warn({ error }, "cannot probe the overlay");
@@ -185,10 +186,12 @@ export class OverlayProber implements Runnable {
       for (const size of this.#sizes(peer, required, train.has(peer))) lines.push((round) => `datagram ${round} ${peer} ${vtep} ${size}`);
       if (doubtful.has(peer)) lines.push((round) => `ping ${round} ${peer} ${vtep}`);
     }
-    const results = lines.length === 0 ? [] : await this.#socket.round(lines, now, WAIT_MS, signal);
-    this.#states = observe(this.#states, results);
-    if (train.size > 0) await this.#sendTrains([...train], inputs, signal);
     if (slot === 0) this.#forget(inputs);
+    void this.#socket.round(lines, now, WAIT_MS, signal).then((results) => {
+      this.#states = observe(this.#states, results);
+      this.#noteChange();
+    });
+    if (train.size > 0) void this.#sendTrains([...train], inputs, signal);
   }
 
   /** The small datagram shows whether the peer answers at all; the others how large one may be. */
@@ -212,7 +215,9 @@ export class OverlayProber implements Runnable {
       count.sent += 1;
       if (!answered) count.lost += 1;
     }
-    for (const [peer, count] of counts) this.#trains.set(peer, [...(this.#trains.get(peer) ?? []).slice(1 - WINDOW), count]);
+    // A peer that answers nothing at all is not lossy: the other probes tell why.
+    for (const [peer, count] of counts)
+      if (count.lost < count.sent) this.#trains.set(peer, [...(this.#trains.get(peer) ?? []).slice(1 - WINDOW), count]);
   }
 
   #pairs(inputs: ProbeInputs): (Pair & { size: number })[] {
