@@ -63,7 +63,7 @@ const TRAIN = 10;
 /** Trains of the last minute. */
 const WINDOW = 6;
 /** Tried when the required size does not pass. */
-const SMALLER = [1_472, 1_422, 1_372, 1_272, 1_172, 548];
+const SMALLER = [8_972, 4_022, 1_522, 1_472, 1_422, 1_372, 1_322, 1_272, 1_222, 1_172, 548];
 /** Outer Ethernet payload: IPv4 and UDP header, VXLAN header and inner Ethernet header around the inner MTU; the datagram has its own IPv4 and UDP header. */
 const ENCAPSULATION = 22;
 const REPAIR_TICKS = 60;
@@ -180,10 +180,12 @@ export class OverlayProber implements Runnable {
     const required = requiredSize(inputs);
     const train = new Set(this.#vtepPeers(inputs).filter((peer) => fingerprint(`vtep ${peer}`) % SLOTS === slot));
     const doubtful = new Set(suspects.map(({ peer }) => peer));
-    for (const peer of new Set([...train, ...doubtful])) {
+    const tooLarge = this.#vtepPeers(inputs).filter((peer) => isSuspect(this.#states, { peer, where: "udp", size: required }));
+    const whole = new Set([...train, ...tooLarge]);
+    for (const peer of new Set([...whole, ...doubtful])) {
       const vtep = inputs.peers.get(peer)?.vtep;
       if (vtep === undefined) continue;
-      for (const size of this.#sizes(peer, required, train.has(peer))) lines.push((round) => `datagram ${round} ${peer} ${vtep} ${size}`);
+      for (const size of this.#sizes(peer, required, whole.has(peer))) lines.push((round) => `datagram ${round} ${peer} ${vtep} ${size}`);
       if (doubtful.has(peer)) lines.push((round) => `ping ${round} ${peer} ${vtep}`);
     }
     if (slot === 0) this.#forget(inputs);
