@@ -1,4 +1,3 @@
-import { ConfigMap } from "../api/core/config-map.ts";
 import { Node } from "../api/core/node.ts";
 import { Secret } from "../api/core/secret.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
@@ -11,28 +10,15 @@ import { Cache } from "../kube/cache/cache.ts";
 import { ReferencedSecrets } from "../kube/controller/referenced-secrets.ts";
 import { backoffMs } from "../util/backoff.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { isKubeError } from "../kube/client/error.ts";
-import { sleep } from "../util/sleep.ts";
 import { controller, type Result } from "../kube/controller/controller.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { ChannelSource, changesOf } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
-import { membersName } from "../kube/members/members.ts";
-import type { SigningKey } from "../kube/members/signing-key.ts";
-import type { Links } from "../hostnet/snapshot.ts";
-import { PairKeys, probeInputs, vtepOf } from "./observe-overlay.ts";
-import { OverlayProber } from "./probes/prober.ts";
-import { overlayReport } from "./probes/report-overlay.ts";
-import {
-  routerChanges,
-  routerFailedResources,
-  routerFrrRestarts,
-  routerOverlayPaths,
-  routerProbesDropped,
-  routerUnavailable,
-} from "./metrics.ts";
+import { Overlay, type OverlayOptions } from "./overlay.ts";
+import { apiAnswers } from "./protected-interfaces.ts";
+import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
 import { LinkWatch, neighborController } from "./link-watcher.ts";
@@ -40,7 +26,7 @@ import { ownIndex } from "./node-index.ts";
 import type { RouterInputs, NodeRouter, PassResult } from "./node-router.ts";
 import { secretsOf } from "./observe.ts";
 import type { RouterObjects } from "./model/observed.ts";
-import { onlyObserved, type OverlayState, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
+import { onlyObserved, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
 import { type PollScope, type FrrAnswer, RouterSessionPoller } from "./sessions.ts";
 import {
   damageEvent,
@@ -74,17 +60,8 @@ export interface RouterOptions {
   overlay?: OverlayOptions;
 }
 
-interface OverlayOptions {
-  /** Where the controller publishes the members. */
-  readonly systemNamespace: string;
-  readonly signingKey: SigningKey;
-  /** The links of the router's namespace, and the router MACs that FRR knows. */
-  observe(signal: AbortSignal): Promise<{ readonly links: Links; readonly routerMacs: ReadonlyMap<string, string> }>;
-}
-
 /** A pass may wait a minute for the API server after it moved an interface. */
 const PASS_MS = 180_000;
-const API_MS = 60_000;
 const RESYNC_MS = 60_000;
 const RECHECK_MS = 5_000;
 /** How long a pass waits for Secrets that are named for the first time. */
@@ -140,9 +117,8 @@ export function addRouterAgent(options: RouterOptions): void {
   });
   agent.sessions = sessions;
   if (options.overlay) {
-    const prober = overlayProber(options, options.overlay, () => agent.publish());
-    agent.prober = prober;
-    manager.add(prober);
+    agent.overlay = new Overlay({ ...options, ...options.overlay, onChange: () => agent.publish() });
+    manager.add(agent.overlay);
   }
 
   manager.add(
@@ -182,24 +158,6 @@ export function addRouterAgent(options: RouterOptions): void {
   manager.add(writer, { phase: "writers" });
 }
 
-function overlayProber({ manager, log, node, router }: RouterOptions, overlay: OverlayOptions, onChange: () => void): OverlayProber {
-  const { systemNamespace: namespace, signingKey } = overlay;
-  const members = manager.lateCache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
-  const keys = new PairKeys(signingKey);
-  return new OverlayProber({
-    netns: router.namespaces.router,
-    log,
-    onChange,
-    onDropped: (reason, count) => routerProbesDropped.inc({ reason }, count),
-    async observe(signal) {
-      const published = members.get(`${namespace}/${membersName}`);
-      const live = router.vnis;
-      if (!published || live.length === 0) return undefined;
-      return probeInputs({ node, live, members: published, keys, ...(await overlay.observe(signal)) });
-    },
-  });
-}
-
 interface AgentOptions extends RouterOptions {
   statuses: { get(key: string): RouterNodeConfigurationStatus | undefined };
   writer: StatusWriter<RouterNodeConfigurationStatus>;
@@ -211,7 +169,7 @@ class RouterAgent {
   readonly #options: AgentOptions;
   readonly #key: string;
   sessions: Pick<RouterSessionPoller, "state" | "includeVnis"> = { state: undefined, includeVnis: () => undefined };
-  prober: OverlayProber | undefined;
+  overlay: Overlay | undefined;
   /** Since the last pass. */
   frrRestarted = false;
   #last: { view: RouterInputs; outcome: PassOutcome } | undefined;
@@ -250,7 +208,7 @@ class RouterAgent {
     const { view, outcome } = this.#last;
     const { uid } = view.node.metadata;
     this.#options.writer.set(this.#key, {
-      status: report(outcome, outcome.unavailable === undefined ? this.sessions.state : undefined, this.#overlay()),
+      status: report(outcome, outcome.unavailable === undefined ? this.sessions.state : undefined, this.overlay?.state()),
       create: {
         metadata: {
           annotations: { [nodeAnnotation]: node },
@@ -258,17 +216,6 @@ class RouterAgent {
         },
       },
     });
-  }
-
-  #overlay(): OverlayState | undefined {
-    if (!this.prober) return undefined;
-    const { report: found } = this.prober;
-    const overlay = found && overlayReport(found);
-    const { probed = 0, failing = [], unknown = 0 } = overlay ?? {};
-    routerOverlayPaths.set({ state: "failing" }, failing.length);
-    routerOverlayPaths.set({ state: "unknown" }, unknown);
-    routerOverlayPaths.set({ state: "ok" }, Math.max(0, probed - unknown - failing.length));
-    return { vtep: vtepOf(this.#options.router.vnis), report: overlay };
   }
 
   /** Secrets that can no longer be read: a new password would go unnoticed. */
@@ -333,22 +280,6 @@ class RouterAgent {
     // New links: by then FRR knows their addresses, or has missed them.
     if (done?.changes.some(({ links }) => links > 0)) return { requeueAfter: RECHECK_MS };
   }
-}
-
-/** Any answer counts, also an error: the path works in both directions. */
-async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
-  const until = performance.now() + API_MS;
-  for (let failures = 1; performance.now() < until; failures++) {
-    try {
-      await client.resource(Node).get(node, { signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]) });
-      return true;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isKubeError(error) && !isKubeError(error, "Unreachable", "Timeout")) return true;
-      await sleep(backoffMs(failures, { minMs: 100, maxMs: 2_000 }), signal);
-    }
-  }
-  return false;
 }
 
 function passwordOnly(secret: Secret): Secret {

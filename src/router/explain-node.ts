@@ -6,23 +6,9 @@ import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configu
 import type { Index, Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
 import { agentComponent, agentHealth } from "../kube/members/agent-health.ts";
 import { explainOverlay } from "./explain-overlay.ts";
-
-/** The nodes on which a resource fails for the same reason. */
-const byFailure: Index<RouterNodeConfigurationStatus> = {
-  kind: RouterNodeConfigurationStatus,
-  of: ({ status }) => (status?.failedResources ?? []).filter(isOwnFault).map(explainReason),
-};
-
-export function isOwnFault({ reason }: Pick<Failed, "reason">): boolean {
-  return reason !== "DependencyFailed";
-}
-
-export function explainReason({ kind, name, reason, message = "" }: Failed): string {
-  return `${kind}/${name} ${reason} ${message}`;
-}
+import { byFailure, explainReason, type Failed, isOwnFault } from "./failure-index.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
-export type Failed = NonNullable<Status["failedResources"]>[number];
 type Resource = NonNullable<Status["resources"]>[number];
 type Session = NonNullable<Status["sessions"]>[number];
 type Link = NonNullable<Status["links"]>[number];
@@ -192,6 +178,10 @@ class NodeExplanation {
     return new Set(fabric.length > 0 ? fabric : main);
   }
 
+  #fabricSessions(): Dependency[] {
+    return [...this.#fabric()].map((neighbor) => ({ component: this.#sessionComponent("default", neighbor), as: "alternative" }));
+  }
+
   #sessionComponent(vrf: string, neighbor: string): Component {
     return { kind: "Session", name: vrf === "default" ? neighbor : `${vrf}/${neighbor}`, node: this.#node };
   }
@@ -253,13 +243,7 @@ class NodeExplanation {
   #dependencies(kind: string, name: string): Dependency[] {
     const base: Dependency[] = [{ component: this.#agent }, { component: this.#frr }];
     const { resources = [], sessions = [] } = this.#status;
-    if (kind === "Underlay") {
-      const fabric = [...this.#fabric()];
-      return [
-        ...base,
-        ...fabric.map((neighbor): Dependency => ({ component: this.#sessionComponent("default", neighbor), as: "alternative" })),
-      ];
-    }
+    if (kind === "Underlay") return [...base, ...this.#fabricSessions()];
     if (kind === "RawFRRConfig") return base;
     const underlays = resources.filter((other) => other.kind === "Underlay" && other.state !== "Failed");
     base.push(...underlays.map((underlay): Dependency => ({ component: this.#componentOf("Underlay", underlay.name) })));

@@ -17,7 +17,8 @@ import {
   type Component,
 } from "../api/health.ts";
 import { noAgentRuns, checkAgentFix } from "../kube/members/agent-health.ts";
-import { degradedSince, explainNode, isOwnFault, fixOf, statusComponent, explainReason } from "./explain-node.ts";
+import { degradedSince, explainNode, fixOf, statusComponent } from "./explain-node.ts";
+import { explainReason, isOwnFault } from "./failure-index.ts";
 import { farImports } from "./validate/imports.ts";
 import { selectorFieldProblems } from "./validate/selector.ts";
 

@@ -1,6 +1,11 @@
 import { lookup } from "node:dns/promises";
+import { Node } from "../api/core/node.ts";
 import { routeTo } from "../hostnet/route-to.ts";
 import type { Links } from "../hostnet/snapshot.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { backoffMs } from "../util/backoff.ts";
+import { sleep } from "../util/sleep.ts";
 
 /** Why the node needs an interface for its own connectivity, by its name. */
 type Guarded = Map<string, string>;
@@ -71,4 +76,23 @@ export class ApiRoutes {
     const routes = await Promise.all(addresses.map(({ address }) => routeTo(address, this.#namespace, signal)));
     return new Set(routes.flatMap((route) => route?.device ?? []));
   }
+}
+
+/** How long the API server may take to answer after an interface has moved. */
+const API_MS = 60_000;
+
+/** Any answer counts, also an error: the path works in both directions. */
+export async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
+  const until = performance.now() + API_MS;
+  for (let failures = 1; performance.now() < until; failures++) {
+    try {
+      await client.resource(Node).get(node, { signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]) });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isKubeError(error) && !isKubeError(error, "Unreachable", "Timeout")) return true;
+      await sleep(backoffMs(failures, { minMs: 100, maxMs: 2_000 }), signal);
+    }
+  }
+  return false;
 }

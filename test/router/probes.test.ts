@@ -95,7 +95,7 @@ function signingKey(): SigningKey {
   return { privateKey, publicKey: Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("base64") };
 }
 
-const settled = () =>
+const allAnswered = () =>
   vi.waitFor(() => {
     for (const index of nodes.keys()) expect(report(index)).toMatchObject(healthy);
   }, EVENTUALLY);
@@ -108,7 +108,7 @@ describe("probes of three nodes with two VNIs", () => {
     for (const link of ["tenant", "leg"]) ip(tenant, `link set ${link} addrgenmode none`);
     ip(tenant, "link set leg master br-pe-110 up");
     ip(tenant, "link set tenant up");
-    await settled();
+    await allAnswered();
     expect(report(0)?.probed).toBe(2 * VNIS.length + 2 * 2);
     const received = () =>
       (ipJson(tenant, "-s link show tenant") as { stats64: { rx: { packets: number } } }[])[0]?.stats64.rx.packets ?? NaN;
@@ -118,7 +118,7 @@ describe("probes of three nodes with two VNIs", () => {
   });
 
   test("that VXLAN loses on one node are reported by it and by the others, with node and VNIs", async () => {
-    await settled();
+    await allAnswered();
     const { netns = "" } = nodes[1] ?? {};
     ip(netns, "rule add pref 10 ipproto udp dport 4789 blackhole");
     await vi.waitFor(() => {
@@ -127,11 +127,11 @@ describe("probes of three nodes with two VNIs", () => {
       expect(failing(2)).toEqual(["node1 NoAnswerInVNI 110-111"]);
     }, EVENTUALLY);
     ip(netns, "rule del pref 10");
-    await settled();
+    await allAnswered();
   });
 
   test("fail in one VNI alone where only that one is broken", async () => {
-    await settled();
+    await allAnswered();
     ip(nodes[1]?.netns ?? "", "link set vni111 nomaster");
     await vi.waitFor(() => {
       expect(failing(0)).toEqual(["node1 NoAnswerInVNI 111"]);
@@ -140,7 +140,7 @@ describe("probes of three nodes with two VNIs", () => {
   });
 
   test("tell a small MTU from a dead path", async () => {
-    await settled();
+    await allAnswered();
     ip(namespaces.names[0] ?? "", "link set p1 mtu 1400");
     await vi.waitFor(() => {
       expect(failing(0)).toEqual(["node1 TooLarge"]);
@@ -151,7 +151,7 @@ describe("probes of three nodes with two VNIs", () => {
   });
 
   test("report a node that does not answer at all", async () => {
-    await settled();
+    await allAnswered();
     ip(namespaces.names[0] ?? "", "link set p1 down");
     await vi.waitFor(() => {
       expect(failing(0)).toEqual(["node1 NoPath"]);

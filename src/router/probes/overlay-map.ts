@@ -20,7 +20,7 @@ export interface OverlayNode {
 const MOST_VNIS = 10_000;
 const MOST_NODES = 10_000;
 
-export class OverlayMapError extends Error {
+class OverlayMapError extends Error {
   override readonly name = "OverlayMapError";
   readonly code = "Malformed";
 
@@ -34,23 +34,23 @@ export class OverlayMapError extends Error {
  * nodes have the same VNIs, so that 500 nodes with 100 VNIs are one set.
  */
 export function printOverlayMap({ nodes }: OverlayMap): Record<string, string> {
-  const places: Record<string, [number, string]> = {};
+  const located: Record<string, [number, string]> = {};
   const sets = new Map<string, number[]>();
   for (const [name, { index, vtep, l2, l3 }] of [...nodes].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    places[name] = [index, vtep];
+    located[name] = [index, vtep];
     const key = `${printRanges(l2)} ${printRanges(l3)}`;
     sets.set(key, [...(sets.get(key) ?? []), index]);
   }
   const printed = [...sets].map(([key, indexes]) => [...key.split(" "), printRanges(indexes.sort((a, b) => a - b))]);
-  return { overlayNodes: JSON.stringify(places), overlaySets: JSON.stringify(printed.sort()) };
+  return { overlayNodes: JSON.stringify(located), overlaySets: JSON.stringify(printed.sort()) };
 }
 
 export function parseOverlayMap({ data = {} }: ConfigMap): OverlayMap {
   // A controller of an earlier version publishes none.
   if (data["overlayNodes"] === undefined) return { nodes: new Map() };
-  const places = entriesOf(json(data, "overlayNodes"));
+  const entries = entriesOf(json(data, "overlayNodes"));
   const sets = json(data, "overlaySets");
-  if (places.length > MOST_NODES) throw new OverlayMapError(`overlayNodes has ${places.length} nodes, at most ${MOST_NODES} are allowed`);
+  if (entries.length > MOST_NODES) throw new OverlayMapError(`overlayNodes has ${entries.length} nodes, at most ${MOST_NODES} are allowed`);
   if (!Array.isArray(sets)) throw new OverlayMapError("overlaySets is not a list");
   const byIndex = new Map<number, Pick<OverlayNode, "l2" | "l3">>();
   const known = new Set<number>();
@@ -63,14 +63,14 @@ export function parseOverlayMap({ data = {} }: ConfigMap): OverlayMap {
     for (const index of indexes ?? []) byIndex.set(index, { l2: l2 ?? [], l3: l3 ?? [] });
   }
   return {
-    nodes: new Map(places.map(([name, { index, vtep }]) => [name, { index, vtep, ...(byIndex.get(index) ?? { l2: [], l3: [] }) }])),
+    nodes: new Map(entries.map(([name, { index, vtep }]) => [name, { index, vtep, ...(byIndex.get(index) ?? { l2: [], l3: [] }) }])),
   };
 }
 
 function entriesOf(value: unknown): [string, { index: number; vtep: string }][] {
   if (!isObject(value)) throw new OverlayMapError("overlayNodes is not an object");
-  return Object.entries(value).map(([name, place]) => {
-    const [index, vtep] = Array.isArray(place) ? (place as unknown[]) : [];
+  return Object.entries(value).map(([name, entry]) => {
+    const [index, vtep] = Array.isArray(entry) ? (entry as unknown[]) : [];
     if (
       !Number.isSafeInteger(index) ||
       Number(index) < 0 ||

@@ -7,7 +7,7 @@ export interface Peering {
   readonly allPairs: number;
 }
 
-export const DEFAULT_PEERING: Peering = { peers: 3, allPairs: 8 };
+const DEFAULT_PEERING: Peering = { peers: 3, allPairs: 8 };
 
 /**
  * The nodes that one node probes in a VNI. The nodes of a VNI form a ring in an order of its own; a node probes those that follow it, so that each node is

@@ -6,7 +6,7 @@
  * answer to this peer goes to it alone), `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`,
  * `count ROUND INDEX VTEP VNI` (how many frames of this VNI the peer has received from us), `end ROUND`.
  * Out: `ready`, `answered ROUND INDEX WHERE SIZE MICROSECONDS`, `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`, `counted ROUND INDEX VNI
- * NUMBER`, `ended ROUND`, `asked DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
+ * NUMBER`, `ended ROUND`, `unrouted DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
  * `dropped REASON NUMBER` for what was not answered. WHERE is a VNI, `udp` or `ping`.
  */
 export const PROBE_SOCKET_SCRIPT = String.raw`
@@ -20,11 +20,11 @@ SEAL, LEAST = 16, HEAD.size + 16
 MOST_PER_SECOND = 2000
 own, vtep = 0, ""
 peers, vnis, macs, routes, waiting, received = {}, {}, {}, set(), {}, {}
-asked, served, second, dropped = set(), {}, 0.0, {}
+unrouted, served, second, dropped = set(), {}, 0.0, {}
 udp, pings = None, {}
 
-def say(*words):
-    sys.stdout.write(" ".join(str(word) for word in words) + "\n")
+def say(*parts):
+    sys.stdout.write(" ".join(str(part) for part in parts) + "\n")
 
 def drop(reason):
     dropped[reason] = dropped.get(reason, 0) + 1
@@ -70,7 +70,7 @@ def take_frame(frame, device):
         received[sender, vni] = received.get((sender, vni), 0) + 1
         # Without a route the answer would be flooded to every node of the VNI.
         if (device, sender) not in routes:
-            return asked.add((device, sender))
+            return unrouted.add((device, sender))
         try:
             wire.sendto(frame[6:12] + macs[device] + frame[12:14] + message(key, REPLY, vni, sender, round_, number, len(frame) - 14), (device, 0))
         except OSError:
@@ -153,41 +153,41 @@ def take_ping(data, six):
             if where == "ping" and sent[0] == number:
                 answered(index, where, round_, number, size)
 
-def obey(verb, *words):
+def obey(verb, *args):
     global own, vtep
     if verb == "frame":
-        round_, index, device, mac, size = int(words[0]), int(words[1]), words[2], bytes.fromhex(words[3]), int(words[4])
+        round_, index, device, mac, size = int(args[0]), int(args[1]), args[2], bytes.fromhex(args[3]), int(args[4])
         if device in vnis:
             head = mac + macs[device] + struct.pack("!H", ETHERTYPE)
             sent(round_, index, vnis[device], size, lambda body: wire.sendto(head + body, (device, 0)))
     elif verb == "datagram" and udp:
-        round_, index, to, size = int(words[0]), int(words[1]), words[2], int(words[3])
+        round_, index, to, size = int(args[0]), int(args[1]), args[2], int(args[3])
         sent(round_, index, "udp", size, lambda body: udp.sendto(body, (to, PORT)))
-    elif verb == "count" and udp and int(words[1]) in peers:
+    elif verb == "count" and udp and int(args[1]) in peers:
         try:
-            udp.sendto(message(peers[int(words[1])], COUNT, int(words[3]), int(words[1]), int(words[0]), 0, LEAST), (words[2], PORT))
+            udp.sendto(message(peers[int(args[1])], COUNT, int(args[3]), int(args[1]), int(args[0]), 0, LEAST), (args[2], PORT))
         except OSError:
             pass
     elif verb == "end":
-        for index, where, size in waiting.pop(int(words[0]), {}):
-            say("lost", words[0], index, where, size)
-        say("ended", words[0])
+        for index, where, size in waiting.pop(int(args[0]), {}):
+            say("lost", args[0], index, where, size)
+        say("ended", args[0])
     elif verb == "peer":
-        peers[int(words[0])] = bytes.fromhex(words[1])
+        peers[int(args[0])] = bytes.fromhex(args[1])
     elif verb == "forget":
-        peers.pop(int(words[0]), None)
+        peers.pop(int(args[0]), None)
     elif verb == "vni":
-        vnis[words[0]], macs[words[0]] = int(words[1]), bytes.fromhex(words[2])
+        vnis[args[0]], macs[args[0]] = int(args[1]), bytes.fromhex(args[2])
     elif verb == "drop":
-        vnis.pop(words[0], None)
-        macs.pop(words[0], None)
-        routes.difference_update([route for route in routes if route[0] == words[0]])
+        vnis.pop(args[0], None)
+        macs.pop(args[0], None)
+        routes.difference_update([route for route in routes if route[0] == args[0]])
     elif verb in ("route", "unroute"):
-        (routes.add if verb == "route" else routes.discard)((words[0], int(words[1])))
+        (routes.add if verb == "route" else routes.discard)((args[0], int(args[1])))
     elif verb == "ping":
-        ping(int(words[0]), int(words[1]), words[2])
+        ping(int(args[0]), int(args[1]), args[2])
     elif verb == "self":
-        own, vtep = int(words[0]), words[1]
+        own, vtep = int(args[0]), args[1]
         listen()
 
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
@@ -220,9 +220,9 @@ while True:
     sys.stdout.flush()
     ready = select.select([0, wire, *pings.values()] + ([udp] if udp else []), [], [], 1 if dropped else None)[0]
     receive()
-    for device, sender in asked:
-        say("asked", device, sender)
-    asked.clear()
+    for device, sender in unrouted:
+        say("unrouted", device, sender)
+    unrouted.clear()
     if time.monotonic() >= second + 1:
         second = time.monotonic()
         served.clear()

@@ -11,7 +11,7 @@ export interface ProbeSocketEvents {
   /** It has started, perhaps again: it knows no peer and no VNI. */
   onStart(): void;
   /** A peer sent a frame on this device, and its answer would be flooded. */
-  onAsked(device: string, peer: number): void;
+  onUnrouted(device: string, peer: number): void;
   /** So many probes were not answered. */
   onDropped(reason: string, count: number): void;
 }
@@ -104,8 +104,8 @@ export class ProbeSocket {
     if (verb === "ready") {
       this.#ready = true;
       this.#events.onStart();
-    } else if (verb === "asked") {
-      this.#events.onAsked(first, Number(rest[0]));
+    } else if (verb === "unrouted") {
+      this.#events.onUnrouted(first, Number(rest[0]));
     } else if (verb === "dropped") {
       this.#events.onDropped(first, Number(rest[0]));
     } else if (verb === "deaf") {
@@ -114,8 +114,8 @@ export class ProbeSocket {
       const round = this.#rounds.get(Number(first));
       const [peer, where = "", size] = rest;
       if (!round) return;
-      const place = where === "udp" || where === "ping" ? where : Number(where);
-      round.results.push({ peer: Number(peer), where: place, size: Number(size), at: round.sentAt, answered: verb === "answered" });
+      const path = where === "udp" || where === "ping" ? where : Number(where);
+      round.results.push({ peer: Number(peer), where: path, size: Number(size), at: round.sentAt, answered: verb === "answered" });
     } else if (verb === "ended") {
       const round = this.#rounds.get(Number(first));
       round?.end(round.results);

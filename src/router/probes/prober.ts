@@ -4,7 +4,7 @@ import { fingerprint } from "../../util/rendezvous-hash.ts";
 import { sleep } from "../../util/sleep.ts";
 import { INTERVAL_MS, isSuspect, judge, keyOf, LOSSES, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
 import { peersOf } from "./peers.ts";
-import { probeMac, replaceProbeEntries, removeProbeEntries, type ProbeEntry } from "./probe-entries.ts";
+import { probeMac, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
 
 /** A VNI that is applied on this node. */
@@ -66,10 +66,9 @@ const WINDOW = 6;
 const SMALLER = [8_972, 4_022, 1_522, 1_472, 1_422, 1_372, 1_322, 1_272, 1_222, 1_172, 548];
 /** Outer Ethernet payload: IPv4 and UDP header, VXLAN header and inner Ethernet header around the inner MTU; the datagram has its own IPv4 and UDP header. */
 const ENCAPSULATION = 22;
-const REPAIR_TICKS = 60;
 const MOST_SUSPECTS = 64;
 
-interface Pair {
+export interface Pair {
   readonly peer: number;
   readonly where: number;
   readonly vni: LocalVni;
@@ -91,6 +90,7 @@ export class OverlayProber implements Runnable {
   readonly name = "overlay probes";
   readonly #options: ProberOptions;
   readonly #socket: ProbeSocket;
+  readonly #routes: ProbeRoutes;
   #inputs: ProbeInputs | undefined;
   #observed = false;
   #refreshAt = 0;
@@ -98,18 +98,17 @@ export class OverlayProber implements Runnable {
   #chosen: { inputs: ProbeInputs; turn: number; pairs: (Pair & { size: number })[] } | undefined;
   #states: PairStates = new Map();
   readonly #trains = new Map<number, { lost: number; sent: number }[]>();
-  #entries = new Map<string, ProbeEntry>();
-  #told = new Map<string, string>();
   #tick = 0;
   #printed = "";
 
   constructor(options: ProberOptions) {
     this.#options = options;
     this.#socket = new ProbeSocket(options.netns, options.log, {
-      onStart: () => this.#told.clear(),
-      onAsked: (device, peer) => this.#answerTo(device, peer),
+      onStart: () => this.#routes.restart(),
+      onUnrouted: (device, peer) => this.#inputs && this.#routes.answerTo(this.#inputs, device, peer),
       onDropped: (reason, count) => options.onDropped(reason, count),
     });
+    this.#routes = new ProbeRoutes(options.netns, this.#socket);
   }
 
   /** Undefined until it is known what to probe. */
@@ -166,7 +165,7 @@ export class OverlayProber implements Runnable {
 
   async #oneTick(inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
     this.#tick += 1;
-    await this.#prepare(inputs, signal);
+    await this.#routes.prepare(inputs, this.#pairs(inputs), signal);
     const now = performance.now();
     const slot = this.#tick % SLOTS;
     const pairs = this.#pairs(inputs);
@@ -237,58 +236,6 @@ export class OverlayProber implements Runnable {
 
   #vtepPeers({ index, peers }: ProbeInputs): number[] {
     return peersOf(index, [index, ...peers.keys()], 0, 0);
-  }
-
-  /** Tells the process who and what there is, and the kernel where the peers are. */
-  async #prepare(inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
-    const wanted = new Map<string, ProbeEntry>();
-    for (const { bridge, vxlan } of inputs.vnis) wanted.set(`${bridge} ${inputs.index}`, { bridge, vxlan, index: inputs.index });
-    for (const { peer, vni } of this.#pairs(inputs)) {
-      const vtep = inputs.peers.get(peer)?.vtep;
-      if (vtep !== undefined) wanted.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep });
-    }
-    // Those who probe us and whom we do not probe: their entries stay for as long as both have the VNI.
-    for (const [key, entry] of this.#entries) {
-      const has = inputs.vnis.some(({ bridge, vni }) => bridge === entry.bridge && inputs.members.get(vni)?.includes(entry.index));
-      const vtep = inputs.peers.get(entry.index)?.vtep;
-      if (!wanted.has(key) && has && vtep !== undefined) wanted.set(key, { ...entry, vtep });
-    }
-    await this.#apply(wanted, signal);
-    this.#tell(inputs);
-  }
-
-  async #apply(wanted: Map<string, ProbeEntry>, signal: AbortSignal): Promise<void> {
-    const same = (a: ProbeEntry, b: ProbeEntry | undefined) => b !== undefined && a.vtep === b.vtep;
-    const gone = [...this.#entries].filter(([key]) => !wanted.has(key)).map(([, entry]) => entry);
-    const repair = this.#tick % REPAIR_TICKS === 0;
-    const added = [...wanted].filter(([key, entry]) => repair || !same(entry, this.#entries.get(key))).map(([, entry]) => entry);
-    await removeProbeEntries(this.#options.netns, gone, signal);
-    await replaceProbeEntries(this.#options.netns, added, signal);
-    this.#entries = wanted;
-  }
-
-  #tell(inputs: ProbeInputs): void {
-    const facts = new Map<string, string>([["self", `self ${inputs.index} ${inputs.vtep}`]]);
-    const own = probeMac(inputs.index).replaceAll(":", "");
-    for (const { bridge, vni } of inputs.vnis) facts.set(`drop ${bridge}`, `vni ${bridge} ${vni} ${own}`);
-    for (const [peer, { key }] of inputs.peers) facts.set(`forget ${peer}`, `peer ${peer} ${key.toString("hex")}`);
-    for (const { bridge, index, vtep } of this.#entries.values()) {
-      if (vtep !== undefined) facts.set(`unroute ${bridge} ${index}`, `route ${bridge} ${index}`);
-    }
-    const lines = [...this.#told.keys()].filter((undo) => undo !== "self" && !facts.has(undo));
-    for (const [undo, fact] of facts) if (this.#told.get(undo) !== fact) lines.push(fact);
-    this.#told = facts;
-    this.#socket.tell(lines);
-  }
-
-  /** A peer that we do not probe probes us: the answer gets an entry, from the next tick on. */
-  #answerTo(device: string, peer: number): void {
-    const inputs = this.#inputs;
-    const vni = inputs?.vnis.find(({ bridge }) => bridge === device);
-    const vtep = inputs?.peers.get(peer)?.vtep;
-    if (!vni || vtep === undefined || !inputs?.members.get(vni.vni)?.includes(peer)) return;
-    // Known, but not applied: the next tick sees a difference and adds it.
-    this.#entries.set(`${vni.bridge} ${peer}`, { bridge: vni.bridge, vxlan: vni.vxlan, index: peer, vtep: "" });
   }
 
   #forget(inputs: ProbeInputs): void {

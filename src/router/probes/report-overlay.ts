@@ -4,9 +4,9 @@ import { isLossy } from "./prober.ts";
 import { printRanges } from "./overlay-map.ts";
 
 /** Reasons of `status.overlay.failing[]`. */
-export type OverlayReason = "NoAnswerInVNI" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
+type OverlayReason = "NoAnswerInVNI" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
 
-export interface FailingPath {
+interface FailingPath {
   readonly node: string;
   readonly reason: OverlayReason;
   readonly vnis?: string;

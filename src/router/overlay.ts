@@ -1,0 +1,144 @@
+import { ConfigMap } from "../api/core/config-map.ts";
+import type { Links } from "../hostnet/snapshot.ts";
+import type { Runnable } from "../kube/controller/controller.ts";
+import type { Manager } from "../kube/controller/manager.ts";
+import type { Log } from "../kube/log.ts";
+import { membersName, parseMembers } from "../kube/members/members.ts";
+import { sharedKey } from "../kube/members/shared-key.ts";
+import type { SigningKey } from "../kube/members/signing-key.ts";
+import type { LiveVni } from "./vnis.ts";
+import { parseOverlayMap } from "./probes/overlay-map.ts";
+import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
+import { overlayReport } from "./probes/report-overlay.ts";
+import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
+import type { OverlayState } from "./report.ts";
+
+export interface OverlayOptions {
+  /** Where the controller publishes the members. */
+  readonly systemNamespace: string;
+  readonly signingKey: SigningKey;
+  /** The links of the router's namespace, and the router MACs that FRR knows. */
+  observe(signal: AbortSignal): Promise<{ readonly links: Links; readonly routerMacs: ReadonlyMap<string, string> }>;
+}
+
+interface OverlayParts extends OverlayOptions {
+  readonly manager: Pick<Manager, "lateCache">;
+  readonly log: Log;
+  readonly node: string;
+  readonly router: { readonly namespaces: { readonly router: string }; readonly vnis: readonly LiveVni[] };
+  /** A path has begun to fail, to work, or to be unknown. */
+  onChange(): void;
+}
+
+/** Probes the overlay of this node, and says what was found. */
+export class Overlay implements Runnable {
+  readonly name = "overlay probes";
+  readonly #router: OverlayParts["router"];
+  readonly #prober: OverlayProber;
+
+  constructor({ manager, log, node, router, onChange, ...overlay }: OverlayParts) {
+    const { systemNamespace: namespace, signingKey } = overlay;
+    const members = manager.lateCache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
+    const keys = new PairKeys(signingKey);
+    this.#router = router;
+    this.#prober = new OverlayProber({
+      netns: router.namespaces.router,
+      log,
+      onChange,
+      onDropped: (reason, count) => routerProbesDropped.inc({ reason }, count),
+      async observe(signal) {
+        const published = members.get(`${namespace}/${membersName}`);
+        const live = router.vnis;
+        if (!published || live.length === 0) return undefined;
+        return probeInputs({ node, live, members: published, keys, ...(await overlay.observe(signal)) });
+      },
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#prober.run(signal);
+  }
+
+  state(): OverlayState {
+    const found = this.#prober.report;
+    const report = found && overlayReport(found);
+    const { probed = 0, failing = [], unknown = 0 } = report ?? {};
+    routerOverlayPaths.set({ state: "failing" }, failing.length);
+    routerOverlayPaths.set({ state: "unknown" }, unknown);
+    routerOverlayPaths.set({ state: "ok" }, Math.max(0, probed - unknown - failing.length));
+    return { vtep: vtepOf(this.#router.vnis), report };
+  }
+}
+
+interface OverlayObservation {
+  readonly node: string;
+  readonly live: readonly LiveVni[];
+  /** Of the router's namespace. */
+  readonly links: Links;
+  readonly members: ConfigMap;
+  /** MACs by `VNI VTEP`. */
+  readonly routerMacs: ReadonlyMap<string, string>;
+  readonly keys: PairKeys;
+}
+
+/** The keys that this node shares with others: computed once for each. */
+class PairKeys {
+  readonly #own: SigningKey;
+  readonly #keys = new Map<string, Buffer | undefined>();
+
+  constructor(own: SigningKey) {
+    this.#own = own;
+  }
+
+  /** Undefined for a key that cannot be used. */
+  with(publicKey: string): Buffer | undefined {
+    if (!this.#keys.has(publicKey)) this.#keys.set(publicKey, this.#compute(publicKey));
+    return this.#keys.get(publicKey);
+  }
+
+  #compute(publicKey: string): Buffer | undefined {
+    try {
+      return sharedKey(this.#own, publicKey, "overlay probe");
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** What this node has to probe; undefined while it has no VNI, or no index yet. */
+function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayObservation): ProbeInputs | undefined {
+  const { indexes, keys: published, live: alive } = parseMembers(members);
+  const index = indexes[node]?.index;
+  const vnis = localVnis(live, links);
+  const vtep = vtepOf(live);
+  if (index === undefined || vtep === undefined || vnis.length === 0) return undefined;
+  const peers = new Map<number, ProbePeer>();
+  const sharing = new Map<number, number[]>(vnis.map(({ vni }) => [vni, [index]]));
+  const isAlive = new Set(alive);
+  for (const [name, { index: other, vtep: at, l2, l3 }] of parseOverlayMap(members).nodes) {
+    const key = published[name] === undefined ? undefined : keys.with(published[name]);
+    const common = [...l2, ...l3].filter((vni) => sharing.has(vni));
+    if (name === node || key === undefined || common.length === 0) continue;
+    peers.set(other, { node: name, vtep: at, key, isLive: isAlive.has(name) });
+    for (const vni of common) sharing.get(vni)?.push(other);
+  }
+  const routerMac = (vni: number, at: string) => routerMacs.get(`${vni} ${at}`);
+  return { index, vtep, vnis, peers, members: sharing, routerMac };
+}
+
+function vtepOf(live: readonly LiveVni[]): string | undefined {
+  for (const { links } of live) {
+    for (const link of links) if (link.type === "vxlan") return link.local;
+  }
+  return undefined;
+}
+
+/** Without those whose links are missing: VNIsUp says so. */
+function localVnis(live: readonly LiveVni[], have: Links): LocalVni[] {
+  return live.flatMap(({ vni, type, links }) => {
+    const vxlan = links.find((link) => link.type === "vxlan");
+    const bridge = vxlan?.master === undefined ? undefined : have.get(vxlan.master);
+    if (!vxlan || !bridge) return [];
+    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, mtu: bridge.mtu }];
+  });
+}
