@@ -5,7 +5,11 @@ import { buildPage } from "./page.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
-const PACKET_SOCKET = join(ROOT, "src/loadbalancer/speaker/l2/packet-socket.py");
+/** Python programs that the bundle carries as text, by the name with which the source refers to them. */
+const SCRIPTS = {
+  PACKET_SOCKET_SCRIPT: "src/loadbalancer/speaker/l2/packet-socket.py",
+  PROBE_SOCKET_SCRIPT: "src/router/probes/probe-socket.py",
+};
 
 interface Program {
   readonly entry: string;
@@ -92,10 +96,8 @@ interface Built {
 /** Builds into a directory; Node takes what lies there for modules only under a package.json that says so. */
 export async function build(directory: string): Promise<Built[]> {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
-  const define = {
-    PLUMBLINE_VERSION: JSON.stringify(version),
-    PACKET_SOCKET_SCRIPT: JSON.stringify(await readFile(PACKET_SOCKET, "utf8")),
-  };
+  const define: Record<string, string> = { PLUMBLINE_VERSION: JSON.stringify(version) };
+  for (const [name, path] of Object.entries(SCRIPTS)) define[name] = JSON.stringify(await readFile(join(ROOT, path), "utf8"));
   const built: Built[] = [];
   for (const [name, { entry, plugins, node, minify }] of Object.entries(PROGRAMS)) {
     const bundle = await rolldown({

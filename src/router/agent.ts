@@ -1,4 +1,4 @@
-import { Node } from "../api/core/node.ts";
+import type { Node } from "../api/core/node.ts";
 import { Secret } from "../api/core/secret.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3Passthrough } from "../api/openpe/l3passthrough.ts";

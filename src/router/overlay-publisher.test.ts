@@ -17,6 +17,8 @@ const report = (name: string, vtep: string | undefined, ...vnis: ReturnType<type
   status: { vnis, ...(vtep !== undefined && { overlay: { vtep } }) },
 });
 
+const synced = () => Promise.resolve();
+
 test("publishes VTEP and VNIs of each node with an index beside the members, and writes only changes", async () => {
   const members = printMembers({ ...emptyMembers, live: ["a"], indexes: { a: { index: 3 }, b: { index: 7 }, c: { index: 9 } } });
   let stored: ConfigMap = { metadata: { name: "plumbline-members", namespace: "system" }, data: { ...members, other: "kept" } };
@@ -24,8 +26,7 @@ test("publishes VTEP and VNIs of each node with an index beside the members, and
   // Without a VTEP, and without an index.
   reports.push(report("c", undefined, vni(110, "L2")), report("new", "100.65.0.8", vni(110, "L2")));
   const written: ConfigMap[] = [];
-  let changed: (change: Change<RouterNodeConfigurationStatus>) => void = () => {};
-  const synced = () => Promise.resolve();
+  let changed: ((change: Change<RouterNodeConfigurationStatus>) => void) | undefined;
   const publisher = overlayPublisher({
     client: {
       resource: () => ({
@@ -50,7 +51,7 @@ test("publishes VTEP and VNIs of each node with an index beside the members, and
   });
   const stop = new AbortController();
   const running = publisher.run(stop.signal);
-  const change = (index: number) => changed({ type: "updated", object: reports[index] as never, old: reports[index] as never });
+  const change = (index: number) => changed?.({ type: "updated", object: reports[index] as never, old: reports[index] as never });
   change(0);
   await vi.advanceTimersByTimeAsync(5_000);
   expect(written).toHaveLength(1);

@@ -36,15 +36,15 @@ export class Overlay implements Runnable {
   readonly #router: OverlayParts["router"];
   readonly #prober: OverlayProber;
 
-  constructor({ manager, log, node, router, onChange, ...overlay }: OverlayParts) {
-    const { systemNamespace: namespace, signingKey } = overlay;
+  constructor(overlay: OverlayParts) {
+    const { manager, log, node, router, systemNamespace: namespace, signingKey } = overlay;
     const members = manager.lateCache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
     const keys = new PairKeys(signingKey);
     this.#router = router;
     this.#prober = new OverlayProber({
       netns: router.namespaces.router,
       log,
-      onChange,
+      onChange: () => overlay.onChange(),
       onDropped: (reason, count) => routerProbesDropped.inc({ reason }, count),
       async observe(signal) {
         const published = members.get(`${namespace}/${membersName}`);

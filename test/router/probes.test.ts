@@ -63,7 +63,7 @@ beforeEach(async () => {
 afterEach(async () => {
   stop.abort();
   await running;
-  namespaces.remove();
+  await namespaces.remove();
 });
 
 function proberOf(index: number, netns: string, keys: readonly SigningKey[]): OverlayProber {

@@ -1,6 +1,7 @@
 import { isObject } from "../../api/admission/value.ts";
 import type { ConfigMap } from "../../api/core/config-map.ts";
 import { membersName } from "../../kube/members/members.ts";
+import { compare } from "../../util/compare.ts";
 
 /** Which nodes have which VNIs applied, and where their VTEPs are. The controller publishes it beside the members, in the object that all agents watch. */
 export interface OverlayMap {
@@ -41,8 +42,8 @@ export function printOverlayMap({ nodes }: OverlayMap): Record<string, string> {
     const key = `${printRanges(l2)} ${printRanges(l3)}`;
     sets.set(key, [...(sets.get(key) ?? []), index]);
   }
-  const printed = [...sets].map(([key, indexes]) => [...key.split(" "), printRanges(indexes.sort((a, b) => a - b))]);
-  return { overlayNodes: JSON.stringify(located), overlaySets: JSON.stringify(printed.sort()) };
+  const printed = [...sets].map(([key, indexes]) => key.split(" ").concat(printRanges(indexes.sort((a, b) => a - b))));
+  return { overlayNodes: JSON.stringify(located), overlaySets: JSON.stringify(printed.sort((a, b) => compare(a.join(), b.join()))) };
 }
 
 export function parseOverlayMap({ data = {} }: ConfigMap): OverlayMap {
@@ -57,7 +58,7 @@ export function parseOverlayMap({ data = {} }: ConfigMap): OverlayMap {
   for (const set of sets as unknown[]) {
     if (!Array.isArray(set) || set.length !== 3 || !set.every((part) => typeof part === "string"))
       throw new OverlayMapError("overlaySets has an entry that is not three ranges");
-    const [l2, l3, indexes] = (set as string[]).map((text) => parseRanges(text));
+    const [l2, l3, indexes] = set.map((text) => parseRanges(text));
     for (const vni of [...(l2 ?? []), ...(l3 ?? [])]) known.add(vni);
     if (known.size > MOST_VNIS) throw new OverlayMapError(`overlaySets has more than ${MOST_VNIS} VNIs`);
     for (const index of indexes ?? []) byIndex.set(index, { l2: l2 ?? [], l3: l3 ?? [] });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { isSuspect, judge, observe, type PairStates, type ProbeResult, STALE_MS } from "./pairs.ts";
 
@@ -67,8 +67,8 @@ test("never fails with fewer than three losses in a row", () => {
     fc.property(results, (list) => {
       const history = list.map(([answered, about], second) => at(second, answered, about));
       const own = history.filter(({ where }) => where === 110).slice(-3);
-      if (judged(after(...history), list.length).state === "failing")
-        expect(own.map(({ answered }) => answered)).toEqual([false, false, false]);
+      const isFailing = judged(after(...history), list.length).state === "failing";
+      expect(isFailing && (own.length < 3 || own.some(({ answered }) => answered))).toBe(false);
     }),
   );
 });

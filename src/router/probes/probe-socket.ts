@@ -1,11 +1,17 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../../kube/log.ts";
 import { keepRunning } from "../../util/keep-running.ts";
 import type { ProbeResult } from "./pairs.ts";
-import { PROBE_SOCKET_SCRIPT } from "./probe-socket-script.ts";
+
+/** Set by the build. */
+declare const PROBE_SOCKET_SCRIPT: string | undefined;
+
+const SCRIPT =
+  typeof PROBE_SOCKET_SCRIPT === "string" ? PROBE_SOCKET_SCRIPT : readFileSync(new URL("./probe-socket.py", import.meta.url), "utf8");
 
 export interface ProbeSocketEvents {
   /** It has started, perhaps again: it knows no peer and no VNI. */
@@ -79,7 +85,7 @@ export class ProbeSocket {
       "-I",
       "-S",
       "-c",
-      PROBE_SOCKET_SCRIPT,
+      SCRIPT,
     ];
     const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<string>();

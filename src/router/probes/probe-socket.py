@@ -1,25 +1,22 @@
-/**
- * Sends and answers overlay probes in the router's namespace: Node has no raw sockets. A probe is a frame of the local experimental EtherType on the bridge of
- * a VNI, or a datagram from VTEP to VTEP that may not be fragmented. Each carries an HMAC of the key that the two nodes share, and its answer has its size.
- *
- * In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
- * answer to this peer goes to it alone), `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`,
- * `count ROUND INDEX VTEP VNI` (how many frames of this VNI the peer has received from us), `end ROUND`.
- * Out: `ready`, `answered ROUND INDEX WHERE SIZE MICROSECONDS`, `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`, `counted ROUND INDEX VNI
- * NUMBER`, `ended ROUND`, `unrouted DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
- * `dropped REASON NUMBER` for what was not answered. WHERE is a VNI, `udp` or `ping`.
- */
-export const PROBE_SOCKET_SCRIPT = String.raw`
-import hashlib, hmac, os, select, socket, struct, sys, time
+# Sends and answers overlay probes in the router's namespace: Node has no raw sockets. A probe is a frame of the local experimental EtherType on the bridge of
+# a VNI, or a datagram from VTEP to VTEP that may not be fragmented. Each carries an HMAC of the key that the two nodes share, and its answer has its size.
+#
+# In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
+# answer to this peer goes to it alone), `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`,
+# `end ROUND`.
+# Out: `ready`, `answered ROUND INDEX WHERE SIZE MICROSECONDS`, `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`,
+# `ended ROUND`, `unrouted DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
+# `dropped REASON NUMBER` for what was not answered. WHERE is a VNI, `udp` or `ping`.
+import hmac, os, select, socket, struct, sys, time
 
 ETHERTYPE, OUTGOING, PORT = 0x88B5, 4, 47890
 # magic, what, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
 HEAD = struct.Struct("!4sBxHIIIQQ")
-MAGIC, REQUEST, REPLY, COUNT, COUNTED = b"PLMB", 1, 2, 3, 4
+MAGIC, REQUEST, REPLY = b"PLMB", 1, 2
 SEAL, LEAST = 16, HEAD.size + 16
 MOST_PER_SECOND = 2000
 own, vtep = 0, ""
-peers, vnis, macs, routes, waiting, received = {}, {}, {}, set(), {}, {}
+peers, vnis, macs, routes, waiting = {}, {}, {}, set(), {}
 unrouted, served, second, dropped = set(), {}, 0.0, {}
 udp, pings = None, {}
 
@@ -67,7 +64,6 @@ def take_frame(frame, device):
     if vnis.get(device) != vni:
         return drop("wrong-vni")
     if what == REQUEST and allowed(sender):
-        received[sender, vni] = received.get((sender, vni), 0) + 1
         # Without a route the answer would be flooded to every node of the VNI.
         if (device, sender) not in routes:
             return unrouted.add((device, sender))
@@ -83,16 +79,13 @@ def take_datagram(data, source):
     if not found:
         return
     what, vni, sender, round_, number, key = found
-    if what in (REQUEST, COUNT) and allowed(sender):
-        count = received.get((sender, vni), 0) if what == COUNT else number
+    if what == REQUEST and allowed(sender):
         try:
-            udp.sendto(message(key, what + 1, vni, sender, round_, count, len(data)), source)
+            udp.sendto(message(key, REPLY, vni, sender, round_, number, len(data)), source)
         except OSError:
             drop("not-sent")
     elif what == REPLY:
         answered(sender, "udp", round_, number, len(data))
-    elif what == COUNTED:
-        say("counted", round_, sender, vni, number)
 
 def sent(round_, index, where, size, send):
     key = peers.get(index)
@@ -163,11 +156,6 @@ def obey(verb, *args):
     elif verb == "datagram" and udp:
         round_, index, to, size = int(args[0]), int(args[1]), args[2], int(args[3])
         sent(round_, index, "udp", size, lambda body: udp.sendto(body, (to, PORT)))
-    elif verb == "count" and udp and int(args[1]) in peers:
-        try:
-            udp.sendto(message(peers[int(args[1])], COUNT, int(args[3]), int(args[1]), int(args[0]), 0, LEAST), (args[2], PORT))
-        except OSError:
-            pass
     elif verb == "end":
         for index, where, size in waiting.pop(int(args[0]), {}):
             say("lost", args[0], index, where, size)
@@ -239,4 +227,3 @@ while True:
             # A round is hundreds of frames: their answers must not overflow the buffer meanwhile.
             if line[:5] == b"frame":
                 receive()
-`;
