@@ -117,7 +117,7 @@ class Pass {
     const { rendered } = this.#record.lastGood.get(owner) as LastGoodResource;
     const kind = kindOf(owner);
     const cost = { links: 0, lines: 0 };
-    const linkProblem = await rejectionOf(() => this.#applier.keepLinks(kind, rendered.links, cost));
+    const linkProblem = await rejectionOf(() => this.#applier.keepLinks(owner, rendered.links, cost));
     const lineProblem = await rejectionOf(() => this.#applier.applyLines({ owner, kind, rendered }, cost));
     this.#record.note(owner, cost, !this.#applier.isRebuilt);
     const problem = linkProblem ?? lineProblem;

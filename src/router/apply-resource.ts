@@ -2,19 +2,30 @@ import type { Fragment } from "../frr/fragment.ts";
 import type { RejectedLine } from "../frr/transaction.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
 import { BackendError, type FrrBackend, type LinkBackend, type RouterBackends } from "./backends.ts";
-import type { Cost, PassRecord } from "./pass-record.ts";
+import { type Cost, type PassRecord, sysctlsUnwritable } from "./pass-record.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
 import type { ResourceStep, RouterKind } from "./model/step.ts";
 
-/** A router forwards, and learns neighbors from what they say of themselves. */
-export const FORWARDING: Readonly<Record<string, string>> = {
+/** A router forwards, learns neighbors from what they say of themselves, and accepts packets on another path than its own. */
+export const ROUTER_SYSCTLS: Readonly<Record<string, string>> = {
   "net/ipv4/conf/all/forwarding": "1",
   "net/ipv6/conf/all/forwarding": "1",
   "net/ipv4/conf/all/arp_accept": "1",
   "net/ipv4/conf/default/arp_accept": "1",
   "net/ipv6/conf/all/accept_untracked_na": "1",
   "net/ipv6/conf/default/accept_untracked_na": "1",
+  "net/ipv4/conf/all/rp_filter": "0|2",
+  "net/ipv4/conf/default/rp_filter": "0|2",
 };
+
+/** Those of one interface count for themselves, whatever `all` says. */
+function interfaceSysctls(name: string): [string, string][] {
+  return [
+    [`net/ipv4/conf/${name}/forwarding`, "1"],
+    [`net/ipv6/conf/${name}/forwarding`, "1"],
+    [`net/ipv4/conf/${name}/rp_filter`, "0|2"],
+  ];
+}
 
 /** Applies the links and lines of one resource, or leaves the node as it was. A rejection is thrown as a BackendError. */
 export class ResourceApplier {
@@ -57,9 +68,9 @@ export class ResourceApplier {
   }
 
   /** Applies as many of the links as the kernel accepts. */
-  async keepLinks(kind: RouterKind, links: readonly DesiredLink[], cost: Cost): Promise<void> {
+  async keepLinks(owner: string, links: readonly DesiredLink[], cost: Cost): Promise<void> {
     const absent = this.absent(links);
-    if (kind === "Underlay") await this.#forward(cost);
+    if (kindOf(owner) === "Underlay") await this.#forward(owner, cost);
     const { changed, rejected } = await this.#kernel.apply(links);
     cost.links += changed;
     if (rejected) for (const link of links) cost.links += (await this.#kernel.apply([link])).changed;
@@ -74,7 +85,7 @@ export class ResourceApplier {
   async apply(step: ResourceStep, before: LastGoodResource | undefined, cost: Cost): Promise<void> {
     const absent = this.absent(step.rendered.links);
     try {
-      if (step.kind === "Underlay") await this.#forward(cost);
+      if (step.kind === "Underlay") await this.#forward(step.owner, cost);
       await this.applyLinks(step.rendered.links, cost);
       await this.#assertNotCutOff(absent);
       await this.applyLines(step, cost);
@@ -84,9 +95,13 @@ export class ResourceApplier {
     }
   }
 
-  async #forward(cost: Cost): Promise<void> {
+  /** What cannot be written is a failure of the Underlay that stops nothing: VNIs may work without. */
+  async #forward(owner: string, cost: Cost): Promise<void> {
+    const interfaces = [...this.#kernel.have.router.keys()].flatMap(interfaceSysctls);
     try {
-      cost.links += (await this.#kernel.sysctls(FORWARDING, "router")).changed.length;
+      const { changed, unwritable } = await this.#kernel.sysctls({ ...ROUTER_SYSCTLS, ...Object.fromEntries(interfaces) }, "router");
+      cost.links += changed.length;
+      if (unwritable.size > 0) this.#record.failures.push(sysctlsUnwritable(owner, unwritable));
     } catch (error) {
       throw BackendError.of(error as Error);
     }

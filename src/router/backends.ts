@@ -3,6 +3,7 @@ import { masked } from "../frr/entry.ts";
 import type { Fragment } from "../frr/fragment.ts";
 import { type RejectedLine, rejectionText } from "../frr/transaction.ts";
 import type { LinkName } from "../hostnet/apply.ts";
+import type { SysctlOutcome } from "../hostnet/sysctls.ts";
 import type { NetnsRole, DesiredLink } from "../hostnet/desired-link.ts";
 
 export type LostLine = OwnedLine;
@@ -16,7 +17,7 @@ export interface LinkBackend {
   >;
   apply(links: readonly DesiredLink[]): LinkOutcome;
   remove(links: readonly LinkName[]): LinkOutcome;
-  sysctls(wanted: Readonly<Record<string, string>>, role: NetnsRole): Promise<{ readonly changed: readonly string[] }>;
+  sysctls(wanted: Readonly<Record<string, string>>, role: NetnsRole): Promise<Pick<SysctlOutcome, "changed" | "unwritable">>;
 }
 
 /** FRR's side of a pass; frr/ has the real one. */

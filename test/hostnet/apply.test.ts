@@ -25,6 +25,12 @@ beforeEach(() => {
 
 afterEach(() => namespaces.remove());
 
+/** Reads a setting of the router's namespace, or writes it. */
+const setting = (name: string, value?: string) => {
+  const script = value === undefined ? `cat /proc/sys/net/ipv4/conf/${name}` : `echo ${value} > /proc/sys/net/ipv4/conf/${name}`;
+  return execFileSync("ip", ["netns", "exec", router, "sh", "-c", script], { encoding: "utf8" }).trim();
+};
+
 const owner = "L2VNI/red";
 const bridge = (name: string, fields: Partial<DesiredLink> = {}) =>
   ({ netns: "router", name, type: "bridge", owner, ...fields }) as DesiredLink;
@@ -254,12 +260,34 @@ describe("a namespace", () => {
     expect(await pass.sysctls(wanted, "router")).toEqual({
       changed: ["net/ipv4/conf/all/forwarding", "net/ipv4/conf/all/arp_accept"],
       missing: ["net/ipv4/conf/all/nosuch"],
+      unwritable: new Map(),
     });
-    expect(await pass.sysctls(wanted, "router")).toEqual({ changed: [], missing: ["net/ipv4/conf/all/nosuch"] });
-    expect(execFileSync("ip", ["netns", "exec", router, "cat", "/proc/sys/net/ipv4/conf/all/forwarding"], { encoding: "utf8" })).toBe(
-      "1\n",
-    );
+    expect(await pass.sysctls(wanted, "router")).toMatchObject({ changed: [], missing: ["net/ipv4/conf/all/nosuch"] });
+    expect(setting("all/forwarding")).toBe("1");
     await expect(pass.sysctls({ "net/ipv4/conf/all/forwarding": "many" }, "router")).rejects.toMatchObject({ code: "Rejected" });
+  });
+
+  test("has a setting that somebody changes written again, and one of several accepted values left as it is", async () => {
+    await using pass = await LinkApplier.open(node, signal);
+    const wanted = { "net/ipv4/conf/all/forwarding": "1", "net/ipv4/conf/all/rp_filter": "0|2" };
+    await pass.sysctls(wanted, "router");
+    setting("all/forwarding", "0");
+    setting("all/rp_filter", "1");
+    expect(await pass.sysctls(wanted, "router")).toMatchObject({ changed: Object.keys(wanted) });
+    expect([setting("all/forwarding"), setting("all/rp_filter")]).toEqual(["1", "0"]);
+    setting("all/rp_filter", "2");
+    expect(await pass.sysctls(wanted, "router")).toMatchObject({ changed: [] });
+    expect(setting("all/rp_filter")).toBe("2");
+  });
+
+  test("has a setting that cannot be written named with its value, and the others written all the same", async () => {
+    await using pass = await LinkApplier.open(node, signal);
+    const wanted = { "net/ipv4/conf/all/mc_forwarding": "1", "net/ipv4/conf/all/forwarding": "1" };
+    expect(await pass.sysctls(wanted, "router")).toEqual({
+      changed: ["net/ipv4/conf/all/forwarding"],
+      missing: [],
+      unwritable: new Map([["net/ipv4/conf/all/mc_forwarding", "0"]]),
+    });
   });
 });
 

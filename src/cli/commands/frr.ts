@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { ensureNamespace } from "../../hostnet/namespaces.ts";
 import { setSysctls } from "../../hostnet/sysctls.ts";
 import { createLog } from "../../kube/log.ts";
-import { FORWARDING } from "../../router/apply-resource.ts";
+import { ROUTER_SYSCTLS } from "../../router/apply-resource.ts";
 import {
   lbFrrRunDirectory,
   type LoadBalancerHostOptions,
@@ -82,5 +82,5 @@ async function run({ router, loadbalancer, logLevel, ...options }: RunOptions): 
 async function prepare({ routerNetns }: Pick<RouterHostOptions, "routerNetns">): Promise<void> {
   const signal = AbortSignal.timeout(60_000);
   await ensureNamespace(routerNetns, signal);
-  await setSysctls(FORWARDING, routerNetns, signal);
+  await setSysctls(ROUTER_SYSCTLS, routerNetns, signal);
 }

@@ -1,7 +1,7 @@
 import { plan } from "../../hostnet/plan.ts";
 import type { Link, Links } from "../../hostnet/snapshot.ts";
 import type { DesiredLink } from "../../hostnet/desired-link.ts";
-import { FORWARDING } from "../../router/apply-resource.ts";
+import { ROUTER_SYSCTLS } from "../../router/apply-resource.ts";
 import type { ObservedInterface } from "../../router/model/observed.ts";
 
 /** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
@@ -15,8 +15,8 @@ export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly O
     routes: new Map(),
   });
   if (refused) throw refused;
-  const settings = Object.entries(FORWARDING).map(
-    ([path, value]) => `ip netns exec ${routerNetns} sysctl -qw ${path.replaceAll("/", ".")}=${value}`,
+  const settings = Object.entries(ROUTER_SYSCTLS).map(
+    ([path, value]) => `ip netns exec ${routerNetns} sysctl -qw ${path.replaceAll("/", ".")}=${value.split("|")[0] ?? ""}`,
   );
   return [
     ...settings,

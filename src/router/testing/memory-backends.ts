@@ -33,7 +33,7 @@ export class MemoryBackends implements RouterBackends {
     have: this.links,
     apply: (links) => this.#answer(() => this.#apply(links)),
     remove: (links) => this.#answer(() => this.#remove(links)),
-    sysctls: () => Promise.resolve({ changed: [] }),
+    sysctls: () => Promise.resolve({ changed: [], unwritable: new Map() }),
   };
 
   readonly daemons: FrrBackend = {
