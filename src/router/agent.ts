@@ -35,6 +35,7 @@ import {
   failing,
   failureEvents,
   findObject,
+  floodRepairEvent,
   restartEvent,
   type RouterEvent,
   stillFailing,
@@ -117,7 +118,12 @@ export function addRouterAgent(options: RouterOptions): void {
   });
   agent.sessions = sessions;
   if (options.overlay) {
-    agent.overlay = new Overlay({ ...options, ...options.overlay, onChange: () => agent.publish() });
+    agent.overlay = new Overlay({
+      ...options,
+      ...options.overlay,
+      onChange: () => agent.publish(),
+      onRepaired: (entries) => agent.floodRepaired(entries),
+    });
     manager.add(agent.overlay);
   }
 
@@ -216,6 +222,12 @@ class RouterAgent {
         },
       },
     });
+  }
+
+  /** Flood entries that somebody removed, or that the kernel lost. */
+  floodRepaired(entries: readonly string[]): void {
+    routerChanges.inc({ what: "links", why: "drift" }, entries.length);
+    if (this.#last) this.#record(this.#last.view, floodRepairEvent(entries, this.#options.node));
   }
 
   /** Secrets that can no longer be read: a new password would go unnoticed. */

@@ -59,6 +59,14 @@ export function failureEvents(before: ReadonlyMap<string, Failing>, outcome: Pas
   return events;
 }
 
+/** Entries as `vni110 100.65.0.2`. */
+export function floodRepairEvent(entries: readonly string[], node: string): RouterEvent {
+  const listed = entries.slice(0, 5).map((entry) => entry.replace(" ", " to "));
+  const more = entries.length > listed.length ? ` and ${entries.length - listed.length} more` : "";
+  const message = `Node ${node}: Configuration drift repaired: flood entries of ${listed.join(", ")}${more}`;
+  return { about: "status", text: { type: "Warning", reason: "DriftRepaired", message } };
+}
+
 /** Events for repaired drift. After a restart of FRR missing lines are expected, missing links are not. */
 export function driftEvents(done: RouterApplyResult, node: string, { frrRestarted = false } = {}): RouterEvent[] {
   const changes = frrRestarted ? done.changes.flatMap((change) => (change.links > 0 ? { ...change, lines: 0 } : [])) : done.changes;

@@ -73,6 +73,7 @@ function messageOf(node: string, paths: ReadonlyMap<string, Path>): string {
   if (paths.size === 1 && first?.node !== node) return message;
   if (reason === "NoAnswerInVNI")
     return `VNI ${vnis ?? "?"}: frames do not arrive between ${node} and ${named}; the underlay carries small packets`;
+  if (reason === "NoEVPNRoute") return `VNI ${vnis ?? "?"}: EVPN routes do not pass between ${node} and ${named}`;
   if (reason === "NoPath") return `No answer on the underlay between ${node} and ${named}, not even to pings`;
   if (reason === "NoAnswer") return `No probe is answered between ${node} and ${named}, although pings are and the agents are alive`;
   return message;
@@ -84,6 +85,12 @@ function fixOf(node: string, { reason, vnis }: Path): Fix {
     return {
       text: `check on ${node} what drops UDP port 4789, and at the switches whether they filter EVPN routes of ${node}`,
       command: `bridge -n perouter fdb show dev vni${vni ?? "VNI"}`,
+    };
+  }
+  if (reason === "NoEVPNRoute") {
+    return {
+      text: `check whether the switches filter EVPN routes from or to ${node}, and the route targets of its VNIs`,
+      command: `vtysh -N plumbline-router -c "show evpn vni ${vni ?? "VNI"}"`,
     };
   }
   if (reason === "NoPath") return { text: "check routes and links between the VTEPs", command: "ip -n perouter route" };

@@ -7,9 +7,10 @@ import { membersName, parseMembers } from "../kube/members/members.ts";
 import { sharedKey } from "../kube/members/shared-key.ts";
 import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
-import { parseOverlayMap } from "./probes/overlay-map.ts";
+import { repairFloodEntries } from "./probes/flood-entries.ts";
+import { parseOverlayMap, printRanges } from "./probes/overlay-map.ts";
 import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
-import { overlayReport } from "./probes/report-overlay.ts";
+import { type FailingPath, overlayReport } from "./probes/report-overlay.ts";
 import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
 import type { OverlayState } from "./report.ts";
 
@@ -17,9 +18,22 @@ export interface OverlayOptions {
   /** Where the controller publishes the members. */
   readonly systemNamespace: string;
   readonly signingKey: SigningKey;
-  /** The links of the router's namespace, and the router MACs that FRR knows. */
-  observe(signal: AbortSignal): Promise<{ readonly links: Links; readonly routerMacs: ReadonlyMap<string, string> }>;
+  /** What the kernel and FRR have now. */
+  observe(signal: AbortSignal): Promise<RouterObservation>;
 }
+
+interface RouterObservation {
+  /** Of the router's namespace. */
+  readonly links: Links;
+  /** MACs by `VNI VTEP`. */
+  readonly routerMacs: ReadonlyMap<string, string>;
+  /** The remote VTEPs that FRR has, by L2 VNI. */
+  readonly vteps: ReadonlyMap<number, readonly string[]>;
+}
+
+/** A node that joins publishes its VNIs a moment before its routes arrive; a restarted FRR learns them again. */
+const ABSENT_OBSERVATIONS = 3;
+const FLOOD_REPAIR_MS = 60_000;
 
 interface OverlayParts extends OverlayOptions {
   readonly manager: Pick<Manager, "lateCache">;
@@ -28,6 +42,8 @@ interface OverlayParts extends OverlayOptions {
   readonly router: { readonly namespaces: { readonly router: string }; readonly vnis: readonly LiveVni[] };
   /** A path has begun to fail, to work, or to be unknown. */
   onChange(): void;
+  /** Flood entries that the kernel had lost, as `vni110 100.65.0.2`. */
+  onRepaired(entries: readonly string[]): void;
 }
 
 /** Probes the overlay of this node, and says what was found. */
@@ -35,6 +51,9 @@ export class Overlay implements Runnable {
   readonly name = "overlay probes";
   readonly #router: OverlayParts["router"];
   readonly #prober: OverlayProber;
+  /** How often in a row FRR lacked the VTEP of a peer, by `NODE VNI`. */
+  #absent = new Map<string, number>();
+  #repairAt = 0;
 
   constructor(overlay: OverlayParts) {
     const { manager, log, node, router, systemNamespace: namespace, signingKey } = overlay;
@@ -46,12 +65,48 @@ export class Overlay implements Runnable {
       log,
       onChange: () => overlay.onChange(),
       onDropped: (reason, count) => routerProbesDropped.inc({ reason }, count),
-      async observe(signal) {
+      observe: async (signal) => {
         const published = members.get(`${namespace}/${membersName}`);
         const live = router.vnis;
         if (!published || live.length === 0) return undefined;
-        return probeInputs({ node, live, members: published, keys, ...(await overlay.observe(signal)) });
+        const observed = await overlay.observe(signal);
+        const inputs = probeInputs({ node, live, members: published, keys, ...observed });
+        if (inputs) this.#compare(inputs, observed);
+        if (inputs) await this.#repairFlooding(inputs, observed, overlay, signal);
+        return inputs;
       },
+    });
+  }
+
+  /** The nodes that have a VNI applied, with those that FRR knows for it. */
+  #compare({ index, vnis, members, peers }: ProbeInputs, { vteps }: RouterObservation): void {
+    const absent = new Map<string, number>();
+    for (const { vni, type } of vnis) {
+      const known = new Set(vteps.get(vni));
+      for (const other of type === "L2" ? (members.get(vni) ?? []) : []) {
+        const peer = peers.get(other);
+        if (other === index || !peer?.isLive || known.has(peer.vtep)) continue;
+        const key = `${peer.node} ${vni}`;
+        absent.set(key, (this.#absent.get(key) ?? 0) + 1);
+      }
+    }
+    this.#absent = absent;
+  }
+
+  async #repairFlooding({ vnis }: ProbeInputs, { vteps }: RouterObservation, overlay: OverlayParts, signal: AbortSignal): Promise<void> {
+    if (performance.now() < this.#repairAt) return;
+    this.#repairAt = performance.now() + FLOOD_REPAIR_MS;
+    const lists = vnis.flatMap(({ vni, type, vxlan }) => (type === "L2" ? [{ vxlan, vteps: vteps.get(vni) ?? [] }] : []));
+    const repaired = await repairFloodEntries(this.#router.namespaces.router, lists, signal);
+    if (repaired.length > 0) overlay.onRepaired(repaired);
+  }
+
+  #unrouted(): FailingPath[] {
+    const absent = [...this.#absent].flatMap(([key, count]) => (count >= ABSENT_OBSERVATIONS ? [key.split(" ")] : []));
+    const byNode = Map.groupBy(absent, ([node = ""]) => node);
+    return [...byNode].map(([node, rows]) => {
+      const vnis = printRanges(rows.map(([, vni]) => Number(vni)).sort((a, b) => a - b));
+      return { node, reason: "NoEVPNRoute", vnis, message: `VNI ${vnis}: FRR has no VTEP of ${node}, its EVPN routes do not arrive` };
     });
   }
 
@@ -61,7 +116,7 @@ export class Overlay implements Runnable {
 
   state(): OverlayState {
     const found = this.#prober.report;
-    const report = found && overlayReport(found);
+    const report = found && overlayReport(found, this.#unrouted());
     const { probed = 0, failing = [], unknown = 0 } = report ?? {};
     routerOverlayPaths.set({ state: "failing" }, failing.length);
     routerOverlayPaths.set({ state: "unknown" }, unknown);
@@ -70,14 +125,10 @@ export class Overlay implements Runnable {
   }
 }
 
-interface OverlayObservation {
+interface OverlayObservation extends RouterObservation {
   readonly node: string;
   readonly live: readonly LiveVni[];
-  /** Of the router's namespace. */
-  readonly links: Links;
   readonly members: ConfigMap;
-  /** MACs by `VNI VTEP`. */
-  readonly routerMacs: ReadonlyMap<string, string>;
   readonly keys: PairKeys;
 }
 

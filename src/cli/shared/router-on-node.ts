@@ -114,12 +114,13 @@ export async function readOverlay(
   { namespaces, vnis: live }: Pick<NodeRouter, "namespaces" | "vnis">,
   signal: AbortSignal,
 ) {
-  const routed = live.some(({ type }) => type === "L3");
-  const [links, macs] = await Promise.all([
+  const has = (type: LiveVni["type"]) => live.some((one) => one.type === type);
+  const [links, macs, known] = await Promise.all([
     readLinks(namespaces.router, signal),
-    routed ? routerMacs(router, signal) : new Map<string, string>(),
+    has("L3") ? routerMacs(router, signal) : new Map<string, string>(),
+    has("L2") ? vnis(router, signal) : [],
   ]);
-  return { links, routerMacs: macs };
+  return { links, routerMacs: macs, vteps: new Map(known.map(({ vni, vteps }) => [vni, vteps])) };
 }
 
 async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promise<ConfigLine[]> {

@@ -52,6 +52,7 @@ export interface ProbeReport {
 }
 
 const TICK_MS = 1_000;
+const REFRESH_MS = 5_000;
 /** A busy node answers late; that is no loss. Rounds overlap. */
 const WAIT_MS = 2_000;
 const SLOTS = INTERVAL_MS / TICK_MS;
@@ -157,10 +158,15 @@ export class OverlayProber implements Runnable {
   }
 
   async #refresh(signal: AbortSignal): Promise<void> {
-    if (this.#observed && performance.now() < this.#refreshAt) return;
-    this.#inputs = await this.#options.observe(signal);
-    this.#observed = true;
-    this.#refreshAt = performance.now() + INTERVAL_MS * (this.#inputs ? 1 : 0.2);
+    if (performance.now() < this.#refreshAt) return;
+    this.#refreshAt = performance.now() + REFRESH_MS;
+    try {
+      this.#inputs = await this.#options.observe(signal);
+      this.#observed = true;
+    } catch (error) {
+      // While FRR or the kernel does not answer, what was known before is probed.
+      if (!signal.aborted) this.#options.log.warn({ error }, "cannot read what to probe");
+    }
   }
 
   async #oneTick(inputs: ProbeInputs, signal: AbortSignal): Promise<void> {

@@ -4,9 +4,9 @@ import { isLossy } from "./prober.ts";
 import { printRanges } from "./overlay-map.ts";
 
 /** Reasons of `status.overlay.failing[]`. */
-type OverlayReason = "NoAnswerInVNI" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
+type OverlayReason = "NoAnswerInVNI" | "NoEVPNRoute" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
 
-interface FailingPath {
+export interface FailingPath {
   readonly node: string;
   readonly reason: OverlayReason;
   readonly vnis?: string;
@@ -25,8 +25,8 @@ export interface OverlayReport {
 const INNER = 22;
 
 /** One entry for each node and reason, with all its VNIs: a dead node must not fill the status. */
-export function overlayReport({ pairs, loss, largest }: ProbeReport): OverlayReport {
-  const failing: FailingPath[] = [];
+export function overlayReport({ pairs, loss, largest }: ProbeReport, unrouted: readonly FailingPath[] = []): OverlayReport {
+  const failing: FailingPath[] = [...unrouted];
   const nodes = [...new Set(pairs.map(({ node }) => node))].sort();
   for (const node of nodes)
     failing.push(
