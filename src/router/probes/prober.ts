@@ -1,8 +1,10 @@
+import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { fingerprint } from "../../util/rendezvous-hash.ts";
 import { sleep } from "../../util/sleep.ts";
-import { INTERVAL_MS, isSuspect, judge, keyOf, LOSSES, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
+import { INTERVAL_MS, isSuspect, judge, keyOf, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
+import { isLossy, requiredSize, SMALL_DATAGRAM, SMALLER, TRAIN, vtepPairs } from "./datagrams.ts";
 import { peersOf } from "./peers.ts";
 import { probeMac, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
@@ -59,14 +61,8 @@ const SLOTS = INTERVAL_MS / TICK_MS;
 /** The rotating peer changes after this many intervals. */
 const TURN_INTERVALS = 3;
 const SMALL_FRAME = 64;
-const SMALL_DATAGRAM = 100;
-const TRAIN = 10;
 /** Trains of the last minute. */
 const WINDOW = 6;
-/** Tried when the required size does not pass. */
-const SMALLER = [8_972, 4_022, 1_522, 1_472, 1_422, 1_372, 1_322, 1_272, 1_222, 1_172, 548];
-/** Outer Ethernet payload: IPv4 and UDP header, VXLAN header and inner Ethernet header around the inner MTU; the datagram has its own IPv4 and UDP header. */
-const ENCAPSULATION = 22;
 const MOST_SUSPECTS = 64;
 
 export interface Pair {
@@ -94,6 +90,8 @@ export class OverlayProber implements Runnable {
   readonly #routes: ProbeRoutes;
   #inputs: ProbeInputs | undefined;
   #observed = false;
+  /** The process, and the namespace that it was started in. */
+  #running: { readonly namespace: string; readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
   #refreshAt = 0;
   /** The pairs of these inputs in this turn: 100 VNIs of 500 nodes take a while to order. */
   #chosen: { inputs: ProbeInputs; turn: number; pairs: (Pair & { size: number })[] } | undefined;
@@ -138,7 +136,21 @@ export class OverlayProber implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#socket.run(signal), this.#probe(signal)]);
+    await this.#probe(signal);
+    await this.#running?.ended;
+  }
+
+  /** Runs while there is something to probe. A process in a namespace that was deleted would keep it, and its links, alive. */
+  async #startOrStop(signal: AbortSignal): Promise<void> {
+    const namespace = this.#inputs && (await namespaceIdentity(this.#options.netns));
+    if (this.#running && this.#running.namespace !== namespace) {
+      this.#running.stop.abort();
+      await this.#running.ended;
+      this.#running = undefined;
+    }
+    if (this.#running || namespace === undefined || signal.aborted) return;
+    const stop = new AbortController();
+    this.#running = { namespace, stop, ended: this.#socket.run(AbortSignal.any([signal, stop.signal])) };
   }
 
   async #probe(signal: AbortSignal): Promise<void> {
@@ -146,6 +158,7 @@ export class OverlayProber implements Runnable {
       const started = performance.now();
       try {
         await this.#refresh(signal);
+        await this.#startOrStop(signal);
         if (this.#inputs && this.#socket.isReady) await this.#oneTick(this.#inputs, signal);
         else this.#noteChange();
       } catch (error) {
@@ -263,19 +276,6 @@ export class OverlayProber implements Runnable {
     this.#printed = printed;
     this.#options.onChange();
   }
-}
-
-/** Enough of a minute to be no accident. */
-export function isLossy({ lost, sent }: { lost: number; sent: number }): boolean {
-  return sent >= 2 * TRAIN && lost >= LOSSES && lost * 20 >= sent;
-}
-
-function requiredSize({ vnis }: ProbeInputs): number {
-  return Math.max(SMALL_DATAGRAM, ...vnis.map(({ mtu }) => mtu + ENCAPSULATION));
-}
-
-function vtepPairs(peer: number, required: number): { peer: number; where: "udp"; size: number }[] {
-  return [SMALL_DATAGRAM, required].map((size) => ({ peer, where: "udp", size }));
 }
 
 /** FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. */

@@ -1,6 +1,6 @@
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { ProbedPair, ProbeReport } from "./prober.ts";
-import { isLossy } from "./prober.ts";
+import { isLossy } from "./datagrams.ts";
 import { printRanges } from "./overlay-map.ts";
 
 /** Reasons of `status.overlay.failing[]`. */
