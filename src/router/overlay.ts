@@ -51,8 +51,7 @@ export class Overlay implements Runnable {
   readonly name = "overlay probes";
   readonly #router: OverlayParts["router"];
   readonly #prober: OverlayProber;
-  /** How often in a row FRR lacked the VTEP of a peer, by `NODE VNI`. */
-  #absent = new Map<string, number>();
+  #absent: AbsentVteps = new Map();
   #repairAt = 0;
 
   constructor(overlay: OverlayParts) {
@@ -71,26 +70,11 @@ export class Overlay implements Runnable {
         if (!published || live.length === 0) return undefined;
         const observed = await overlay.observe(signal);
         const inputs = probeInputs({ node, live, members: published, keys, ...observed });
-        if (inputs) this.#compare(inputs, observed);
+        this.#absent = inputs ? absentVteps(inputs, observed.vteps, this.#absent) : new Map();
         if (inputs) await this.#repairFlooding(inputs, observed, overlay, signal);
         return inputs;
       },
     });
-  }
-
-  /** The nodes that have a VNI applied, with those that FRR knows for it. */
-  #compare({ index, vnis, members, peers }: ProbeInputs, { vteps }: RouterObservation): void {
-    const absent = new Map<string, number>();
-    for (const { vni, type } of vnis) {
-      const known = new Set(vteps.get(vni));
-      for (const other of type === "L2" ? (members.get(vni) ?? []) : []) {
-        const peer = peers.get(other);
-        if (other === index || !peer?.isLive || known.has(peer.vtep)) continue;
-        const key = `${peer.node} ${vni}`;
-        absent.set(key, (this.#absent.get(key) ?? 0) + 1);
-      }
-    }
-    this.#absent = absent;
   }
 
   async #repairFlooding({ vnis }: ProbeInputs, { vteps }: RouterObservation, overlay: OverlayParts, signal: AbortSignal): Promise<void> {
@@ -101,28 +85,49 @@ export class Overlay implements Runnable {
     if (repaired.length > 0) overlay.onRepaired(repaired);
   }
 
-  #unrouted(): FailingPath[] {
-    const absent = [...this.#absent].flatMap(([key, count]) => (count >= ABSENT_OBSERVATIONS ? [key.split(" ")] : []));
-    const byNode = Map.groupBy(absent, ([node = ""]) => node);
-    return [...byNode].map(([node, rows]) => {
-      const vnis = printRanges(rows.map(([, vni]) => Number(vni)).sort((a, b) => a - b));
-      return { node, reason: "NoEVPNRoute", vnis, message: `VNI ${vnis}: FRR has no VTEP of ${node}, its EVPN routes do not arrive` };
-    });
-  }
-
   run(signal: AbortSignal): Promise<void> {
     return this.#prober.run(signal);
   }
 
   state(): OverlayState {
     const found = this.#prober.report;
-    const report = found && overlayReport(found, this.#unrouted());
+    const report = found && overlayReport(found, unroutedPaths(this.#absent));
     const { probed = 0, failing = [], unknown = 0 } = report ?? {};
     routerOverlayPaths.set({ state: "failing" }, failing.length);
     routerOverlayPaths.set({ state: "unknown" }, unknown);
     routerOverlayPaths.set({ state: "ok" }, Math.max(0, probed - unknown - failing.length));
     return { vtep: vtepOf(this.#router.vnis), report };
   }
+}
+
+/** How often in a row FRR lacked the VTEP of a node, by `NODE VNI`. */
+type AbsentVteps = ReadonlyMap<string, number>;
+
+/** Compares the nodes that have an L2 VNI applied with those that FRR knows for it. FRR does not list them for an L3 VNI. */
+export function absentVteps(
+  { index, vnis, members, peers }: Pick<ProbeInputs, "index" | "vnis" | "members" | "peers">,
+  vteps: ReadonlyMap<number, readonly string[]>,
+  before: AbsentVteps,
+): AbsentVteps {
+  const absent = new Map<string, number>();
+  for (const { vni, type } of vnis) {
+    const known = new Set(vteps.get(vni));
+    for (const other of type === "L2" ? (members.get(vni) ?? []) : []) {
+      const peer = peers.get(other);
+      if (other === index || !peer?.isLive || known.has(peer.vtep)) continue;
+      const key = `${peer.node} ${vni}`;
+      absent.set(key, (before.get(key) ?? 0) + 1);
+    }
+  }
+  return absent;
+}
+
+export function unroutedPaths(absent: AbsentVteps): FailingPath[] {
+  const rows = [...absent].flatMap(([key, count]) => (count >= ABSENT_OBSERVATIONS ? [key.split(" ")] : []));
+  return [...Map.groupBy(rows, ([node = ""]) => node)].map(([node, own]) => {
+    const vnis = printRanges(own.map(([, vni]) => Number(vni)).sort((a, b) => a - b));
+    return { node, reason: "NoEVPNRoute", vnis, message: `VNI ${vnis}: FRR has no VTEP of ${node}, its EVPN routes do not arrive` };
+  });
 }
 
 interface OverlayObservation extends RouterObservation {

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { absentVteps, unroutedPaths } from "./overlay.ts";
+import type { LocalVni, ProbePeer } from "./probes/prober.ts";
+
+const vni = (number: number, type: "L2" | "L3"): LocalVni => ({
+  vni: number,
+  type,
+  bridge: `br-pe-${number}`,
+  vxlan: `vni${number}`,
+  mtu: 1450,
+});
+const peer = (number: number, isLive = true): [number, ProbePeer] => [
+  number,
+  { node: `node${number}`, vtep: `100.65.0.${number}`, key: Buffer.alloc(32), isLive },
+];
+const inputs = {
+  index: 1,
+  vnis: [vni(110, "L2"), vni(111, "L2"), vni(200, "L3")],
+  members: new Map([
+    [110, [1, 2, 3, 4]],
+    [111, [1, 2]],
+    [200, [1, 2]],
+  ]),
+  peers: new Map([peer(2), peer(3), peer(4, false)]),
+};
+const afterRounds = (rounds: number, vteps: ReadonlyMap<number, readonly string[]>) => {
+  let absent: ReturnType<typeof absentVteps> = new Map();
+  for (let round = 0; round < rounds; round++) absent = absentVteps(inputs, vteps, absent);
+  return absent;
+};
+
+test("a live node that has a VNI and whose VTEP FRR lacks three times in a row is named with all its VNIs", () => {
+  const vteps = new Map([[110, ["100.65.0.3"]]]);
+  expect(unroutedPaths(afterRounds(2, vteps))).toEqual([]);
+  expect(unroutedPaths(afterRounds(3, vteps))).toEqual([
+    {
+      node: "node2",
+      reason: "NoEVPNRoute",
+      vnis: "110-111",
+      message: "VNI 110-111: FRR has no VTEP of node2, its EVPN routes do not arrive",
+    },
+  ]);
+});
+
+test("a VTEP that was there once in between counts from the start", () => {
+  const without = afterRounds(2, new Map());
+  const all = new Map([110, 111].map((number) => [number, ["100.65.0.2", "100.65.0.3"]] as const));
+  expect(absentVteps(inputs, all, without)).toEqual(new Map());
+});
