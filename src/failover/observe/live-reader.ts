@@ -37,7 +37,7 @@ export async function readLive(
     }),
   );
   const at = (kind: WatchedKind, namespace: string): KindRead =>
-    results.get(scopeKey(kind, namespace)) ?? { error: `${kind}s of ${namespace}were not read`, code: "Failed" };
+    results.get(scopeKey(kind, namespace)) ?? { error: `${kind}s of ${namespace} were not read`, code: "Failed" };
   return {
     object(kind, namespace, name) {
       const found = at(kind, namespace);

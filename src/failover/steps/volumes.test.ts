@@ -117,7 +117,7 @@ describe("whether a volume is in its state", () => {
     const result = planned("primary", "primary", overrides);
     expect(result.complete).toBe(!isDoubtful);
     expect(writeTexts(result)).toEqual(
-      isDoubtful ? ["demote VolumeReplication shop/dataagain before it is promoted: its last demotion was not confirmed"] : [],
+      isDoubtful ? ["demote VolumeReplication shop/data again before it is promoted: its last demotion was not confirmed"] : [],
     );
     const inUse = new FakeSite().put("VolumeReplication", volume("data", "primary", overrides)).put("Pod", pod("web-1", { claim: "data" }));
     expect(writeTexts(plan(inUse.observe(data("primary"))))).toEqual([]);

@@ -57,7 +57,7 @@ export function promoteVolumes(observed: ObservedPolicy, mode: "safe" | "unsafe"
           object,
           {},
           { replicationState: "secondary" },
-          `demote ${name}again before it is promoted: its last demotion was not confirmed`,
+          `demote ${name} again before it is promoted: its last demotion was not confirmed`,
         ),
       );
       waits.push(...usersOf(observed, resource, object));
