@@ -152,9 +152,9 @@ async function stealAddress({ node, host }: FaultContext): Promise<void> {
   const address = underlayAddress(node);
   await tor.ip([`netns add ${THIEF}`, `link add ${THIEF} up master leaf type veth peer name eth0 netns ${THIEF}`]);
   await tor.do(["ip", "-n", THIEF, "-batch", "-"], { input: `address add ${address}/${UNDERLAY_LENGTH} dev eth0\nlink set eth0 up\n` });
-  // Again and again: a single ARP request of the true owner would win the address back.
+  // Five times a second: a kernel ignores an ARP request of the true owner only within a second of the last announcement.
   const announce = `setsid ip netns exec ${THIEF} arping -q -U -w ${THIEF_STAYS_SECONDS} -I eth0 ${address} >/dev/null 2>&1 </dev/null &`;
-  await tor.do(["sh", "-c", announce]);
+  await tor.do(["sh", "-c", `for time in 1 2 3 4 5; do ${announce} sleep 0.2; done`]);
 }
 
 async function removeThief({ node, host }: FaultContext): Promise<void> {

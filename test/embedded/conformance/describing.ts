@@ -133,6 +133,7 @@ export function describing(server: () => Conforming): void {
       "True",
       null,
       null,
+      null,
       "VNI 100 is held by L3VNI red",
       age,
     ]);
