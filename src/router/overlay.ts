@@ -1,4 +1,5 @@
 import { ConfigMap } from "../api/core/config-map.ts";
+import { run } from "../hostnet/run.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import type { Manager } from "../kube/controller/manager.ts";
@@ -7,7 +8,6 @@ import { membersName, parseMembers } from "../kube/members/members.ts";
 import { sharedKey } from "../kube/members/shared-key.ts";
 import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
-import { repairFloodEntries } from "./probes/flood-entries.ts";
 import { parseOverlayMap, printRanges } from "./probes/overlay-map.ts";
 import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
 import { type FailingPath, overlayReport } from "./probes/report-overlay.ts";
@@ -197,4 +197,36 @@ function localVnis(live: readonly LiveVni[], have: Links): LocalVni[] {
     if (!vxlan || !bridge) return [];
     return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, mtu: bridge.mtu }];
   });
+}
+
+interface FloodList {
+  readonly vxlan: string;
+  /** The remote VTEPs that FRR has for the VNI. */
+  readonly vteps: readonly string[];
+}
+
+/** What is flooded goes to these addresses. */
+const FLOODED = "00:00:00:00:00:00";
+
+/** Adds the flood entries that FRR believes to have made and that the kernel does not have. Returns them as `vni110 100.65.0.2`. */
+async function repairFloodEntries(netns: string, lists: readonly FloodList[], signal: AbortSignal): Promise<string[]> {
+  if (lists.every(({ vteps }) => vteps.length === 0)) return [];
+  // Only these of all entries: there may be tens of thousands.
+  const script = `bridge -n "$0" fdb show | grep '^${FLOODED} ' || true`;
+  const { stdout } = await run("sh", ["-c", script, netns], { signal, namespace: netns });
+  const have = new Set<string>();
+  for (const line of stdout.split("\n")) {
+    const [, vxlan, vtep] = / dev (\S+) dst (\S+)/.exec(line) ?? [];
+    if (vxlan !== undefined) have.add(`${vxlan} ${vtep}`);
+  }
+  const missing = lists.flatMap(({ vxlan, vteps }) => vteps.map((vtep) => `${vxlan} ${vtep}`)).filter((entry) => !have.has(entry));
+  const lines = missing.map((entry) => {
+    const [vxlan, vtep] = entry.split(" ");
+    return `fdb append ${FLOODED} dev ${vxlan} dst ${vtep} self permanent`;
+  });
+  if (lines.length === 0) return [];
+  // FRR may have removed a VTEP, or added the entry, in between.
+  const add = `printf '%s\\n' "$@" | bridge -n "$0" -force -batch - 2>/dev/null || true`;
+  await run("sh", ["-c", add, netns, ...lines], { signal, namespace: netns });
+  return missing;
 }

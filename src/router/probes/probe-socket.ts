@@ -10,8 +10,12 @@ import type { ProbeResult } from "./pairs.ts";
 /** Set by the build. */
 declare const PROBE_SOCKET_SCRIPT: string | undefined;
 
-const SCRIPT =
-  typeof PROBE_SOCKET_SCRIPT === "string" ? PROBE_SOCKET_SCRIPT : readFileSync(new URL("./probe-socket.py", import.meta.url), "utf8");
+/** Read when it is started: programs that never start it are also run without the file. */
+function script(): string {
+  return typeof PROBE_SOCKET_SCRIPT === "string"
+    ? PROBE_SOCKET_SCRIPT
+    : readFileSync(new URL("./probe-socket.py", import.meta.url), "utf8");
+}
 
 export interface ProbeSocketEvents {
   /** It has started, perhaps again: it knows no peer and no VNI. */
@@ -85,7 +89,7 @@ export class ProbeSocket {
       "-I",
       "-S",
       "-c",
-      SCRIPT,
+      script(),
     ];
     const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<string>();

@@ -13,8 +13,12 @@ import type { Nic } from "./interfaces.ts";
 /** Set by the build. */
 declare const PACKET_SOCKET_SCRIPT: string | undefined;
 
-const SCRIPT =
-  typeof PACKET_SOCKET_SCRIPT === "string" ? PACKET_SOCKET_SCRIPT : readFileSync(new URL("./packet-socket.py", import.meta.url), "utf8");
+/** Read when it is started: programs that never start it are also run without the file. */
+function script(): string {
+  return typeof PACKET_SOCKET_SCRIPT === "string"
+    ? PACKET_SOCKET_SCRIPT
+    : readFileSync(new URL("./packet-socket.py", import.meta.url), "utf8");
+}
 
 const PROTOCOL = { 4: "2054", 6: "34525" } as const;
 
@@ -174,7 +178,7 @@ export class PacketSocket {
   async #runOnce(signal: AbortSignal): Promise<string> {
     const { netns, port } = this.#options;
     const entry = netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", netns)}`, "--"];
-    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", SCRIPT, String(port)];
+    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", script(), String(port)];
     const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<string>();
     let stderr = "";
