@@ -44,13 +44,13 @@ const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
 /** Nobody knows how long a suite takes that has never run here. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
+    return (await super.sort(files)).toSorted((one, other) => sequenceOf(one) - sequenceOf(other));
   }
 }
 
-function placeOf({ moduleId }: TestSpecification): number {
-  const place = ORDER.findIndex((file) => moduleId.endsWith(`/${file}`));
-  return place < 0 ? ORDER.length : place;
+function sequenceOf({ moduleId }: TestSpecification): number {
+  const position = ORDER.findIndex((file) => moduleId.endsWith(`/${file}`));
+  return position < 0 ? ORDER.length : position;
 }
 
 export default defineConfig({

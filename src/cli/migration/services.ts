@@ -31,10 +31,10 @@ export function serviceDifferences(
 function movedAddresses(service: Service, assigner: AddressAssigner): MigrationDifference[] {
   const before = (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []);
   if (before.length === 0) return [];
-  const { wanted, unmet: refused } = assigner.decide(service);
+  const { wanted, unmet } = assigner.decide(service);
   const after = wanted?.addresses.map(String);
   if (after === undefined || after.toSorted().join() === before.toSorted().join()) return [];
-  const why = refused === undefined ? "" : `: ${refused.message}`;
+  const why = unmet === undefined ? "" : `: ${unmet.message}`;
   const message = `It would not keep ${before.join(" and ")} but ${after.length === 0 ? "have no address" : `have ${after.join(" and ")}`}${why}`;
   return [difference(service, "status.loadBalancer.ingress", "Blocks", message)];
 }

@@ -6,7 +6,7 @@ import type { ObservedInterface } from "../../router/model/observed.ts";
 
 /** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
 export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly ObservedInterface[], routerNetns: string): string[] {
-  const { commands, rejected: refused } = plan(links, {
+  const { commands, rejected } = plan(links, {
     host: linksOf(interfaces),
     router: linksOf([]),
     // The machine's own namespace is that of its first process.
@@ -14,15 +14,15 @@ export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly O
     ovs: [],
     routes: new Map(),
   });
-  if (refused) throw refused;
+  if (rejected) throw rejected;
   const settings = Object.entries(ROUTER_SYSCTLS).map(
     ([path, value]) => `ip netns exec ${routerNetns} sysctl -qw ${path.replaceAll("/", ".")}=${value.split("|")[0] ?? ""}`,
   );
   return [
     ...settings,
-    ...commands.map(({ program, netns, args: words }) => {
+    ...commands.map(({ program, netns, args }) => {
       const prefix = program === "ip" && netns === "router" ? ["ip", "-n", routerNetns] : [program];
-      return [...prefix, ...words.map(quoted)].join(" ");
+      return [...prefix, ...args.map(quoted)].join(" ");
     }),
   ];
 }
