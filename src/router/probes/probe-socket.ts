@@ -1,8 +1,5 @@
-import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
+import { type PythonProcess, startPython } from "../../hostnet/python-process.ts";
 import type { Log } from "../../kube/log.ts";
 import { keepRunning } from "../../util/keep-running.ts";
 import type { ProbeResult } from "./pairs.ts";
@@ -32,7 +29,7 @@ export class ProbeSocket {
   readonly #log: Log;
   readonly #events: ProbeSocketEvents;
   readonly #rounds = new Map<number, { results: ProbeResult[]; sentAt: number; end: (results: ProbeResult[]) => void }>();
-  #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
+  #process: PythonProcess | undefined;
   #ready = false;
   #round = 0;
 
@@ -55,7 +52,7 @@ export class ProbeSocket {
   }
 
   tell(lines: readonly string[]): void {
-    if (this.#ready && lines.length > 0) this.#process?.stdin.write(`${lines.join("\n")}\n`);
+    if (this.#ready && lines.length > 0) this.#process?.write(`${lines.join("\n")}\n`);
   }
 
   /** Sends probes, waits, and returns what came back. `line` is given the number of the round. */
@@ -78,31 +75,8 @@ export class ProbeSocket {
   }
 
   async #runOnce(signal: AbortSignal): Promise<string> {
-    const command = [
-      "--pdeathsig",
-      "KILL",
-      "--",
-      "nsenter",
-      `--net=${join("/run/netns", this.#netns)}`,
-      "--",
-      "python3",
-      "-I",
-      "-S",
-      "-c",
-      script(),
-    ];
-    const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
-    const { promise: ended, resolve } = Promise.withResolvers<string>();
-    let stderr = "";
-    child.stdin.on("error", () => {});
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr = (stderr + chunk).slice(-1000)));
-    child.once("error", (error) => resolve(error.message)).once("close", () => resolve(stderr.trim().split("\n").at(-1) ?? ""));
-    createInterface(child.stdout).on("line", (line) => this.#take(line));
-    const kill = () => child.kill("SIGKILL");
-    signal.addEventListener("abort", kill, { once: true });
-    this.#process = child;
-    const last = await ended;
-    signal.removeEventListener("abort", kill);
+    this.#process = startPython({ script: script(), netns: this.#netns, signal, onLine: (line) => this.#take(line) });
+    const last = await this.#process.ended;
     this.#process = undefined;
     this.#ready = false;
     for (const { end } of this.#rounds.values()) end([]);

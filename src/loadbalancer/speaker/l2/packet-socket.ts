@@ -1,10 +1,7 @@
-import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
 import { keepRunning } from "../../../util/keep-running.ts";
 import { Address } from "../../../ip/address.ts";
+import { type PythonProcess, startPython } from "../../../hostnet/python-process.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Heartbeats, l2PacketErrors, l2PacketSocketRestarts } from "../../metrics.ts";
 import { announcement, octets, probe, readFrame, type ArpOrNdpMessage } from "./frames.ts";
@@ -61,7 +58,7 @@ export class PacketSocket {
   #leaseEnd = 0;
   #senders: readonly string[] = [];
   readonly #syncs = new Map<string, (silent: boolean) => void>();
-  #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
+  #process: PythonProcess | undefined;
   #outbox: string[] = [];
   #ready = false;
   #fault: string | undefined;
@@ -166,7 +163,7 @@ export class PacketSocket {
     if (!this.#ready) return Promise.resolve(false);
     const number = String((this.#synced += 1));
     this.#write("sync", number);
-    const stuck = setTimeout(() => this.#process?.kill("SIGKILL"), STUCK_MS);
+    const stuck = setTimeout(() => this.#process?.kill(), STUCK_MS);
     return new Promise((resolve) =>
       this.#syncs.set(number, (silent) => {
         clearTimeout(stuck);
@@ -177,22 +174,10 @@ export class PacketSocket {
 
   async #runOnce(signal: AbortSignal): Promise<string> {
     const { netns, port } = this.#options;
-    const entry = netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", netns)}`, "--"];
-    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", script(), String(port)];
-    const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
-    const { promise: ended, resolve } = Promise.withResolvers<string>();
-    let stderr = "";
-    child.stdin.on("error", () => {});
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr = (stderr + chunk).slice(-1000)));
-    child.once("error", (error) => resolve(error.message)).once("close", () => resolve(stderr.trim().split("\n").at(-1) ?? ""));
-    createInterface(child.stdout).on("line", (line) => this.#tryTake(line));
-    const kill = () => child.kill("SIGKILL");
-    signal.addEventListener("abort", kill, { once: true });
-    this.#process = child;
+    this.#process = startPython({ script: script(), args: [String(port)], netns, signal, onLine: (line) => this.#tryTake(line) });
     const renewal = setInterval(() => this.renew(), RENEW_MS);
-    const last = await ended;
+    const last = await this.#process.ended;
     clearInterval(renewal);
-    signal.removeEventListener("abort", kill);
     this.#process = undefined;
     this.#ready = false;
     this.#outbox = [];
@@ -254,7 +239,7 @@ export class PacketSocket {
   /** Lost while the process is not there; `sync` tells. */
   #write(...parts: string[]): void {
     if (!this.#ready) return;
-    if (this.#outbox.length === 0) queueMicrotask(() => this.#process?.stdin.write(this.#outbox.splice(0).join("")));
+    if (this.#outbox.length === 0) queueMicrotask(() => this.#process?.write(this.#outbox.splice(0).join("")));
     this.#outbox.push(`${parts.join(" ")}\n`);
   }
 }
