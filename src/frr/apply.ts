@@ -118,13 +118,7 @@ export class FrrPass {
     }
     if (running.isToBeRead) await running.read();
     const compare = () => (keepForeign ? { stray: [], missing: running.compare().missing } : running.compare());
-    let { stray, missing } = compare();
-    // mgmtd answers before zebra has what it commits: a line may be seen a moment longer, or a moment later.
-    for (let waitMs = 50; waitMs <= 400 && this.#memory.dialect.daemons.includes("mgmtd"); waitMs *= 2) {
-      if (stray.length === 0 && missing.length === 0) break;
-      await running.readAfter(waitMs);
-      ({ stray, missing } = compare());
-    }
+    const { stray, missing } = compare();
     if (stray.length > 0 || missing.length > 0) {
       const wanted = (entry: ConfigEntry) => this.#memory.desired.has(entry);
       await running.trySending(changes(running.have, { remove: stray, add: missing, wanted }));

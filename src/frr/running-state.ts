@@ -10,7 +10,6 @@ import { isBuiltInLine } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
 import { PassCache } from "./pass-cache.ts";
 import { reload } from "./reload.ts";
-import { sleep } from "../util/sleep.ts";
 
 export interface FragmentOutcome {
   /** The number of lines sent to FRR, reverted ones included. */
@@ -87,11 +86,6 @@ export class RunningState {
     const itself = new Set([`hostname ${hostname()}`]);
     for (const { path, line } of this.#have) if (isBuiltInLine(path, line) && !/^(hostname|no banner) /.test(line)) itself.add(line);
     return this.memory.dialect.text([...[...itself].map((line) => ({ line })), ...merge([...this.memory.fragments.values()])]);
-  }
-
-  async readAfter(ms: number): Promise<void> {
-    await sleep(ms, this.#signal);
-    await this.read();
   }
 
   async read(): Promise<void> {
