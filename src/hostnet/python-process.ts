@@ -8,7 +8,7 @@ export interface PythonOptions {
   /** The namespace it runs in; undefined for our own. */
   readonly netns?: string | undefined;
   readonly signal: AbortSignal;
-  onLine(line: string): void;
+  readonly onLine: (line: string) => void;
 }
 
 export interface PythonProcess {
