@@ -209,7 +209,7 @@ interface FloodList {
 const FLOODED = "00:00:00:00:00:00";
 
 /** Adds the flood entries that FRR believes to have made and that the kernel does not have. Returns them as `vni110 100.65.0.2`. */
-async function repairFloodEntries(netns: string, lists: readonly FloodList[], signal: AbortSignal): Promise<string[]> {
+export async function repairFloodEntries(netns: string, lists: readonly FloodList[], signal: AbortSignal): Promise<string[]> {
   if (lists.every(({ vteps }) => vteps.length === 0)) return [];
   // Only these of all entries: there may be tens of thousands.
   const script = `bridge -n "$0" fdb show | grep '^${FLOODED} ' || true`;

@@ -7,6 +7,7 @@ import { sharedKey } from "../../src/kube/members/shared-key.ts";
 import type { SigningKey } from "../../src/kube/members/signing-key.ts";
 import { OverlayProber, type LocalVni, type ProbePeer } from "../../src/router/probes/prober.ts";
 import { overlayReport, type OverlayReport } from "../../src/router/probes/report-overlay.ts";
+import { repairFloodEntries } from "../../src/router/overlay.ts";
 import { createNamespaces, ip, ipJson, type TestNamespaces } from "../support/namespaces.ts";
 
 const VNIS = [110, 111];
@@ -158,4 +159,20 @@ describe("probes of three nodes with two VNIs", () => {
       expect(failing(1)).toEqual(["node0 NoPath", "node2 NoPath"]);
     }, EVENTUALLY);
   });
+});
+
+test("flood entries that the kernel lost are added again, and no others", async () => {
+  const { netns = "" } = nodes[0] ?? {};
+  const entries = () =>
+    bridge(netns, "fdb", "show", "dev", "vni110")
+      .split("\n")
+      .filter((line) => line.startsWith("00:00:00:00:00:00"))
+      .toSorted();
+  const before = entries();
+  const lists = [{ vxlan: "vni110", vteps: [vtep(1), vtep(2)] }];
+  expect(await repairFloodEntries(netns, lists, stop.signal)).toEqual([]);
+  bridge(netns, "fdb", "del", "00:00:00:00:00:00", "dev", "vni110", "dst", vtep(2), "self");
+  expect(entries()).not.toEqual(before);
+  expect(await repairFloodEntries(netns, lists, stop.signal)).toEqual([`vni110 ${vtep(2)}`]);
+  expect(entries()).toEqual(before);
 });
