@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,6 +18,8 @@ interface CachedBuild {
   /** A shell script that fills the directory it gets as its first argument. */
   readonly script: string;
   readonly args?: readonly string[];
+  /** Of all that goes into the build; else of the script and its arguments. */
+  readonly hash?: string;
   /** What to check when the build fails: `it needs the Debian package debootstrap`. */
   readonly requirement: string;
   /** Turns a line of the script's output into a progress detail; undefined: not shown. */
@@ -47,9 +49,15 @@ const BUILD_ONCE = `script=$1 result=$2 building=$3; shift 3
 [ -d "$result" ] || { rm -rf "$building" && sh "$script" "$building" "$@" && mv -T "$building" "$result"; }`;
 
 /** Where the result of this build is, whether it exists or not. */
-export function cachedBuildPath({ name, script, args = [] }: CachedBuild): string {
-  const key = createHash("sha256").update(JSON.stringify([script, args, process.arch]));
-  return join(cacheDirectory(), name, key.digest("hex").slice(0, 16));
+export function cachedBuildPath({ name, script, args = [], hash = hashOf(script, args) }: CachedBuild): string {
+  return join(cacheDirectory(), name, hash);
+}
+
+function hashOf(script: string, args: readonly string[]): string {
+  return createHash("sha256")
+    .update(JSON.stringify([script, args, process.arch]))
+    .digest("hex")
+    .slice(0, 16);
 }
 
 /** The cached result, else a fresh one. Two processes that need it at once share one build: the second waits for the first. */
@@ -71,8 +79,9 @@ async function runLocked(
   const home = join(result, "..");
   await mkdir(home, { recursive: true });
   const file = `${result}.sh`;
-  await writeFile(`${file}.${process.pid}`, script);
-  await rename(`${file}.${process.pid}`, file);
+  const scratch = `${file}.${randomUUID()}`;
+  await writeFile(scratch, script);
+  await rename(scratch, file);
   const command = ["flock", join(home, "lock"), "sh", "-c", BUILD_ONCE, "sh", file, result, `${result}.building`, ...args];
   const child = spawn("setpriv", [...CONTAINED, ...command], { stdio: ["ignore", "pipe", "pipe"] });
   const lines: string[] = [];
