@@ -5,17 +5,22 @@ export interface SysctlOutcome {
   readonly changed: readonly string[];
   /** Not known to this kernel. */
   readonly missing: readonly string[];
-  /** Differ and cannot be written: `/proc/sys` is read-only in most containers. With the value that they have. */
+  /** Differ and cannot be written. With the value that they have. */
   readonly unwritable: ReadonlyMap<string, string>;
 }
+
+/** Where the chart mounts the node's `/proc/sys/net`: `/proc/sys` is read-only in a container. Both show the namespace of the process that opens a file. */
+const WRITABLE = "/run/plumbline/sys";
 
 /**
  * Reads each, and writes only what differs. One line per key that is missing, was changed or cannot be written. The shell reads by itself: six processes cost
  * more than all else. A value that the kernel rejects ends the script.
  */
 const SCRIPT = `
+root=/proc/sys
+[ ! -d ${WRITABLE}/net ] || root=${WRITABLE}
 while [ $# -gt 0 ]; do
-  file=/proc/sys/$1 value=
+  file=$root/$1 value=
   if [ ! -e "$file" ]; then echo "missing $1"
   else
     read -r value <"$file"

@@ -128,10 +128,7 @@ export function applicationFailed({ kind, name, namespace }: ResourceStep, { mes
 export function sysctlsUnwritable(owner: string, unwritable: ReadonlyMap<string, string>): Failure {
   const named = [...unwritable].slice(0, 5).map(([path, value]) => `${path.replaceAll("/", ".")} is ${value}`);
   const more = unwritable.size > named.length ? ` and ${unwritable.size - named.length} more` : "";
-  return ofOwner(
-    owner,
-    `Cannot set sysctls in the router's namespace: ${named.join(", ")}${more}. Set them on the node, or restart FRR's pod`,
-  );
+  return ofOwner(owner, `Cannot set sysctls in the router's namespace: ${named.join(", ")}${more}. Set them on the node`);
 }
 
 export function removalFailed(owner: string, { message }: BackendError): Failure {
