@@ -11,13 +11,13 @@ import { VERSION } from "./shared/version.ts";
 const CHECKOUT = join(import.meta.dirname, "../..");
 
 interface Loaded {
-  /** `program` builds all commands, for the one that completes them. */
+  /** `program` builds all commands, for completion. */
   configure(command: Command, program: () => Promise<Command>): void;
 }
 
 interface Listed {
   readonly about: string;
-  /** Only the command that runs is loaded: most of the time a short one takes is loading what it does not need. */
+  /** Only the command that runs is loaded: loading takes most of the time of a short one. */
   readonly load: () => Loaded | Promise<Loaded>;
   readonly hidden?: true;
 }
@@ -78,7 +78,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   version: { about: "Print the versions of plumbline and of Node.js.", load: () => ({ configure: configureVersion }) },
 };
 
-/** The groups of the help, in its order. */
+/** The groups of the help, in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Try:": ["lab", "up"],
   "Inspect:": ["status", "why", "get", "describe", "tree", "connectivity", "outages", "bundle"],
@@ -113,7 +113,7 @@ export function runProgram(args: readonly string[]): Promise<number> {
   return runCommand(() => program((name) => name === named), args, "plumbline");
 }
 
-/** All commands by name, and those that are `wanted` with all they can do. */
+/** All commands by name; only those that are `wanted` are loaded. */
 export async function program(wanted: (name: string) => boolean): Promise<Command> {
   const plumbline = new Command("plumbline")
     .description("Runs the network edge of a bare-metal Kubernetes cluster and reports its state.")

@@ -9,10 +9,9 @@ import { EXIT, exitCodeOf } from "../shared/exit.ts";
 
 type Outcome = "created" | "configured" | "unchanged" | "reset";
 
-/** Brings one object to what its manifest says. */
 export type Apply = (client: KubeClient, resource: Resource, object: KubeObject, signal: AbortSignal) => Promise<Outcome>;
 
-/** By this name servers know who set a field; the embedded API keeps in files what comes under it. */
+/** Servers record this name as the owner of a field; the embedded API writes the changes of this owner to files. */
 const FIELD_MANAGER = "plumbline";
 const WRITE = { fieldManager: FIELD_MANAGER, fieldValidation: "Strict" };
 
@@ -30,7 +29,7 @@ export function applyServerSide(force: boolean): Apply {
   };
 }
 
-/** The embedded API does not track who set which field. A field is removed where the manifest of before had it and this one has not. */
+/** The embedded API does not track who set which field: a field is removed if the last manifest had it and this one does not. */
 export const applyToEmbedded: Apply = async (client, resource, object, signal) => {
   const path = pathOf(resource, object.metadata);
   const before = await versionAt(client, path, signal);
@@ -75,14 +74,13 @@ function outcomeOf(before: string | undefined, after: string | undefined): Outco
   return before === after ? "unchanged" : "configured";
 }
 
-/** One thing that a server does not like about an object. */
 export interface ApplyError {
-  /** Empty where it blames none. */
+  /** Empty if the error names no field. */
   readonly field: string;
   readonly sentence: string;
 }
 
-/** What a server says no to, field by field; undefined when it has not said no but failed, or was not reached. */
+/** Undefined if the server did not reject the object but failed or was not reached. */
 export function applyErrors(error: KubeError): ApplyError[] | undefined {
   // Server-side apply answers a field that the schema does not have with an internal error.
   const [, untyped, why] = /failed to create typed patch object .*?: \.?(\S+): (.*)$/.exec(error.message) ?? [];

@@ -7,7 +7,6 @@ import type { Colorize } from "../print/color.ts";
 
 const HEAD = ["#", "BROKE", "RESTORED", "LASTED", "WHAT", "FROM", "WHY", "OVERLAPS"];
 
-/** A table of incidents, numbered as they come. */
 export function drawIncidents(incidents: readonly Incident[], now: number, colorize: Colorize): string[] {
   const rows = incidents.map((incident, at): TextCell[] => {
     const { outages } = incident;
@@ -33,14 +32,13 @@ function inOrder(names: readonly string[]): string[] {
   return distinct(names).sort((one, other) => collator.compare(one, other));
 }
 
-/** The numbers of the others that were there at the same time. */
 export function overlaps(incident: Incident, all: readonly Incident[]): number[] {
   return all.flatMap((other, at) => (other !== incident && overlap(incident, other) ? [at + 1] : []));
 }
 
 type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "restoredAfter" | "restoredBy" | "state">;
 
-/** When something broke, when it was fixed and how long that was, as narrow as is known. */
+/** The range is as narrow as the checks allow. */
 export function timeRangeCells(bounds: Bounds, now: number): TextCell[] {
   const color = bounds.state === "open" ? "red" : bounds.state === "unheard" ? "yellow" : undefined;
   return [{ text: broke(bounds) }, { text: restored(bounds), color }, { text: lasted(bounds, now) }];

@@ -17,7 +17,7 @@ const MARKS = {
 const MAX_NAMES = 3;
 const LONGEST_NAME = 48;
 
-/** The matrix, what its columns are, and what its marks mean. `describe` says more about a target than its name. */
+/** `describe` returns more about a target than its name. */
 export function drawMatrix({ rows, columns, fields }: Matrix, describe: (target: string) => string, colorize: Colorize): string[] {
   const marks = fields.map((line) => line.map(markOf));
   const names = rows.map(nameOf);
@@ -61,7 +61,6 @@ function markOf(field: MatrixField | undefined): Mark {
   return { text: `${reached}/${all}`, color: failed > 0 ? "red" : "yellow" };
 }
 
-/** What the marks that occur mean. */
 function meanings(marks: readonly Mark[], colorize: Colorize): string {
   const plain = Object.values(MARKS).filter((mark) => marks.includes(mark));
   const texts = plain.map(({ text, color, means }) => `${colorize(color, text)} ${means}`);

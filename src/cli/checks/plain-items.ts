@@ -4,8 +4,6 @@ import type { Incident } from "../../connectivity/analysis/incidents.ts";
 import type { CheckResult } from "../../connectivity/analysis/check-result.ts";
 import type { OutageWindow } from "../../connectivity/analysis/outage-window.ts";
 
-/** What other programs read: the same facts, with times as the API has them. */
-
 export function checkItem({ since, ...result }: CheckResult): object {
   return { ...result, since: time(since) };
 }

@@ -27,13 +27,12 @@ export function withCheckSelection(command: Command): Command {
 }
 
 export interface ReadChecks {
-  /** Those that are tried, or should be. */
   readonly current: readonly CheckWithOutages[];
-  /** Those, and those that nobody wants any more and that still tell of outages. */
+  /** Also the removed ones that still have outages. */
   readonly all: readonly CheckWithOutages[];
 }
 
-/** Reads the checks and what they say. What else there is to know, of nodes and pods, is left out where we may not see it. */
+/** Nodes and pods are left out if this user may not list them. */
 export async function readChecks(client: KubeClient, options: CheckSelection, now: number, signal: AbortSignal): Promise<ReadChecks> {
   const checks = await listChecks(client, options, signal);
   const zones = await readZones(client, checks, signal);
@@ -41,7 +40,6 @@ export async function readChecks(client: KubeClient, options: CheckSelection, no
   return { all, current: all.filter(({ check }) => !isRetired(check)) };
 }
 
-/** What to say where there are none. */
 export function noChecks({ namespace, mesh }: CheckSelection): CliError {
   const where = `${namespace === undefined ? "" : ` in namespace ${namespace}`}${mesh === undefined ? "" : ` of ConnectivityMesh ${mesh}`}`;
   const advice = where === "" ? ": create a ConnectivityMesh" : "";
@@ -76,7 +74,7 @@ async function readZones(client: KubeClient, checks: readonly PodNetworkConnecti
   return { ...zonesOf(nodes), nodeOfPod: (pod) => pods.get(pod) };
 }
 
-/** The namespaces of checks that somebody else than a mesh made: nobody has noted where their sources run. */
+/** The namespaces of checks without a mesh: no object records where their sources run. */
 function namespacesOfUnknownSources(checks: readonly PodNetworkConnectivityCheck[]): Set<string> {
   const marks = [nodeAnnotation, sourceNodeAnnotation];
   const unmarked = checks.filter(

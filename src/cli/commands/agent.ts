@@ -34,7 +34,7 @@ interface AgentOptions extends ClusterOptions, RouterHostOptions, LoadBalancerHo
   logLevel: LogLevel;
 }
 
-/** It is on every node and idle nearly always: a smaller heap, and no compiler that takes 10 MiB to make a pass some milliseconds faster. */
+/** An agent runs on every node and is nearly always idle: a smaller heap, and no compiler that takes 10 MiB to save milliseconds. */
 const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
 
 export function configure(command: Command): void {
@@ -97,8 +97,8 @@ async function run({
 }
 
 /**
- * Throws at once what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come; and where an agent has run
- * before, there is something to go on with until someone gives us our rights back.
+ * Throws at once what a retry does not fix: an untrusted certificate, a missing right. An unreachable server is not an error, and an agent
+ * that has run before continues with its saved state.
  */
 async function answers(
   client: KubeClient,

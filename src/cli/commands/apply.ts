@@ -60,7 +60,7 @@ async function howToApply(client: KubeClient, options: ApplyOptions, signal: Abo
   throw new CliError("--reset requires `plumbline up`: objects of a cluster have no file to reset to", EXIT.misuse);
 }
 
-/** What is wrong with one object costs only that one. */
+/** A wrong object does not stop the others. */
 async function applyOne(client: KubeClient, one: ResolvedInput, apply: Apply, signal: AbortSignal): Promise<void> {
   const { input, resource, namespace } = one;
   const where = namespace === undefined ? {} : { namespace };

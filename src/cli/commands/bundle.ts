@@ -36,7 +36,6 @@ interface Gathering {
   readonly missing: Missing[];
 }
 
-/** A node whose state can be looked at from here. */
 interface ReachableNode {
   readonly name: string;
   readonly run: RunOnNode;
@@ -91,7 +90,7 @@ async function run({ output, nodeState = false, node, namespace, ...connection }
   }
 }
 
-/** A server that is not there is told among what is missing, where there is something else to gather. */
+/** If there is something else to gather, an unreachable server is only listed as missing. */
 async function addObjects(
   { files, missing }: Gathering,
   client: KubeClient,
@@ -141,7 +140,7 @@ async function addNodes(
   );
 }
 
-/** All nodes of a lab that is spoken to; this machine with `up`, or when asked for. */
+/** All nodes of the connected lab; this machine with `up` or on request. */
 async function reachableNodes(
   { access: { server } }: KubeClient,
   { nodeState, node }: { nodeState: boolean; node: string },

@@ -91,7 +91,7 @@ async function run({ statuses = false, dryRun = false, output, ...options }: Cle
   }
 }
 
-/** Whether it was done; who refuses one may allow the next. */
+/** Returns whether it was done: a server may reject one removal and accept the next. */
 async function done(cleaning: Cleaning, signal: AbortSignal): Promise<boolean> {
   const { kind, object } = cleaning;
   try {
@@ -105,7 +105,6 @@ async function done(cleaning: Cleaning, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** Judged by whether Leases are seen to change for as long as they last, not by comparing clocks. */
 async function assertNothingRuns(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   const read = async () => {
     const agents = await found(client, Lease, { namespace, labelSelector: agentSelector }, signal);
@@ -196,7 +195,6 @@ function versionOf({ uid = "", resourceVersion = "" }: ObjectMeta): { uid: strin
   return { uid, resourceVersion };
 }
 
-/** None where the server does not know the kind. */
 async function found<T extends KubeObject>(client: KubeClient, kind: Kind<T>, where: object, signal: AbortSignal): Promise<T[]> {
   try {
     return (await client.resource(kind).list({ ...where, signal })).items;

@@ -11,10 +11,9 @@ import { firstObjects } from "../resources/glance.ts";
 import { resolve } from "../resources/resolve.ts";
 import { namespaceOf } from "../resources/selection.ts";
 
-/** Nobody waits longer for a completion. */
+/** The longest that a shell waits for a completion. */
 const PATIENCE_MS = 2_000;
 
-/** Asked by the shells. Whatever goes wrong, it offers less and says nothing. */
 export function configure(command: Command, program: () => Promise<Command>): void {
   command
     .argument("[args...]", "the arguments so far; the last one is completed")
@@ -35,7 +34,6 @@ async function candidatesOf({ context, options }: Line): Promise<readonly Comple
   try {
     if (client) return await askServer(client, context, options);
   } catch {
-    // A completion has nobody to complain to.
   } finally {
     client?.close();
   }

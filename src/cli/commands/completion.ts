@@ -20,7 +20,7 @@ Examples:
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** What a shell must be told once; the rest it asks `plumbline __complete`, which answers with a word, a tab and what it is about. */
+/** The shells run `plumbline __complete`, which prints a word, a tab and its description. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# plumbline completion for bash
 _plumbline() {

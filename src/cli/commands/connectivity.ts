@@ -20,7 +20,7 @@ interface ConnectivityOptions extends CheckSelection {
   output: "text" | "json";
 }
 
-/** Of many causes people read the first few. */
+/** The first few causes are enough. */
 const MAX_SENTENCES = 10;
 const MAX_OUTAGES = 20;
 

@@ -100,7 +100,7 @@ async function run(options: ControllerOptions): Promise<void> {
       ...(options.failoverNamespaces && { failoverNamespaces: options.failoverNamespaces }),
       waitForOldWrites: (signal) => leader.waitForOldWrites(signal),
     });
-    // Every replica serves it: it only reads, and whoever the Service picks must answer.
+    // Every replica serves the page: it only reads, and the Service may pick any of them.
     const { pageAddress: address, routerNamespace, metallbNamespace } = options;
     if (address) {
       const { addClusterPage } = await import("../dashboard/cluster-page.ts");
@@ -110,7 +110,7 @@ async function run(options: ControllerOptions): Promise<void> {
   await manager.run(new AbortController().signal);
 }
 
-/** Says at once, in one sentence, what would otherwise be a retry in the log for ever: no server, no trust, no right. */
+/** Throws at once what a retry does not fix: no server, an untrusted certificate, a missing right. */
 async function assertUsable(client: KubeClient, namespace: string): Promise<void> {
   try {
     await client.resource(Lease).get(CONTROLLER_LEASE, { namespace, signal: AbortSignal.timeout(30_000) });

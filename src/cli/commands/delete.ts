@@ -65,7 +65,7 @@ async function selectObjects(client: KubeClient, args: readonly string[], option
   return selections.flatMap(({ resource, namespace, names }) => names.map((name) => ({ resource, namespace, name })));
 }
 
-/** In the opposite order of apply: what stands on something goes before it. */
+/** In the reverse order of apply: dependents first. */
 async function ofFiles(client: KubeClient, paths: readonly string[], options: DeleteOptions, signal: AbortSignal): Promise<Doomed[]> {
   const discovered = await discover(client, signal);
   const resolved = resolveInputs(await readInputs(paths), discovered, namespaceOf(client, options), options.namespace);
@@ -84,7 +84,7 @@ async function deleteOne(client: KubeClient, doomed: Doomed, signal: AbortSignal
   }
 }
 
-/** The server answers with the object where something still holds it. */
+/** The server answers with the object if finalizers keep it. */
 function outcome({ kind, metadata }: KubeObject): string {
   if (kind === "Status" || !metadata.deletionTimestamp) return "deleted";
   const { finalizers = [] } = metadata;

@@ -39,7 +39,6 @@ async function run(args: readonly string[], options: ConnectionOptions & Selecti
   }
 }
 
-/** Returns how many objects were described. */
 async function describeSelection(
   client: KubeClient,
   selection: ResourceSelection,
@@ -75,7 +74,7 @@ async function eventsOf(client: KubeClient, { metadata, kind = "" }: KubeObject,
     .map(([field, value]) => `involvedObject.${field}=${value}`)
     .join(",");
   try {
-    // What lives in no namespace has its events in default.
+    // Events of cluster-scoped objects are in the namespace default.
     return (await client.resource(Event).list({ namespace: namespace ?? "default", fieldSelector, signal })).items;
   } catch (error) {
     if (isKubeError(error, "Forbidden")) return undefined;

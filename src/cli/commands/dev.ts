@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 
-/** What a checkout can do besides; each lives in tools/ and is no part of the shipped program. */
+/** Commands of a checkout; they are in tools/ and not part of the shipped program. */
 const TOOLS = {
   test: "run every suite; arguments choose files",
   soak: "inject random faults into the lab and check invariants (--minutes N), or move applications between two sites (--moves N)",

@@ -66,7 +66,7 @@ async function checkMachine(parts: EnabledComponents, directory: string, signal:
   ];
 }
 
-/** Without anybody to ask, that is no fault of the node. */
+/** A missing API server is no fault of the node. */
 async function askApi(connection: ConnectionOptions, parts: EnabledComponents, signal: AbortSignal): Promise<CheckFinding[]> {
   let client;
   try {

@@ -56,7 +56,7 @@ Examples:
 `,
     )
     .action(async (name: string, options: DrillOptions) => {
-      // Only who drills needs what the lab is made of.
+      // Only a drill needs the lab's modules.
       const { drill } = await loadFromLab("failover-drill/run.ts");
       await drill(name, options);
     });

@@ -79,7 +79,6 @@ async function showObjects(
   await account(client, selections, all, signal);
 }
 
-/** Says what was not there. A name that is missing is a no; a kind without objects is an answer. */
 async function account(
   client: KubeClient,
   selections: readonly ResourceSelection[],

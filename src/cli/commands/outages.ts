@@ -20,7 +20,7 @@ interface OutagesOptions extends CheckSelection {
   output: "text" | "json";
 }
 
-/** Every check is looked at once for each; older ones are read one by one. */
+/** Each is compared with every check; older incidents can be read one by one. */
 const EXPLAINED = 20;
 
 export function configure(command: Command): void {
@@ -81,7 +81,7 @@ async function run(options: OutagesOptions): Promise<void> {
   }
 }
 
-/** What the outages of an incident have in common, seen beside what worked at the time. */
+/** What the failed checks of an incident have in common, in contrast to the checks that worked at the time. */
 function explanation(all: readonly CheckWithOutages[], incident: Incident): string[] {
   const own = new Set(incident.outages.map(({ result }) => result.check));
   return commonCauses(resultsDuring(all, incident))
@@ -90,7 +90,6 @@ function explanation(all: readonly CheckWithOutages[], incident: Incident): stri
     .slice(0, 3);
 }
 
-/** What is not in the picture. */
 function warn(all: readonly CheckWithOutages[], from: number): void {
   const full = all.filter(({ outages }) => outages.length >= CAPS.outages && (outages.at(-1)?.brokenBy ?? 0) > from).length;
   const silent = all.filter(({ result }) => result.verdict === "unknown").length;

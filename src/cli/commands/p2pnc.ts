@@ -106,7 +106,7 @@ function lineOf(command: Command): string {
   return command.parent ? `${lineOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** What is tried without a cluster: all of the words are HOST:PORT. undefined where none of them is. */
+/** Targets to try without a cluster, if all arguments are HOST:PORT; undefined if none is. */
 function targetsByHand(args: readonly string[]): readonly Target[] | undefined {
   const plain = args.filter((arg) => !arg.includes("="));
   if (plain.length === 0) return undefined;

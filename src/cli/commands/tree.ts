@@ -128,7 +128,6 @@ function leafOf({ kind, name, state }: Resource, failed: readonly Failed[], rout
   return { kind, name, ...notesOn(kind, name, router), ...(state !== undefined && { state }), failures };
 }
 
-/** What the tree shows of a resource besides what became of it. */
 function notesOn(kind: string, name: string, { underlays, l2vnis, l3vnis }: RouterObjects): Pick<Leaf, "evpn" | "vrf" | "hostSession"> {
   const named = <T extends KubeObject>(objects: readonly T[]) => objects.find(({ metadata }) => metadata.name === name);
   if (kind === "Underlay") return { evpn: named(underlays)?.spec.evpn !== undefined };

@@ -110,7 +110,7 @@ interface Parts {
   pageAddress?: PageAddress;
 }
 
-/** Alone with its directory, it needs no election and waits for nobody's last write. */
+/** A process with its own directory needs no election and no wait for an old leader's writes. */
 async function runParts(
   embedded: Embedded,
   {
@@ -142,7 +142,7 @@ async function runParts(
     loadBalancer: { namespace: METALLB_NAMESPACE },
     waitForOldWrites: noOldWrites,
   });
-  // Last of all, so that what it reads is what the others read.
+  // Last, so that it shares the caches of the other components.
   const addPage = async () => {
     if (!pageAddress) return;
     const { addLocalPage } = await import("../dashboard/local-page.ts");
@@ -159,7 +159,8 @@ async function runParts(
       log,
       node,
       namespace: NAMESPACE,
-      // What changes this machine outlives the directory; what only looks goes with it, and needs no root.
+      // State about changes of this machine outlives the directory. A process that only reads keeps its state in the directory, which needs
+      // no root.
       hostOptions: router || loadbalancer ? ROUTER_HOST_DEFAULTS : { ...ROUTER_HOST_DEFAULTS, stateDirectory },
       startFrr: true,
       ...(router && { routerNamespace: ROUTER_NAMESPACE }),
@@ -173,7 +174,7 @@ async function runParts(
   return manager.run(signal);
 }
 
-/** What to type to run us: in a checkout the launcher, wherever one stands. */
+/** The command to run this program: in a checkout the path of the launcher. */
 function ownName(): string {
   const launcher = join(import.meta.dirname, "../../../plumbline");
   if (!existsSync(launcher)) return "plumbline";

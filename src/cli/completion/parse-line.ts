@@ -1,12 +1,10 @@
 import type { Argument, Command, Option } from "commander";
 
-/** What a shell's user is about to type. */
 export type CompletionContext =
   | { is: "one of"; candidates: readonly Completion[] }
   | { is: "namespace" }
   | { is: "kind" }
   | { is: "name"; kind: string; taken: readonly string[] }
-  /** A file, or something that only the user knows. */
   | { is: "other" };
 
 export interface Completion {
@@ -16,19 +14,17 @@ export interface Completion {
 
 export interface Line {
   readonly context: CompletionContext;
-  /** The values of options that are there already, by long name: `namespace`, `dir`. */
+  /** Options that are already on the line, by long name: `namespace`, `dir`. */
   readonly options: Readonly<Record<string, string>>;
 }
 
 const SUGGESTED = new WeakMap<Argument, readonly Completion[]>();
 
-/** Offers candidates for an argument that takes other values too, or whose help lists them in another way. */
 export function suggest(argument: Argument, candidates: readonly Completion[]): Argument {
   SUGGESTED.set(argument, candidates);
   return argument;
 }
 
-/** Understands a line up to its last word, which is the one to be completed. */
 export function parseCommandLine(program: Command, args: readonly string[]): Line {
   const current = args.at(-1) ?? "";
   const options: Record<string, string> = {};

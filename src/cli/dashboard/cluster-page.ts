@@ -13,10 +13,13 @@ import { pageCaches } from "./page-caches.ts";
 import { pageFiles } from "./page-files.ts";
 
 const NAME = "plumbline-page";
-/** Reviews wait for each other, and for nothing and nobody else. */
+/** Access reviews have their own connections, so that they wait only for each other. */
 const REVIEW_SOCKETS = 8;
 
-/** The page over TLS, for those whose token the API server knows. Its certificate is made and renewed as the webhook's is. Returns where it listens, once it does. */
+/**
+ * The page over TLS, for users whose token the API server accepts. Its certificate is made and renewed like the webhook's. Resolves once it
+ * listens.
+ */
 export function addClusterPage(options: {
   manager: Manager;
   client: KubeClient;
@@ -31,10 +34,10 @@ export function addClusterPage(options: {
   const service = `${NAME}.${namespace}`;
   const certificates = new WebhookCertificates({
     client,
-    // Nothing of the controller waits for what only the page needs.
+    // A late cache: the controller does not wait for what only the page needs.
     secrets: manager.lateCache(Secret, { namespace, fieldSelector: `metadata.name=${secret.name}` }),
     secret,
-    // A forwarded port is asked for as localhost.
+    // A forwarded port is opened as localhost.
     names: [`${service}.svc`, `${service}.svc.cluster.local`, "localhost", ...(host === undefined ? [] : [host])],
     log,
   });

@@ -9,10 +9,10 @@ import type { PageAddress } from "./page-address.ts";
 import { pageCaches } from "./page-caches.ts";
 import { pageFiles } from "./page-files.ts";
 
-/** How many ports after the usual one are tried: another lab, or another page. */
+/** How many ports after the default are tried, in case another lab or page uses it. */
 const OTHER_PORTS = 20;
 
-/** The page on a loopback address, for whoever sits at the machine. Returns where it is served, once it is, or that it is not and why. */
+/** The page on a loopback address. Resolves once it is served, or with the reason why not. */
 export function addLocalPage(options: { manager: Manager; namespaces: ConfigNamespaces; address: PageAddress; log: Log }): Promise<string> {
   const { manager, namespaces, log } = options;
   const { chosen, ...address } = options.address;
@@ -26,7 +26,7 @@ export function addLocalPage(options: { manager: Manager; namespaces: ConfigName
     ...(!chosen && { otherPorts: OTHER_PORTS }),
     log,
   });
-  // What it shows goes on without it: a port that is taken ends no lab.
+  // A page that fails, for example because its port is in use, must not end the lab.
   manager.add({ name: page.name, run: (signal) => page.run(signal).catch(() => undefined) });
   return page.address.then(
     (bound) => `The page: ${urlOf(bound)}`,

@@ -1,17 +1,16 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError, Option } from "commander";
 
-/** Where the page is served. */
 export interface PageAddress {
   readonly host?: string;
   readonly port: number;
-  /** Whether a person chose the port: then it is that one or none. */
+  /** A port that a person chose is used or fails; the next ones are not tried. */
   readonly chosen: boolean;
 }
 
 const LOCAL_PORT = 8480;
 
-/** On this machine only: whoever can reach it there sees everything. */
+/** On this machine only: everyone who can reach the address sees everything. */
 export function localPageOption(): Option {
   return new Option("--page-address <address>", "address of the page, loopback only; off for no page")
     .argParser(localAddress)
@@ -26,14 +25,13 @@ function localAddress(text: string): PageAddress | undefined {
   return { host, port, chosen: true };
 }
 
-/** The same for another process of ours. */
 export function pageFlags(address: PageAddress | undefined): string[] {
   if (!address) return ["--page-address", "off"];
   const { host = "", port, chosen } = address;
   return chosen ? ["--page-address", `${host.includes(":") ? `[${host}]` : host}:${port}`] : [];
 }
 
-/** In a cluster, over TLS and for those who log in. */
+/** In a cluster: over TLS, with login. */
 export function clusterPageOption(): Option {
   return new Option("--page-address <address>", "address of the page (TLS, login by token); off for no page")
     .argParser((text) => (text === "off" ? undefined : { ...parse(text), chosen: true }))

@@ -15,8 +15,8 @@ import { visibleCheckRow } from "../../web/rows/connectivity.ts";
 import { stripNodeStatus } from "../shared/controller-components.ts";
 
 /**
- * What the page reads, in the form in which the controller's parts have asked for it already: nothing is watched twice. Checks are the exception: the
- * controller holds next to nothing of them. Nobody waits for any of it.
+ * The page's caches, in the form that the controller already uses, so that nothing is watched twice. Checks are the exception: the
+ * controller keeps only a few of their fields. The manager does not wait for them.
  */
 export function pageCaches(manager: Manager, namespaces: ConfigNamespaces): Cache<KubeObject>[] {
   return EXPLAINED_KINDS.map((kind) => manager.lateCache<KubeObject>(kind, optionsFor(kind, namespaces)));

@@ -20,7 +20,7 @@ interface SectionOptions {
 const MAX_ENTRIES = 10;
 const NOWHERE: Zones = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
 
-/** The status of a connectivity check for people: how fast, what happened last, and every outage. Undefined for other kinds. */
+/** Undefined for other kinds. */
 export function checkSections(object: KubeObject, options: SectionOptions): string[][] | undefined {
   if (object.kind !== PodNetworkConnectivityCheck.kind || object.apiVersion !== apiVersionOf(PodNetworkConnectivityCheck)) return undefined;
   const check = object as PodNetworkConnectivityCheck;
@@ -37,7 +37,7 @@ function latencies(successes: readonly LogLine[], failures: readonly LogLine[], 
     const done = successes.filter(({ outcome, latencyMs }) => outcome === `${action}Done` && latencyMs !== undefined);
     const [newest, oldest] = [done[0], done.at(-1)];
     if (!newest || !oldest) return [];
-    // Older failures may be kept for longer than the successes around them.
+    // Old failures are kept longer than the successes around them.
     const failed = failures.filter(({ outcome, at }) => outcome === `${action}Error` && at >= oldest.at);
     const course = [...done, ...failed].toSorted((one, other) => one.at - other.at);
     const values = course.map((entry) => (isSuccess(entry) ? entry.latencyMs : undefined));
@@ -91,7 +91,7 @@ function outages(check: PodNetworkConnectivityCheck, { paint, now }: SectionOpti
   return new Columns(paint).lines([head, ...rows]);
 }
 
-/** To three digits: nobody compares nanoseconds by eye. */
+/** Three digits are enough. */
 function short(ms: number | undefined): string {
   return ms === undefined ? "" : durationText(Number(ms.toPrecision(3)));
 }
@@ -102,7 +102,7 @@ function timeOf({ at }: LogLine): string {
 
 const BARS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/** One bar for each value, as high as it is between the lowest and the highest; `gap` stands for what has none. */
+/** One bar per value, scaled between the lowest and the highest; `gap` stands for a missing value. */
 export function sparkline(values: readonly (number | undefined)[], gap: string): string {
   const known = values.filter((value) => value !== undefined);
   const [low, high] = [Math.min(...known), Math.max(...known)];

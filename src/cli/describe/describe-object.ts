@@ -10,20 +10,18 @@ import { failoverSections } from "./failover-sections.ts";
 
 export interface Described {
   readonly object: KubeObject;
-  /** Undefined where we may not see them. */
+  /** Undefined if this user may not list events. */
   readonly events: readonly Event[] | undefined;
-  /** The file that it stands in, on the embedded API. */
+  /** The file of the object, on the embedded API. */
   readonly declared?: DeclaredApi | undefined;
 }
 
 export interface DescribeOptions {
   readonly paint: Colorize;
-  /** A value as YAML. */
   readonly yaml: (value: unknown) => string;
   readonly now: number;
 }
 
-/** Everything there is to say about one object, for a person to read. */
 export function describeObject({ object, events, declared }: Described, options: DescribeOptions): string {
   const content = contentOf(object);
   const { conditions, ...status } = isObject(content["status"]) ? content["status"] : {};
@@ -66,7 +64,6 @@ function facts(object: KubeObject, declared: DeclaredApi | undefined, { now, pai
   return new Columns(paint, 2).lines(rows);
 }
 
-/** All but what every object has. */
 function contentOf(object: KubeObject): JsonObject {
   const rest = Object.entries(object).filter(([name]) => !["apiVersion", "kind", "metadata"].includes(name));
   const secret = object.apiVersion === "v1" && object.kind === "Secret";
@@ -75,7 +72,7 @@ function contentOf(object: KubeObject): JsonObject {
   );
 }
 
-/** What is in a Secret is nobody's to read over someone's shoulder. */
+/** Values of Secrets are not printed. */
 function sizes(data: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, `${Buffer.from(String(value), "base64").length} bytes`]));
 }
@@ -140,7 +137,7 @@ function eventAge(event: Event, now: number): string {
   return count > 1 && firstTimestamp ? `${age} (x${count} over ${ageOf(firstTimestamp, now)})` : age;
 }
 
-/** The whole object once more, and of a Secret also what is masked above. */
+/** It repeats the whole object, Secret values included. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 function pairs(map: Record<string, string> | undefined): string | undefined {

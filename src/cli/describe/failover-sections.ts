@@ -13,7 +13,7 @@ interface SectionOptions {
   readonly now: number;
 }
 
-/** The status of a policy for people: where it is, step by step, everything it switches, the other site, and what was before. Undefined for other kinds. */
+/** Undefined for other kinds. */
 export function failoverSections(object: KubeObject, options: SectionOptions): string[][] | undefined {
   if (object.kind !== FailoverPolicy.kind || object.apiVersion !== apiVersionOf(FailoverPolicy)) return undefined;
   const policy = object as FailoverPolicy;
@@ -58,7 +58,7 @@ function stateLines({ spec, status, metadata }: FailoverPolicy, { paint }: Secti
 
 const READY: Readonly<Record<"True" | "False" | "Unknown", Color>> = { True: "green", False: "red", Unknown: "yellow" };
 
-/** Whether a switch would work. During one that is not asked. */
+/** Readiness for a switch, which is not checked during one. */
 function readyEntry(status: FailoverStatus | undefined): [string, string, Color?][] {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   if (!ready || ready.reason === "InProgress") return [];

@@ -1,8 +1,8 @@
 import type { EnabledComponents } from "./finding.ts";
 
-/** As a rule of RBAC says it. */
+/** In the terms of an RBAC rule. */
 export interface Right {
-  /** Everywhere, where there is none. */
+  /** All namespaces, if there is none. */
   readonly namespace?: string;
   readonly group: string;
   readonly resources: readonly string[];
@@ -19,7 +19,7 @@ const OWN = "plumbline-system";
 const METALLB = "metallb-system";
 const ROUTER = "openperouter-system";
 
-/** Of the controllers. */
+/** Written by the controllers. */
 const REPORTS = ["controller", "config-status"] as const;
 
 const ALWAYS: readonly Right[] = [
@@ -71,7 +71,6 @@ const OF_ROUTER: readonly Right[] = [
   { namespace: ROUTER, group: "", resources: ["events"], verbs: TELL },
 ];
 
-/** What an agent asks of the API server, in the chart's namespaces. */
 export function agentRights({ router }: EnabledComponents): readonly Right[] {
   return router ? [...ALWAYS, ...OF_ROUTER] : ALWAYS;
 }

@@ -4,13 +4,12 @@ import { agentRights, type Right } from "./agent-rights.ts";
 import { fail, type CheckFinding, ok, type EnabledComponents, warn } from "./finding.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-/** From there on the tokens of agents say on which node they run, without which their reports are refused. */
+/** Since this version the tokens of agents name their node, which the admission policies require. */
 const OLDEST_MINOR = 30;
-/** Between clocks. Leases are not compared with them, but people are. */
+/** The maximum difference between clocks. Leases do not depend on it, but readers of timestamps do. */
 const FAR_MS = 5_000;
 const MAX_LISTED = 6;
 
-/** Whether the API server answers, keeps the same time, and would let an agent with this identity do its work. */
 export async function checkApi(client: KubeClient, parts: EnabledComponents, signal: AbortSignal): Promise<CheckFinding[]> {
   let version: { gitVersion?: string; minor?: string };
   try {

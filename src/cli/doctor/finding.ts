@@ -1,18 +1,14 @@
 /** ok: as it should be. warn: it works, with less. fail: an agent would not work here. */
 export type CheckLevel = "ok" | "warn" | "fail";
 
-/** What was found out about one thing that an agent needs. */
 export interface CheckFinding {
   /** What was looked at: `kernel vrf`, `port 8081/tcp`. */
   readonly check: string;
   readonly level: CheckLevel;
-  /** What is so, and what that means. */
   readonly message: string;
-  /** What to do about it. */
   readonly remedy?: string;
 }
 
-/** Which parts an agent on this node would have. */
 export interface EnabledComponents {
   readonly router: boolean;
 }

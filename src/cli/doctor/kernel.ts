@@ -7,16 +7,15 @@ import { fail, type CheckFinding, ok, type EnabledComponents, warn } from "./fin
 
 interface Feature {
   readonly name: string;
-  /** Of the kernel, where it is not built in. */
+  /** Empty where it is built in. */
   readonly module: string;
   readonly command: readonly string[];
-  /** What goes without it; an agent goes without where it is only less. */
+  /** An agent works without those marked `less`, with fewer features. */
   readonly requiredFor: "router" | "less";
   readonly gives: string;
   readonly costs: string;
 }
 
-/** What the router makes of links, and what the load balancer guards its addresses with. */
 const FEATURES: readonly Feature[] = [
   link("vrf", "vrf", ["table", "1001"], "VRFs work", "No VRF support: each L3VNI needs a VRF"),
   link("bridge", "bridge", [], "Bridges work", "No bridge support: each VNI needs a bridge"),
@@ -56,7 +55,7 @@ function nftables(family: string, module: string, costs: string): Feature {
   };
 }
 
-/** Really makes each in a network namespace that is gone with the attempt; modules that the kernel loads for it stay loaded. */
+/** Creates each one in a temporary network namespace. Kernel modules that are loaded by it stay loaded. */
 export async function tryKernel(run: RunOnNode, { router }: EnabledComponents): Promise<CheckFinding[]> {
   const tried = FEATURES.filter(({ requiredFor }) => router || requiredFor === "less");
   const inside: RunOnNode = (command) => run(["unshare", "--net", "--", ...command]);
@@ -72,7 +71,7 @@ export async function tryKernel(run: RunOnNode, { router }: EnabledComponents): 
   });
 }
 
-/** Without root there is only what is written about the kernel. */
+/** Without root, only the kernel's configuration can be read. */
 export async function readKernel({ router }: EnabledComponents, root = "/"): Promise<CheckFinding[]> {
   const directory = join(root, "lib/modules", release());
   const texts = await Promise.all(

@@ -7,7 +7,6 @@ import { fail, type CheckFinding, ok, type EnabledComponents, warn } from "./fin
 const CAPABILITIES = { NET_ADMIN: 12, NET_RAW: 13, SYS_ADMIN: 21 } as const;
 const ROOM = 64 * 1024 * 1024;
 
-/** Whether whoever runs this may do what an agent does. */
 export function permissions(status: string, uid: number, { router }: EnabledComponents): CheckFinding {
   const about = "permissions";
   const required = ["NET_ADMIN", "NET_RAW", ...(router ? ["SYS_ADMIN" as const] : [])] as const;
@@ -22,7 +21,7 @@ export function permissions(status: string, uid: number, { router }: EnabledComp
   return fail(about, `Root without ${missing.join(" and ")}`, `give the container the capabilities ${required.join(", ")}${without}`);
 }
 
-/** Nothing is written: it may be made by whoever installs. */
+/** Nothing is written: the installer may create it. */
 export async function stateDirectory(directory: string): Promise<CheckFinding> {
   const about = `directory ${directory}`;
   let there = directory;
@@ -41,11 +40,10 @@ export async function stateDirectory(directory: string): Promise<CheckFinding> {
   return ok(about, there === directory ? "Writable" : "Can be created");
 }
 
-/** Settings that decide whether packets to and from service addresses pass. */
 export async function settings(root = "/proc/sys"): Promise<CheckFinding[]> {
   const findings: CheckFinding[] = [];
   const strict = await linksWith(root, "rp_filter", "1");
-  // The larger of a link's own and that of all counts.
+  // The kernel uses the larger of a link's own value and that of `all`.
   if (strict.length > 0) {
     const message = `rp_filter is 1 (strict) on ${listed(strict)}: packets to Services that arrive there are dropped if the route back uses another interface`;
     findings.push(warn("rp_filter", message, "sysctl -w net.ipv4.conf.all.rp_filter=2, and persist it in /etc/sysctl.d"));
@@ -87,7 +85,7 @@ export async function kubeProxy(modeOf: () => Promise<string | undefined>, root 
   );
 }
 
-/** systemd's word, where there is systemd. */
+/** From systemd, where it runs. */
 export async function timeSync(run: RunOnNode): Promise<CheckFinding> {
   const about = "time";
   const { code, stdout } = await run(["timedatectl", "show", "--property=NTPSynchronized", "--value"]);

@@ -5,15 +5,15 @@ import { fail, type CheckFinding, ok, warn } from "./finding.ts";
 export interface PortsInUse {
   /** `/livez`, `/readyz` and `/metrics` of the agent. */
   readonly health: number;
-  /** By which agents tell each other that they live. */
+  /** UDP between agents. */
   readonly heartbeat: number;
-  /** MetalLB's speakers find each other there. */
+  /** Used by MetalLB's speakers. */
   readonly memberlist: number;
 }
 
 export const PORTS: PortsInUse = { health: 8081, heartbeat: 7947, memberlist: 7946 };
 
-/** Takes each for a moment. Those of an agent that already runs here are its own. */
+/** Binds each port for a moment. Ports of a running agent count as free. */
 export async function freePorts({ health, heartbeat, memberlist }: PortsInUse, isOurs: () => Promise<boolean>): Promise<CheckFinding[]> {
   const [healthFree, heartbeatFree, memberlistFree] = [await tcp(health), await udp(heartbeat), await tcp(memberlist)];
   const ours = !healthFree && (await isOurs());

@@ -5,7 +5,7 @@ import { parseVersion } from "../../frr/client.ts";
 import type { RunOnNode } from "../support-bundle/run-on-node.ts";
 import { fail, type CheckFinding, ok, warn } from "./finding.ts";
 
-/** Each with the Debian package that has it. */
+/** With the Debian package of each. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   ip: "iproute2",
   nft: "nftables",
@@ -16,7 +16,6 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 const FRR = "/usr/lib/frr";
 const OLDEST = { major: 8, minor: 4 };
 
-/** What an agent calls. In a cluster its image brings all of it. */
 export async function findPrograms(path = process.env["PATH"] ?? ""): Promise<CheckFinding[]> {
   const missing: string[] = [];
   for (const name of Object.keys(PROGRAMS)) if (!(await isIn(path.split(":"), name))) missing.push(name);
@@ -26,7 +25,7 @@ export async function findPrograms(path = process.env["PATH"] ?? ""): Promise<Ch
   return [warn("programs", message, `for agents outside of Pods and for \`up\`: apt install ${packages.join(" ")}`)];
 }
 
-/** Whether an FRR that we work with is installed here. Of what runs nothing is asked. */
+/** Checks the installed FRR; running daemons are not queried. */
 export async function findFrr(run: RunOnNode, directory = FRR): Promise<CheckFinding> {
   const about = "frr";
   const { code, stdout, stderr } = await run([join(directory, "zebra"), "--version"]);

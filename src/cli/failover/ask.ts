@@ -8,11 +8,10 @@ import { titleOf } from "./read-policy.ts";
 
 interface Answer {
   readonly policy: FailoverPolicy;
-  /** False where the policy asked for the same already. */
   readonly changed: boolean;
 }
 
-/** Changes desiredState, if the policy has not changed since it was read. Removes an earlier force, unless this command forces. */
+/** Only if the policy has not changed since it was read. Removes an earlier force, unless this command forces. */
 export async function requestSwitch(
   client: KubeClient,
   policy: FailoverPolicy,

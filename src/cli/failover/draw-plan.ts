@@ -10,17 +10,16 @@ const STATES: Readonly<Record<SwitchStep["state"], { readonly text: string; read
   Wait: { text: "waits", color: "yellow" },
   Pending: { text: "then" },
 };
-/** Of many writes of one step people read the first few; and what is waited for only later, an example. */
+/** The maximum of writes per step that are listed. */
 const MAX_LINES = 20;
 const MAX_LATER_LINES = 3;
 
-/** Whether something is in the way that the plan itself does not move: it is rejected, something is wrong, or there is nothing to write and it waits. */
+/** Blocked by something that the plan itself does not change: rejected, failed, or waiting with nothing to write. */
 export function isBlocked({ rejections, failures, steps }: SwitchPlan): boolean {
   const waits = steps.some(({ state }) => state === "Wait") && !steps.some(({ state }) => state === "Act");
   return rejections.length > 0 || failures.length > 0 || waits;
 }
 
-/** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for, and last what no step is about. */
 export function drawPlan({ rejections, failures, notes: owners, steps, resources }: SwitchPlan, colorize: Colorize): string[] {
   const notes = drawNotes([...owners, ...resources.map(({ resource, error, message }) => ({ ...resource, error, message }))]);
   return [
@@ -47,7 +46,6 @@ interface Noted {
   readonly message?: string | undefined;
 }
 
-/** What is said of resources with which nothing is wrong: that one is left as it is, above all. */
 export function drawNotes(resources: readonly Noted[]): string[] {
   const notes = resources.flatMap(({ error, message, ...resource }) =>
     error === undefined && message !== undefined ? [`  ${stripControlCharacters(`${objectTitle(resource)}: ${message}`)}`] : [],

@@ -6,7 +6,6 @@ import { type Color, type Colorize, statusColor } from "../print/color.ts";
 import { waitText } from "./draw-steps.ts";
 import { waveOf } from "./waves.ts";
 
-/** A policy in one line. */
 export interface PolicyState {
   readonly namespace: string;
   readonly name: string;
@@ -16,13 +15,13 @@ export interface PolicyState {
   readonly complete: string;
   readonly ready: string;
   readonly token?: { readonly state: string; readonly epoch: number };
-  /** Unreachable: it could not be asked. None: there is no spec.peer. */
+  /** Unreachable: the peer did not answer. None: there is no spec.peer. */
   readonly peer: "Reachable" | "Unreachable" | "Unknown" | "None";
   /** When the copy at the secondary site was taken. */
   readonly copiedAt?: string;
-  /** What is in the way; empty when nothing is. */
+  /** Empty if nothing blocks it. */
   readonly inTheWay: string;
-  /** Complete, without an error, and not known to be unfit for a switch. */
+  /** Complete, without an error, and ready for a switch. */
   readonly fine: boolean;
 }
 

@@ -13,7 +13,6 @@ const COLORS: Readonly<Record<TransitionStep["state"], Color | undefined>> = {
 const WIDTH = 20;
 const HEAD = ["STEP", "STATE", "TOOK", "WHEN"];
 
-/** The steps of one switch: how far each is, when it ran within the whole, and below it what it waits for. */
 export function drawSteps({ course: steps = [], startTime, completionTime }: TransitionRecord, now: number, colorize: Colorize): string[] {
   const begin = Date.parse(startTime);
   const end = completionTime === undefined ? Math.max(now, begin) : Date.parse(completionTime);

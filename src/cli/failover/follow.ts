@@ -8,7 +8,6 @@ import { wrapLine } from "../print/wrap.ts";
 import { type ProgressView, noView, screenView, tellConnection, tellLine } from "./live-screen.ts";
 import { type RequestedTransition, drawProgress, progressLines, type TransitionState, transitionState } from "./progress.ts";
 
-/** How a watched switch ended, and the policy as it was then. */
 export interface WatchResult {
   readonly is: Exclude<TransitionState["is"], "unseen" | "running"> | "timeout" | "stopped" | "deleted";
   readonly message?: string;
@@ -18,7 +17,6 @@ export interface WatchResult {
 /** After this long, say that no controller processes it. */
 const UNSEEN_MS = 15_000;
 
-/** Shows a switch until it is over or the user stops watching. The switch itself continues. */
 export async function follow(
   client: KubeClient,
   policy: FailoverPolicy,
@@ -44,7 +42,7 @@ export async function follow(
   tellConnection(cache, (line) => view.tell(line));
   cache.subscribe((change) => {
     if (keyOf(change.object) !== keyOf(policy)) return;
-    // A server that lags behind does not know yet what was asked for.
+    // An older generation: the server does not have the request yet.
     if ((change.object.metadata.generation ?? 0) < requested.generation) return;
     if (change.type === "deleted") end("deleted");
     else update(change.object);
@@ -68,7 +66,6 @@ export async function follow(
   }
 }
 
-/** A table that follows the steps. */
 function stepsView(requested: RequestedTransition, since: number): ProgressView<FailoverPolicy> {
   const paint = colorizeFor(process.stdout);
   const lines = (policy: FailoverPolicy) => drawProgress(policy, requested, { since, now: Date.now(), paint });

@@ -10,11 +10,9 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import type { Force } from "./live-plan.ts";
 import { type PolicyFailure, policyFailure } from "../../failover/policy/failure.ts";
 
-/** A takeover without the other site's release, what is known about it, or why it is refused. */
 export interface ForceDecision {
-  /** None if the site already holds the token: the force would apply to the next takeover. */
+  /** Unset if the site already holds the token: the force would apply to the next takeover. */
   readonly force?: Force;
-  /** What will be lost, and what the other site said. */
   readonly notes: readonly string[];
   readonly rejections: readonly PolicyFailure[];
 }
@@ -47,7 +45,6 @@ export async function decideForce(policy: FailoverPolicy, options: ForceOptions)
   };
 }
 
-/** The reason that was given, or is asked for on a terminal. */
 export async function reasonFor({ reason }: { reason?: string | undefined }): Promise<string> {
   const text = (reason ?? (await askReason())).trim();
   if (text === "") throw new CliError("--force requires --reason: how do you know the other site has stopped?", EXIT.misuse);
@@ -69,11 +66,10 @@ interface PeerAnswer {
   readonly text: string;
   readonly token?: { readonly epoch: number; readonly state: string } | undefined;
   readonly desiredState?: string | undefined;
-  /** It did not answer us, but the controller a moment ago. */
+  /** From the controller's last read, because the peer did not answer this command. */
   readonly secondHand?: true;
 }
 
-/** What the other site says now, or what the controller last read of it. */
 function lastAnswer(policy: FailoverPolicy, view: PeerView, now: Date): PeerAnswer {
   if (view.reachable && !view.exists) return { text: "The other site answers and has no such policy" };
   if (view.reachable) {
@@ -105,7 +101,7 @@ function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: 
   return policyFailure(policy, "Refused", message, { field: "spec.force" });
 }
 
-/** What a takeover loses: everything that was written at the other site after the copy that is here. */
+/** A takeover loses what was written at the other site after its last copy. */
 function lossText(policy: FailoverPolicy, view: PeerView, now: Date): string {
   const { lastSyncTime = policy.status?.peer?.lastSyncTime } = (view.reachable && view.exists && view.copy) || {};
   const peer = { ...policy.status?.peer, reachable: view.reachable, ...(lastSyncTime !== undefined && { lastSyncTime }) };

@@ -71,7 +71,6 @@ interface Forgotten {
   readonly view: PeerView | undefined;
 }
 
-/** An item of `-o json`. */
 function itemOf({ metadata, status }: FailoverPolicy, { reason, rejection, view }: Forgotten): object {
   return {
     namespace: metadata.namespace,
@@ -95,7 +94,7 @@ export function whyNot(
   if (holdsMore) {
     return `the other site holds epoch ${theirs.token?.epoch} and may write. Switch it to secondary there and this one to primary, or give up this site: delete this policy`;
   }
-  // Writers run here, by right; the other site starts none without this one's release, which will never come.
+  // This site holds the token and its writers may run; the other site starts none without a release, which will never come.
   if (own?.state === "Held") return undefined;
   if (own && spec.desiredState === "primary") {
     return `its token is Released and its desiredState is primary, so it would start without the other site. Switch it to secondary first: plumbline failover switch ${metadata.name} -n ${metadata.namespace} --to secondary`;

@@ -14,13 +14,11 @@ import { visiblePolicies } from "./read-policy.ts";
 import { managedBy, type Managed } from "../../failover/policy/managed.ts";
 
 export interface LivePlanOptions {
-  /** The controller's, where it was given another. */
   dnsAnnotation?: string | undefined;
-  /** What was applied from Git against a person's switch, where the plan is for what the person asked for. */
+  /** Set if Git reverted a person's switch and the plan is for what the person requested. */
   revert?: Revert | undefined;
-  /** All policies of the cluster, if they were read before. */
   among?: readonly FailoverPolicy[];
-  /** Shared where many policies are planned. */
+  /** Shared between the plans of many policies. */
   peers?: Peers;
   served?: ServedKinds;
   reads?: SharedReads;
@@ -29,7 +27,7 @@ export interface LivePlanOptions {
 
 export type Force = NonNullable<FailoverPolicy["spec"]["force"]>;
 
-/** The policy as it will be once it asks for this role: another generation of it, unless it asks for that already. */
+/** The policy with this desiredState: a new generation, unless it has it already. */
 export function withRequestedState(policy: FailoverPolicy, desiredState: Role, force?: Force): FailoverPolicy {
   const spec = { ...policy.spec, desiredState };
   delete spec.force;
@@ -67,7 +65,7 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
   }
 }
 
-/** Whether the controller has found that the policy may act wherever it names something: its --failover-namespaces are not known here. */
+/** Whether the controller found that the policy may act in all namespaces that it names: its --failover-namespaces are not known here. */
 function isPermitted({ metadata, status }: FailoverPolicy, managed: readonly Managed[]): boolean {
   const permitted = new Set((status?.foreignNamespaces ?? []).filter((one) => one.permitted).map(({ name }) => name));
   return managed.every(({ namespace }) => namespace === metadata.namespace || permitted.has(namespace));

@@ -6,24 +6,19 @@ import { Screen } from "../live-view/screen.ts";
 
 const TICK_MS = 1_000;
 
-/** Where progress is shown. */
 export interface ProgressView<T> {
   show(value: T): void;
-  /** A sentence below the lines, until the next one. */
+  /** A sentence below the lines, until the next call. */
   tell(line: string): void;
   close(): void;
 }
 
 interface ScreenOptions<T> {
-  /** What is shown now, on so many lines. */
   readonly lines: (value: T, height: number) => readonly string[];
-  /** What stays on the first screen. */
   readonly last: (value: T) => readonly string[];
-  /** What Ctrl-C does. */
   readonly hint: string;
 }
 
-/** Lines that follow along on the terminal's second screen, drawn again every second; what they showed last stays on the first. */
 export function screenView<T>({ lines, last, hint }: ScreenOptions<T>): ProgressView<T> {
   const screen = new Screen(process.stdout);
   let message = "";
@@ -53,7 +48,6 @@ export function screenView<T>({ lines, last, hint }: ScreenOptions<T>): Progress
 /** For `-o json`, which prints the result alone. */
 export const noView: ProgressView<unknown> = { show: () => undefined, tell: () => undefined, close: () => undefined };
 
-/** Tells when the API server stops answering, and when it answers again. */
 export function tellConnection(cache: Cache<FailoverPolicy>, tell: (line: string) => void): void {
   let lost = false;
   cache.onConnection((state) => {

@@ -8,7 +8,7 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import { isSuspended, readOwner, type ReadOwner, resumeCommand, suspendOwner, type SuspendedOwner, whenItReverts } from "./owner-object.ts";
 import { type PolicyFailure, policyFailure } from "../../failover/policy/failure.ts";
 
-/** What `failover switch` suspended, so that a later one can say how to resume it. */
+/** Records what `failover switch` suspended, so that a later command can say how to resume it. */
 const SUSPENDED = "plumbline.dev/failover-suspended-owners";
 
 const GIT_FIRST = "Change desiredState in Git first and add --owner-is-changed";
@@ -18,13 +18,11 @@ export interface OwnerOptions {
   ownerIsChanged?: boolean;
 }
 
-/** What applies a policy from Git, and whether it may be switched nevertheless. Nothing is written to find out. */
 export interface OwnerCheck {
-  /** What would take the switch back, and nothing was said about that. */
+  /** Owners that would revert the switch, if the user chose no way to handle them. */
   readonly rejections: readonly PolicyFailure[];
-  /** To be suspended before the policy is changed. */
   readonly toSuspend: readonly ReadOwner[];
-  /** Suspended by an earlier switch, and still so. */
+  /** Suspended by an earlier switch, and still suspended. */
   readonly earlier: readonly SuspendedOwner[];
 }
 
@@ -44,7 +42,7 @@ export async function checkOwners(
   const owners = await Promise.all(ownersOfPolicy(policy).map((owner) => readOwner(client, served, owner, signal)));
   const reverting = owners.filter((owner) => whenItReverts(owner) !== undefined);
   const unnamed = owners.length === 0 ? gitOpsManagerOf(policy) : undefined;
-  // What the spec already says, nothing takes back.
+  // Nothing reverts a spec that already has this state.
   const isNew = policy.spec.desiredState !== to;
   if (!isNew || ownerIsChanged || (reverting.length === 0 && unnamed === undefined)) return { rejections: [], toSuspend: [], earlier };
   if (!suspends || unnamed !== undefined) return { rejections: blockersOf(policy, reverting, unnamed), toSuspend: [], earlier };
@@ -52,7 +50,6 @@ export async function checkOwners(
   return { rejections: unread, toSuspend: unread.length > 0 ? [] : reverting, earlier };
 }
 
-/** Suspends what was found, and returns the annotations to write with the switch. */
 export async function suspendOwners(
   client: KubeClient,
   policy: FailoverPolicy,
@@ -71,7 +68,7 @@ export async function suspendOwners(
   return { ...switchedBy(to, new Date(), ownerIsChanged), ...memory(policy, [...earlier, ...suspended]) };
 }
 
-/** A release of helm without a HelmRelease changes nothing by itself. */
+/** A helm release without a HelmRelease changes nothing by itself. */
 function ownersOfPolicy(policy: FailoverPolicy): Owner[] {
   return ownersOf("FailoverPolicy", policy).filter(({ kind }) => kind !== "Helm" && !(kind === "Kustomization" && isExempt(policy)));
 }

@@ -8,7 +8,6 @@ import { sleep } from "../../util/sleep.ts";
 import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
-/** An owner as it is in the cluster; without `object`, why it could not be read. */
 export interface ReadOwner {
   readonly owner: Owner;
   readonly kind?: Kind;
@@ -16,7 +15,7 @@ export interface ReadOwner {
   readonly error?: string;
 }
 
-/** What was suspended, and what it was before: `spec.suspend`, or `spec.syncPolicy.automated`. */
+/** With the earlier value of `spec.suspend` or `spec.syncPolicy.automated`. */
 export interface SuspendedOwner {
   readonly kind: "Kustomization" | "HelmRelease" | "Application";
   readonly namespace: string;
@@ -37,7 +36,7 @@ const REFRESH = "argocd.argoproj.io/refresh";
 const QUIET_MS = 60_000;
 const POLL_MS = 500;
 
-/** Of an Application its mark may not say the namespace: it is looked for in all of them. */
+/** The tracking label of an Application may not contain its namespace: all namespaces are searched. */
 export async function readOwner(client: KubeClient, served: ServedKinds, owner: Owner, signal: AbortSignal): Promise<ReadOwner> {
   if (owner.kind === "Helm") return { owner };
   const result = served.lookup(owner.kind);
@@ -56,7 +55,7 @@ export async function readOwner(client: KubeClient, served: ServedKinds, owner: 
   }
 }
 
-/** When it would write the policy back; undefined when nothing makes it do so before a person acts. */
+/** Undefined if it reverts only after a person acts. */
 export function whenItReverts({ owner, object, error }: ReadOwner): string | undefined {
   if (!object) return `at an unknown time (${error})`;
   if (isSuspended({ owner, object })) return undefined;
@@ -75,7 +74,7 @@ export function isSuspended({ owner, object }: Pick<ReadOwner, "owner" | "object
   return !automated || automated.enabled === false;
 }
 
-/** Suspended, and not at work any more: what it began before could still write the old role. */
+/** Returns once it is suspended and idle: a sync that began before could still write the old role. */
 export async function suspendOwner(
   client: KubeClient,
   { owner, kind, object, error }: ReadOwner,
@@ -94,7 +93,6 @@ export async function suspendOwner(
   }
   const automated = (object as Application).spec.syncPolicy?.automated ?? {};
   const off = await objects.patch({ namespace, name }, automatedPatch({ enabled: false }), { resourceVersion, signal });
-  // Argo CD before 3.1 does not know the field.
   if (!isSuspended({ owner, object: off })) await objects.patch({ namespace, name }, automatedPatch(null), { signal });
   await untilQuiet(client, kind, done, signal);
   return { ...done, automated };

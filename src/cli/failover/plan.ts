@@ -54,7 +54,6 @@ async function run(name: string, options: PlanOptions): Promise<void> {
   }
 }
 
-/** Whether all that is in the way is that we could not look. */
 function isUnknown({ rejections, failures }: SwitchPlan): boolean {
   return (
     rejections.length === 0 && failures.length > 0 && failures.every(({ reason }) => reason === "Forbidden" || reason === "ReadFailed")

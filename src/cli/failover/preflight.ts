@@ -11,7 +11,7 @@ import type { PolicyFailure } from "../../failover/policy/failure.ts";
 
 export interface PreflightOptions extends OwnerOptions {
   readonly to: Role;
-  /** With --force: why. */
+  /** The reason given with --force. */
   readonly reason?: string | undefined;
   readonly evenThoughItAnswers?: boolean | undefined;
   readonly among?: readonly FailoverPolicy[];
@@ -21,16 +21,13 @@ export interface PreflightOptions extends OwnerOptions {
   readonly signal: AbortSignal;
 }
 
-/** What is known about a switch before anything is changed. */
 export interface Preflight {
   readonly policy: FailoverPolicy;
   readonly force?: Force | undefined;
-  /** With one of these nothing may be changed. */
+  /** Any of these prevents the switch. */
   readonly rejections: readonly PolicyFailure[];
-  /** What is in the way, and may pass or be fixed while the switch waits. */
   readonly failures: readonly PolicyFailure[];
   readonly notes: readonly string[];
-  /** Objects worth knowing of. */
   readonly findings: SwitchPlan["notes"];
   /** What applies the policy from Git. */
   readonly owners: OwnerCheck;

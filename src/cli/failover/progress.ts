@@ -7,7 +7,6 @@ import { drawSteps, waitText } from "./draw-steps.ts";
 import { titleOf } from "./read-policy.ts";
 import { type TransitionRecord, switchesOf, type TransitionStep } from "./transitions.ts";
 
-/** A switch that was asked for, with the generation that asks for it. */
 export interface RequestedTransition {
   readonly to: Role;
   readonly generation: number;
@@ -18,12 +17,10 @@ export type TransitionState =
   | { readonly is: "unseen" }
   | { readonly is: "running" }
   | { readonly is: "complete" }
-  /** The policy cannot be carried out as it is, and nothing was written. */
   | { readonly is: "refused"; readonly message: string }
-  /** desiredState has changed since. */
   | { readonly is: "superseded" };
 
-/** The reasons of the condition Error for which nothing is written. */
+/** Reasons of the condition Error with which the controller writes nothing. */
 const BLOCKERS: ReadonlySet<string> = new Set(["Invalid", "Conflict", "Refused", "NotPermitted", "PeerRemoved", "Forbidden"]);
 
 export function transitionState({ spec, status }: FailoverPolicy, { to, generation }: RequestedTransition): TransitionState {
@@ -35,7 +32,7 @@ export function transitionState({ spec, status }: FailoverPolicy, { to, generati
   return { is: condition(status?.conditions, "Complete") ? "complete" : "running" };
 }
 
-/** The condition, if it is true. */
+/** The condition, if its status is True. */
 function condition(conditions: readonly Partial<Condition>[] | undefined, type: string): Partial<Condition> | undefined {
   return conditions?.find((one) => one.type === type && one.status === "True");
 }
@@ -47,7 +44,6 @@ interface ProgressOptions {
   readonly paint: Colorize;
 }
 
-/** What a terminal shows of a switch. */
 export function drawProgress(policy: FailoverPolicy, requested: RequestedTransition, { since, now, paint }: ProgressOptions): string[] {
   const { spec, status } = policy;
   const head = paint("bold", `FailoverPolicy ${titleOf(policy)} to ${requested.to}, ${humanDuration(now - since)}`);
@@ -67,7 +63,6 @@ export function drawProgress(policy: FailoverPolicy, requested: RequestedTransit
   ];
 }
 
-/** What is new about a switch, in a line each, for logs and pipes. */
 export function progressLines(
   before: FailoverPolicy | undefined,
   policy: FailoverPolicy,
@@ -87,7 +82,6 @@ export function progressLines(
   return [...steps, ...error].map(stripControlCharacters);
 }
 
-/** The switch that was asked for, once a controller has begun it. */
 function currentSwitch(policy: FailoverPolicy, requested: RequestedTransition): TransitionRecord | undefined {
   const isObserved = (policy.status?.observedGeneration ?? 0) >= requested.generation;
   const [latest] = switchesOf(policy);
@@ -96,7 +90,7 @@ function currentSwitch(policy: FailoverPolicy, requested: RequestedTransition): 
 
 function stepText(step: TransitionStep, now: number): string {
   const { state, startTime, completionTime } = step;
-  // What runs is done or waits a moment later.
+  // A running step is done or waiting a moment later.
   if (state === "Done") {
     const took = startTime === undefined || completionTime === undefined ? 0 : Date.parse(completionTime) - Date.parse(startTime);
     return `done after ${humanDuration(took)}`;
@@ -104,7 +98,7 @@ function stepText(step: TransitionStep, now: number): string {
   return step.waitingFor ? `waits: ${waitText(step, now)}` : "";
 }
 
-/** Without the times, which move by themselves, and without whether it also writes while it waits. */
+/** Without times and without whether the step writes while it waits: both change without being news. */
 function fingerprint({ state, waitingFor }: TransitionStep): string {
   return JSON.stringify([state === "Done", waitingFor?.kind, waitingFor?.namespace, waitingFor?.name, waitingFor?.message]);
 }

@@ -15,7 +15,7 @@ export function withPolicy(command: Command): Command {
   return withConnection(withNamespace(command));
 }
 
-/** The policy of this name, or a sentence that says what there is instead. */
+/** Throws with a hint at similar names if it does not exist. */
 export async function readPolicy(client: KubeClient, name: string, options: PolicyOptions, signal: AbortSignal): Promise<FailoverPolicy> {
   const namespace = namespaceOf(client, options);
   try {
@@ -27,7 +27,7 @@ export async function readPolicy(client: KubeClient, name: string, options: Poli
   }
 }
 
-/** By namespace and name; all of them where no namespace is given. */
+/** Sorted by namespace and name. */
 export async function listPolicies(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
   try {
     const { items } = await client.resource(FailoverPolicy).list({ ...(namespace !== undefined && { namespace }), signal });
@@ -39,7 +39,7 @@ export async function listPolicies(client: KubeClient, namespace: string | undef
   }
 }
 
-/** Those of all namespaces, or of this one where we may see no others. */
+/** All namespaces, or this one if the user may not list the others. */
 export async function visiblePolicies(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
   try {
     return await listPolicies(client, undefined, signal);

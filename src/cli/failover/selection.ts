@@ -17,7 +17,6 @@ export function withPolicies(command: Command): Command {
     .option("-A, --all-namespaces", "in all namespaces; the default without -n");
 }
 
-/** The policies that --all or -l choose, and all that can be seen, since what one asks for another may have. */
 export interface Selected {
   readonly chosen: readonly FailoverPolicy[];
   readonly among: readonly FailoverPolicy[];
@@ -47,7 +46,7 @@ function isIn({ metadata }: FailoverPolicy, namespace: string | undefined): bool
   return namespace === undefined || metadata.namespace === namespace;
 }
 
-/** Why nothing was chosen. */
+/** Explains why the selection is empty. */
 export function noPolicySelected({ selector, namespace }: PolicySelectionOptions, { among }: Selected): string {
   const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
   const others = among.filter((policy) => isIn(policy, namespace));

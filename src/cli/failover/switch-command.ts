@@ -2,7 +2,7 @@ import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts
 import type { ConnectionOptions } from "../shared/connection.ts";
 import type { PolicySelectionOptions } from "./selection.ts";
 
-/** What a command that is repeated has to say again: without --force it would take the force back. */
+/** Options that a repeated command needs: without --force it would remove the force. */
 interface RepeatedOptions {
   force?: boolean;
   reason?: string;
@@ -10,7 +10,6 @@ interface RepeatedOptions {
   skipRefused?: boolean;
 }
 
-/** The command that switches a policy at the same cluster, or watches a switch again. */
 export function switchCommand(
   { metadata: { name, namespace = "" } }: FailoverPolicy,
   to: Role,
@@ -19,7 +18,6 @@ export function switchCommand(
   return `plumbline failover switch ${name} -n ${namespace} --to ${to}${forceFlags(options)} --wait${clusterFlags(options)}`;
 }
 
-/** The same for several policies. */
 export function siteCommand(to: Role, options: PolicySelectionOptions & RepeatedOptions): string {
   const which = options.selector === undefined ? "--all" : `-l ${shellQuote(options.selector)}`;
   const where = options.namespace === undefined ? "" : ` -n ${shellQuote(options.namespace)}`;

@@ -3,7 +3,7 @@ import { type TextCell, Columns, stripControlCharacters } from "../print/columns
 import type { Color, Colorize } from "../print/color.ts";
 import type { TransitionRecord } from "./transitions.ts";
 
-/** A switch, and where it was made where that is not clear. */
+/** With the site, if there are two. */
 export interface TransitionRow extends TransitionRecord {
   readonly namespace?: string;
   readonly policy?: string;
@@ -11,7 +11,6 @@ export interface TransitionRow extends TransitionRecord {
 
 const COLORS: Readonly<Record<TransitionRecord["outcome"], Color>> = { Completed: "green", Running: "yellow", Superseded: "yellow" };
 
-/** A table of switches, in the order in which they come. */
 export function drawSwitches(switches: readonly TransitionRow[], now: number, colorize: Colorize): string[] {
   const isNamed = switches.some(({ policy }) => policy !== undefined);
   const writable = switches.some(({ volumesSeconds }) => volumesSeconds !== undefined);

@@ -7,7 +7,7 @@ interface Waited {
   readonly message: string;
 }
 
-/** What is waited for, with the object to look at: most messages name it themselves. */
+/** With the object, unless the message names it. */
 export function waitDescription(waited: Waited): string {
   const { kind, name, message } = waited;
   const named = message.startsWith(`${objectTitle(waited)} `) || message.startsWith(`${kind} ${name} `);

@@ -9,7 +9,7 @@ export function waveOf({ spec }: FailoverPolicy): number {
   return spec.wave ?? 0;
 }
 
-/** What others depend on has a low wave: it is started first, and stopped last. */
+/** Dependencies have a low wave: they start first and stop last. */
 export function wavesOf<T extends { readonly policy: FailoverPolicy }>(members: readonly T[], to: Role): Wave<T>[] {
   const byWave = Map.groupBy(members, ({ policy }) => waveOf(policy));
   const order = [...byWave.keys()].toSorted((one, other) => (to === "primary" ? one - other : other - one));

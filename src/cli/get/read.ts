@@ -8,7 +8,6 @@ import type { ObjectView } from "./view.ts";
 export interface GetResult<Item> {
   readonly items: readonly Item[];
   readonly resourceVersion: string;
-  /** A sentence for each name that is not there. */
   readonly missing: readonly string[];
 }
 
@@ -18,7 +17,6 @@ interface ListAnswer {
 
 const PAGE = "500";
 
-/** Reads what was asked for. */
 export async function read<Item>(
   client: KubeClient,
   selection: ResourceSelection,
@@ -29,7 +27,7 @@ export async function read<Item>(
   try {
     return await readPages(client, selection, view, signal, PAGE);
   } catch (error) {
-    // The moment that the pages are of expired half-way.
+    // The continue token expired between two pages.
     if (!isKubeError(error, "Gone")) throw error;
     return readPages(client, selection, view, signal);
   }

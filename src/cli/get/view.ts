@@ -7,16 +7,13 @@ import { labelOf } from "../resources/resolve.ts";
 
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
 
-/** How the objects of one kind are asked for and shown. `Item` is what stands for one object. */
 export interface ObjectView<Item> {
-  /** The form in which the server shall answer. */
+  /** The Accept header. */
   readonly accept?: string;
   /** From a list, from one object, or from an event of a watch. */
   items(answer: unknown): Item[];
   metadata(item: Item): ObjectMeta;
-  /** The text of all items. */
   whole(items: readonly Item[]): string;
-  /** The text of one item that has just changed. */
   change(type: ChangeType, item: Item): string;
 }
 
@@ -27,7 +24,6 @@ export interface TableViewOptions {
   prefix?: string;
 }
 
-/** A table by the server's columns. */
 export function tableView(options: TableViewOptions): ObjectView<TableRow> {
   const printer = new TablePrinter(options);
   let columnDefinitions: NonNullable<Table["columnDefinitions"]> = [];
@@ -41,7 +37,7 @@ export function tableView(options: TableViewOptions): ObjectView<TableRow> {
     },
     metadata: ({ object }) => object?.metadata ?? { name: "" },
     whole: text,
-    // The row of what is gone must not look like that of something that is there.
+    // Marked, so that a deleted object does not look like an existing one.
     change: (type, row) => (type === "DELETED" ? text([row]).replace(/\n$/, "   (deleted)\n") : text([row])),
   };
 }
@@ -57,7 +53,7 @@ export function jsonView(kind: string): ObjectView<KubeObject> {
 
 /** Documents that could be applied again. */
 export function yamlView(stringify: (value: unknown) => string): ObjectView<KubeObject> {
-  // A string with one of these is between double quotes, and they in it are as they are: terminals would obey them.
+  // YAML leaves these characters as they are in double quotes, and terminals would interpret them.
   const text = (object: KubeObject) =>
     stringify(object).replaceAll(/[\u007f-\u009f]/g, (control) => `\\x${control.charCodeAt(0).toString(16)}`);
   return {
@@ -80,14 +76,14 @@ const objects = {
   items(answer: unknown): KubeObject[] {
     const { items, ...whole } = answer as KubeObject & { items?: KubeObject[] };
     if (!items) return [readable(whole)];
-    // The server names the kind once for the whole list; alone, an item should still know what it is.
+    // A list names the kind only once; the item is printed on its own.
     const { apiVersion = "", kind = "" } = whole;
     return items.map((item) => readable({ apiVersion, kind: kind.replace(/List$/, ""), ...item }));
   },
   metadata: ({ metadata }: KubeObject) => metadata,
 };
 
-/** As people write objects, and without the server's record of who set which field. */
+/** Without managedFields, and in the usual order of keys. */
 function readable(object: KubeObject): KubeObject {
   const { apiVersion = "", kind = "", ...rest } = object;
   const metadata = { ...object.metadata };

@@ -21,7 +21,7 @@ interface WatchOptions<Item> {
   signal: AbortSignal;
 }
 
-/** Prints what is there and then every change, through lost connections, until the signal aborts. */
+/** Prints the objects and then every change, across lost connections, until the signal aborts. */
 export async function watch<Item>(options: WatchOptions<Item>): Promise<void> {
   await new Watching(options).run();
 }
@@ -33,9 +33,7 @@ interface Event {
 
 class Watching<Item> {
   readonly #options: WatchOptions<Item>;
-  /** What was printed, by its key. */
   readonly #versions = new Map<string, string>();
-  /** Where to go on; empty when everything must be read again. */
   #resourceVersion = "";
 
   constructor(options: WatchOptions<Item>) {
@@ -44,7 +42,7 @@ class Watching<Item> {
 
   async run(): Promise<void> {
     const { signal } = this.#options;
-    // The first look must succeed: a user who misspelled the server should not wait for it.
+    // The first list must succeed: with a misspelled server, the user should not wait.
     await this.#list();
     for (let failures = 0; ;) {
       try {
@@ -62,7 +60,6 @@ class Watching<Item> {
     }
   }
 
-  /** Reads everything and prints what is new or has changed since it was last printed. */
   async #list(): Promise<void> {
     const { client, selection, view, signal } = this.#options;
     const [name] = selection.names;
@@ -112,7 +109,6 @@ class Watching<Item> {
     }
   }
 
-  /** Whether this form of the object is a new one. */
   #note(metadata: ObjectMeta): boolean {
     const { resourceVersion = "" } = metadata;
     const key = keyOf({ metadata });

@@ -17,7 +17,7 @@ interface Remark {
   readonly message: string | undefined;
 }
 
-/** Targets that nobody can try, and ports that the Services among the manifests do not have. */
+/** Targets that cannot be probed, and ports that the Services among the manifests do not have. */
 export function connectivityRule(objects: readonly KubeObject[]): LintFailure[] {
   const services = servicesOf(objects);
   const about = remarks(
@@ -28,7 +28,7 @@ export function connectivityRule(objects: readonly KubeObject[]): LintFailure[] 
   return about.map((remark) => Object.assign(remark, { reason: "ValidationFailed", class: "Permanent" as const }));
 }
 
-/** Targets that are refused unless they are allowed, Services that do not allow the mesh, and nodes as sources where they are none. */
+/** Targets that need --allow-target, Services that do not allow the mesh, and nodes as sources outside the system namespace. */
 export function connectivityWarnings(objects: readonly KubeObject[]): LintWarning[] {
   const services = servicesOf(objects);
   return remarks(
@@ -97,7 +97,7 @@ function portProblem(
 ): string | undefined {
   const key = `${target?.namespace ?? namespaceOf(mesh)}/${name}`;
   const service = services.get(key);
-  // A Service that is not among the manifests is somewhere else.
+  // The Service is not among the manifests, so nothing is known about it.
   if (!target || !service) return undefined;
   const wanted = target.port;
   const tcp = (service.spec.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP");

@@ -6,7 +6,7 @@ import type { LintFailure } from "./rules.ts";
 const UNBOUND_FORCE =
   "force without the uid of the policy has no effect, and does not belong into a manifest; remove it, and use plumbline failover switch --force";
 
-/** Policies that could not be carried out, and resources that two of them name: neither is older here, so the first by name has it. */
+/** Two policies that name the same resource conflict; without creation times the first by name wins. */
 export function failoverRule(objects: readonly KubeObject[]): LintFailure[] {
   const policies = objects
     .filter(({ kind, apiVersion = "" }) => kind === FailoverPolicy.kind && apiVersion.startsWith(`${FailoverPolicy.group}/`))

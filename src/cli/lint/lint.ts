@@ -3,19 +3,16 @@ import type { Input, Inputs } from "../manifests/input.ts";
 import type { LintFailure, LintContext, LintRule, LintWarningRule, LintWarning } from "./rules.ts";
 import { validateManifest } from "../manifests/schema-rules.ts";
 
-/** A failure and the place to change. */
 export interface LocatedFailure extends LintFailure {
   readonly file: string;
   readonly line: number;
 }
 
 export interface LintResult {
-  /** In the order of the files. */
   readonly failures: readonly LocatedFailure[];
   readonly warnings: readonly string[];
 }
 
-/** Everything that is wrong with a set of manifests, without a server. */
 export function lint(
   { inputs, unreadable }: Inputs,
   context: LintContext,
@@ -68,7 +65,7 @@ function idOf({ apiVersion, kind = "", metadata }: KubeObject): string {
   return `${groupOf(apiVersion)} ${kind} ${keyOf({ metadata })}`;
 }
 
-/** An object that names no namespace is judged as one of default. */
+/** An object without a namespace counts as one of default. */
 function isAbout({ kind, name, namespace }: LintWarning, { kind: own, metadata }: KubeObject): boolean {
   return kind === own && name === metadata.name && (metadata.namespace ?? "default") === (namespace || "default");
 }

@@ -15,7 +15,7 @@ import { LOAD_BALANCER } from "../shared/agent-options.ts";
 import { nodeNamed, nodesOf } from "../router/offline-node.ts";
 import type { LintFailure, LintContext, LintWarning } from "./rules.ts";
 
-/** What the controller and the speakers would say: that of the node that is named, those of the nodes that are described, or those of any. */
+/** For the given node, for the Nodes among the manifests, or for one imagined node per selector. */
 export function loadBalancerRule(objects: readonly KubeObject[], context: LintContext): LintFailure[] {
   const found = new Map<string, LintFailure>();
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
@@ -29,7 +29,6 @@ export function loadBalancerRule(objects: readonly KubeObject[], context: LintCo
   return [...found.values()];
 }
 
-/** What nobody announces, names that nobody has, references to what is not given, and what is where nobody looks for it. */
 export function loadBalancerWarnings(objects: readonly KubeObject[], { metallbNamespace }: LintContext = {}): LintWarning[] {
   return [...Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "")].flatMap(([namespace, group]) => {
     const { config, elsewhere } = withoutReferencesElsewhere(configObjects(group, objects));
@@ -44,8 +43,8 @@ export function loadBalancerWarnings(objects: readonly KubeObject[], { metallbNa
 const CLUSTER = { view: { of: "cluster" }, lastGood: new Map() } as const;
 
 /**
- * Where none of a kind is given, only a part of the whole is looked at; and Secrets are seldom kept with the rest. What is referred to is taken
- * to be somewhere else, so that the rest of the object is judged without it.
+ * If there is no object of a kind, the manifests are only a part of the configuration, and Secrets are rarely among them. Such references
+ * are assumed to be valid, so that the rest of the object can be checked.
  */
 function withoutReferencesElsewhere(config: ConfigObjects): { config: ConfigObjects; elsewhere: Warning[] } {
   const elsewhere = new Map<string, Warning>();
@@ -91,7 +90,7 @@ function referenceElsewhere(config: ConfigObjects, rule: ConfigFailure["rule"], 
 const NOT_GIVEN = "which is not in the given files";
 
 function strays(config: ConfigObjects, namespace: string, metallbNamespace: string): LintWarning[] {
-  // What names no namespace goes wherever it is applied.
+  // An object without a namespace gets the one of `apply`.
   if (["", "default", metallbNamespace].includes(namespace)) return [];
   const { pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities } = config;
   const objects: readonly KubeObject[] = [pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities].flat();
@@ -101,7 +100,7 @@ function strays(config: ConfigObjects, namespace: string, metallbNamespace: stri
   });
 }
 
-/** Where none of the kind is given, a name is a reference to something elsewhere, and it cannot be said what selects nothing. */
+/** If there is no object of the kind, a name may refer to an object elsewhere. */
 function asGiven({ pools, peers, bgpAdvertisements, l2Advertisements }: ConfigObjects, warning: Warning): Warning[] {
   const { kind, name, field } = warning;
   if (kind === "IPAddressPool") return field !== "" || bgpAdvertisements.length + l2Advertisements.length > 0 ? [warning] : [];
@@ -144,14 +143,14 @@ function viewsOf(config: ConfigObjects, objects: readonly KubeObject[], { node }
 
 type Selecting = { spec: { nodeSelectors?: LabelSelector[] } };
 
-/** One node for each list of selectors: who knows which labels come together. */
+/** One imagined node per list of selectors: which labels occur together is unknown. */
 function selectorsIn({ peers, bgpAdvertisements }: ConfigObjects): string[] {
   const texts = new Set([...peers, ...bgpAdvertisements].map(textOf));
   if (texts.size > 1) texts.delete("");
   return texts.size === 0 ? [""] : [...texts];
 }
 
-/** The objects with these selectors, and those for every node, as if they were all there were. */
+/** Includes the objects without a selector. */
 function whatSelects(selectors: string, config: ConfigObjects): ConfigObjects {
   const chosen = <T extends Selecting>(all: readonly T[]): T[] => all.filter((one) => ["", selectors].includes(textOf(one)));
   return { ...config, peers: chosen(config.peers), bgpAdvertisements: chosen(config.bgpAdvertisements) };

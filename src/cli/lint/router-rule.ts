@@ -12,7 +12,7 @@ import { selectorFieldProblems } from "../../router/validate/selector.ts";
 import { type OfflineNode, observeOffline, nodeNamed, nodesOf, routerObjects } from "../router/offline-node.ts";
 import type { LintFailure, LintContext, LintWarning } from "./rules.ts";
 
-/** What the router of a node would say: of the node that is named, of those that are described, or of any. */
+/** For the given node, for the Nodes among the manifests, or for one imagined node per selector. */
 export function routerRule(objects: readonly KubeObject[], context: LintContext): LintFailure[] {
   const found = new Map<string, LintFailure>();
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
@@ -28,7 +28,7 @@ export function routerRule(objects: readonly KubeObject[], context: LintContext)
   return [...found.values()];
 }
 
-/** References to what is not given, gateways that are surely not meant, and imports that no traffic follows. */
+/** References to missing objects, gateways that are likely a mistake, and imports without traffic. */
 export function routerWarnings(objects: readonly KubeObject[], context: LintContext = {}): LintWarning[] {
   return [...Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "")].flatMap(([namespace, group]) => {
     const router = routerObjects(group);
@@ -83,7 +83,7 @@ function isSubnetRouterAnycast({ address, prefix }: InterfaceAddress): boolean {
   return address.family === 6 && prefix.length < 127 && address.equals(prefix.first);
 }
 
-/** Where there is no Underlay, only a part of the whole is looked at, and what is missing may be somewhere else. */
+/** Without an Underlay the manifests are only a part of the configuration. */
 function isPartial({ underlays }: RouterObjects, objects: readonly KubeObject[], { node }: LintContext): boolean {
   return underlays.length === 0 && (node === undefined || routerObjects(objects).underlays.length > 0);
 }
@@ -105,7 +105,7 @@ function isEmpty({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}
   return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }
 
-/** One node for each selector: who knows which labels come together. */
+/** One imagined node per selector: which labels occur together is unknown. */
 function selectorsIn(router: RouterObjects): string[] {
   const texts = new Set(allOf(router).map(({ spec }) => textOf(spec.nodeSelector)));
   if (texts.size > 1) texts.delete("");
@@ -116,7 +116,7 @@ function allOf(router: RouterObjects): readonly { spec: { nodeSelector?: LabelSe
   return Object.values(router).flat();
 }
 
-/** The objects with this selector, and those for every node, as if they were all there were. */
+/** Includes the objects without a selector. */
 function whatSelects(selector: string, router: RouterObjects): RouterObjects {
   const chosen = <T extends { spec: { nodeSelector?: LabelSelector } }>(objects: readonly T[]): T[] =>
     objects.flatMap((object) => {

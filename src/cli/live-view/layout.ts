@@ -5,19 +5,18 @@ import { type Colorize, statusColor } from "../print/color.ts";
 import { conditionText, type Row } from "./object-table.ts";
 
 export interface ScreenModel {
-  /** What stands above everything: where, and how to speak to it. */
+  /** The head of the screen: the directory, and how to connect. */
   readonly head: readonly string[];
   readonly rows: readonly Row[];
   /** `red.yaml:12:3: spec.vni: Required value` */
   readonly problems: readonly string[];
-  /** What happened last, the newest last. */
+  /** Newest last. */
   readonly news: readonly string[];
 }
 
-/** Problems and news have so many lines each. */
+/** Lines for problems and for news. */
 const FEW = 5;
 
-/** The lines of one screenful. */
 export function frame({ head, rows, problems, news }: ScreenModel, height: number, colorize: Colorize, now: number): string[] {
   const below = [
     ...section(
@@ -49,12 +48,12 @@ function table(rows: readonly Row[], room: number, colorize: Colorize, now: numb
   return left === 0 ? lines : [...lines, `and ${left} more: plumbline get plumbline -A`];
 }
 
-/** Checks are many, and while they succeed they all say the same. */
+/** Successful checks are too many to list. */
 function isWorthARow({ kind, conditions }: Row): boolean {
   return kind !== PodNetworkConnectivityCheck.kind || conditions.some(({ status }) => status === "False");
 }
 
-/** Those that are not well, then those that have changed last; in their usual order. */
+/** Unhealthy objects, then the latest changes, in their usual order. */
 function mostImportant(rows: readonly Row[], room: number): Row[] {
   const ranked = rows.toSorted(
     (a, b) => Number(isHealthy(a)) - Number(isHealthy(b)) || (a.since < b.since ? 1 : a.since > b.since ? -1 : 0),

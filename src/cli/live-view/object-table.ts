@@ -6,35 +6,34 @@ import type { Store } from "../../embedded/store/store.ts";
 import { stripControlCharacters } from "../print/columns.ts";
 import { same } from "../../embedded/kinds/json.ts";
 
-/** One object, as whoever watches `up` sees it. */
 export interface Row {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly conditions: readonly { readonly type: string; readonly status: ConditionStatus }[];
-  /** Since when it is as it is: the last turn of a condition, the last change that we saw, or its creation. */
+  /** The last transition of a condition, the last observed change, or the creation. */
   readonly since: string;
-  /** Where it stands now; lines move without the object changing. */
+  /** A function, because lines move without a change of the object. */
   readonly source: () => ManifestSource | undefined;
 }
 
 export interface RowChange {
   readonly type: "added" | "changed" | "deleted";
   readonly row: Row;
-  /** What is different, the status aside. */
+  /** Without the status. */
   readonly fields: readonly FieldChange[];
   readonly conditionsTurned: boolean;
 }
 
-/** The objects that a user cares for, kept up to date: all of our own kinds, and of others what stands in files. */
+/** All objects of our kinds, and those of other kinds that are in files. */
 export class ObjectTable {
   readonly #store: Store;
   readonly #rows = new Map<string, Row>();
   readonly #unsubscribe: () => void;
-  /** The rows in order, until one changes: they are drawn every second, and may be ten thousand. */
+  /** Sorted rows, cached: they are drawn every second, and may be ten thousand. */
   #ordered: readonly Row[] | undefined;
 
-  /** `onChange` is told of what a user would call a change, not of every write. */
+  /** `onChange` gets changes of spec, labels, annotations and conditions, not every write. */
   constructor(store: Store, onChange: (change: RowChange) => void) {
     this.#store = store;
     for (const kind of store.kinds) {
@@ -48,7 +47,7 @@ export class ObjectTable {
     });
   }
 
-  /** By kind, namespace and name. */
+  /** Sorted by kind, namespace and name. */
   rows(): readonly Row[] {
     return (this.#ordered ??= inOrder(this.#rows.values()));
   }
@@ -113,12 +112,12 @@ function inOrder(rows: Iterable<Row>): Row[] {
 export interface FieldChange {
   /** `spec.vni`, `metadata.labels.tenant` */
   readonly field: string;
-  /** Undefined where it was not there. */
+  /** Undefined if the field is new. */
   readonly from: unknown;
   readonly to: unknown;
 }
 
-/** Where two forms of an object differ, as far as a user writes them: labels, annotations, and all that is not status. */
+/** Labels, annotations and everything else but the status. */
 export function changedFields(before: KubeObject, after: KubeObject): FieldChange[] {
   const secret = after.apiVersion === "v1" && after.kind === "Secret";
   return differences(written(before), written(after), "").map((change) =>
@@ -137,7 +136,7 @@ function written({ metadata: { labels = {}, annotations = {} }, ...object }: Kub
   return { ...object, status: undefined, metadata: { labels, annotations } };
 }
 
-/** Lists are one value: what an item of one is called is seldom its place. */
+/** Lists count as one value: an index does not identify an item. */
 function differences(from: unknown, to: unknown, field: string): FieldChange[] {
   if (same(from, to)) return [];
   if (!isObject(from) || !isObject(to)) return [{ field, from, to }];

@@ -4,7 +4,7 @@ const HOME = "\u001b[H";
 const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
 
-/** A terminal's second screen, which gives back the first one untouched. */
+/** The terminal's alternate screen. */
 export class Screen {
   readonly #stream: NodeJS.WriteStream;
   readonly #leave = (): void => void this.#stream.write(LEAVE);
@@ -13,7 +13,7 @@ export class Screen {
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
     stream.write(ENTER);
-    // However the process ends, a terminal without a cursor is not what it leaves.
+    // Restore the cursor however the process ends.
     process.once("exit", this.#leave);
   }
 
@@ -21,7 +21,7 @@ export class Screen {
     return this.#stream.rows || 24;
   }
 
-  /** In one write, over what was there, so that nothing flickers. */
+  /** In one write, without clearing, so that nothing flickers. */
   draw(lines: readonly string[]): void {
     const text = lines
       .slice(0, this.height)
@@ -32,7 +32,7 @@ export class Screen {
     this.#stream.write(HOME + text + CLEAR_BELOW);
   }
 
-  /** Draws everything again next time: the terminal has another size. */
+  /** Draws everything next time, because the terminal was resized. */
   forget(): void {
     this.#drawn = "";
   }

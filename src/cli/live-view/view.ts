@@ -5,24 +5,20 @@ import { ObjectTable, conditionText, type RowChange } from "./object-table.ts";
 import { frame } from "./layout.ts";
 import { Screen } from "./screen.ts";
 
-/** What a person sees of a running `up`. */
 export interface LiveView {
-  /** Something to be told once, such as a warning of the log. */
   tell(line: string): void;
   close(): void;
 }
 
 type Watched = Pick<Embedded, "store" | "problems">;
 
-/** How often problems are looked at and ages are drawn anew. */
+/** How often problems are read and ages are redrawn. */
 const TICK_MS = 1_000;
-/** Changes that come together are drawn together. */
 const GATHER_MS = 50;
 const NEWS_KEPT = 20;
 const MAX_FIELDS = 3;
 const VALUE_LENGTH = 40;
 
-/** A table that follows the objects, on the terminal's second screen. */
 export function screenView(embedded: Watched, head: readonly string[]): LiveView {
   const screen = new Screen(process.stdout);
   const news: string[] = [];
@@ -58,7 +54,6 @@ export function screenView(embedded: Watched, head: readonly string[]): LiveView
   };
 }
 
-/** A line for everything that happens, for logs and pipes. */
 export function lineView(embedded: Watched, head: readonly string[]): LiveView {
   const tell = (line: string) => write(`${clock()} ${line}`);
   for (const line of head) write(line);

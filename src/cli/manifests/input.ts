@@ -6,15 +6,13 @@ import { readManifests } from "../../embedded/manifests/manifests.ts";
 import { positionOf } from "../../embedded/manifests/position.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
-/** An object that a user has written, and where. */
 export interface Input {
   readonly object: KubeObject;
   readonly file: string;
-  /** The line of a field, or of what comes nearest to it; of the object itself without one. */
+  /** The line of the field, or of its nearest existing parent. */
   lineOf(field?: string): number;
 }
 
-/** A place in a file that cannot be read as a manifest. */
 interface Unreadable {
   readonly file: string;
   readonly line: number;
@@ -26,7 +24,7 @@ export interface Inputs {
   readonly unreadable: readonly Unreadable[];
 }
 
-/** The manifests of files, directories with all below them, and `-`, which is standard input. */
+/** Reads files, directories recursively, and standard input for `-`. */
 export async function readInputs(paths: readonly string[]): Promise<Inputs> {
   const inputs: Input[] = [];
   const unreadable: Unreadable[] = [];
@@ -43,7 +41,6 @@ export async function readInputs(paths: readonly string[]): Promise<Inputs> {
   return { inputs, unreadable };
 }
 
-/** The manifests of one file. */
 export function contentInputs(file: string, content: Buffer): Inputs {
   if (content.length > FILE_BYTES) {
     return {

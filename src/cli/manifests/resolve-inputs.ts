@@ -3,11 +3,10 @@ import type { Discovered, Resource } from "../resources/discovery.ts";
 import { nearest } from "../resources/nearest.ts";
 import { type Input, type Inputs, titleOf } from "./input.ts";
 
-/** A manifest and where its object belongs on a server. */
 export interface ResolvedInput {
   readonly input: Input;
   readonly resource: Resource;
-  /** Undefined for what lives in no namespace. */
+  /** Undefined for cluster-scoped objects. */
   readonly namespace: string | undefined;
 }
 
@@ -17,13 +16,10 @@ interface Problem {
   readonly sentence: string;
 }
 
-/** What others live in, or are made of, comes first. */
+/** Created before all others. */
 const FIRST = ["Namespace", "CustomResourceDefinition"];
 
-/**
- * Finds the kind of each manifest. Where anything cannot be read or found, all of it is said and nothing is done: half of what
- * someone wanted is seldom what they wanted.
- */
+/** Finds the kind of each manifest. If one cannot be read or resolved, all problems are reported and nothing is applied. */
 export function resolveInputs(
   { inputs, unreadable }: Inputs,
   discovered: Discovered,

@@ -17,18 +17,17 @@ interface Problem {
   readonly message: string;
 }
 
-/** What a server would make of a new object. */
+/** The result of creating the object on a server. */
 export interface SchemaResult {
-  /** With defaults filled; missing when it would be refused. */
+  /** With defaults filled; missing if it is rejected. */
   readonly admitted?: KubeObject;
   readonly complaints: readonly Problem[];
-  /** What a server would warn of. */
   readonly warning?: string;
 }
 
 const KINDS: readonly ServedKind[] = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
 
-/** Judges an object by its schema alone, in the words of an API server. */
+/** Validates an object by its schema alone, with the messages of an API server. */
 export function validateManifest(object: KubeObject): SchemaResult {
   const { apiVersion = "", kind: name = "" } = object;
   const [version = "", group = ""] = apiVersion.split("/").reverse();
@@ -38,17 +37,17 @@ export function validateManifest(object: KubeObject): SchemaResult {
   return { ...validateAs(kind, asManifest(kind, object)), ...(served.warning !== undefined && { warning: served.warning }) };
 }
 
-/** Without a status, which no server takes from a manifest. */
+/** Without the status, which a server ignores in a manifest. */
 function asManifest({ custom }: ServedKind, object: KubeObject): KubeObject {
   return custom ? { ...without(object, "status"), metadata: object.metadata } : object;
 }
 
-/** The same for all, so that none is older than another. */
+/** The same for all, so that no object is older than another. */
 const NOT_CREATED = "1970-01-01T00:00:00Z";
 
 function validateAs(kind: ServedKind, object: KubeObject): SchemaResult {
   const metadata = { ...(kind.scope === "Namespaced" && { namespace: "default" }), ...object.metadata };
-  // An object that was read from a server has one, and a new one may not.
+  // Objects copied from a server have one; a create with it is rejected.
   delete metadata.resourceVersion;
   const body = { ...object, apiVersion: apiVersionOf(kind), metadata };
   const fresh = { namespace: metadata.namespace, uid: "", now: NOT_CREATED, generateName: (prefix: string) => prefix };
@@ -64,7 +63,7 @@ function validateAs(kind: ServedKind, object: KubeObject): SchemaResult {
 function problemsOf(error: unknown): Problem[] {
   if (error instanceof Undecodable) return [invalid("metadata", error.message)];
   if (!(error instanceof ApiError)) throw error;
-  // That rules were not asked because of the other complaints need not be said beside them.
+  // This cause only says that rules were skipped because of the others.
   const causes = (error.details?.causes ?? []).filter(({ field }) => field !== "<nil>");
   if (causes.length === 0) return [invalid("", error.message)];
   return causes.map(({ field = "", message = "" }) => invalid(field, message));
@@ -97,7 +96,6 @@ function unknownField({ kind, custom }: ServedKind, field: string): Problem {
   return { reason: "UnknownField", field, message: `unknown field of ${kind}${suggestion}` };
 }
 
-/** The fields that could have been meant: those of the object that holds it. */
 function siblings({ schema }: CustomKind, field: string): string[] {
   const steps = Array.from(field.matchAll(/\[\d+\]|[^.[\]]+/g), ([step]) => step).slice(0, -1);
   let within: Schema | undefined = schema;

@@ -18,7 +18,7 @@ const CONFIGURATION = new Set([
   "Community",
 ]);
 
-/** What Plumbline makes of the configuration that is there: what it does not know, what it refuses, what has no effect. */
+/** Unknown fields, rejected objects and objects without effect. */
 export function configurationDifferences(
   inventory: Inventory,
   namespaces: { metallbNamespace: string; routerNamespace: string },

@@ -3,7 +3,7 @@ import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import type { MigrationDifference, DifferenceClass } from "./difference.ts";
 import type { Inventory, StoredDefinition } from "./inventory.ts";
 
-/** Groups of those we take over from; what has no place among our kinds is not read. */
+/** Groups of the projects that Plumbline replaces. */
 const THEIR_GROUPS = new Set(["metallb.io", "frrk8s.metallb.io", "openpe.openperouter.github.io"]);
 const MOST_FIELDS = 8;
 
@@ -16,12 +16,11 @@ export function definitionDifferences(inventory: Inventory, { replaceStatusCrds 
   });
 }
 
-/** The definition of ours that would take its place. */
 export function ourDefinition({ metadata }: StoredDefinition): CustomResourceDefinition | undefined {
   return CUSTOM_KINDS.map(crdOf).find((crd) => crd.metadata.name === metadata.name);
 }
 
-/** Whether its objects are reports of somebody else's, which mean something else than ours of the same name. */
+/** Whether its objects are statuses of another program, with another meaning than ours of the same name. */
 export function isForeignStatus(definition: StoredDefinition, ours: CustomResourceDefinition): boolean {
   return isStatus(ours) && unknownFields(definition, ours).length > 0;
 }
@@ -61,7 +60,7 @@ function isStatus(ours: CustomResourceDefinition): boolean {
   return ours.spec.versions.every(({ schema }) => schema.openAPIV3Schema.properties?.["spec"]?.properties === undefined);
 }
 
-/** `status.errorSummary`, of the version that it stores. */
+/** Such as `status.errorSummary`, of the storage version. */
 function unknownFields(definition: StoredDefinition, ours: CustomResourceDefinition): string[] {
   const theirs = definition.spec.versions.find(({ storage }) => storage)?.schema.openAPIV3Schema ?? {};
   const known = ours.spec.versions.find(({ storage }) => storage)?.schema.openAPIV3Schema ?? {};
@@ -82,7 +81,7 @@ function beyond(theirs: StructuralSchema | undefined, known: StructuralSchema | 
   ];
 }
 
-/** Kubebuilder gives every kind a spec, also one that has nothing to say there. */
+/** Kubebuilder generates a spec for every kind, even an empty one. */
 function isEmpty({ properties = {}, ...rest }: StructuralSchema): boolean {
   return (
     Object.keys(properties).length === 0 &&

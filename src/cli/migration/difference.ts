@@ -1,16 +1,16 @@
-/** Something that is not the same after moving over, or that has to be done for it. */
+/** Something that changes with the migration, or that must be done for it. */
 export interface MigrationDifference {
   readonly kind: string;
   readonly name: string;
-  /** Empty for what lives in no namespace. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
-  /** Empty where it is the object as a whole. */
+  /** Empty for the object as a whole. */
   readonly field: string;
   readonly message: string;
   readonly class: DifferenceClass;
 }
 
-/** In the way; to be stopped on the way; treated otherwise here; of no use afterwards. */
+/** Blocks the migration; must be stopped during it; is handled differently; is unused afterwards. */
 export type DifferenceClass = "Blocks" | "Stop" | "Differs" | "Unused";
 
 export const CLASSES: Readonly<Record<DifferenceClass, string>> = {

@@ -10,11 +10,11 @@ export interface MigrationOptions {
   readonly metallbNamespace: string;
   readonly routerNamespace: string;
   readonly lbClass?: string;
-  /** Whether reports of another program may lose what Plumbline does not know. */
+  /** Whether statuses of another program may lose fields that Plumbline does not have. */
   readonly replaceStatusCrds: boolean;
 }
 
-/** What is not the same after moving over: what is in the way first, then by kind and name. */
+/** Blockers first, then by kind and name. */
 export function differences(inventory: Inventory, moving: MigrationOptions): MigrationDifference[] {
   const order = Object.keys(CLASSES);
   return [

@@ -12,13 +12,13 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { ValidatingWebhookConfiguration } from "../../kube/webhook/configuration.ts";
 
-/** A definition as others write it: they convert, and the server remembers which versions it has stored. */
+/** Other projects use conversion, and the server records the stored versions. */
 export type StoredDefinition = Omit<CustomResourceDefinition, "spec" | "status"> & {
   spec: Omit<CustomResourceDefinition["spec"], "conversion"> & { conversion?: { strategy: string } };
   status?: { storedVersions?: string[] };
 };
 
-/** What there is of a Deployment or DaemonSet, whoever made it. */
+/** A Deployment or DaemonSet. */
 export interface Workload extends KubeObject {
   kind: "Deployment" | "DaemonSet";
   spec: { replicas?: number; template?: { spec?: { containers?: Container[] } } };
@@ -32,20 +32,20 @@ interface Container {
   env?: { name: string; value?: string }[];
 }
 
-/** A cluster before it is moved over, as far as we are let to look. */
+/** The cluster before the migration, as far as this user may read it. */
 export interface Inventory {
   readonly definitions: readonly StoredDefinition[];
   readonly workloads: readonly Workload[];
   readonly webhooks: readonly ValidatingWebhookConfiguration[];
-  /** Of the kinds that are ours too, statuses and all. */
+  /** Of the kinds that Plumbline has too, with their statuses. */
   readonly objects: readonly KubeObject[];
   readonly services: readonly Service[];
   readonly nodes: readonly Node[];
   readonly namespaces: readonly Namespace[];
-  /** Names alone count, and of Secrets nothing else is kept. */
+  /** Only names are used; data of Secrets is dropped. */
   readonly configMaps: readonly KubeObject[];
   readonly secrets: readonly KubeObject[];
-  /** What could not be looked at, and why. */
+  /** What could not be read, with the reason. */
   readonly unreadable: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import type { Inventory, Workload } from "./inventory.ts";
 interface Rival {
   readonly name: string;
   readonly image: RegExp;
-  /** As which its manifests and charts label it. */
+  /** The app label of its manifests and charts. */
   readonly label: string;
 }
 
@@ -15,7 +15,7 @@ const RIVALS: readonly Rival[] = [
 ];
 const ROLE = "app.kubernetes.io/component";
 
-/** Programs that do what ours do, and what asks them. */
+/** Other programs with the same task, and their webhooks. */
 export function programDifferences(inventory: Inventory): MigrationDifference[] {
   return [...inventory.workloads.flatMap(ofWorkload), ...ofWebhooks(inventory)];
 }
@@ -39,7 +39,7 @@ function ofWorkload(workload: Workload): MigrationDifference[] {
   return found;
 }
 
-/** Scaled to nothing, or selecting no node any more. */
+/** Scaled to zero, or a node selector that matches no node. */
 function hasEnded({ kind, spec, status = {} }: Workload): boolean {
   return kind === "Deployment" ? spec.replicas === 0 : status.observedGeneration !== undefined && status.desiredNumberScheduled === 0;
 }
@@ -69,7 +69,7 @@ function inMode(mode: string): string {
   return "native mode: here BGP is FRR's, and two peers of a node with the same address, or with different myASN in one VRF, exclude each other";
 }
 
-/** They refuse every write of their kinds while nobody answers. */
+/** Their webhooks reject every write of their kinds when they do not answer. */
 function ofWebhooks({ webhooks }: Inventory): MigrationDifference[] {
   return webhooks
     .filter(({ metadata, webhooks: each = [] }) => metadata.name !== "plumbline-webhook" && each.some(({ rules }) => rules.some(isTheirs)))

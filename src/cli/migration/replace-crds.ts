@@ -44,7 +44,7 @@ async function run({ replaceStatusCrds = false, ...options }: ClusterOptions & {
     for (const crd of CUSTOM_KINDS.map(crdOf)) {
       const { name } = crd.metadata;
       const before = stored.find(({ metadata }) => metadata.name === name);
-      // A strategy of None with a webhook beside it is refused, and what another has written stays unless it is taken away.
+      // The server rejects strategy None with a webhook beside it, and an apply does not remove fields of another manager.
       if (before?.spec.conversion?.strategy === "Webhook") {
         await crds.patch({ name }, { spec: { conversion: { strategy: "None", webhook: null } } }, { signal });
       }

@@ -15,7 +15,7 @@ import type { Inventory } from "./inventory.ts";
 const ANNOTATION = /^metallb\.(io|universe\.tf)\/(.*)$/;
 const READ = new Set(["address-pool", "loadBalancerIPs", "allow-shared-ip", "ip-allocated-from-pool"]);
 
-/** Addresses that Services would not keep, which there should be none of, and annotations that nobody reads. */
+/** Addresses that Services would lose (there should be none), and annotations that Plumbline ignores. */
 export function serviceDifferences(
   inventory: Inventory,
   { metallbNamespace, lbClass }: { metallbNamespace: string; lbClass?: string },

@@ -25,11 +25,14 @@ export interface PodCheckOptions extends ClusterOptions {
   logLevel: LogLevel;
 }
 
-/** It sits beside somebody's pod and is idle nearly always: a smaller heap, and no compilers. Told to Node at its start, they would cost it its code cache. */
+/**
+ * It runs beside a pod and is nearly always idle: a smaller heap, and no compilers. As options at Node's start they would disable the code
+ * cache.
+ */
 const FRUGAL = ["--optimize-for-size", "--no-sparkplug", "--no-maglev", "--no-turbofan"];
 const LEASE = { durationMs: 180_000, renewMs: 60_000 };
 
-/** The checks of this pod, or those that `named` pairs with targets, until told to end. */
+/** Runs the pod's own checks, or those of `named`, until it is stopped. */
 export async function checkInPod(named: ReadonlyMap<string, Target>, options: PodCheckOptions): Promise<void> {
   for (const flag of FRUGAL) setFlagsFromString(flag);
   const pod = ownPod();
@@ -61,13 +64,13 @@ export async function checkInPod(named: ReadonlyMap<string, Target>, options: Po
   await manager.run(new AbortController().signal);
 }
 
-/** With the pod's uid the Lease goes when the pod does. */
+/** Owned by the pod, so that the Lease is deleted with it. */
 function leaseOf({ name, namespace, uid }: OwnPod) {
   const owner = uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }] };
   return { namespace, ...sourceLease(name), ...owner };
 }
 
-/** Throws at once what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come. */
+/** Throws at once what a retry does not fix: an untrusted certificate, a missing right. An unreachable server is not an error. */
 async function mayRead(client: KubeClient, namespace: string): Promise<void> {
   try {
     await client
@@ -86,7 +89,7 @@ interface OnceOptions extends ClusterOptions {
   output: "json" | undefined;
 }
 
-/** The checks of this pod, tried once and printed; nothing is written. */
+/** Runs the pod's checks once and prints the results; writes nothing. */
 export async function tryOwnChecks({ allowTarget, output, ...cluster }: OnceOptions): Promise<void> {
   const pod = ownPod();
   const client = await connectToCluster(cluster);
@@ -115,7 +118,7 @@ export interface OwnPod {
   readonly uid?: string;
 }
 
-/** The pod that this container is in, as the downward API tells. */
+/** From the downward API. */
 function ownPod(): OwnPod {
   const { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid } = process.env;
   if (!name) throw missing("POD_NAME", "metadata.name");
@@ -123,7 +126,7 @@ function ownPod(): OwnPod {
   return { name, namespace, ...(uid && { uid }) };
 }
 
-/** Several pods of one machine may be given the same directory of it, and must not take each other's journals for their own. */
+/** Several pods of a node may share the state directory; each has its own journal. */
 export function journalDirectory({ namespace, name }: OwnPod, stateDirectory: string): string {
   return join(stateDirectory, "connectivity", namespace, name);
 }

@@ -7,13 +7,13 @@ import type { Log } from "../../kube/log.ts";
 
 interface NamedChecksOptions {
   checks: Pick<Cache<PodNetworkConnectivityCheck>, "list" | "subscribe" | "waitForSync">;
-  /** The targets, by the name of the check. */
+  /** By the name of the check. */
   named: ReadonlyMap<string, Target>;
   pod: string;
   log: Log;
 }
 
-/** Says where the checks that were named on the command line are not as their names promise. */
+/** Logs where the checks named on the command line have another source or target. */
 export function namedChecks({ checks, named, pod, log }: NamedChecksOptions): Runnable {
   return {
     name: "named checks",

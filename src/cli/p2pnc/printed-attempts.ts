@@ -8,14 +8,12 @@ import { EXIT } from "../shared/exit.ts";
 
 export interface PrintedAttempt {
   readonly attempt: Attempt;
-  /** The check that asks for it, if one does. */
   readonly check?: string;
 }
 
 const KIND = "ConnectivityAttempt";
 const HEAD = ["TARGET", "REACHABLE", "LATENCY", "MESSAGE"];
 
-/** Prints attempts as they come, as rows of one table. */
 export class AttemptTable {
   readonly #columns: Columns;
 
@@ -41,7 +39,7 @@ export function attemptLine(tried: PrintedAttempt): string {
   return itemsLine(KIND, [itemOf(tried)]);
 }
 
-/** One that is not reached is the answer; one that could not be tried leaves it open. */
+/** Unreachable is an answer; a probe that could not run is not. */
 export function exitCodeOf(attempts: Iterable<Attempt>): number {
   const all = [...attempts];
   if (all.some(({ fault, reachable }) => fault === undefined && !reachable)) return EXIT.no;

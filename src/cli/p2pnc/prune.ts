@@ -30,7 +30,10 @@ export async function prune({ namespace, olderThan, dryRun = false, healthAddres
   await manager.run(new AbortController().signal);
 }
 
-/** What a mesh made is left to Plumbline's controller, which knows the meshes; and so is what a node tries, which here would be taken for a pod that is gone. */
+/**
+ * Checks of a mesh are left to Plumbline's controller. So are checks whose source is a node: here they would count as those of a missing
+ * pod.
+ */
 export function isPlumblines({ metadata: { annotations = {} } }: PodNetworkConnectivityCheck): boolean {
   return annotations[meshAnnotation] !== undefined || annotations[nodeAnnotation] !== undefined;
 }

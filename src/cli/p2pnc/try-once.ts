@@ -7,7 +7,7 @@ import { AttemptTable, attemptsText, exitCodeOf, type PrintedAttempt, attemptLin
 import { ProbeScheduler } from "../../connectivity/probe/scheduler.ts";
 import { untilStopped } from "../shared/signals.ts";
 
-/** So many at a time that none waits for this process instead of for its target. */
+/** So few in parallel that no probe waits for this process instead of its target. */
 const TOGETHER = 32;
 
 export interface RequestedProbe {
@@ -15,7 +15,7 @@ export interface RequestedProbe {
   readonly check?: string;
 }
 
-/** Tries everything once, in the order given, and prints it when all is known. */
+/** Tries everything once and prints the results in the given order. */
 export async function tryOnce(
   wanted: ReadonlyMap<string, RequestedProbe>,
   { allowed, output }: { allowed: readonly Prefix[]; output: "json" | undefined },
@@ -46,10 +46,10 @@ interface ByHandOptions {
   intervalMs: number;
 }
 
-/** Who types a target may connect to it anyway. */
+/** A user who types a target may connect to it anyway. */
 const ANYWHERE = ["0.0.0.0/0", "::/0"].map(parsePrefix);
 
-/** Tries targets without a cluster, once or until told to end. */
+/** Tries targets without a cluster, once or until stopped. */
 export async function tryByHand(targets: readonly Target[], { once, output, intervalMs }: ByHandOptions): Promise<void> {
   if (once) return tryOnce(new Map(targets.map((target) => [target.text, { target }])), { allowed: ANYWHERE, output });
   const last = new Map<string, Attempt>();

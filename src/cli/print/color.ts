@@ -2,20 +2,19 @@ import { styleText } from "node:util";
 
 export type Color = "green" | "red" | "yellow" | "gray" | "bold";
 
-/** Puts color on a text, or leaves it. */
 export type Colorize = (color: Color, text: string) => string;
 
 export const plain: Colorize = (_color, text) => text;
 
-/** Colors where a person looks: on a terminal, unless NO_COLOR says otherwise. */
+/** Colors on a terminal, unless NO_COLOR is set. */
 export function colorizeFor(stream: NodeJS.WriteStream): Colorize {
   return (color, text) => styleText(color, text, { stream });
 }
 
-/** Conditions that nobody wants to be true. */
+/** Conditions that are bad when True. */
 const BAD = /degraded|exhausted|error|fail|stale|silent|unavailable|unschedulable|pressure|conflict/i;
 
-/** The color of a condition's status; nothing for what is no such status. */
+/** Undefined if the status has no color. */
 export function statusColor(condition: string, status: string): Color | undefined {
   if (status === "Unknown") return "yellow";
   if (status !== "True" && status !== "False") return undefined;

@@ -4,15 +4,15 @@ import type { Color, Colorize } from "./color.ts";
 export interface TextCell {
   readonly text: string;
   readonly color?: Color | undefined;
-  /** The text with several colors in it, which take no room. */
+  /** The text with color codes, which have no width. */
   readonly painted?: string;
 }
 
-/** What kubectl puts between columns, and how narrow a column may be with it. */
+/** The gap between columns, as in kubectl. */
 const GAP = 3;
 const NARROWEST = 6;
 
-/** Lays rows out as kubectl does; widths hold for the rows that come later, and only grow. */
+/** Rows as in kubectl. The widths apply to later rows too, and only grow. */
 export class Columns {
   readonly #colorize: Colorize;
   readonly #gap: number;
@@ -44,7 +44,7 @@ export class Columns {
   }
 }
 
-/** One line of harmless characters: a value must not move the cursor of whoever looks at it. */
+/** On one line and without control characters, so that a value cannot move the cursor. */
 export function stripControlCharacters(value: unknown): string {
   if (value === null || value === undefined) return "";
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -56,7 +56,7 @@ function length(text: string): number {
   return Array.from(text).length;
 }
 
-/** A title with its lines indented below it; nothing without lines. */
+/** Empty if there are no lines. */
 export function titled(title: string, lines: readonly string[]): string[][] {
   return lines.length === 0 ? [] : [[title, ...lines.map((line) => `  ${line}`)]];
 }

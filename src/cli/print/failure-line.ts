@@ -1,7 +1,7 @@
 import { printable } from "../../kube/printable.ts";
 
 interface PrintableFailure {
-  /** Empty for what is about a file. */
+  /** Empty for a problem of a file. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;

@@ -2,10 +2,10 @@ import type { ObjectMeta } from "../../api/kind.ts";
 import { type TextCell, Columns, stripControlCharacters } from "./columns.ts";
 import { type Colorize, statusColor } from "./color.ts";
 
-/** A server's answer in the form of meta.k8s.io/v1 Table. */
+/** meta.k8s.io/v1 Table. */
 export interface Table {
   metadata?: { resourceVersion?: string; continue?: string };
-  /** Missing in all events of a watch but the first. */
+  /** Only in the first event of a watch. */
   columnDefinitions?: { name: string; priority?: number }[] | null;
   rows?: TableRow[] | null;
 }
@@ -19,15 +19,12 @@ export const ACCEPT_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,applic
 
 export interface TableOptions {
   paint: Colorize;
-  /** With the columns of lower priority. */
   wide: boolean;
-  /** With a first column that says where each object is. */
   namespaces: boolean;
-  /** Put before each name, where several kinds are shown. */
+  /** Prefix of each name, if several kinds are shown. */
   prefix?: string;
 }
 
-/** Prints tables as kubectl prints them. */
 export class TablePrinter {
   readonly #options: TableOptions;
   readonly #columns: Columns;
@@ -38,7 +35,7 @@ export class TablePrinter {
     this.#columns = new Columns(options.paint);
   }
 
-  /** The lines of one more piece of the table; the first has the header. */
+  /** The first call includes the header. */
   lines({ columnDefinitions, rows }: Table): string[] {
     const cells: TextCell[][] = [];
     if (!this.#definitions) {

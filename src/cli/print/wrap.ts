@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** A line in as many as it takes, broken between words; the further ones are indented as it is, and a little more. A painted line stays as it is. */
+/** Breaks a line between words; further lines are indented a little more. A line with colors stays as it is. */
 export function wrapLine(line: string, width: number): string[] {
   if (line.length <= width || stripVTControlCharacters(line) !== line) return [line];
   const indent = /^ */.exec(line)?.[0] ?? "";

@@ -2,20 +2,19 @@ import type { Kind, Scope } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 
-/** A kind as its server describes it. */
 export interface Resource extends Kind {
   readonly singular: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly verbs: readonly string[];
-  /** All that are served, the preferred one first. */
+  /** All served versions, the preferred one first. */
   readonly versions: readonly string[];
 }
 
 export interface Discovered {
-  /** One per group and plural, in the version that the server prefers; its own groups first. */
+  /** One per group and plural, in the server's preferred version; built-in groups first. */
   readonly resources: readonly Resource[];
-  /** Groups of which the server itself could not find out what they hold. */
+  /** Groups whose discovery failed on the server. */
   readonly stale: readonly string[];
 }
 
@@ -39,10 +38,9 @@ interface ServedResource {
 
 const ACCEPT = ["v2", "v2beta1"].map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`).join(",");
 
-/** Everything that a server serves. */
 export async function discover(client: KubeClient, signal: AbortSignal): Promise<Discovered> {
   const lists: DiscoveryList[] = [];
-  // One after the other on one connection: a second TLS handshake would cost more than the wait.
+  // Sequentially on one connection: a second TLS handshake takes longer.
   for (const path of ["/api", "/apis"])
     lists.push(await client.request<DiscoveryList>("GET", path, { signal, accept: `${ACCEPT},application/json` }));
   if (lists.some(({ kind }) => kind !== "APIGroupDiscoveryList")) {

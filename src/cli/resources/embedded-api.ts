@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import type { Resource } from "./discovery.ts";
 
-/** What only the embedded API can say of an object: the file it stands in, and where it is no longer as the file says. */
+/** What only the embedded API knows: the file of an object, and fields that differ from it. */
 export interface DeclaredApi {
   readonly source: ManifestSource;
   readonly manifest: JsonObject;
@@ -19,7 +19,7 @@ export async function isEmbedded(client: KubeClient, signal: AbortSignal): Promi
   return gitVersion?.endsWith("+plumbline") ?? false;
 }
 
-/** Undefined for an object that stands in no file. */
+/** Undefined for an object without a file. */
 export async function declarationOf(
   client: KubeClient,
   resource: Resource,
@@ -35,13 +35,12 @@ export async function declarationOf(
   }
 }
 
-/** The server names files as seen from its directory, which only its socket tells. */
+/** The server reports paths relative to its directory, which follows from its socket. */
 function fromHere({ access: { server } }: KubeClient, path: string): string {
   const socket = /^unix:(.*)\/\.plumbline\/api\.sock$/.exec(server);
   return socket ? relative(process.cwd(), join(socket[1] ?? "", path)) : path;
 }
 
-/** Brings an object back to what its file says. */
 export function resetOverrides(client: KubeClient, resource: Resource, metadata: ObjectMeta, signal: AbortSignal): Promise<KubeObject> {
   return client.request<KubeObject>("DELETE", "/plumbline/v1/overrides", { signal, query: queryOf(resource, metadata) });
 }

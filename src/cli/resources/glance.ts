@@ -12,7 +12,7 @@ export interface FirstObjectsOptions {
   signal: AbortSignal;
 }
 
-/** Names and the like of the first objects of a kind, for hints: where they cannot be had, there are none. */
+/** For hints: empty if they cannot be read. */
 export async function firstObjects(
   client: KubeClient,
   kind: Kind,

@@ -4,7 +4,7 @@ import { firstObjects } from "./glance.ts";
 import { didYouMean } from "./nearest.ts";
 import type { ResourceSelection } from "./selection.ts";
 
-/** What to say when there is nothing to show: `No l3vnis in namespace default; 3 in openperouter-system: -n says which, -A all`. */
+/** `No l3vnis in namespace default; 3 in openperouter-system: -n says which, -A all`. */
 export async function emptyListHint(
   client: KubeClient,
   { resource, namespace, selector }: ResourceSelection,
@@ -17,7 +17,7 @@ export async function emptyListHint(
   return `${what} in namespace ${namespace}${others.length === 0 ? "" : `; there are ${others.join(", ")} (-n chooses, -A shows all)`}`;
 }
 
-/** Why an object may be missing: it is elsewhere, or has a name much like this one. */
+/** It is in another namespace, or has a similar name. */
 export async function notFoundHint(
   client: KubeClient,
   { resource, namespace }: { readonly resource: Kind; readonly namespace: string | undefined },

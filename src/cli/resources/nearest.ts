@@ -1,7 +1,7 @@
 const MAX_EDITS = 3;
 const MIN_SIMILARITY = 0.4;
 
-/** The candidates that are fewest edits away from a word, if they resemble it at all. */
+/** The candidates with the fewest edits, if they are similar at all. */
 export function nearest(text: string, candidates: Iterable<string>): string[] {
   let best: string[] = [];
   let fewest = MAX_EDITS;
@@ -17,7 +17,7 @@ export function nearest(text: string, candidates: Iterable<string>): string[] {
   return best.sort();
 }
 
-/** ` (Did you mean controller?)`, as commander words it; nothing when nothing is near. */
+/** ` (Did you mean controller?)` in commander's words; empty if nothing is similar. */
 export function didYouMean(text: string, candidates: Iterable<string>): string {
   const near = nearest(text, candidates);
   if (near.length === 0) return "";

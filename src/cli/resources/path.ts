@@ -1,6 +1,5 @@
 import type { Kind } from "../../api/kind.ts";
 
-/** Where a kind's objects are on a server: all of them, those of a namespace, or one. */
 export function pathOf(
   { group, version, plural, scope }: Kind,
   { namespace, name }: { namespace?: string | undefined; name?: string } = {},

@@ -10,7 +10,10 @@ export function labelOf(of: Pick<Kind, "kind" | "group"> | KubeObject): string {
   return group === "" ? kind : `${kind}.${group}`;
 }
 
-/** What a user means by `pods`, `po`, `L3VNI`, `l3vnis.openpe.openperouter.github.io`, a category such as `plumbline`, or several with commas. */
+/**
+ * Resolves `pods`, `po`, `L3VNI`, `l3vnis.openpe.openperouter.github.io`, a category such as `plumbline`, or a comma-separated list of
+ * them.
+ */
 export function resolveAll(list: string, discovered: Discovered): Resource[] {
   const found = list.split(",").flatMap((text) => {
     const members = discovered.resources.filter(({ categories, verbs }) => categories.includes(text) && verbs.includes("list"));
@@ -19,7 +22,6 @@ export function resolveAll(list: string, discovered: Discovered): Resource[] {
   return [...new Map(found.map((resource) => [`${resource.plural}.${resource.group}`, resource])).values()];
 }
 
-/** The one kind that a user means. */
 export function resolve(text: string, discovered: Discovered): Resource {
   const found = matches(text, discovered.resources);
   const [first, ...others] = found;
@@ -31,7 +33,7 @@ export function resolve(text: string, discovered: Discovered): Resource {
   throw new CliError(`${text} is ambiguous: the server has ${names.join(" and ")}; name one of them`, EXIT.misuse);
 }
 
-/** Those that bear the name; a short name counts only where nothing bears it in full. */
+/** A short name counts only if no kind has it as its full name. */
 function matches(text: string, resources: readonly Resource[]): readonly Resource[] {
   const [name = "", ...rest] = text.toLowerCase().split(".");
   const suffix = rest.join(".");

@@ -10,12 +10,11 @@ export interface SelectionOptions {
   selector?: string;
 }
 
-/** Objects of one kind that a user has asked for. */
 export interface ResourceSelection {
   readonly resource: Resource;
-  /** Undefined for all namespaces, and for what lives in none. */
+  /** Undefined for all namespaces and for cluster-scoped kinds. */
   readonly namespace: string | undefined;
-  /** Empty for all that the selector matches. */
+  /** Empty for everything that the selector matches. */
   readonly names: readonly string[];
   readonly selector: string | undefined;
 }
@@ -34,7 +33,7 @@ export function namespaceOf(client: KubeClient, options: SelectionOptions): stri
   return options.namespace ?? client.access.namespace ?? "default";
 }
 
-/** What `KIND`, `KIND NAME...` and `KIND/NAME...` mean on this server. */
+/** Resolves `KIND`, `KIND NAME...` and `KIND/NAME...`. */
 export async function select(
   client: KubeClient,
   args: readonly string[],

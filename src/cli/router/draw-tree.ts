@@ -1,14 +1,13 @@
 import type { Colorize } from "../print/color.ts";
 import { stripControlCharacters } from "../print/columns.ts";
 
-/** A resource of a node's router, and what became of it. */
 export interface Leaf {
   readonly kind: string;
   readonly name: string;
   readonly vrf?: string;
   readonly hostSession?: boolean;
   readonly evpn?: boolean;
-  /** Applied, KeptPrevious...; missing where nobody has applied it. */
+  /** Applied, KeptPrevious...; missing if no agent has applied it. */
   readonly state?: string | undefined;
   readonly failures: readonly { readonly reason: string; readonly message?: string }[];
 }
@@ -18,7 +17,7 @@ interface Branch {
   readonly below: readonly Branch[];
 }
 
-/** The dependency tree of one node: L2VNIs on the Underlay, each L3VNI below the first of its VRF that carries it. */
+/** The dependency tree of one node: L2VNIs below the Underlay, each L3VNI below the first L2VNI of its VRF. */
 export function drawTree(node: string, leaves: readonly Leaf[], colorize: Colorize): string {
   const of = (...kinds: string[]) => leaves.filter(({ kind }) => kinds.includes(kind));
   const l2vnis = of("L2VNI");

@@ -4,12 +4,12 @@ import type { DesiredLink } from "../../hostnet/desired-link.ts";
 import { ROUTER_SYSCTLS } from "../../router/apply-resource.ts";
 import type { ObservedInterface } from "../../router/model/observed.ts";
 
-/** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
+/** The commands for a node that has only the router's namespace and these interfaces. */
 export function kernelPlan(links: readonly DesiredLink[], interfaces: readonly ObservedInterface[], routerNetns: string): string[] {
   const { commands, rejected } = plan(links, {
     host: linksOf(interfaces),
     router: linksOf([]),
-    // The machine's own namespace is that of its first process.
+    // The namespace of process 1 is the machine's own.
     namespaces: { host: "1", router: routerNetns },
     ovs: [],
     routes: new Map(),

@@ -8,24 +8,24 @@ import { Node } from "../../api/core/node.ts";
 import { Secret } from "../../api/core/secret.ts";
 import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "../../router/model/observed.ts";
 
-/** A node that nobody has looked at: what a user tells of it, and for the rest that it is as its configuration needs it. */
+/** An imagined node: what the user says about it; everything else is as the configuration requires. */
 export interface OfflineNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly index: number;
-  /** All that it has; unless told, whatever is named. */
+  /** If unset, every interface that the configuration names. */
   readonly interfaces?: readonly string[] | undefined;
 }
 
-/** The annotation by which a node is numbered. */
+/** The annotation with a node's index. */
 const INDEX = "openpe.io/nodeindex";
 
-/** The node of this name, as a manifest among these describes it or as any node would be. */
+/** From a Node among the manifests, or a default one. */
 export function nodeNamed(name: string, objects: readonly KubeObject[]): OfflineNode {
   return nodesOf(objects).find((node) => node.name === name) ?? { name, labels: { "kubernetes.io/hostname": name }, index: 0 };
 }
 
-/** The nodes that are described among these. Those without a number are numbered as they stand there. */
+/** Nodes without an index annotation are numbered in the order of the manifests. */
 export function nodesOf(objects: readonly KubeObject[]): OfflineNode[] {
   return of<Node>(Node, objects).map(({ metadata: { name, labels = {}, annotations = {} } }, nth) => {
     const index = annotations[INDEX] ?? "";
@@ -43,7 +43,7 @@ export function routerObjects(objects: readonly KubeObject[]): RouterObjects {
   };
 }
 
-/** What the agent of an imagined node would see. `around` may have the Secrets that neighbors name. */
+/** What the agent of an imagined node would observe. `around` may have the Secrets of neighbors. */
 export function observeOffline(
   { name, labels, index, interfaces }: OfflineNode,
   objects: RouterObjects,
@@ -67,7 +67,7 @@ function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly Ku
   return objects.filter((object) => object.kind === kind && groupOf(object.apiVersion) === group) as T[];
 }
 
-/** A Secret that is not there is taken to be somewhere else, and in order. */
+/** A missing Secret is assumed to exist elsewhere. */
 function passwords({ underlays }: RouterObjects, secrets: readonly Secret[]): Map<string, Password> {
   const names = underlays.flatMap(({ spec }) => (spec.neighbors ?? []).flatMap(({ passwordSecret }) => passwordSecret ?? []));
   return new Map(
@@ -85,7 +85,7 @@ function interfacesFor({ underlays, l2vnis }: RouterObjects, given: readonly str
   const bridges = l2vnis.flatMap(({ spec }) => spec.hostmaster?.linuxBridge?.name ?? []);
   const nics = underlays.flatMap(({ spec }) => [...(spec.nics ?? []), ...(spec.evpn?.vtepInterface ? [spec.evpn.vtepInterface] : [])]);
   return [...new Set(given ?? [...nics, ...bridges])].map((name) => {
-    // An address for documentation stands for the one that a VTEP would have from its interface.
+    // A documentation address stands for the VTEP's address on its interface.
     return bridges.includes(name) ? { name, addresses: [], kind: "bridge" } : { name, addresses: ["192.0.2.1/32"] };
   });
 }

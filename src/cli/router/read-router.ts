@@ -5,8 +5,8 @@ import { validateManifest } from "../manifests/schema-rules.ts";
 import { readInputs, titleOf } from "../manifests/input.ts";
 
 /**
- * The objects that manifests have for a router, with defaults filled: those of its namespace or of none. Whatever a server would refuse is
- * said and left out.
+ * The router's objects among manifests, with defaults filled: those of its namespace or without one. Rejected objects are reported and left
+ * out.
  */
 export async function readRouter(paths: readonly string[], routerNamespace: string): Promise<KubeObject[]> {
   const { inputs, unreadable } = await readInputs(paths);

@@ -34,35 +34,35 @@ export interface AgentComponentsOptions {
   log: Log;
   node: string;
   namespace: string;
-  /** Given where this machine is to be a router. */
+  /** Set if this machine is a router. */
   routerNamespace?: string;
   hostOptions: RouterHostOptions;
-  /** Given where this machine is to announce Services. */
+  /** Set if this machine announces Services. */
   loadbalancer?: LoadBalancerHostOptions;
-  /** Where controllers report on the configuration, given where there are several of them: what dead ones reported is marked. */
+  /** The namespace of the controllers' reports, if there are several controllers: reports of dead ones are marked. */
   metallbNamespace?: string;
-  /** Given where this machine is to make the connectivity checks of its node. */
+  /** Set if this machine runs its node's connectivity checks. */
   checks?: CheckOptions;
-  /** Whether FRR is ours to start and to keep running; otherwise somebody else does. */
+  /** Whether this process starts FRR and keeps it running. */
   startFrr: boolean;
-  /** How often it says that it is alive. */
+  /** The interval of heartbeats. */
   heartbeatMs?: number;
 }
 
 export interface AgentComponents {
-  /** Runs the manager and, besides it, what needs no cluster: FRR, and what was live last if the cluster has not been read in this time. */
+  /** Runs the manager, and what needs no cluster: FRR, and the last applied state if the caches are not read within this time. */
   run(signal: AbortSignal, options?: { restoreAfterMs?: number }): Promise<void>;
 }
 
-/** One domain of the agent, apart from what the manager runs. */
+/** One domain of the agent, without what the manager runs. */
 interface Part extends Restorable {
-  /** Until the signal: what needs no cluster. */
+  /** What needs no cluster. */
   run(signal: AbortSignal): Promise<unknown>;
-  /** Open connections would keep the process from ending. */
+  /** Open connections would keep the process running. */
   close(): void;
 }
 
-/** Addresses of the local network outlive an agent that is killed by 20 s. */
+/** Layer 2 addresses stay for 20 s after an agent is killed. */
 const RESTORE_AFTER_MS = 10_000;
 
 interface Shared extends AgentComponentsOptions {
@@ -72,7 +72,6 @@ interface Shared extends AgentComponentsOptions {
   signingKey: SigningKey;
 }
 
-/** What runs on a node: its heartbeat, its router, its speaker and its connectivity checks. */
 export function addAgentComponents(options: AgentComponentsOptions): AgentComponents {
   const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
@@ -80,7 +79,7 @@ export function addAgentComponents(options: AgentComponentsOptions): AgentCompon
   const signingKey = loadSigningKey(options.hostOptions.stateDirectory, log);
   const shared: Shared = { ...options, nodes, events, signingKey, budget: new WriteBudget() };
 
-  // All caches are synced when the manager starts the first of its runnables.
+  // The manager starts its first runnable when all caches are synced.
   const read = new AbortController();
   manager.add({ name: "first view of the cluster", run: () => Promise.resolve(read.abort()) });
   manager.add(
@@ -121,7 +120,7 @@ export function addAgentComponents(options: AgentComponentsOptions): AgentCompon
         await Promise.all(besides);
         for (const part of parts) part.close();
       }
-      // Half an agent is none: whoever started us starts us anew.
+      // Exit if one part fails: the supervisor restarts the whole agent.
       if (broken.signal.aborted) throw broken.signal.reason;
     },
   };
@@ -181,7 +180,7 @@ function routerPart(
   return {
     async run(signal) {
       if (!startFrr) return;
-      // It is up from the start, also while there is nothing to configure.
+      // Started at once, even without a configuration.
       ours.up().catch(() => undefined);
       await ours.run(signal);
     },
@@ -218,12 +217,12 @@ function loadBalancerPart(
     events,
   });
   return {
-    // Addresses of the local network are held with or without the API server.
+    // Layer 2 addresses are announced with or without the API server.
     run: (signal) => Promise.all([machine?.l2.run(signal), startFrr && ours.run(signal)]),
     async restore(_signal, read) {
       const addresses = await memory.addresses();
       if (!read.aborted) machine?.l2.set(addresses);
-      // It reads what it last had when it starts.
+      // FRR reads its last configuration when it starts.
       if (startFrr && (await memory.applied()).length > 0) await ours.up();
     },
     close: () => frr.router.close(),
@@ -231,12 +230,12 @@ function loadBalancerPart(
 }
 
 export interface Restorable {
-  /** Restores the last applied state without the cluster. Stops when the cluster has been `read`: then the normal pass does the rest. */
+  /** Restores the last applied state without the cluster. Stops when the caches are `read`: the normal pass continues then. */
   restore(signal: AbortSignal, read: AbortSignal): Promise<void>;
 }
 
 interface Options {
-  /** How long to wait for the cluster; 0 if the API server is known to be away. */
+  /** How long to wait for the cluster; 0 if the API server is known to be unreachable. */
   afterMs: number;
   /** Aborts when all caches have been read once. */
   read: AbortSignal;
@@ -260,10 +259,10 @@ async function restore(part: Restorable, read: AbortSignal, log: Log, signal: Ab
   }
 }
 
-/** Addresses far away, of documentation: the way there is the way out. */
+/** Documentation addresses: the route to them is the default route. */
 const FAR = ["192.0.2.1", "2001:db8::1"];
 
-/** The Node of this machine, which no kubelet makes here. Returns its name. */
+/** Creates the Node of this machine, since there is no kubelet. Returns its name. */
 export async function ensureOwnNode(client: KubeClient, signal: AbortSignal): Promise<string> {
   const name = hostname();
   const nodes = client.resource(Node);
@@ -273,7 +272,7 @@ export async function ensureOwnNode(client: KubeClient, signal: AbortSignal): Pr
     if (!isKubeError(error, "NotFound")) throw error;
     await nodes.create({ metadata: { name, labels: { "kubernetes.io/hostname": name } }, spec: {} }, { signal });
   }
-  // One that stands in a file has what the file says; the addresses are the machine's all the same.
+  // A Node from a file keeps its fields, but its addresses are the machine's.
   const routes = await Promise.all(FAR.map((address) => routeTo(address, undefined, signal)));
   const addresses = routes.flatMap((route) =>
     route?.source === undefined ? [] : [{ type: "InternalIP" as const, address: route.source }],

@@ -4,7 +4,6 @@ import { parseAddress } from "../../ip/address.ts";
 import { IpError } from "../../ip/error.ts";
 import { parsePrefix, Prefix } from "../../ip/prefix.ts";
 
-/** Where the router of a machine is, and what it is kept in. */
 export interface RouterHostOptions {
   routerNetns: string;
   hostNetns?: string;
@@ -19,10 +18,10 @@ export const ROUTER_HOST_DEFAULTS: RouterHostOptions = {
   frrRunDirectory: "/run/frr/plumbline-router",
 };
 
-/** FRR's pathspace: `vtysh -N plumbline-router` speaks to this router. */
+/** FRR's pathspace: `vtysh -N plumbline-router` connects to this router. */
 export const FRR_NAME = "plumbline-router";
 
-/** The options of every command that touches or looks at the router of this machine. */
+/** For every command that reads or changes the router of this machine. */
 export function withRouterHostOptions(command: Command): Command {
   return command
     .option("--router-netns <name>", "network namespace of the router", ROUTER_HOST_DEFAULTS.routerNetns)
@@ -36,7 +35,6 @@ export function withNode(command: Command): Command {
   return command.option("--node <name>", "name of this machine's Node", process.env["NODE_NAME"] ?? hostname());
 }
 
-/** How the load balancer of a machine announces. */
 export interface LoadBalancerHostOptions {
   metallbNamespace: string;
   lbFrrRunDirectory: string;
@@ -54,7 +52,7 @@ export const LOAD_BALANCER: LoadBalancerHostOptions = {
   lbExemptPorts: [],
 };
 
-/** The options of every command that touches the load balancer of this machine. */
+/** For every command that uses the load balancer of this machine. */
 export function withLoadBalancerHostOptions(command: Command): Command {
   return command
     .option("--host-netns <name>", "use this network namespace as the host's (for the lab)")
@@ -87,19 +85,18 @@ export function withLoadBalancer(command: Command): Command {
     );
 }
 
-/** A part of the agent that can be left out. */
+/** A component of the agent that can be disabled. */
 export function withFeatureFlag(command: Command, name: string, what: string): Command {
   return command.addOption(new Option(`--${name} <on|off>`, what).choices(["on", "off"]).default("on"));
 }
 
-/** For a lab whose controller is told to wait less long for it. */
+/** For a lab whose controller waits less long for it. */
 export function withHeartbeat(command: Command): Command {
   return command.addOption(
     new Option("--heartbeat-interval <duration>", "interval for renewing the agent's Lease").argParser(parseInterval).hideHelp(),
   );
 }
 
-/** How checks of connectivity are made. */
 export interface CheckOptions {
   allowTarget: readonly Prefix[];
   /** In milliseconds. */
@@ -118,7 +115,7 @@ export function withChecks(command: Command): Command {
     .addOption(allowTargetOption());
 }
 
-/** May be given more than once. */
+/** Can be repeated. */
 export function allowTargetOption(): Option {
   return new Option(
     "--allow-target <cidr>",

@@ -24,14 +24,14 @@ export interface ConnectionOptions extends ClusterOptions {
   bundle?: string;
 }
 
-/** The options of a program that serves a cluster. */
+/** For programs that run in a cluster. */
 export function withCluster(command: Command): Command {
   return command
     .option("--kubeconfig <file>", "path to the kubeconfig (default: KUBECONFIG, then the pod's service account, then ~/.kube/config)")
     .option("--context <name>", "kubeconfig context to use (default: its current context)");
 }
 
-/** The options of every command that connects to an API server, embedded or not. */
+/** For every command that connects to an API server, embedded or not. */
 export function withConnection(command: Command): Command {
   return command
     .option(
@@ -45,7 +45,7 @@ export function withConnection(command: Command): Command {
     .option("--context <name>", "kubeconfig context to use (default: its current context)");
 }
 
-/** The options of every read-only command: it can read a bundle too. */
+/** For every read-only command: it can also read a bundle. */
 export function withReadSource(command: Command): Command {
   return withConnection(command).option("--bundle <file>", "read this support bundle instead of a server");
 }
@@ -59,7 +59,7 @@ export async function connect(options: ConnectionOptions): Promise<KubeClient> {
   return clientOf(await selectAccess(options));
 }
 
-/** The flags, PLUMBLINE_DIR, KUBECONFIG, the pod we run in, a `plumbline up` or lab of this user, ~/.kube/config: the first that there is. */
+/** In this order: flags, PLUMBLINE_DIR, KUBECONFIG, the pod's service account, a running `up` or lab of this user, ~/.kube/config. */
 async function selectAccess({ dir, bundle, ...cluster }: ConnectionOptions): Promise<ClusterAccess> {
   const byFlag = cluster.kubeconfig !== undefined || cluster.context !== undefined;
   if (bundle !== undefined) {
@@ -116,7 +116,7 @@ function accessTo(directory: string): ClusterAccess {
   return embeddedAccess(directory, socket);
 }
 
-/** Where a `plumbline up` keeps its state and its socket: in the directory, or in this user's cache where only others can write to the directory. */
+/** The state and the socket of `plumbline up`: in the directory, or in the user's cache if the directory is not writable. */
 export function stateDirectoryOf(directory: string): string {
   const root = resolve(directory);
   const own = join(root, ".plumbline");

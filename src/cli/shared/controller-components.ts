@@ -36,30 +36,27 @@ import { unknownRouter } from "../../router/report.ts";
 
 export interface ControllerComponentsOptions {
   manager: Manager;
-  /** Fenced where there is an election: everything here writes as leader. */
+  /** Fenced if there is an election: everything here writes as the leader. */
   client: KubeClient;
   log: Log;
   namespace: string;
   routerNamespace: string;
-  /** The load balancer's configuration and which Services are its own; without it there is none. */
+  /** Unset if there is no load balancer. */
   loadBalancer?: { namespace: string; lbClass?: string; ignoreExcludeLb?: boolean };
-  /** Whether FailoverPolicies are carried out. */
   failover?: boolean;
   /** Namespaces whose FailoverPolicies may name resources in every namespace; `*` is all of them. */
   failoverNamespaces?: readonly string[];
-  /** The annotation by which external-dns is told which names are its own. */
+  /** The annotation with which external-dns marks the names that it owns. */
   dnsAnnotation?: string;
-  /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
+  /** The DaemonSet of the agents. If unset, only the deletion of a Node removes the reports of its agent. */
   agents?: string;
-  /** Returns when no write of an earlier leader can arrive any more. */
+  /** Resolves when no write of an earlier leader can arrive any more. */
   waitForOldWrites: (signal: AbortSignal) => Promise<void>;
-  /** How long an agent may be silent. */
   silenceMs?: number;
 }
 
 const ofEveryNode = new Set<Kind>([RouterNodeConfigurationStatus, ConfigurationState]);
 
-/** What the controller does: who is alive, what becomes of the reports of those who are not, which index each node has, and who asked first for what. */
 export function addControllerComponents({
   manager,
   client,
@@ -154,18 +151,18 @@ function agentPods(manager: Manager, client: KubeClient, namespace: string, name
   return new AgentPods({ client, namespace, name, daemonSets, pods: manager.cache(Pod, { namespace }) });
 }
 
-/** Uncached, because a new leader must not decide on what it saw as a bystander. */
+/** Uncached: a new leader must not decide on an old cache. */
 async function lastPublished(client: KubeClient, namespace: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
   try {
     return new Set(parseMembers(await client.resource(ConfigMap).get(membersName, { namespace, signal })).live);
   } catch (error) {
-    // One that a person broke tells as little as one that is missing; the publisher complains about it.
+    // A broken one says as little as a missing one; the publisher reports it.
     if (isKubeError(error, "NotFound") || error instanceof MembersError) return undefined;
     throw error;
   }
 }
 
-/** What a Node says of itself all the time, and nobody here reads, is left out. */
+/** Drops the fields of a Node's status that change often and are not read here. */
 export function stripNodeStatus(node: Node): Node {
   const conditions = (node.status?.conditions ?? []).flatMap(({ type, status, ...rest }) => {
     if (type === "NetworkUnavailable") return [{ type, status }];

@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import { KubeError, type KubeErrorCode } from "../../kube/client/error.ts";
 import { printError, printable } from "../../kube/printable.ts";
 
-/** What the exit code of every command means. */
+/** The exit codes of all commands. */
 export const EXIT = { fine: 0, no: 1, misuse: 2, unknown: 3 } as const;
 
 /** Ends a command with a message and an exit code. */
@@ -22,7 +22,7 @@ export function failWith(sentence: string, exitCode: number): void {
   process.exitCode = Math.max(exitCode, typeof process.exitCode === "number" ? process.exitCode : EXIT.fine);
 }
 
-/** The exit code for whatever a command threw, after telling the user about it. */
+/** Prints an error, and returns the exit code for it. */
 export function exitCodeFor(error: unknown, say: (line: string) => void): number {
   // Commander has printed help, version or the misuse itself.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.misuse;
@@ -45,7 +45,7 @@ export function exitCodeFor(error: unknown, say: (line: string) => void): number
   return EXIT.unknown;
 }
 
-/** Our own and system errors carry a code and explain themselves; Node's ERR_ codes are bugs. */
+/** Our own and system errors have a code and a clear message; Node's ERR_ codes are bugs. */
 function isForeseen(error: unknown): error is Error {
   return error instanceof Error && "code" in error && typeof error.code === "string" && !error.code.startsWith("ERR_");
 }

@@ -5,14 +5,14 @@ import type { Log } from "../../kube/log.ts";
 
 interface Options {
   instance: FrrInstance;
-  /** Before the daemons are started: has what they stand on. */
+  /** Runs before the daemons start. */
   prepare?: (signal: AbortSignal) => Promise<void>;
   log: Log;
 }
 
 const RETRY = { minMs: 500, maxMs: 15_000 };
 
-/** FRR's daemons, started when they are first asked for and started again if they die. They are left running when we end. */
+/** FRR's daemons: started on first use, and again when they die. They keep running when this process ends. */
 export class ManagedFrr {
   readonly #options: Options;
   readonly #requested = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ export class ManagedFrr {
     this.#options = options;
   }
 
-  /** Returns when it runs, and throws why it does not. */
+  /** Resolves when it runs; rejects with the reason why it does not. */
   async up(): Promise<void> {
     this.#requested.resolve();
     await this.#tried.promise;

@@ -6,10 +6,9 @@ import type * as runningLabs from "../../../lab/cli/running.ts";
 import type * as failoverDrill from "../../../lab/failover-drill/run.ts";
 import { CliError, EXIT } from "./exit.ts";
 
-/** Computed, so that the bundler leaves it alone: the lab is no part of what is shipped. */
+/** Computed, so that the bundler does not include the lab. */
 const LAB = join(import.meta.dirname, "../../../lab");
 
-/** What the product takes from the lab. */
 interface LabModules {
   readonly "cli/lab.ts": typeof labCommands;
   readonly "cli/running.ts": typeof runningLabs;
@@ -26,7 +25,7 @@ export function hasLab(): boolean {
   return existsSync(join(LAB, "cli"));
 }
 
-/** `plumbline lab`; without a lab whatever follows is answered with where to find one. */
+/** Without a lab the command says where to find one. */
 export async function labCommand(): Promise<{ configure(command: Command): void }> {
   return hasLab() ? loadFromLab("cli/lab.ts") : { configure: withoutLab };
 }

@@ -14,7 +14,7 @@ import type { LoadBalancerHostOptions, RouterHostOptions } from "./agent-options
 
 const FRR_NAME = "plumbline-lb";
 
-/** The load balancer's FRR: in the machine's own namespace, and only dialing. */
+/** The load balancer's FRR: in the machine's namespace, and only with outgoing connections. */
 export function loadBalancerFrr(
   { hostNetns, stateDirectory, frrRoot }: Pick<RouterHostOptions, "hostNetns" | "stateDirectory" | "frrRoot">,
   { lbFrrRunDirectory }: Pick<LoadBalancerHostOptions, "lbFrrRunDirectory">,
@@ -38,7 +38,7 @@ interface Options {
   loadbalancer: LoadBalancerHostOptions;
   signingKey: SigningKey;
   log: Log;
-  /** Returns when FRR runs and throws why it does not, where that is known. */
+  /** Resolves when FRR runs; rejects with the reason why it does not, if known. */
   frrUp?: () => Promise<void>;
 }
 
@@ -47,7 +47,6 @@ export interface LoadBalancerOnMachine extends SpeakerBackends {
   readonly poll: SessionPoller;
 }
 
-/** What announces on this machine: FRR and the kernel. */
 export function loadBalancerOnMachine(
   { frr, node, hostOptions, loadbalancer, signingKey, log, frrUp }: Options,
   callbacks: SpeakerCallbacks,

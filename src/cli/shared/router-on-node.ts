@@ -19,11 +19,11 @@ import { join } from "node:path";
 
 interface RouterOnMachineOptions {
   frr: FrrInstance;
-  /** The load balancer's, if this machine has one. */
+  /** The load balancer's FRR, if this machine has one. */
   hostFrr?: FrrInstance | undefined;
   apiServer: string;
   log: Log;
-  /** Returns when FRR runs and throws why it does not, where that is known. */
+  /** Resolves when FRR runs; rejects with the reason why it does not, if known. */
   frrUp?: () => Promise<void>;
 }
 
@@ -50,11 +50,11 @@ export function routerOnMachine(
   });
 }
 
-/** A namespace that was deleted and created anew is empty, while FRR goes on in the old one, which nobody can reach any more. */
+/** After a namespace was deleted and created again, FRR still runs in the old one, which nothing can reach. */
 async function assertInNamespace({ frrRunDirectory, routerNetns }: RouterHostOptions, ours: boolean): Promise<void> {
   const strays = await daemonsOutsideNamespace(frrRunDirectory, routerNetns);
   if (strays.length === 0) return;
-  // Whoever keeps them running starts them where they belong.
+  // The supervisor starts them again in the right namespace.
   if (ours) for (const pid of strays) process.kill(pid, "SIGKILL");
   const fix = ours ? "restarting it" : "restart FRR";
   throw new FrrError("NotStarted", `FRR runs in a network namespace that is no longer called ${routerNetns}; ${fix}`);
@@ -75,7 +75,6 @@ export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }:
   });
 }
 
-/** How the sessions of the router are, and its VNIs where they are asked for. */
 export async function readRouterState(
   { router }: FrrInstance,
   { namespaces, vnis: live }: Pick<NodeRouter, "namespaces" | "vnis">,
@@ -108,7 +107,6 @@ async function readVnis(
   return vniReports(live, output, links);
 }
 
-/** What the probes need to know of this machine. */
 export async function readOverlay(
   { router }: FrrInstance,
   { namespaces, vnis: live }: Pick<NodeRouter, "namespaces" | "vnis">,
@@ -131,8 +129,8 @@ async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promi
 }
 
 /**
- * The processes of FRR's daemons that are in another network namespace than the one of this name: someone deleted it, and it was created anew without them. Daemons
- * in a container of their own are not seen here.
+ * The FRR daemons that run in another network namespace than the one of this name, because it was deleted and created again. Daemons in
+ * another container are not found.
  */
 async function daemonsOutsideNamespace(runDirectory: string, netns: string): Promise<number[]> {
   const named = await stat(join("/run/netns", netns)).catch(() => undefined);

@@ -13,7 +13,7 @@ export async function runCommand(program: () => Promise<Command>, args: readonly
   }
 }
 
-/** Misuse prints the usage and throws; nothing here ends the process itself. */
+/** Misuse prints the usage and throws instead of ending the process. */
 export function strict(program: Command): Command {
   onEvery(program, (command) => {
     const usage = command.createHelp().commandUsage(command);

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
-/** A `plumbline up` or a lab of this user. */
 export interface RunningInstance {
   readonly pid: number;
   readonly directory: string;
@@ -15,7 +14,6 @@ function recordDirectory(): string {
   return join(process.env["XDG_RUNTIME_DIR"] || tmpdir(), `plumbline-up-${process.getuid?.() ?? 0}`);
 }
 
-/** Those that answer. */
 export async function runningInstances(): Promise<RunningInstance[]> {
   const directory = recordDirectory();
   if (!isOurs(directory)) return [];
@@ -23,7 +21,7 @@ export async function runningInstances(): Promise<RunningInstance[]> {
   return found.filter((up) => up !== undefined).sort((a, b) => (a.directory < b.directory ? -1 : 1));
 }
 
-/** Removes the records of those that were killed. Returns where they were, where any was removed. */
+/** Removes the records of killed processes. Returns their directory, if any was removed. */
 export async function removeStaleUps(): Promise<string | undefined> {
   const directory = recordDirectory();
   if (!isOurs(directory)) return undefined;
@@ -39,13 +37,13 @@ function recordsIn(directory: string): string[] {
     .map((name) => join(directory, name));
 }
 
-/** Lets other commands find this process; returns what takes the record away. */
+/** Lets other commands find this process. Returns a function that removes the record. */
 export function recordUp(up: Omit<RunningInstance, "pid">): () => void {
   const directory = recordDirectory();
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  // Someone else's directory: others could read where we are, and we would believe what they write. --dir still finds us.
+  // The directory belongs to another user, who could read and change the record. --dir still finds this process.
   if (!isOurs(directory)) return () => undefined;
-  // Only one may serve a directory: whoever else claims this endpoint was killed, and would seem to answer where we do.
+  // Only one process serves a directory: other records of this endpoint belong to killed ones.
   for (const file of recordsIn(directory)) if (isDeepStrictEqual(parse(file)?.endpoint, up.endpoint)) rmSync(file, { force: true });
   const file = join(directory, `${process.pid}.json`);
   writeFileSync(file, JSON.stringify({ pid: process.pid, ...up }), { mode: 0o600 });
@@ -59,11 +57,11 @@ function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // Others of this user are still there.
+    // Other processes of this user still have records.
   }
 }
 
-/** In /tmp anyone can be first to make a directory of this name. */
+/** In /tmp anyone can create a directory of this name first. */
 function isOurs(directory: string): boolean {
   const found = lstatSync(directory, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
@@ -72,7 +70,7 @@ function isOurs(directory: string): boolean {
 async function readRecord(file: string): Promise<RunningInstance | undefined> {
   const up = parse(file);
   if (up && (await answers(up.endpoint))) return up;
-  // Left by one that was killed.
+  // Left by a killed process.
   rmSync(file, { force: true });
   return undefined;
 }

@@ -2,7 +2,7 @@ import { print } from "../../kube/printable.ts";
 import type { Removal } from "../../hostnet/removal.ts";
 import { EXIT, failWith } from "./exit.ts";
 
-/** Lists what can be removed, and with `yes` removes it. */
+/** Lists what can be removed; with `yes`, removes it. */
 export async function clean(
   found: readonly Removal[],
   { what, yes, signal }: { what: string; yes: boolean; signal: AbortSignal },

@@ -17,7 +17,7 @@ import { stripNodeStatus } from "./controller-components.ts";
 
 const NAME = "plumbline-webhook";
 
-/** The webhook on every replica, leader or not: whoever the Service picks must answer. */
+/** The webhook runs on every replica, since the Service may pick any of them. */
 export function addWebhooks(options: {
   manager: Manager;
   client: KubeClient;

@@ -23,7 +23,6 @@ import { componentLabel } from "../../kube/members/agent-lease.ts";
 import { membersName } from "../../kube/members/members.ts";
 import type { Missing } from "./manifest.ts";
 
-/** The objects of one kind, each with its apiVersion and kind. */
 interface ObjectsOfKind {
   readonly kind: Kind;
   readonly items: readonly KubeObject[];
@@ -36,7 +35,7 @@ export interface GatheredObjects {
 
 export interface GatherOptions {
   readonly client: KubeClient;
-  /** Where our own Leases and programs are. */
+  /** The namespace of our Leases and programs. */
   readonly namespace: string;
   readonly signal: AbortSignal;
 }
@@ -48,8 +47,8 @@ interface Wanted {
 }
 
 /**
- * Everything that explains how Plumbline is: its kinds, what they speak of, and its programs. Secrets are never asked for. What may not be read or is not there is
- * told; only a server that is not there ends it.
+ * Everything that explains the state of Plumbline: its kinds, the objects they refer to, and its programs. Secrets are never read.
+ * Forbidden and missing kinds are listed; only an unreachable server is an error.
  */
 export async function gatherObjects({ client, namespace, signal }: GatherOptions): Promise<GatheredObjects> {
   const gathered = new Gathered();
@@ -81,13 +80,13 @@ function wantedKinds(namespace: string): Wanted[] {
 
 const SPOKEN_OF = new Set([...CUSTOM_KINDS, Node, Service].map(({ kind }) => kind));
 
-/** What happens to other people's pods is not ours to hand on. */
+/** Events of unrelated pods stay private. */
 function isAboutUs({ involvedObject, source, reportingComponent = "" }: Event, namespace: string): boolean {
   const teller = source?.component ?? reportingComponent;
   return SPOKEN_OF.has(involvedObject.kind ?? "") || involvedObject.namespace === namespace || teller.startsWith("plumbline");
 }
 
-/** What policies of failover speak of, as much of it as they are planned on. */
+/** The resources of FailoverPolicies, with the fields that plans use. */
 async function gatherManaged(client: KubeClient, gathered: Gathered, signal: AbortSignal): Promise<void> {
   const policies = gathered.of(FailoverPolicy) as readonly FailoverPolicy[];
   if (policies.length === 0) return;

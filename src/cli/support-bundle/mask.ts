@@ -1,17 +1,16 @@
 import { isObject } from "../../api/admission/value.ts";
 import { isSecretField, secretsIn } from "./secrets-in-text.ts";
 
-/** What a file of a bundle says: text, or a value that becomes JSON. */
 export type Content = { readonly text: string } | { readonly json: unknown };
 
 const MASK = "<masked>";
 
-/** Names are what everything else refers to; a password that is also the name of something stays in that name. */
+/** Names are not masked: a password that is also a name stays in that name. */
 const NAMES = new Set(["apiVersion", "kind", "name", "namespace", "uid", "resourceVersion"]);
-/** A shorter one would be found in every other word. */
+/** Shorter ones would match parts of other words. */
 const SHORTEST = 4;
 
-/** The same without any secret: first where its place tells that it is one, then wherever else such a one stands. */
+/** Masks secrets by their field first, then wherever else the same value occurs. */
 export function masked(contents: readonly Content[]): Content[] {
   const known = new Set<string>();
   const once = contents.map((content) =>
@@ -30,14 +29,14 @@ function maskValue(value: unknown, field: string, known: Set<string>): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
       if (whole.includes(key) && isObject(member)) return [key, hideAll(member, known)];
-      // A variable of a container may hold anything.
+      // A variable of a container may contain anything.
       if (key === "value" && typeof member === "string" && (named || field === "env")) return [key, hide(member, known)];
       return [key, maskValue(member, key, known)];
     }),
   );
 }
 
-/** `--token`, `x`: what follows a flag on a command line belongs to it. */
+/** The value after a flag: `--token`, `x`. */
 function maskItem(item: unknown, before: unknown, field: string, known: Set<string>): unknown {
   const [, flag = ""] = typeof before === "string" ? (/^--?([\w-]+)$/.exec(before) ?? []) : [];
   return typeof item === "string" && !item.startsWith("-") && isSecretField(flag) ? hide(item, known) : maskValue(item, field, known);
@@ -74,7 +73,7 @@ function maskText(text: string, known: Set<string>): string {
   return rest + text.slice(end);
 }
 
-/** What a text is that is JSON itself, as kubectl's last-applied-configuration is. */
+/** The value of a text that is JSON itself, such as kubectl's last-applied-configuration. */
 function jsonIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
@@ -84,7 +83,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Takes these secrets out of a text, in every form in which texts carry them. */
+/** Removes these secrets from a text, also in their encoded forms. */
 function forgetting(known: ReadonlySet<string>): (text: string) => string {
   const plain = [...known].map((secret) => secret.trim()).filter((secret) => secret.length >= SHORTEST && secret !== MASK);
   const encodings = new Set(plain.flatMap(encodingsOf));
@@ -105,7 +104,7 @@ function encodingsOf(secret: string): string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), bytes.toString("base64"), bytes.toString("base64url")];
 }
 
-/** One that could be part of a name is looked for as a whole word: `metallb` is not to be taken out of `metallb-system`. */
+/** A secret that could be part of a name must match as a whole word: `metallb` stays in `metallb-system`. */
 function pattern(secret: string): string {
   const literal = RegExp.escape(secret);
   return /^[a-z][a-z0-9-]{0,30}$/.test(secret) ? `(?<!\\w|\\w[-.])${literal}(?!\\w|[-.]\\w)` : literal;

@@ -4,7 +4,7 @@ import { type RunOnNode, runOnNode } from "./run-on-node.ts";
 
 export interface NodePaths {
   readonly routerNetns: string;
-  /** Stands for the machine's own network namespace. */
+  /** The network namespace that stands for the machine's own. */
   readonly hostNetns?: string | undefined;
   readonly frrRunDirectory: string;
   readonly lbFrrRunDirectory: string;
@@ -16,12 +16,12 @@ export interface NodeState {
 }
 
 interface NodeCommand {
-  /** Without its ending, which the answer decides. */
+  /** Without the extension, which depends on the output. */
   readonly path: string;
   readonly command: readonly string[];
 }
 
-/** FRR's by name of the file; `vtysh` says each in the words of the daemon that knows. */
+/** By name of the file. */
 const FRR_COMMANDS: Readonly<Record<string, string>> = {
   version: "show version",
   "running-config": "show running-config",
@@ -39,7 +39,7 @@ const FRR_COMMANDS: Readonly<Record<string, string>> = {
   "routes-ipv6": "show ipv6 route vrf all json",
 };
 
-/** Names and values of the settings that forwarding, ARP and neighbors go by. */
+/** The sysctls for forwarding, ARP and neighbors. */
 const SYSCTLS = `
 cd /proc/sys/net && for file in ipv4/ip_forward ipv4/ip_nonlocal_bind ipv6/conf/all/forwarding ipv4/conf/*/rp_filter ipv4/conf/*/arp_ignore \
   ipv4/conf/*/arp_announce ipv4/conf/*/proxy_arp ipv4/conf/*/forwarding ipv6/conf/*/forwarding ipv6/conf/*/disable_ipv6 ipv4/tcp_l3mdev_accept \
@@ -47,7 +47,7 @@ cd /proc/sys/net && for file in ipv4/ip_forward ipv4/ip_nonlocal_bind ipv6/conf/
   if [ -r "$file" ]; then read -r value <"$file"; echo "net/$file = $value"; fi
 done`;
 
-/** What FRR and the kernel of one node have. Commands only look, and each that fails costs only itself. */
+/** The state of FRR and the kernel on one node. All commands are read-only; a failed one does not stop the others. */
 export async function gatherNode(run: RunOnNode, paths: NodePaths): Promise<NodeState> {
   const { routerNetns, hostNetns, frrRunDirectory, lbFrrRunDirectory } = paths;
   const instances = [
@@ -99,19 +99,19 @@ function kernel(path: string, netns: string | undefined): NodeCommand[] {
   ];
 }
 
-/** Ours alone: what others filter is not ours to hand on. A kernel or machine without nftables has none. */
+/** Our tables only. A machine without nftables has none. */
 const NFT_TABLES = `
 command -v nft >/dev/null || { echo "nft is not installed"; exit 0; }
 nft list tables 2>/dev/null | while read -r _ family name; do
   if [ "$name" = plumbline ]; then nft list table "$family" "$name"; fi
 done`;
 
-/** One for all that FRR is asked: to start takes it longer than to answer. `-E` has it repeat each question before its answer. */
+/** One vtysh for all commands: it takes longer to start than to answer. `-E` prints each command before its output. */
 function vtysh(directory: string): string[] {
   return ["vtysh", "--vty_socket", directory, "-E", ...Object.values(FRR_COMMANDS).flatMap((show) => ["-c", show])];
 }
 
-/** `node1# show version`, then what it says. */
+/** `node1# show version`, then its output. */
 function filesFromVtysh(path: string, output: string): NodeState["files"] {
   const lines = output.split("\n");
   const at = new Map(lines.map((line, at) => [/^\S*[#>] (show .*)$/.exec(line)?.[1], at]));
@@ -125,12 +125,12 @@ function filesFromVtysh(path: string, output: string): NodeState["files"] {
 
 function fileOf(path: string, answer: string): { path: string; content: Content } {
   const trimmed = answer.trim();
-  // Nothing at all is how `ip -j` says that there is none.
+  // `ip -j` prints nothing for an empty list.
   if (/^[[{]/.test(trimmed)) {
     try {
       return { path: `${path}.json`, content: { json: JSON.parse(trimmed) as unknown } };
     } catch {
-      // Some of FRR's answers are several documents after one another.
+      // Some outputs of FRR are several JSON documents.
     }
   }
   return { path: `${path}.txt`, content: { text: answer } };

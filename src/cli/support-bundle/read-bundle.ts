@@ -7,7 +7,6 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import { BUNDLE_VERSION, type BundleManifest, MANIFEST } from "./manifest.ts";
 import { unpackTar } from "./tar.ts";
 
-/** The objects of one kind, and where on an API server they were. */
 export interface BundledKind {
   readonly group: string;
   readonly plural: string;
@@ -19,10 +18,10 @@ export interface Bundle {
   readonly kinds: readonly BundledKind[];
 }
 
-/** What an archive may grow to: more is none of ours. */
+/** The limit of the unpacked size. */
 const LARGEST = 2 ** 31;
 
-/** What `plumbline bundle` wrote. Nothing of it is written anywhere. */
+/** Reads a bundle into memory. */
 export async function readBundle(path: string): Promise<Bundle> {
   const packed = await readFile(path).catch((cause: unknown) => {
     throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);

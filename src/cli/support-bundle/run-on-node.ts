@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 
-/** Runs a command on a node, whatever its exit code. */
 export type RunOnNode = (command: readonly string[]) => Promise<CommandResult>;
 
 export interface CommandResult {
@@ -10,10 +9,10 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** For each command; one that hangs must not cost the others. */
+/** The timeout of each command. */
 const SECONDS = 120;
 
-/** Runs commands one after the other by one shell: to enter a node takes longer than to look at something there. */
+/** Runs all commands in one shell: entering a node takes longer than most commands. */
 export async function runOnNode(run: RunOnNode, commands: readonly (readonly string[])[]): Promise<CommandResult[]> {
   const mark = `--- ${randomUUID()}`;
   const script = commands.map(
@@ -39,7 +38,7 @@ function quoted(arg: string): string {
 const DEADLINE_MS = 300_000;
 const MOST_OUTPUT = 256 * 1024 * 1024;
 
-/** On this machine; a program that is not there ended with 127, as a shell has it. */
+/** A missing program results in 127, as in a shell. */
 export function runHere(
   [program = "", ...args]: readonly string[],
   signal: AbortSignal,

@@ -1,25 +1,24 @@
-/** A stretch of a text that is a secret. */
 export interface SecretRange {
   readonly from: number;
   readonly to: number;
-  /** So surely a secret that it is one wherever else it stands. */
+  /** So certain that every other occurrence is masked too. */
   readonly sure: boolean;
 }
 
 const NAMED_SO =
   /(?:password|passwd|passphrase|psk|token|secret|kubeconfig|credentials?|authorization|(?:api|auth|private|secret|access|client|tls|ssh|signing|encryption)key)(?:data|value|string|hash|base64)?$|^pass$/;
-/** Of these the value is the name of a Secret. */
+/** Fields with the name of a Secret. */
 const REFERENCE = /passwordsecret$|kubeconfigsecret$|pullsecret$/;
 
 /** Whether a field of this name holds a secret; `spec.password`, `client-key-data` and `example.com/api_token` do. */
 export function isSecretField(field: string): boolean {
   const own = field.slice(Math.max(field.lastIndexOf("/"), field.lastIndexOf(".")) + 1);
   const letters = own.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
-  // `tls.key` is a file's name, and the dot in it no step into a field.
+  // `tls.key` is a file name.
   return (NAMED_SO.test(letters) && !REFERENCE.test(letters)) || /\b(?:tls|ca|server|client)\.key$/i.test(field);
 }
 
-/** Each with the secret as its group `secret`. What follows an FRR line's last word is no part of the line. */
+/** The group `secret` is the secret. Text after the last word of an FRR line is not part of it. */
 const SURE: readonly RegExp[] = [
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?<secret>[\s\S]*?)(?:-----END|$)/dg,
   /\b(?<secret>eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)/dg,
@@ -37,15 +36,15 @@ const SURE: readonly RegExp[] = [
   /\bsnmp-server community (?<secret>\S+)/dg,
 ];
 
-// A word is looked at from its beginning only: from each of its letters, a long one would take for ever.
+// Matches only at the start of a word: matching from each letter of a long one would take too long.
 
-/** `token: x`, `"password":"x"`, `--api-key=x`, `--token x`: whether it is a secret is told by the name. */
+/** `token: x`, `"password":"x"`, `--api-key=x`, `--token x`: the name decides whether the value is secret. */
 const ASSIGNED =
   /(?<![\w./-])(?<field>[\w./-]+)(?:["']?\s*[:=]\s*| {1,4}(?<=(?<!\w)--[\w-]+ {1,4}))(?:"(?<quoted>(?:[^"\\]|\\.)*)"|'(?<single>[^']*)'|(?<bare>[^\s,;&}"']+))/dg;
-/** As an API server says it: `spec.password: Invalid value: "x": must be …`. */
+/** The form of an API server's error: `spec.password: Invalid value: "x": must be …`. */
 const REPEATED = /(?<![\w./[\]-])(?<field>[\w./[\]-]+): (?:Invalid|Unsupported|Duplicate) value: "(?<quoted>(?:[^"\\]|\\.)*)"/dg;
 
-/** Where in a text for people, a configuration of FRR or a file in another format secrets stand. */
+/** Finds secrets in text, FRR configuration and other formats. */
 export function secretsIn(text: string): SecretRange[] {
   const found: SecretRange[] = [];
   for (const rule of SURE) for (const { indices } of text.matchAll(rule)) found.push(...stretch(indices?.groups?.["secret"], true));
@@ -67,7 +66,7 @@ function stretch(at: readonly [number, number] | undefined, sure: boolean): Secr
   return at && at[1] > at[0] ? [{ from: at[0], to: at[1], sure }] : [];
 }
 
-/** No word of a language. */
+/** Not a word of a language. */
 function isGenerated(value: string): boolean {
   return value.length >= 8 && /[^A-Za-z]/.test(value);
 }

@@ -20,14 +20,10 @@ import { type BundledKind, readBundle } from "./read-bundle.ts";
 const { createServer } = process.getBuiltinModule("node:http");
 
 export interface BundleAccess extends ClusterAccess {
-  /** When the bundle was written. */
   readonly takenAt: string;
 }
 
-/**
- * Makes a bundle answer as the API server did that it was taken from, to this process alone. Commands that look need not know the difference; there is nothing to
- * write to.
- */
+/** Serves the objects of a bundle to this process, read-only, like the API server that it was taken from. */
 export async function serveBundle(path: string): Promise<BundleAccess> {
   const { manifest, kinds: bundled } = await readBundle(path);
   const kinds = servedKinds(bundled);
@@ -53,14 +49,14 @@ export async function serveBundle(path: string): Promise<BundleAccess> {
     if (message.method === "GET" || message.method === "HEAD") api(message, response);
     else response.writeHead(405).end();
   });
-  // It is there for the command that asks, and not a reason for it to go on.
+  // The server must not keep the process running.
   server.on("connection", (connection: Socket) => connection.unref());
   server.listen(socket).unref();
   await once(server, "listening");
   return { server: `unix:${socket}`, describe: `the bundle ${path}`, identity: () => Promise.resolve({}), takenAt: manifest.time };
 }
 
-/** What every server has, and what else the bundle has objects of. */
+/** The built-in kinds, and those of the bundle. */
 function servedKinds(bundled: readonly BundledKind[]): ServedKind[] {
   const known = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
   const names = new Set(known.map(resourceName));

@@ -1,6 +1,5 @@
 import { open } from "node:fs/promises";
 
-/** One file of an archive. */
 export interface ArchivedFile {
   readonly path: string;
   readonly content: Buffer;
@@ -8,12 +7,12 @@ export interface ArchivedFile {
 
 const BLOCK = 512;
 const NAME = 100;
-/** GNU's way to carry a path that its field does not hold: a file of this name and type, with the path in it, before the file itself. */
+/** GNU's format for long paths: a file of this name and type with the path as content, before the file itself. */
 const LONG_NAME = "././@LongLink";
 const FILE = "0";
 const LONG = "L";
 
-/** A tar of files as `tar -x` takes it, readable by their owner. */
+/** Readable by their owner only. */
 export function packTar(files: readonly ArchivedFile[], time: Date): Buffer {
   const blocks: Buffer[] = [];
   const put = (name: string, type: string, content: Buffer) =>
@@ -26,7 +25,7 @@ export function packTar(files: readonly ArchivedFile[], time: Date): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
 }
 
-/** The regular files of a tar. Throws a RangeError where it is cut short or is none. */
+/** The regular files of a tar. Throws a RangeError if it is truncated or not a tar. */
 export function unpackTar(archive: Buffer): ArchivedFile[] {
   const files: ArchivedFile[] = [];
   let long: string | undefined;
@@ -64,7 +63,7 @@ function header(name: string, type: string, size: number, time: Date): Buffer {
   return head;
 }
 
-/** As if its own field were blank. */
+/** Computed with blanks in its own field. */
 function checksum(head: Buffer): number {
   return head.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0);
 }
@@ -77,7 +76,7 @@ function octal(head: Buffer, at: number, length: number): number {
   return Number.parseInt(text(head, at, length).trim() || "0", 8);
 }
 
-/** Other tars put the front of a long path into a field of its own. */
+/** Other tars put the beginning of a long path into a separate field. */
 function pathIn(head: Buffer): string {
   const front = head.toString("latin1", 257, 262) === "ustar" && head[263] === 0x30 ? text(head, 345, 155) : "";
   return front === "" ? text(head, 0, NAME) : `${front}/${text(head, 0, NAME)}`;
@@ -89,7 +88,7 @@ function text(bytes: Buffer, at: number, length: number): string {
   return field.toString("utf8", 0, end < 0 ? field.length : end);
 }
 
-/** A file that its owner alone reads; one that is there keeps its mode when it is only written. */
+/** Readable by its owner only; an existing file keeps its mode. */
 export async function writeOwnersFile(path: string, content: Buffer): Promise<void> {
   await using file = await open(path, "w", 0o600);
   if ((await file.stat()).isFile()) await file.chmod(0o600);

@@ -4,7 +4,6 @@ import { type TextCell, Columns, stripControlCharacters } from "../print/columns
 import type { Colorize } from "../print/color.ts";
 import { healthLine, messageText, noProblemsText } from "./format.ts";
 
-/** The health of a domain in the whole cluster. */
 interface DomainStatus {
   readonly domain: Domain;
   readonly health: Health;

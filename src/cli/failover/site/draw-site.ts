@@ -17,12 +17,11 @@ const STATES: Readonly<Record<MemberState, { readonly text: string; readonly col
   failed: { text: "Failed", color: "red" },
   deleted: { text: "Deleted", color: "red" },
 };
-/** What needs attention comes first when not all fits. */
+/** Members that need attention come first if the screen is too small. */
 const ORDER: readonly MemberState[] = ["refused", "failed", "deleted", "superseded", "error", "running", "unseen", "later", "complete"];
 const HEAD = ["NAME", "WAVE", "STATE", "STEP", "TOOK", "WAITS FOR"];
 const LONGEST = 100;
 
-/** One line for each policy; of more than `most`, those that are not complete first. */
 export function drawSite(members: readonly SiteMember[], now: number, colorize: Colorize, most = Infinity): string[] {
   const fits = members.length <= most;
   const visible = fits ? members : members.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, most - 1);

@@ -11,29 +11,28 @@ import { isOver, type SiteMember } from "./member.ts";
 import { wavesOf } from "../waves.ts";
 
 export interface SiteView extends ProgressView<readonly SiteMember[]> {
-  /** `changed` is the one that changed just now, as it was before. */
+  /** `changed` has the earlier version of the member that changed. */
   show(members: readonly SiteMember[], changed?: { readonly member: SiteMember; readonly before: FailoverPolicy }): void;
 }
 
 interface DriveOptions {
   readonly to: Role;
-  /** Where all of them are; undefined for several namespaces. */
   readonly namespace: string | undefined;
   readonly timeoutMs: number;
   readonly waveTimeoutMs: number;
-  /** Without it, everything is asked for and nothing is waited for. */
+  /** If false, the switches are requested without waiting for them. */
   readonly wait: boolean;
   readonly view: SiteView;
   /** Resolves when the user stops watching. */
   readonly stopped: Promise<unknown>;
 }
 
-/** So many requests at a time: all of a wave are asked within a second, and the server does not mind. */
+/** Requests in parallel: enough for a wave to start within a second. */
 const AT_ONCE = 16;
 
 export type DriveResult = "over" | "timeout" | "stopped";
 
-/** Starts wave after wave, each when the one before is over or has had its time. What was started goes on without this. */
+/** Starts wave after wave, each after the previous one completed or timed out. Started switches continue without this process. */
 export async function drive(client: KubeClient, members: readonly SiteMember[], options: DriveOptions): Promise<DriveResult> {
   const { to, namespace, wait, view } = options;
   const over = new AbortController();
@@ -71,7 +70,7 @@ async function begin(client: KubeClient, member: SiteMember, members: readonly S
     if (isNewer(answer.policy, observed)) member.policy = answer.policy;
     member.requested = { to, generation: answer.policy.metadata.generation ?? 0 };
     if (answer.changed) view.tell(requestText(answer, to, force));
-    // The watch may have been faster with what came of it.
+    // The watch may be ahead of the response.
     if (isNewer(observed, answer.policy)) view.show(members, { member, before: answer.policy });
   } catch (error) {
     if (!(error instanceof CliError) && !isKubeError(error)) throw error;
@@ -84,7 +83,6 @@ function isNewer(one: FailoverPolicy, other: FailoverPolicy): boolean {
   return compareResourceVersions(one.metadata.resourceVersion ?? "0", other.metadata.resourceVersion ?? "0") > 0;
 }
 
-/** Keeps the members as the cluster has them. */
 class MemberWatch {
   readonly #members: readonly SiteMember[];
   readonly #byKey: ReadonlyMap<string, SiteMember>;
@@ -104,7 +102,7 @@ class MemberWatch {
       const member = this.#byKey.get(keyOf(object));
       if (!member || member.lost) return;
       if (type === "deleted") member.lost = { is: "deleted", message: "it was deleted" };
-      // A server that lags behind does not know yet what was asked for.
+      // An older generation: the server does not have the request yet.
       else if ((object.metadata.generation ?? 0) < (member.requested?.generation ?? 0)) return;
       const before = member.policy;
       member.policy = object;
@@ -114,7 +112,7 @@ class MemberWatch {
     cache.start(signal);
   }
 
-  /** Until nothing happens to these any more, or their time is over. */
+  /** Resolves when these members are finished, or after the timeout. */
   over(members: readonly SiteMember[], signal: AbortSignal, timeoutMs?: number): Promise<"over" | "late"> {
     return new Promise((resolve) => {
       const timer = timeoutMs === undefined ? undefined : setTimeout(() => end("late"), timeoutMs);
@@ -134,7 +132,7 @@ class MemberWatch {
   }
 }
 
-/** Works on all of them, so many at a time. The first error is thrown once none is under way any more. */
+/** At most `most` at a time. Throws the first error after the running ones have ended. */
 export async function each<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const rest = items.entries();

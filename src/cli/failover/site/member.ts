@@ -3,24 +3,21 @@ import type { Force } from "../live-plan.ts";
 import { type RequestedTransition, blockedBy, transitionState } from "../progress.ts";
 import { type TransitionRecord, switchesOf } from "../transitions.ts";
 
-/** One policy of a site that is switched. */
 export interface SiteMember {
-  /** As it was last seen. */
   policy: FailoverPolicy;
   readonly force?: Force | undefined;
-  /** To be written with the switch. */
+  /** Written together with the switch. */
   readonly annotations: Record<string, string | null>;
-  /** Set once its wave has begun. */
+  /** Set when its wave has begun. */
   requested?: RequestedTransition;
-  /** It was where it should be before the command began. */
+  /** Whether it was in the requested state before the command began. */
   readonly wasComplete: boolean;
-  /** It could not be asked, or is gone: it will not come to anything. */
+  /** Not readable, or deleted: it cannot complete. */
   lost?: { readonly is: "failed" | "deleted"; readonly message: string };
 }
 
 export type MemberState = "later" | "unseen" | "running" | "error" | "complete" | "refused" | "superseded" | "failed" | "deleted";
 
-/** Those in which nothing happens any more. */
 const OVER: ReadonlySet<MemberState> = new Set(["complete", "refused", "superseded", "failed", "deleted"]);
 
 export function stateOf({ policy, requested, lost }: SiteMember): MemberState {
@@ -35,7 +32,7 @@ export function isOver(member: SiteMember): boolean {
   return OVER.has(stateOf(member));
 }
 
-/** What is in the way of a member that is not complete. */
+/** What a member that is not complete waits for. */
 export function blockerOf(member: SiteMember, now: number): string {
   const { policy, requested, lost } = member;
   if (lost) return lost.message;
@@ -46,7 +43,6 @@ export function blockerOf(member: SiteMember, now: number): string {
   return blockedBy(policy, requested, now);
 }
 
-/** The switch of this command, once a controller has begun it. */
 export function switchOf({ policy, requested }: SiteMember): TransitionRecord | undefined {
   if (!requested || (policy.status?.observedGeneration ?? 0) < requested.generation) return undefined;
   const [latest] = switchesOf(policy);

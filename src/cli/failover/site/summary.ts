@@ -5,14 +5,14 @@ import { type SiteMember, blockerOf, stateOf, switchOf } from "./member.ts";
 import { waveOf } from "../waves.ts";
 import type { PolicyFailure } from "../../../failover/policy/failure.ts";
 
-/** What a switch of a site came to. Policies that were there before it began count for nothing but their number. */
+/** Members that were complete before the command count only in their number. */
 export interface SiteFigures {
   readonly complete: number;
   readonly total: number;
-  /** From the start of the first switch to the end of the last one. */
+  /** From the start of the first switch to the end of the last. */
   readonly seconds?: number;
   readonly slowest?: { readonly policy: string; readonly seconds: number };
-  /** The policy whose last copy was the oldest when its writers were gone. */
+  /** The policy with the oldest copy at the time its writers stopped. */
   readonly worst?: { readonly policy: string; readonly lossSeconds: number };
 }
 
@@ -82,7 +82,7 @@ export function memberItem(member: SiteMember, to: Role, now: number): object {
   };
 }
 
-/** The same of a policy that is refused before anything is changed. */
+/** The item of a policy that is blocked before anything is changed. */
 export function blockedItem(member: Pick<SiteMember, "policy">, to: Role, blockers: readonly PolicyFailure[]): object {
   const { name, namespace = "" } = member.policy.metadata;
   const failures = blockers.map(({ kind, name: of, namespace: where = "", reason, field = "", message, class: how }) => {

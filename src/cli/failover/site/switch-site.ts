@@ -26,7 +26,7 @@ import { noView } from "../live-screen.ts";
 import { waveOf, wavesOf } from "../waves.ts";
 
 const KIND = "FailoverSiteSwitch";
-/** Each looks at a policy's resources and asks its peer. */
+/** Each check reads a policy's resources and its peer. */
 const CHECKED_AT_ONCE = 8;
 
 interface Times {
@@ -34,7 +34,6 @@ interface Times {
   readonly waveTimeoutMs: number;
 }
 
-/** Switches several policies, or the one of this name: all are checked, then changed wave by wave, then watched. */
 export async function switchSite(client: KubeClient, name: string | undefined, given: SwitchOptions, times: Times): Promise<void> {
   const { signal } = new AbortController();
   const { to, output } = given;
@@ -115,7 +114,6 @@ function rejectionLines(rejected: readonly Preflight[]): string[] {
   return rejected.flatMap(({ policy, rejections }) => [`FailoverPolicy ${titleOf(policy)}:`, ...drawFailures(rejections, colorize)]);
 }
 
-/** What is worth knowing before it begins. */
 function tellFound(found: readonly Preflight[]): void {
   const colorize = colorizeFor(process.stderr);
   const rejected = found.filter(({ rejections }) => rejections.length > 0);

@@ -112,7 +112,7 @@ async function checked(client: KubeClient, policy: FailoverPolicy, options: Swit
   }
 }
 
-/** Says what is wrong, and whether the rest can be done nevertheless. */
+/** Prints what is wrong; returns whether the switch can begin nevertheless. */
 function mayBegin({ rejections, failures, notes, findings, mode }: Preflight): boolean {
   const colorize = colorizeFor(process.stderr);
   if (rejections.length > 0) {

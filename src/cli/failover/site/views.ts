@@ -8,10 +8,9 @@ import { drawSite } from "./draw-site.ts";
 import type { SiteView } from "./drive.ts";
 import { type SiteMember, stateOf } from "./member.ts";
 
-/** Head and blank line above the table, and what drawSite says below it. */
+/** Lines above and below the table. */
 const AROUND = 4;
 
-/** One table that follows along. */
 export function tableView(to: Role): SiteView {
   const began = Date.now();
   const colorize = colorizeFor(process.stdout);
@@ -27,7 +26,6 @@ export function tableView(to: Role): SiteView {
   });
 }
 
-/** A line for each change, for logs and pipes. */
 export const lineView: SiteView = {
   show(_members, changed) {
     if (!changed?.member.requested) return;
