@@ -11,7 +11,7 @@ export interface ListenAddress {
 }
 
 const YEAR_MS = 365 * 24 * 3_600_000;
-/** Clocks of machines that talk to each other may differ a little. */
+/** The clocks of machines that connect to each other may differ a little. */
 const SKEW_MS = 300_000;
 const ANY = new Set(["", "0.0.0.0", "::"]);
 
@@ -31,7 +31,7 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: bracketed ?? plain ?? "", port: Number(port) };
 }
 
-/** Who may issue certificates here. Kept, so that a kubeconfig that someone copied still works after a restart. */
+/** The CA is stored, so that a copied kubeconfig still works after a restart. */
 export async function loadAuthority(stateDirectory: string): Promise<CertificatePair> {
   const path = join(stateDirectory, "authority.pem");
   const kept = await readFile(path, "utf8").catch(() => "");
@@ -52,14 +52,13 @@ function isUsable(certificate: string): boolean {
 
 export function issueForServer(authority: CertificatePair, { host }: ListenAddress): CertificatePair {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  // An address with a scope cannot stand in a certificate.
+  // A certificate cannot contain an address with a scope.
   const reachable = ANY.has(host) ? own.filter(({ scopeid }) => !scopeid).map(({ address }) => address) : [host];
   const names = [...new Set(["localhost", hostname(), "127.0.0.1", "::1", ...reachable])];
-  // Not the authority's own name: OpenSSL would take the certificate for one that signed itself.
+  // Not the CA's own name: OpenSSL would take the certificate for a self-signed one.
   return issue(authority, { commonName: "plumbline embedded API", names, usage: "server", ...validity(9) });
 }
 
-/** Writes the kubeconfig of someone who may do everything. */
 export async function writeKubeconfig(path: string, authority: CertificatePair, address: ListenAddress): Promise<string> {
   const client = issue(authority, {
     commonName: "plumbline:admin",
@@ -87,7 +86,7 @@ export async function writeKubeconfig(path: string, authority: CertificatePair, 
   return server;
 }
 
-/** Never there with other permissions, and never there by half. */
+/** Atomically, and readable by its owner only from the start. */
 async function writePrivately(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text, { mode: 0o600 });
   await rename(`${path}.new`, path);

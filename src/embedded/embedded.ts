@@ -23,30 +23,28 @@ import { reportProblems } from "./problem-events.ts";
 import { Store } from "./store/store.ts";
 
 export interface EmbeddedOptions {
-  /** The user's manifests. */
   readonly directory: string;
-  /** What programs change, the socket, the lock; `.plumbline` in the directory. */
+  /** For the journal, the socket and the lock. Defaults to `.plumbline` in the directory. */
   readonly stateDirectory?: string;
-  /** Also on TCP, with TLS: `127.0.0.1:6443`. */
+  /** A TCP address with TLS: `127.0.0.1:6443`. */
   readonly listen?: string;
   readonly log: Log;
 }
 
 export interface Embedded {
   readonly store: Store;
-  /** The unix socket; `unix:<socket>` is the server of a ClusterAccess. */
+  /** The server of a ClusterAccess is `unix:<socket>`. */
   readonly socket: string;
-  /** Where it listens on TCP, and the file that gives access there. */
+  /** The TCP listener, and the kubeconfig for it. */
   readonly tcp: { readonly url: string; readonly kubeconfig: string } | undefined;
-  /** What is wrong with the files, and what was lost of the state. */
+  /** Problems of the files, and lost records of the journal. */
   problems(): readonly Problem[];
   stop(): Promise<void>;
 }
 
-/** There from the start, as in a cluster that Plumbline is installed in. */
+/** Created at the start, as in a cluster with Plumbline. */
 const NAMESPACES = ["default", "kube-system", "openperouter-system", "metallb-system", "plumbline-system"];
 
-/** A Kubernetes API without a cluster, over the manifests of a directory. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { directory, stateDirectory = join(directory, ".plumbline"), log } = options;
   await using started = new AsyncDisposableStack();

@@ -15,7 +15,7 @@ import { textAt } from "./kinds/json.ts";
 import { Dependents, ownershipOf } from "./store/ownership.ts";
 import type { StoreKey, Store } from "./store/store.ts";
 
-/** So many at once; then whoever waits for an answer has a turn. */
+/** Objects per slice, so that requests are served in between. */
 const SLICE = 50;
 const RETRY = { minMs: 500, maxMs: 30_000 };
 const EXPIRY_MS = 60_000;
@@ -26,8 +26,8 @@ interface Suspect {
 }
 
 /**
- * What happens to objects without anyone asking for it: dependents go with their owners, a namespace that is deleted takes its content
- * along, events expire. All of it in the background, and again from the start after a restart.
+ * Deletes dependents of deleted owners, the content of deleted namespaces, and expired events. It runs in the background, and from the
+ * beginning after a restart.
  */
 export class Garbage {
   readonly #store: Store;
@@ -43,7 +43,6 @@ export class Garbage {
     this.#log = log;
   }
 
-  /** Ends when the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     for (const kind of this.#store.kinds) {
       for (const entry of this.#store.collection(kind).list()) this.#noticed(kind, { type: "ADDED", entry });
@@ -96,7 +95,7 @@ export class Garbage {
     if (kind) this.#suspect(kind, parseKey(key.join("|")));
   }
 
-  /** False when something could not be written; it stays to be done. */
+  /** False if a write failed; the rest stays queued. */
   #workOff(): boolean {
     for (const [id, { kind, ref }] of [...this.#suspects].slice(0, SLICE)) {
       this.#suspects.delete(id);
@@ -128,7 +127,7 @@ export class Garbage {
     else if (metadata.ownerReferences && !this.#store.declarationOf(kind, ref)) this.#collect(kind, stored);
   }
 
-  /** An object that is not to go, unless its owners are. */
+  /** An object that is not being deleted: it is collected if its owners are gone. */
   #collect(kind: ServedKind, stored: StoreEntry): void {
     const { metadata } = stored.object;
     const { solid, dangling, waiting } = ownershipOf(this.#store, kind, metadata);
@@ -141,7 +140,7 @@ export class Garbage {
     this.#remove(kind, stored, foreground ? { propagationPolicy: "Foreground" } : {});
   }
 
-  /** An object that is to go once what the collector owes it is done. */
+  /** An object that is being deleted: its dependents are handled first. */
   #finish(kind: ServedKind, stored: StoreEntry): void {
     const { uid = "", finalizers = [] } = stored.object.metadata;
     const dependents = [...this.#dependents.of(uid)].map((id) => this.#byId(id)).filter((found) => found !== undefined);
@@ -155,7 +154,6 @@ export class Garbage {
     }
   }
 
-  /** A namespace that is to go. */
   #empty(namespaces: ServedKind, stored: StoreEntry): void {
     const { name, finalizers } = stored.object.metadata;
     let left = 0;

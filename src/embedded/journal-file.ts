@@ -19,7 +19,7 @@ export function replaceWith(path: string, lines: readonly Buffer[]): void {
   const file = openSync(`${path}.new`, "w", 0o600);
   try {
     for (const line of lines) writeWhole(file, line);
-    // A power cut would otherwise leave the name with a file of zeros.
+    // Without this a power cut could leave a file of zeros under the name.
     fdatasyncSync(file);
   } finally {
     closeSync(file);
@@ -33,7 +33,7 @@ export function truncate(path: string, size: number): void {
   closeSync(file);
 }
 
-/** The system may take part of a line, and refuse the rest only when it is asked again. */
+/** write(2) may write a part of the line, and fail only on the next call. */
 export function writeWhole(file: number, line: Buffer): void {
   for (let written = 0; written < line.length;) written += writeSync(file, line, written);
 }
@@ -42,7 +42,7 @@ export function closeQuietly(file: number): void {
   try {
     closeSync(file);
   } catch {
-    // Nobody writes to it any more.
+    // It is not written any more.
   }
 }
 
@@ -50,7 +50,7 @@ export function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // The next rewrite begins by emptying it.
+    // The next rewrite truncates it.
   }
 }
 

@@ -23,31 +23,31 @@ import type { ChangeLog, ChangeLogEntry, Restored } from "./store/change-log.ts"
 
 export interface StateJournalOptions {
   readonly log: Log;
-  /** Whether a resource is still served; objects of others are kept and not shown. */
+  /** Objects of kinds that are not served are kept but not shown. */
   readonly serves: (resource: string) => boolean;
-  /** Below this the file is never rewritten. */
+  /** Smaller files are never rewritten. */
   readonly compactAboveBytes?: number;
 }
 
 export interface Opened {
   readonly journal: StateJournal;
   readonly restored: Restored;
-  /** What could not be read back, and where the file that held it is now. */
+  /** Records that could not be read, and the new path of the damaged file. */
   readonly damage: { readonly lost: readonly LostRecord[]; readonly setAside: string } | undefined;
 }
 
 const COMPACT_ABOVE_BYTES = 8 * 1024 * 1024;
 const SYNC_MS = 1_000;
-/** The file of a rewrite is appended to once it has taken the old one's place. */
+/** The new file of a rewrite is appended to after it has replaced the old one. */
 const TRUNCATE_AND_APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
-/** A power cut may take the last second with it; what comes after must not reuse its revisions. */
+/** A power cut may lose the last second; later revisions must not reuse its numbers. */
 const REVISIONS_PER_START = 1_000_000;
 
 const syncData = promisify(fdatasync);
 
 /**
- * The state on disk: one file, one checksummed line per change, appended before anyone is told of the change. A process that is killed
- * loses nothing; a power cut takes at most the last second, since the file is forced to the disk once a second.
+ * The state on disk: one file with one checksummed line per change, appended before the change is visible. A killed process loses nothing.
+ * A power cut loses at most the last second, since the file is synced once a second.
  */
 export class StateJournal implements ChangeLog {
   readonly #path: string;
@@ -56,18 +56,18 @@ export class StateJournal implements ChangeLog {
   readonly #timer: NodeJS.Timeout;
   #file: number;
   #size: number;
-  /** How large the file was when it held nothing twice. */
+  /** The size after the last rewrite. */
   #compactSize: number;
-  /** Bytes of a failed write may lie behind #size. */
+  /** Whether bytes of a failed write may follow #size. */
   #tornTail = false;
   #unsynced = false;
-  /** The file has just got its name, and only its directory knows. */
+  /** Whether the rename is not yet synced to the directory. */
   #renamed = true;
   #snapshot: (() => ChangeLogEntry[]) | undefined;
-  /** Lines that a rewrite under way has still to take over. */
+  /** Lines that were appended during a rewrite. */
   #meanwhile: Buffer[] | undefined;
   #compacting: Promise<void> = Promise.resolve();
-  /** A sync that is under way has the file still open. */
+  /** A running sync still uses the file. */
   #syncing: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -84,7 +84,7 @@ export class StateJournal implements ChangeLog {
     this.#timer.unref();
   }
 
-  /** Reads the state back, sets a damaged file aside, and goes on from there. */
+  /** Reads the state, and moves a damaged file aside. */
   static open(path: string, options: StateJournalOptions): Opened {
     const settings = { compactAboveBytes: COMPACT_ABOVE_BYTES, ...options };
     const content = readIfThere(path);
@@ -105,7 +105,7 @@ export class StateJournal implements ChangeLog {
     return { journal, restored: { revision: next, objects: known }, damage: setAside === undefined ? undefined : { lost, setAside } };
   }
 
-  /** From now on the file may be rewritten: `snapshot` is everything there is. */
+  /** Enables rewrites; `snapshot` returns the whole state. */
   compactFrom(snapshot: () => ChangeLogEntry[]): void {
     this.#snapshot = snapshot;
   }
@@ -118,7 +118,7 @@ export class StateJournal implements ChangeLog {
     if (this.#size > Math.max(compactAboveBytes, 3 * this.#compactSize) && !this.#meanwhile) this.#compacting = this.#compact();
   }
 
-  /** Everything is on the disk afterwards. */
+  /** Syncs everything to the disk. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closed = true;
@@ -156,7 +156,7 @@ export class StateJournal implements ChangeLog {
     }
   }
 
-  /** Writes everything there is into a new file that then takes the old one's place. */
+  /** Writes the whole state to a new file that replaces the old one. */
   async #compact(): Promise<void> {
     const { log } = this.#options;
     if (!this.#snapshot) return;
@@ -176,15 +176,15 @@ export class StateJournal implements ChangeLog {
       const compactSize = size;
       await syncData(file);
       if (this.#closed) throw new Error("closed in the meantime");
-      // From here on in one tick: nothing can be appended in between.
+      // From here on in one tick, so that nothing is appended in between.
       for (const line of meanwhile) {
         writeWhole(file, line);
         size += line.length;
       }
-      // The old file may have had these lines on the disk for long.
+      // The old file may have synced these lines long ago.
       if (meanwhile.length > 0) fdatasyncSync(file);
       renameSync(path, this.#path);
-      // Nothing that can fail comes after the rename: the file that has the name is the one that is written to.
+      // Nothing after the rename may fail: the file under the name is the one that is written to.
       const outdated = this.#file;
       this.#file = file;
       void this.#syncing.then(() => closeQuietly(outdated));
@@ -198,7 +198,7 @@ export class StateJournal implements ChangeLog {
       embeddedRewrites.inc({ outcome: "failed" });
       if (file !== undefined) closeQuietly(file);
       removeQuietly(path);
-      // Not again before the file has grown a good deal further.
+      // Don't retry before the file has grown a good deal.
       this.#compactSize = this.#size / 2;
       if (!this.#closed) log.warn({ file: this.#path, error }, "cannot compact the state file; it keeps growing");
     } finally {
@@ -218,7 +218,7 @@ function recoverFrom(path: string, content: Buffer): Recovered {
   }
 }
 
-/** The damaged file stays under another name, and everything that could be read takes its place. */
+/** The damaged file is renamed; a new one has everything that could be read. */
 function setAsideDamaged(path: string, { objects }: Recovered): string {
   const setAside = `${path.replace(/\.log$/, "")}.damaged-${new Date().toISOString().replaceAll(":", "-")}`;
   linkSync(path, setAside);

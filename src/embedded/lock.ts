@@ -16,11 +16,10 @@ import { getSystemErrorMessage } from "node:util";
 
 export type LockErrorCode = "Locked" | "NotWritable" | "NotOwn" | "NoFlock";
 
-/** The directory cannot be had. */
 export class LockError extends Error {
   override readonly name = "LockError";
   readonly code: LockErrorCode;
-  /** Who has it, as far as they say. */
+  /** The content of the lock file, if it could be read. */
   readonly holder: LockHolder | undefined;
 
   constructor(code: LockErrorCode, message: string, options: { holder?: LockHolder | undefined; cause?: unknown } = {}) {
@@ -32,7 +31,6 @@ export class LockError extends Error {
 
 export interface LockHolder {
   readonly pid: number;
-  /** When it was taken. */
   readonly since: string;
   readonly command: string;
 }
@@ -41,12 +39,12 @@ export interface Lock {
   release(): void;
 }
 
-/** Someone may remove the file between our opening and our locking it. */
+/** Another process may remove the file between open and lock. */
 const ATTEMPTS = 5;
 
 /**
- * Takes a lock that dies with this process, however it ends. Node has no flock of its own: flock(1) locks the open file that it inherits
- * from us, and the lock stays with that as long as we have it open. Throws a LockError.
+ * Takes a lock that ends with this process. Node has no flock: flock(1) locks the open file that it inherits, and the lock lasts as long as
+ * this process keeps it open. Throws a LockError.
  */
 export function takeLock(path: string, command: string): Lock {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -66,10 +64,10 @@ export function takeLock(path: string, command: string): Lock {
   throw new LockError("NotWritable", `${path} keeps being removed by another process`);
 }
 
-/** Who can write here can put an authority in, whose certificates `--listen` would trust. Throws a LockError. */
+/** Another user who can write here could add a CA that `--listen` would trust. Throws a LockError. */
 export function assertOwn(directory: string): void {
   const uid = process.getuid?.() ?? 0;
-  // The link, where it is one, and what it leads to.
+  // The link itself, and its target.
   for (const { uid: owner } of [lstatSync(directory), statSync(directory)]) {
     if (owner === uid) continue;
     throw new LockError(
@@ -111,7 +109,7 @@ function describe({ pid, since, command }: LockHolder): string {
   return `by ${command} (process ${pid}) since ${since}`;
 }
 
-/** Whether what we have locked is still what everyone else would lock. */
+/** Whether the locked file is still the one at the path. */
 function isAt(file: number, path: string): boolean {
   const ours = fstatSync(file);
   const there = statSync(path, { throwIfNoEntry: false });
@@ -123,17 +121,17 @@ function sign(file: number, holder: LockHolder): void {
   try {
     writeSync(file, `${JSON.stringify(holder)}\n`);
   } catch {
-    // The disk is full: the lock holds all the same, only nobody can read whose it is.
+    // The disk is full: the lock is valid, but the file does not name its holder.
   }
 }
 
 /**
- * The file stays: whoever removed it might remove the next one's. Closing alone is not enough: a child that another thread has just
- * forked has the file open until it runs its program, and the lock would stay with that.
+ * The file is not removed: that could remove the next holder's. It is unlocked explicitly: a child that another thread has just forked
+ * keeps the file open until it runs its program.
  */
 function release(file: number): void {
   ftruncateSync(file);
-  // Without flock(1) closing still releases it, only a moment later.
+  // Without flock(1), closing releases the lock a moment later.
   spawnSync("flock", ["-u", "3"], { stdio: ["ignore", "ignore", "ignore", file] });
   closeSync(file);
 }
@@ -147,7 +145,7 @@ function readHolder(path: string): LockHolder | undefined {
   }
 }
 
-/** Started once with sudo, a directory belongs to root ever after. */
+/** After one start with sudo, the directory belongs to root. */
 function ownership(path: string): string {
   const directory = statSync(dirname(path), { throwIfNoEntry: false });
   const uid = process.getuid?.();

@@ -5,7 +5,7 @@ import type { Log } from "../kube/log.ts";
 import { problemText, type Problem, type ProblemList } from "./directory/problems.ts";
 import type { Store } from "./store/store.ts";
 
-/** Tells of every problem of the files as an Event, where `kubectl describe` and `kubectl get events` find it. Returns what ends that. */
+/** Reports every problem of the files as an Event. Returns a function that stops it. */
 export function reportProblems(problems: ProblemList, store: Store, log: Log): () => void {
   const events = store.kindOf("v1", "Event");
   if (!events) return () => undefined;
@@ -43,7 +43,7 @@ export function reportProblems(problems: ProblemList, store: Store, log: Log): (
   });
 }
 
-/** What the Event is about: the object, where it is known, else the namespace that everything without one is in. */
+/** The object, if known, else the namespace default. */
 function involved(store: Store, object: KubeObject | undefined): { namespace: string; reference: object } {
   const kind = object && store.kindOf(object.apiVersion ?? "", object.kind ?? "");
   if (!object || !kind)

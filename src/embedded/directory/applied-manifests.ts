@@ -12,10 +12,9 @@ import { manifestText } from "../manifests/yaml-value.ts";
 import { systemReason } from "./file-stat.ts";
 import type { ManifestTarget } from "./target.ts";
 
-/** What file systems take for a name, with room for the name of the file while it is written. */
+/** The limit of file systems, minus room for the suffix of the temporary file. */
 const MAX_NAME_BYTES = 230;
 
-/** The files of what people create through the API: `applied/l3vnis.openperouter-system.red.yaml`. */
 export class AppliedManifests implements AppliedFiles {
   readonly #directory: ManifestDirectory;
   readonly #sink: ManifestTarget;
@@ -40,14 +39,14 @@ export class AppliedManifests implements AppliedFiles {
     attempt(`${path} cannot be removed`, () => this.#directory.erase(path));
   }
 
-  /** Someone has put more into the file: what they wrote is not ours to write anew. */
+  /** Throws if a person added other objects to the file: it is not overwritten. */
   #checkAlone(path: string, key: string | undefined): void {
     if (this.#directory.keysIn(path).every((other) => other === key)) return;
     throw new ApiError(403, "Forbidden", `${path} also contains other objects; change it there`);
   }
 }
 
-/** Files of an earlier version could be read by everybody. What belongs to another user is left as it is. */
+/** Earlier versions wrote files that everyone could read. Files of other users stay as they are. */
 export function protectApplied(root: string): void {
   const directory = join(root, APPLIED);
   const found = lstatSync(directory, { throwIfNoEntry: false });

@@ -1,6 +1,6 @@
 /** How long a file must be quiet before it is read: editors write in several steps. */
 export const DEBOUNCE_MS = 20;
-/** How long one is waited for that never becomes quiet. */
+/** The limit for a file that keeps changing. */
 export const MAX_DEBOUNCE_MS = 5_000;
 
 interface Unrest {
@@ -9,7 +9,6 @@ interface Unrest {
   readonly quietMs: number;
 }
 
-/** Paths that something was heard of, each until it has been quiet for long enough to be looked at. */
 export class Debouncer {
   readonly #paths = new Map<string, Unrest>();
 
@@ -29,14 +28,12 @@ export class Debouncer {
     this.#paths.clear();
   }
 
-  /** When the next one is due. */
   get next(): number {
     let next = Infinity;
     for (const unrest of this.#paths.values()) next = Math.min(next, dueAt(unrest));
     return next;
   }
 
-  /** Takes out what is due, in the order of the paths. */
   take(now: number): string[] {
     const due = [...this.#paths].filter(([, unrest]) => dueAt(unrest) <= now).map(([path]) => path);
     for (const path of due) this.#paths.delete(path);

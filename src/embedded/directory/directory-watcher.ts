@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { pathIn } from "./scan.ts";
 import { codeOf } from "./file-stat.ts";
 
-/** Told of a path that something has happened to; undefined when that may be any. */
+/** The path that changed; undefined if it may be any. */
 export type ChangeCallback = (path: string | undefined) => void;
 
 interface Watched {
@@ -12,14 +12,14 @@ interface Watched {
 }
 
 /**
- * Hears that something changes in a directory. Each directory is watched by itself: the recursive watch of Node on Linux takes a watch
- * for every single file, hidden ones included, and a machine has not many.
+ * Watches each directory by itself: Node's recursive watch on Linux takes one inotify watch per file, hidden ones included, and their
+ * number is limited.
  */
 export class DirectoryWatcher {
   readonly #root: string;
   readonly #notify: ChangeCallback;
   readonly #watched = new Map<string, Watched>();
-  /** What could not be watched, and why. */
+  /** Paths that could not be watched, and why. */
   readonly #deaf = new Map<string, string>();
 
   constructor(root: string, notify: ChangeCallback) {
@@ -27,7 +27,7 @@ export class DirectoryWatcher {
     this.#notify = notify;
   }
 
-  /** Why not everything is heard. */
+  /** Why some changes may go unnoticed. */
   get deaf(): string | undefined {
     return this.#deaf.values().next().value;
   }
@@ -36,17 +36,17 @@ export class DirectoryWatcher {
     const own = basename(this.#at(path));
     this.#watch(path, identity, (name) => {
       if (name !== null) this.#notify(pathIn(path, name));
-      // What happens to a directory itself is told under its own name.
+      // A change of the directory itself is reported with its own name.
       if (name === null || name === own) this.#notify(path === "." ? undefined : path);
     });
   }
 
-  /** A file that is reached through a link: what happens to it is not heard in the directory. */
+  /** The target of a link: its directory's watch does not report its changes. */
   watchFile(path: string, identity: string): void {
     this.#watch(path, identity, () => this.#notify(path));
   }
 
-  /** Stops watching everything else. */
+  /** Removes all other watches. */
   keepOnly(paths: ReadonlySet<string>): void {
     for (const path of this.#watched.keys()) if (!paths.has(path)) this.#unwatch(path);
     for (const path of this.#deaf.keys()) if (!paths.has(path)) this.#deaf.delete(path);
@@ -68,7 +68,7 @@ export class DirectoryWatcher {
       this.#watched.set(path, { identity, watcher });
       this.#deaf.delete(path);
     } catch (error) {
-      // What has gone meanwhile needs no watch, and what cannot be read is reported where it is read.
+      // A path that is gone needs no watch, and an unreadable one is reported by the reader.
       const code = codeOf(error) ?? "";
       if (["ENOSPC", "EMFILE", "ENFILE", "ENOSYS"].includes(code)) this.#deaf.set(path, code);
     }

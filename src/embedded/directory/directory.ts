@@ -24,19 +24,19 @@ export interface DirectoryOptions {
   readonly createWatcher?: (root: string, notify: ChangeCallback) => DirectoryWatcher;
 }
 
-/** Everything is looked at this often even when nothing is heard. */
+/** The interval of full scans while all directories are watched. */
 const SURVEY_MS = 10_000;
-/** And this often when not everything can be heard, or nothing is there. */
+/** The interval if some cannot be watched, or the directory is missing. */
 const SURVEY_DEAF_MS = 2_000;
-/** How long what was in a directory is left where it is when another directory has taken its place, which may still be filled. */
+/** How long objects stay after another directory replaced theirs, which may still be filled. */
 const LEAVE_REPLACED_MS = 5_000;
 const RETRY = { minMs: 500, maxMs: 30_000 };
-/** More changes at once than this are not looked at one by one. */
+/** More changed paths than this cause a full scan. */
 const MANY = 2_000;
 
 /**
- * Keeps the objects of a sink as the manifests in a directory have them, from the first reading on through every edit. A mistake in a
- * file costs nothing that was there before: the last good form of its objects stays, and the mistake is among the problems.
+ * Keeps the objects of a target equal to the manifests of a directory. A broken file does not remove objects: their last valid version
+ * stays, and the file is listed among the problems.
  */
 export class ManifestDirectory {
   readonly problems = new ProblemList();
@@ -48,16 +48,14 @@ export class ManifestDirectory {
   readonly #debouncer = new Debouncer();
   readonly #watcher: DirectoryWatcher;
   readonly #wake = new WakeSignal();
-  /** What was found when everything was last looked at. */
   #scan: Scan | undefined;
   #surveyAt = 0;
   #rootIdentity: string | undefined;
-  /** Why the directory itself cannot be read. */
   #lost: string | undefined;
-  /** The directory is back, or another one: someone may still be filling it. */
+  /** Whether the directory has returned or was replaced, and may still be filled. */
   #refilling = false;
   #heardAt = 0;
-  /** Files whose problems may be others now. */
+  /** Files whose problems must be computed again. */
   readonly #stale = new Set<string>();
 
   constructor({ root: given, sink, known = [], log, createWatcher }: DirectoryOptions) {
@@ -71,7 +69,6 @@ export class ManifestDirectory {
     for (const [path, objects] of Map.groupBy(known, ({ source }) => source.path)) this.#recall(path, objects);
   }
 
-  /** Reads everything once. */
   async load(signal: AbortSignal, onProgress: (progress: ScanProgress) => void = () => {}): Promise<void> {
     const started = performance.now();
     try {
@@ -84,7 +81,6 @@ export class ManifestDirectory {
     this.#log.info({ ...fields, ms: Math.round(performance.now() - started) }, "manifests read");
   }
 
-  /** Follows the directory until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
@@ -109,24 +105,22 @@ export class ManifestDirectory {
     this.#watcher.close();
   }
 
-  /** The object is gone from the sink. It comes back when a file still has it. */
+  /** The object is gone from the target. It is applied again if a file still has it. */
   lost(key: string): void {
     this.#delivery.lost(key, performance.now());
     this.#wake.ring();
   }
 
-  /** Where an object stands now. */
   sourceOf(key: string): ManifestSource | undefined {
     const claim = this.#index.holderOf(key);
     return claim && sourceOf(claim);
   }
 
-  /** The objects of a file. */
   keysIn(path: string): string[] {
     return this.#index.claimsOf(path).map(({ key }) => key);
   }
 
-  /** Writes a file, and knows what is in it without having to hear of it. */
+  /** Writes a file, and records its content without waiting for the watch. */
   write(path: string, text: string): void {
     const bytes = Buffer.from(text);
     this.#reader.wrote(path, writeFile(`${this.#root}/${path}`, bytes), bytes);
@@ -134,7 +128,7 @@ export class ManifestDirectory {
     this.#wake.ring();
   }
 
-  /** Removes a file with its objects, at once. */
+  /** Removes a file and its objects at once. */
   erase(path: string): void {
     rmSync(`${this.#root}/${path}`, { force: true });
     this.#reader.erased(path);
@@ -184,12 +178,12 @@ export class ManifestDirectory {
     }
   }
 
-  /** When the directory is not there, or not the one it was, the survey finds out what is to be done. */
+  /** If the directory is missing or was replaced, a full scan decides. */
   #checkRoot(now: number): void {
     if (this.#lost !== undefined || directoryIdentity(this.#root) !== this.#rootIdentity) this.#surveyAt = now;
   }
 
-  /** Whether more than one file must be looked at. */
+  /** Whether a change of this path requires a full scan. */
   #isForSurvey(path: string): boolean {
     if (path === "." || this.#scan?.directories.has(path)) return true;
     const at = `${this.#root}/${path}`;
@@ -217,7 +211,7 @@ export class ManifestDirectory {
     const period = this.#lost !== undefined || this.#watcher.deaf !== undefined ? SURVEY_DEAF_MS : SURVEY_MS;
     this.#surveyAt = now + period * (0.9 + Math.random() / 5);
     manifestScans.inc({ outcome: this.#lost === undefined ? "done" : "away" });
-    // Nothing is taken away while the directory itself is away.
+    // Nothing is removed while the directory itself is missing.
     if (typeof found === "string" || this.#lost !== undefined) return;
 
     const identity = found.directories.get(".");
@@ -242,7 +236,7 @@ export class ManifestDirectory {
     }
   }
 
-  /** A file system that was unmounted leaves an empty directory behind. */
+  /** Unmounting a file system leaves an empty directory. */
   #emptied(found: Scan): string | undefined {
     const replaced = this.#rootIdentity !== undefined && found.directories.get(".") !== this.#rootIdentity;
     return replaced && found.files.size === 0 ? "was replaced by an empty directory" : undefined;
@@ -265,22 +259,20 @@ export class ManifestDirectory {
     }
   }
 
-  /** Whether the file is known to be gone. */
   #isLeft(path: string): boolean {
     return !this.#reader.isKnown(path) && this.#index.claimsOf(path).every(({ state }) => state === "leaving");
   }
 
-  /** Whether something has been gone for long enough. Everything is looked at then: it may be in another file, and nobody has heard. */
+  /** Before objects are removed, a full scan checks whether they moved to another file without a notification. */
   #isLeaving(now: number): boolean {
     return this.#lost === undefined && now >= this.#index.nextLeave;
   }
 
-  /** Gives up what is still gone. */
   #release(now: number, loading: boolean): void {
     if (!this.#isLeaving(now)) return;
     if (this.#refilling && now < this.#heardAt + LEAVE_REPLACED_MS) return this.#index.postpone(this.#heardAt + LEAVE_REPLACED_MS);
     this.#refilling = false;
-    // What has just been written may have it; only who never stops writing is not waited for.
+    // A file that was just written may have it, unless it is written all the time.
     if (!loading && this.#debouncer.size > 0 && now < this.#index.nextLeave + MAX_DEBOUNCE_MS) return;
     this.#index.expire(now);
   }

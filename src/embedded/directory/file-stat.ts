@@ -18,13 +18,11 @@ import { basename, dirname, join } from "node:path";
 import { getSystemErrorMessage } from "node:util";
 import { FILE_BYTES } from "../manifests/limits.ts";
 
-/** A file as the file system shows it, unread. */
 export interface FileStat {
-  /** Another one when the content may be another one. */
+  /** Changes if the content may have changed. */
   readonly fingerprint: string;
-  /** Which file it is, under whatever path. */
+  /** Device and inode. */
   readonly identity: string;
-  /** When it was last written, in milliseconds since 1970. */
   readonly modified: number;
 }
 
@@ -34,7 +32,7 @@ export interface Unreadable {
 
 const MANIFEST_NAME = /^[^.~#].*\.(?:ya?ml|json)$/;
 
-/** Whether a file of this name is read. Editors put dots, tildes and hashes before the names of their own. */
+/** Editors prefix the names of their temporary files with dots, tildes and hashes. */
 export function isManifestName(name: string): boolean {
   return MANIFEST_NAME.test(name);
 }
@@ -48,7 +46,6 @@ function fileStat(stats: Stats): FileStat {
   return { identity, fingerprint: `${identity}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`, modified: stats.mtimeMs };
 }
 
-/** What is at a path, links followed. */
 export function statFile(path: string): FileStat | Unreadable | "missing" | "directory" {
   try {
     const stats = statSync(path);
@@ -60,7 +57,6 @@ export function statFile(path: string): FileStat | Unreadable | "missing" | "dir
   }
 }
 
-/** Which directory is at a path, if one is. */
 export function directoryIdentity(path: string): string | undefined {
   try {
     const stats = statSync(path);
@@ -78,11 +74,11 @@ export function isLink(path: string): boolean {
   }
 }
 
-/** The content of a file, or undefined while it is being written. */
+/** Undefined while the file is being written. */
 export function readFile(path: string): { readonly bytes: Buffer; readonly stat: FileStat } | Unreadable | undefined {
   let file: number | undefined;
   try {
-    // Opening a pipe without O_NONBLOCK waits for someone to write into it.
+    // Without O_NONBLOCK, opening a pipe waits for a writer.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const before = fstatSync(file);
     if (!before.isFile()) return { unreadable: "is neither a file nor a directory" };
@@ -101,7 +97,7 @@ export function readFile(path: string): { readonly bytes: Buffer; readonly stat:
   }
 }
 
-/** Writes a file so that it has the old content or the new one, whatever happens. It may hold a Secret, so it is its owner's alone. */
+/** Atomically, and readable by its owner only, since it may contain a Secret. */
 export function writeFile(path: string, bytes: Buffer): FileStat {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unfinished = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
@@ -121,7 +117,7 @@ export function writeFile(path: string, bytes: Buffer): FileStat {
   }
 }
 
-/** Whether every user of the machine can read a file: its own mode allows it, and so does that of each directory above it. */
+/** Whether its own mode and that of each directory above allow it. */
 export function isReadableByAll(path: string): boolean {
   try {
     const real = realpathSync(path);

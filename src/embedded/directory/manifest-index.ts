@@ -1,59 +1,56 @@
 import type { ManifestObject } from "../manifests/manifests.ts";
 
-/** An object that a file has. */
 export interface FoundObject {
   readonly key: string;
   readonly manifest: ManifestObject;
-  /** The line of the file, from 0, that places in the manifest are counted from. */
+  /** The first line of its document, from 0. */
   readonly line: number;
 }
 
 /**
- * `there`: it stands in the file. `kept`: it stood there when all of the file could last be read. `leaving`: it no longer does, but the
- * file may be in the middle of being saved.
+ * `there`: the file has it. `kept`: the file had it when it was last read completely. `leaving`: the file no longer has it, but may be in
+ * the middle of a save.
  */
 export type EntryState = "there" | "kept" | "leaving";
 
 export interface ManifestEntry extends FoundObject {
   readonly path: string;
   readonly state: EntryState;
-  /** When a leaving one is given up. */
+  /** When a leaving one is removed. */
   readonly leavesAt: number;
 }
 
-/** Which file says what about which object. When several do, the first path has it. */
+/** Which file declares which object. If several do, the first path wins. */
 export class ManifestIndex {
   readonly #byKey = new Map<string, ManifestEntry[]>();
   readonly #byPath = new Map<string, ManifestEntry[]>();
   #touched = new Set<string>();
   readonly #leaving = new Set<string>();
 
-  /** The whole file has been read: what is not in it any more is on its way out. */
+  /** After a complete read: objects that are missing from it start to leave. */
   read(path: string, found: readonly FoundObject[], leavesAt: number): void {
     this.#replace(path, found, "leaving", leavesAt);
   }
 
-  /** Only parts of the file could be read, or nothing: what is not in these may still be in the rest. */
+  /** After a partial read: objects that are missing from it stay. */
   readInPart(path: string, found: readonly FoundObject[]): void {
     this.#replace(path, found, "kept", Infinity);
   }
 
-  /** What the file had counts no more, without delay. */
+  /** Removes the entries of a file without delay. */
   forget(path: string): void {
     this.#set(path, []);
   }
 
-  /** The claims of a file, in the order of its lines. */
   claimsOf(path: string): readonly ManifestEntry[] {
     return this.#byPath.get(path) ?? [];
   }
 
-  /** Who has the object. */
   holderOf(key: string): ManifestEntry | undefined {
     return this.#byKey.get(key)?.[0];
   }
 
-  /** Every file that has a say about the object, the holder first. */
+  /** Every file that declares the object, the effective one first. */
   pathsOf(key: string): string[] {
     return (this.#byKey.get(key) ?? []).map(({ path }) => path);
   }
@@ -62,19 +59,16 @@ export class ManifestIndex {
     return this.#byPath.keys();
   }
 
-  /** Files of which something is leaving. */
   leaving(): string[] {
     return [...this.#leaving];
   }
 
-  /** When the next leaving claim is due. */
   get nextLeave(): number {
     let next = Infinity;
     for (const path of this.#leaving) for (const { leavesAt } of this.claimsOf(path)) next = Math.min(next, leavesAt);
     return next;
   }
 
-  /** Gives up what is due. */
   expire(now: number): void {
     for (const path of this.#leaving) {
       const staying = this.claimsOf(path).filter(({ state, leavesAt }) => state !== "leaving" || leavesAt > now);
@@ -82,7 +76,6 @@ export class ManifestIndex {
     }
   }
 
-  /** Gives what is leaving more time. */
   postpone(leavesAt: number): void {
     for (const path of this.#leaving) {
       const claims = this.claimsOf(path).map((claim) =>
@@ -92,7 +85,7 @@ export class ManifestIndex {
     }
   }
 
-  /** The objects that something was said about since this was last asked. */
+  /** The keys that changed since the last call. */
   takeTouched(): Set<string> {
     const touched = this.#touched;
     this.#touched = new Set();
@@ -145,7 +138,7 @@ function withState(claim: ManifestEntry, state: EntryState, leavesAt: number): M
   return { ...claim, state, leavesAt };
 }
 
-/** What really stands in a file comes before what once did; then the first path, and in one file the first line (the sort is stable). */
+/** `there` before the others; then by path, and within a file by line (the sort is stable). */
 function byPrecedence(a: ManifestEntry, b: ManifestEntry): number {
   const there = Number(b.state === "there") - Number(a.state === "there");
   return there || (a.path < b.path ? -1 : Number(a.path > b.path));

@@ -4,16 +4,14 @@ import type { ManifestEntry } from "./manifest-index.ts";
 import { manifestProblems } from "./metrics.ts";
 import { same } from "../kinds/json.ts";
 
-/** Something in the directory that is not as it should be. */
 export interface Problem {
-  /** Seen from the directory; `.` is the directory itself. */
+  /** Relative to the directory; `.` is the directory itself. */
   readonly path: string;
-  /** From 1; a problem of the whole file has neither. */
+  /** From 1; missing for a problem of the whole file. */
   readonly line?: number;
   readonly column?: number;
   readonly level: "error" | "warning";
   readonly message: string;
-  /** What it is about, where that is known. */
   readonly object?: KubeObject;
 }
 
@@ -22,7 +20,7 @@ export function problemText({ path, line, column, message }: Problem): string {
   return `${path}${line === undefined ? "" : `:${line}:${column ?? 1}`}: ${message}`;
 }
 
-/** What is wrong with the directory itself: why it cannot be read, and why not everything is heard. */
+/** Why the directory cannot be read, or not be watched completely. */
 export function rootProblems(root: string, lost: string | undefined, deaf: string | undefined, surveyMs: number): Problem[] {
   const problems: Problem[] = [];
   if (lost !== undefined)
@@ -39,20 +37,17 @@ export interface ProblemChange {
   readonly resolved: readonly Problem[];
 }
 
-/** A file full of mistakes is told of by its first ones. */
+/** The maximum of problems per file. */
 const MAX_PER_FILE = 100;
 
-/** What is wrong now, file by file. */
 export class ProblemList {
   readonly #byPath = new Map<string, readonly Problem[]>();
   readonly #listeners = new Set<(change: ProblemChange) => void>();
 
-  /** In the order of the files, and of the lines in each. */
   list(): Problem[] {
     return [...this.#byPath].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, problems]) => problems);
   }
 
-  /** What is wrong with a file from now on. */
   set(path: string, found: readonly Problem[]): void {
     const problems = limited(path, found);
     const before = this.#byPath.get(path) ?? [];
@@ -67,7 +62,7 @@ export class ProblemList {
     for (const listener of this.#listeners) listener({ appeared, resolved });
   }
 
-  /** Told of every change from now on; must not throw. */
+  /** The listener must not throw. */
   subscribe(listener: (change: ProblemChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -81,7 +76,7 @@ function limited(path: string, problems: readonly Problem[]): readonly Problem[]
   return [...sorted.slice(0, MAX_PER_FILE), { path, level: "error", message }];
 }
 
-/** A file with a secret in it that every user may read. */
+/** A Secret in a file that every user can read. */
 export function exposedSecrets(root: string, path: string, entries: readonly ManifestEntry[]): Problem[] {
   const secret = entries.find(({ manifest: { object } }) => holdsSecret(object));
   if (!secret || !isReadableByAll(`${root}/${path}`)) return [];

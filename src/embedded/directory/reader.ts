@@ -7,17 +7,17 @@ import { statFile, readFile, type FileStat } from "./file-stat.ts";
 import { DEBOUNCE_MS } from "./debounce.ts";
 import type { ManifestError, ObjectIdentity, ManifestTarget } from "./target.ts";
 
-/** How long something that a file no longer has is left where it is: it may be in another file in a moment, or in this one again. */
+/** How long an object stays after its file lost it: it may reappear in this file or another one. */
 export const LEAVE_MS = 1_000;
-/** A shell empties a file before the program that fills it has even started. */
+/** A shell truncates a file before the program that fills it starts. */
 const LEAVE_EMPTY_MS = 5_000;
-/** How long a file that looks half written must stay as it is to be taken at its word. */
+/** How long a file that looks half written must stay unchanged before it is used. */
 const DOUBT_MS = 250;
-/** Two writes within this time may leave the same time stamp. */
+/** Two writes within this time may have the same time stamp. */
 const CLOCK_TICK_MS = 15;
 
 interface KnownFile {
-  /** Empty when the file must be read again in any case. */
+  /** Empty if the file must be read again in any case. */
   readonly fingerprint: string;
   readonly bytes: number;
   readonly passages: readonly Document[];
@@ -33,11 +33,11 @@ interface Doubt {
 
 export interface ScanOptions {
   readonly now: number;
-  /** Nothing has been read yet: there is nothing to compare with, and no save that we could have come into the middle of. */
+  /** During the first read there is nothing to compare with. */
   readonly loading: boolean;
 }
 
-/** Reads files into the catalog, each when it is another one than before, and only the parts that are. */
+/** Reads changed files into the index, and of these only the changed documents. */
 export class ManifestReader {
   readonly #root: string;
   readonly #index: ManifestIndex;
@@ -60,7 +60,7 @@ export class ManifestReader {
     return this.#known.has(path);
   }
 
-  /** Whether the file is as it was when it was last read. */
+  /** Whether the file is unchanged since it was last read. */
   isRead(path: string, { fingerprint }: FileStat): boolean {
     return this.#known.get(path)?.fingerprint === fingerprint;
   }
@@ -69,7 +69,7 @@ export class ManifestReader {
     return this.#known.get(path)?.problems ?? [];
   }
 
-  /** Looks at one path. Gives the time after which it must be looked at once more, if it must. */
+  /** Returns when the path must be read again, if at all. */
   *readPath(path: string, { now, loading }: ScanOptions): Generator<void, number | undefined> {
     const stat = statFile(`${this.#root}/${path}`);
     if (typeof stat === "object" && "fingerprint" in stat) return yield* this.#readFile(path, stat, now, loading);
@@ -101,7 +101,7 @@ export class ManifestReader {
       passages.push(passage);
       yield;
     }
-    // Someone has written it through us while we were reading.
+    // The API wrote the file during the read.
     if (this.#known.get(path) !== before) return DEBOUNCE_MS;
 
     if (!loading && isDoubtful(path, bytes, passages, before)) {
@@ -115,20 +115,17 @@ export class ManifestReader {
     return this.isRead(path, stat) ? undefined : DEBOUNCE_MS;
   }
 
-  /** The file is no longer there. */
   gone(path: string, leavesAt: number): void {
     this.#known.delete(path);
     this.#doubts.delete(path);
     this.#index.read(path, [], leavesAt);
   }
 
-  /** We have written the file ourselves. */
   wrote(path: string, stat: FileStat, bytes: Buffer): void {
     const passages = [...manifestDocuments(bytes, { json: path.endsWith(".json") })];
     this.#accept(path, stat, bytes.length, passages, 0);
   }
 
-  /** We have removed the file ourselves. */
   erased(path: string): void {
     this.#known.delete(path);
     this.#doubts.delete(path);
@@ -183,15 +180,14 @@ export class ManifestReader {
 }
 
 /**
- * Whether it looks as if someone was not done writing. Half a file is whole up to its last passage, and what is missing after that is
- * given time anyway; so only a last passage that is new can deceive.
+ * Whether the file looks half written. Its documents are complete except for the last one, and missing ones leave with a delay; so only a
+ * new last document is in doubt.
  */
 function isDoubtful(path: string, bytes: Buffer, passages: readonly Document[], before: KnownFile | undefined): boolean {
   const last = passages.at(-1);
   if (!last || before?.passages.some(({ digest }) => digest === last.digest)) return false;
   const wasWrong = before !== undefined && before.problems.length > 0;
   const isWrong = last.flaws.length > 0 && !wasWrong;
-  // Half of a JSON text is never right.
   if (path.endsWith(".json")) return isWrong;
   return isWrong || bytes.at(-1) !== 10 || (before !== undefined && bytes.length < before.bytes);
 }

@@ -2,7 +2,6 @@ import { readdirSync, statSync, type Dirent } from "node:fs";
 import { identityOf, isManifestName, statFile, reasonOf, type FileStat } from "./file-stat.ts";
 
 interface ScannedFile extends FileStat {
-  /** The path, or a directory in it, is a link. */
   readonly linked: boolean;
 }
 
@@ -11,31 +10,29 @@ export interface ScanProgress {
   readonly of: number;
 }
 
-/** What there is in a directory; all paths are seen from it. */
 export interface Scan {
   readonly files: ReadonlyMap<string, ScannedFile>;
-  /** Every directory that was looked into, with its identity. */
+  /** Every directory with its identity. */
   readonly directories: ReadonlyMap<string, string>;
-  /** Why a directory could not be looked into. */
+  /** Directories that could not be read, and why. */
   readonly problems: ReadonlyMap<string, string>;
 }
 
-/** A file that whoever reads it will find out about. */
+/** Replaced when the file is read. */
 const UNREAD = { fingerprint: "", identity: "", modified: 0 };
 
 interface DirectoryEntry {
   readonly path: string;
   readonly linked: boolean;
-  /** The directories that it lies in. */
   readonly above: readonly string[];
 }
 
-/** Whoever gives us a home directory by mistake is told so, instead of being kept waiting. */
+/** A home directory that is given by mistake is rejected instead of scanned. */
 const MAX_ENTRIES = 200_000;
 
 /**
- * Looks through a directory, entry by entry; `onDirectory` is told of each one before it is looked into. Throws when the directory
- * itself cannot be read. What is reached through a link counts only when it is not there without one.
+ * Calls `onDirectory` before each directory is read. Throws if the root cannot be read. A path through a link counts only if the file is
+ * not found without one.
  */
 export function* scan(
   root: string,
@@ -50,7 +47,7 @@ export function* scan(
   return walk;
 }
 
-/** Whether a file may be there although the scan has not found it. */
+/** Whether the file may exist although the scan did not find it. */
 export function isHidden({ problems }: Scan, path: string): boolean {
   if (problems.size === 0) return false;
   for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {

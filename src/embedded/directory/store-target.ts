@@ -6,7 +6,6 @@ import type { ManifestSource } from "../store/declaration.ts";
 import type { StoreKey, Store } from "../store/store.ts";
 import type { KnownObject, ManifestError, ObjectIdentity, ManifestTarget } from "./target.ts";
 
-/** Puts what stands in files into the store. */
 export class StoreTarget implements ManifestTarget {
   readonly #store: Store;
   readonly #kinds: ReadonlyMap<string, ServedKind>;
@@ -16,14 +15,14 @@ export class StoreTarget implements ManifestTarget {
     this.#kinds = new Map(store.kinds.map((kind) => [resourceName(kind), kind]));
   }
 
-  /** What came from files when the process ran last. */
+  /** The objects that came from files when the process ended. */
   *known(): Generator<KnownObject> {
     for (const { kind, entry, declaration } of this.#store.declared()) {
       yield { key: keyFor(kind, entry.object.metadata), object: declaration.manifest, source: declaration.source };
     }
   }
 
-  /** Told of every object that the store no longer has. */
+  /** Called for every object that is removed from the store. */
   onDeleted(listener: (key: string) => void): () => void {
     return this.#store.subscribe((kind, { type, entry }) => {
       if (type === "DELETED") listener(keyFor(kind, entry.object.metadata));
@@ -72,7 +71,7 @@ export class StoreTarget implements ManifestTarget {
   }
 }
 
-/** What `kubectl get -o yaml` prints is a manifest, too, but these fields are no one's to write. */
+/** The output of `kubectl get -o yaml` is a valid manifest, but these fields are the server's. */
 function asWritten(object: KubeObject): KubeObject {
   const { uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, managedFields, ...metadata } = object.metadata;
   const isExported = [uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, managedFields].some(
@@ -85,7 +84,7 @@ function keyFor(kind: ServedKind, ref: StoreKey): string {
   return `${resourceName(kind)}/${keyOf({ metadata: ref })}`;
 }
 
-/** Not the object's fault, or not for long: the disk is full, its namespace is still being deleted. */
+/** Temporary: the disk is full, or the namespace is being deleted. */
 function isPassing({ code, details }: ApiError): boolean {
   return code >= 500 || code === 409 || details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
 }

@@ -9,10 +9,8 @@ import { positionOf } from "../manifests/position.ts";
 import type { Problem } from "./problems.ts";
 import type { ManifestError, ManifestTarget } from "./target.ts";
 
-/** What people create through the API stands here. */
 export const APPLIED = "applied";
 
-/** An object as it was last handed over. */
 interface Delivered {
   readonly object: KubeObject;
   readonly source: ManifestSource;
@@ -20,20 +18,19 @@ interface Delivered {
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
-/** An object that was lost this long ago is not being taken away again and again. */
+/** An object that was lost longer ago than this is applied again at once. */
 const CALM_MS = 60_000;
 
-/** Hands over what the catalog says has changed. */
 export class ManifestSync {
   readonly #sink: ManifestTarget;
   readonly #index: ManifestIndex;
   readonly #log: Log;
   readonly #delivered = new Map<string, Delivered>();
-  /** Objects that could not be handed over, and why. */
+  /** Objects that could not be applied, and why. */
   readonly #owed = new Map<string, string>();
   #failures = 0;
   #lostAt = -Infinity;
-  /** When what is owed is tried again. */
+  /** When these are tried again. */
   retryAt = Infinity;
 
   constructor(sink: ManifestTarget, index: ManifestIndex, log: Log) {
@@ -46,12 +43,11 @@ export class ManifestSync {
     return this.#delivered.size;
   }
 
-  /** The sink has the object already. */
   remember(key: string, object: KubeObject, source: ManifestSource): void {
     this.#delivered.set(key, { object, source, complaints: [] });
   }
 
-  /** The sink no longer has the object. If a file still has it, it is applied again: not at once, since whatever took it away may do so again. */
+  /** If a file still has the object, it is applied again, with a delay: another program may keep deleting it. */
   lost(key: string, now: number): void {
     if (!this.#delivered.delete(key) || !this.#index.holderOf(key)) return;
     this.#owed.set(key, "the object was deleted but is in this file; applying it again");
@@ -60,7 +56,7 @@ export class ManifestSync {
     this.retryAt = Math.min(this.retryAt, now + backoffMs(this.#failures, RETRY));
   }
 
-  /** Hands over everything that has changed, object by object, and gives the files whose problems may be others now. */
+  /** Applies all changes, object by object. Yields the files whose problems may have changed. */
   *deliver(now: number): Generator<readonly string[]> {
     const retrying = now >= this.retryAt;
     if (retrying) for (const key of this.#owed.keys()) this.#index.touch(key);
@@ -75,7 +71,6 @@ export class ManifestSync {
     this.#schedule(now, retrying, owedBefore);
   }
 
-  /** What is wrong with the objects of a file. */
   problemsOf(path: string): Problem[] {
     return this.#index.claimsOf(path).flatMap((claim) => {
       const holder = this.#index.holderOf(claim.key);
@@ -87,7 +82,7 @@ export class ManifestSync {
     });
   }
 
-  /** What is removed comes last, and namespaces after what was in them. */
+  /** Removals last, and namespaces after their contents. */
   #takeTouched(): string[] {
     const keys = [...this.#index.takeTouched()];
     const isGone = (key: string) => !this.#index.holderOf(key);
@@ -149,7 +144,6 @@ export class ManifestSync {
   }
 }
 
-/** Where a manifest starts. */
 export function sourceOf({ path, line, manifest }: ManifestEntry): ManifestSource {
   const start = positionOf(manifest.object, manifest.positions, "").line + line + 1;
   return { path, line: start, ...(path.startsWith(`${APPLIED}/`) && { applied: true }) };

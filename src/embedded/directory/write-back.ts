@@ -6,16 +6,15 @@ import { desiredPart, followed, type Declaration, type ManifestSource } from "..
 import { same, without } from "../kinds/json.ts";
 import type { StoreDeleteOptions, StoreResult, StoreKey, Store, UpdateOptions, StoreWriteOptions } from "../store/store.ts";
 
-/** The files that hold what people create through the API. Throws an ApiFault when a file cannot be written. */
+/** The files of objects that people create through the API. Throws an ApiError if a file cannot be written. */
 export interface AppliedFiles {
-  /** Writes the file of an object, before the object itself is stored. */
   write(kind: ServedKind, manifest: KubeObject): ManifestSource;
   remove(source: ManifestSource): void;
 }
 
 /**
- * What people write through the API is kept in files as well; what programs write is not. A file that a person wrote is never
- * touched: a change of its object is told apart and holds until the file changes the same field.
+ * Writes of people through the API are kept in files; writes of programs are not. A person's file is never changed: a change of its object
+ * is an override, until the file changes the same field.
  */
 export class FileWriteBack {
   readonly #store: Store;
@@ -29,7 +28,7 @@ export class FileWriteBack {
   create(kind: ServedKind, namespace: string | undefined, body: JsonObject, by: WriterKind, options: StoreWriteOptions): StoreResult {
     const store = this.#store;
     if (by !== "person" || !this.#files || options.dryRun) return store.create(kind, namespace, body, options);
-    // Nothing may be written for an object that will be refused.
+    // A dry run first, so that no file is written for a rejected object.
     const { entry } = store.create(kind, namespace, body, { ...options, dryRun: true });
     const named = withName(body, entry.object);
     const manifest = manifestOf(named, entry.object);
@@ -80,7 +79,7 @@ export class FileWriteBack {
   }
 }
 
-/** A person writes with kubectl or plumbline; everything else is a program. */
+/** kubectl and plumbline count as a person; everything else is a program. */
 export type WriterKind = "person" | "program";
 
 function withName(body: JsonObject, { metadata: { name, namespace } }: StoredObject): JsonObject {
@@ -88,14 +87,14 @@ function withName(body: JsonObject, { metadata: { name, namespace } }: StoredObj
   return { ...body, metadata: { ...metadata, name, ...(namespace !== undefined && { namespace }) } };
 }
 
-/** What the file will say: the body as it was written, without what the server decides. */
+/** The request's body, without the fields of the server. */
 function manifestOf(body: JsonObject, { apiVersion = "", kind = "", metadata: { name, namespace } }: StoredObject): KubeObject {
   const { metadata, ...content } = desiredPart(body, { status: false });
   const named = { name, ...(namespace !== undefined && { namespace }), ...(metadata as object) };
   return withoutNotes({ apiVersion, kind, metadata: named, ...content });
 }
 
-/** What kubectl notes down for itself. The object keeps it; in a file it would only be in the way. */
+/** The object keeps kubectl's own annotation; the file does not need it. */
 const NOTE = "kubectl.kubernetes.io/last-applied-configuration";
 
 function withoutNotes(manifest: KubeObject): KubeObject {

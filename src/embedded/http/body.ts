@@ -6,7 +6,7 @@ import type { ServedKind } from "../kinds/served-kind.ts";
 import { textAt } from "../kinds/json.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 
-/** The object that a client sent, told that it is of the stored version. */
+/** Returns the object in the stored version. */
 export function decodeObject(kind: ServedKind, version: string, contentType: string | undefined, bytes: Buffer): JsonObject {
   const unrecognized = (why: string) =>
     badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${summary(bytes)})`);
@@ -17,7 +17,7 @@ export function decodeObject(kind: ServedKind, version: string, contentType: str
     const found = Array.isArray(body) ? "array" : typeof body;
     throw unrecognized(`couldn't get version/kind; json parse error: json: cannot unmarshal ${found} into Go value of type ${struct}`);
   }
-  // A server knows what it expects of its own kinds; of others it wants to be told.
+  // For built-in kinds, apiVersion and kind are optional.
   const object = kind.custom ? (body ?? {}) : { apiVersion: requested, kind: kind.kind, ...body };
   if (!textAt(object, "kind")) throw unrecognized(`Object 'Kind' is missing in '${bytes.toString("utf8")}'`);
   const [given, name] = [textAt(object, "apiVersion"), textAt(object, "kind")];
@@ -31,7 +31,7 @@ export function decodeObject(kind: ServedKind, version: string, contentType: str
   return { ...object, apiVersion: apiVersionOf(kind) };
 }
 
-/** The options that came as a body; nothing where there is none. */
+/** Empty if there is no body. */
 export function decodeOptions(contentType: string | undefined, bytes: Buffer): JsonObject {
   if (bytes.length === 0) return {};
   const options = parsed(bytes, mediaType(contentType), (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
@@ -39,7 +39,6 @@ export function decodeOptions(contentType: string | undefined, bytes: Buffer): J
   return options;
 }
 
-/** What stands before the first semicolon. */
 export function mediaType(contentType: string | undefined): string {
   return (contentType ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
 }

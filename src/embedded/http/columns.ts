@@ -5,7 +5,6 @@ import { ageOf } from "../../util/age.ts";
 import { coreColumns } from "./core-columns.ts";
 import { isObject } from "../../api/admission/value.ts";
 
-/** A column of a table that a server makes. */
 export interface TableColumn {
   readonly name: string;
   readonly type: string;
@@ -30,7 +29,6 @@ const nameColumn: TableColumn = {
 
 const made = new Map<ServedKind, readonly TableColumn[]>();
 
-/** The columns of a kind, as `kubectl get` shows them. */
 export function columnsOf(kind: ServedKind): readonly TableColumn[] {
   const known = made.get(kind);
   if (known) return known;
@@ -39,7 +37,7 @@ export function columnsOf(kind: ServedKind): readonly TableColumn[] {
   return columns;
 }
 
-/** What a kind without columns of its own shows. */
+/** For a kind without columns. */
 const createdAt: TableColumn = {
   name: "Age",
   type: "date",

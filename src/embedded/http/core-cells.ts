@@ -112,7 +112,7 @@ export function podRestarts(object: StoredObject): string {
   return String(statuses.reduce((sum, status) => sum + count(status["restartCount"]), 0));
 }
 
-/** The first three, and how many more. */
+/** The first three, and the number of the others. */
 export function some(list: readonly string[], otherwise: string): string {
   if (list.length === 0) return otherwise;
   const first = list.slice(0, 3).join(",");

@@ -75,7 +75,7 @@ const readyReplicas: CellFunction = (object) =>
   `${count(at(object, "status", "readyReplicas"))}/${count(at(object, "spec", "replicas") ?? 1)}`;
 const int = { type: "integer" };
 
-/** The columns of Kubernetes' own kinds, as people know them. */
+/** The columns of built-in kinds, as in Kubernetes. */
 export const coreColumns: Readonly<Record<string, readonly TableColumn[]>> = {
   Namespace: [name, column("Status", text("status", "phase")), age],
   Node: [

@@ -20,7 +20,6 @@ import { inVersion, jsonFor, type RequestTarget } from "./target.ts";
 
 const FORMATS = ["object", "table", "metadata"] as const;
 
-/** create, update, patch and delete. */
 export class WriteHandler {
   readonly #store: Store;
   readonly #keeping: FileWriteBack;
@@ -114,7 +113,7 @@ function checkName({ name = "" }: RequestTarget, written: string): void {
   if (written !== name) throw badRequest(`the name of the object (${written}) does not match the name on the URL (${name})`);
 }
 
-/** People's tools give themselves a name; what they write is kept in files. */
+/** kubectl and plumbline send a field manager; their writes are kept in files. */
 function writerOf({ query }: ApiRequest): WriterKind {
   return /^(kubectl|plumbline)\b/.test(query.get("fieldManager") ?? "") ? "person" : "program";
 }

@@ -6,7 +6,7 @@ import type { Extra } from "./handler.ts";
 import { negotiate } from "./negotiation.ts";
 import type { ApiRequest } from "./request.ts";
 
-/** The Kubernetes version whose API this is, as far as it goes. */
+/** The Kubernetes version that this API resembles. */
 const VERSION = {
   major: "1",
   minor: "37",
@@ -30,7 +30,7 @@ interface Group {
   readonly versions: ReadonlyMap<string, ServedKind[]>;
 }
 
-/** What is served, told in the two ways that clients ask for it. */
+/** In the aggregated and the older format. */
 export function discovery(kinds: readonly ServedKind[]): Extra {
   const groups = groupsOf(kinds);
   const legacy = groups.filter(({ name }) => name === "");
@@ -76,7 +76,7 @@ function groupsOf(kinds: readonly ServedKind[]): Group[] {
 
 const STABILITIES = ["alpha", "beta", undefined];
 
-/** As an API server prefers them: stable before beta before alpha, and of the same the newer. */
+/** As in Kubernetes: stable before beta before alpha, then the newer. */
 function byPriority(a: string, b: string): number {
   const [one, other] = [a, b].map((version) => {
     const [, major = "0", stability, minor = "0"] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];

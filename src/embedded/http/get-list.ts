@@ -17,12 +17,11 @@ import { ServedWatch } from "./watch.ts";
 const COMMA = Buffer.from(",");
 const LIST_END = Buffer.from("]}");
 const FORMATS = ["object", "table", "metadata"] as const;
-/** A watch ends by itself after between one and two of these. */
+/** A watch ends after one to two times this. */
 const WATCH_MS = 30 * 60_000;
-/** Node runs a longer timer at once. */
+/** Node fires a timer with a longer delay at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** get, list and watch. */
 export class ReadHandler {
   readonly #store: Store;
   readonly #log: Log;
@@ -55,7 +54,7 @@ export class ReadHandler {
     const { query } = request;
     const wanted = negotiate(request.message.headers.accept, FORMATS);
     checkListOptions(query, true);
-    // Before it begins: what a watch cannot be shown must not be found out while somebody else writes.
+    // Fails before the watch starts, not in the tick of another client's write.
     if (wanted.as === "table") tableOf(target, { entries: [], revision: 0 }, query);
     const seconds = numberIn(query, "timeoutSeconds") ?? 0;
     new ServedWatch(response, {
@@ -96,7 +95,6 @@ export function warningsOf({ version }: RequestTarget): string[] {
   return version.warning === undefined ? [] : [version.warning];
 }
 
-/** One object in the form that was asked for. */
 export function presentationOf(
   entry: StoreEntry,
   target: RequestTarget,
@@ -111,7 +109,7 @@ export function presentationOf(
   return wanted.as === "metadata" ? Buffer.from(JSON.stringify(metadataOnly(entry))) : jsonFor(entry, target);
 }
 
-/** The objects are put together as they are; only what is around them is new. */
+/** The JSON of the objects is reused; only the envelope is new. */
 function listOf(page: ListPage, target: RequestTarget, { as }: ResponseFormat): Buffer {
   const partial = as === "metadata";
   const kind = partial ? "PartialObjectMetadataList" : target.kind.listKind;

@@ -11,10 +11,10 @@ import { WriteHandler } from "./create-update-delete.ts";
 
 export type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 
-/** Paths besides those of objects; false when a path is none of theirs. */
+/** Handles other paths; returns false if the path is not its own. */
 export type Extra = (request: ApiRequest, response: ServerResponse) => boolean | Promise<boolean>;
 
-/** Serves the store over HTTP. Whatever a client sends, it is answered with a Status, and the process goes on. */
+/** Every error is answered with a Status; the process continues. */
 export function apiHandler(options: { store: Store; keeping: FileWriteBack; log: Log; extras: readonly Extra[] }): Handler {
   const { store, keeping, log, extras } = options;
   const paths = new Paths(store.kinds);
@@ -88,7 +88,7 @@ function sendError(error: unknown, message: IncomingMessage, response: ServerRes
     response.destroy();
     return;
   }
-  // What the client still wants to say nobody will hear.
+  // The rest of the request is not read.
   if (!message.complete) response.setHeader("connection", "close");
   sendFault(response, fault);
 }

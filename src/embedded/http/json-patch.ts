@@ -1,11 +1,10 @@
 import { isObject } from "../../api/admission/value.ts";
 import { same } from "../kinds/json.ts";
 
-/** An operation that cannot be carried out. */
 export class BadOperation extends Error {}
 
 const OPERATIONS_MAX = 10_000;
-/** Of all copies of a patch together, as an API server has it: each could double the object. */
+/** The sum of all copies in a patch, as in Kubernetes: each could double the object. */
 const COPIED_MAX = 3 * 1024 * 1024;
 
 interface Operation {
@@ -22,7 +21,7 @@ interface Root {
 
 type Container = Record<string, unknown> | unknown[];
 
-/** RFC 6902, as far and as loosely as an API server takes it. */
+/** RFC 6902, with the deviations of the kube-apiserver. */
 export function jsonPatched(target: object, operations: readonly unknown[]): unknown {
   if (operations.length > OPERATIONS_MAX) throw new BadOperation(`at most ${OPERATIONS_MAX} operations`);
   const root: Root = { document: structuredClone(target), copied: 0 };
@@ -69,7 +68,6 @@ function copied(root: Root, value: unknown): unknown {
   return JSON.parse(json);
 }
 
-/** The container that holds the last part of a path. */
 function parent(root: object, path: readonly string[]): { within: Container; last: string } {
   let within: unknown = root;
   for (const part of path.slice(0, -1)) within = member(within, part);

@@ -1,7 +1,6 @@
 import { ApiError } from "../store/api-error.ts";
 import type { Encoding } from "./response.ts";
 
-/** In what form the client wants its answer. */
 export interface ResponseFormat {
   readonly encoding: Encoding;
   readonly as: "object" | "table" | "metadata" | "discovery";
@@ -16,7 +15,7 @@ const FORMATS: Record<string, ResponseFormat["as"]> = {
   "APIGroupDiscoveryList.apidiscovery.k8s.io/v2": "discovery",
 };
 
-/** The first form in the client's list that we have among `possible`. */
+/** The first of the client's accepted types that is possible. */
 export function negotiate(accept: string | undefined, possible: readonly ResponseFormat["as"][]): ResponseFormat {
   if (accept === undefined || accept === "application/json") return PLAIN;
   for (const clause of accept.split(",")) {

@@ -45,7 +45,7 @@ const objectMeta = {
 const metadata = { description: "The object's metadata.", allOf: [{ $ref: `#/components/schemas/${META}` }], default: {} };
 const whatever = (description: string) => ({ description, type: "object", "x-kubernetes-preserve-unknown-fields": true });
 
-/** The fields that a kind of Kubernetes' own has beside metadata; what is in them is not described here. */
+/** The top-level fields of built-in kinds; their content is not described. */
 const coreFields: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   ConfigMap: {
     data: strings("Keys and texts."),
@@ -60,7 +60,9 @@ const coreFields: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   },
 };
 
-/** OpenAPI v3, one document per group and version: for `kubectl explain`, and so that kubectl leaves the checking of fields to us. */
+/**
+ * OpenAPI v3, one document per group and version: for `kubectl explain`, and so that kubectl leaves the validation of fields to the server.
+ */
 export function openapi(kinds: readonly ServedKind[]): Extra {
   const versions = new Map<string, ServedKind[]>();
   for (const kind of kinds) {
@@ -69,7 +71,7 @@ export function openapi(kinds: readonly ServedKind[]): Extra {
       versions.set(path, [...(versions.get(path) ?? []), kind]);
     }
   }
-  // Made when first asked for: most processes never are.
+  // Built on first use: most processes never need it.
   const documents = new Map<string, { body: Buffer; hash: string }>();
   const documentOf = (path: string) => {
     const known = documents.get(path);
@@ -153,7 +155,7 @@ function pathsOf(path: string, kind: ServedKind, version: string): [string, obje
     "x-kubernetes-group-version-kind": gvk,
   });
   const body = { requestBody: { content, required: true } };
-  // A strategic merge patch is not offered: with it, kubectl would work out its patches from schemas that are not here.
+  // A strategic merge patch is not offered: kubectl would compute it from schemas that are not here.
   const patch = { schema: { type: "object" } };
   const patchBody = {
     requestBody: { content: { "application/json-patch+json": patch, "application/merge-patch+json": patch }, required: true },

@@ -4,7 +4,7 @@ import type { Collection } from "../store/collection.ts";
 import type { StoreEntry } from "../store/entry.ts";
 import { isSelected, type ListSelection } from "./selection.ts";
 
-/** Snapshots are lists of references: cheap, but what they refer to cannot be freed. */
+/** A snapshot keeps the objects that it refers to in memory. */
 const SNAPSHOTS_MAX = 32;
 const SNAPSHOT_MS = 5 * 60_000;
 
@@ -12,7 +12,7 @@ export interface ListPage {
   readonly entries: readonly StoreEntry[];
   readonly revision: number;
   readonly continue?: string;
-  /** Known where no selector had to be asked. */
+  /** Known only without a selector. */
   readonly remaining?: number;
 }
 
@@ -23,7 +23,7 @@ interface Snapshot {
   readonly until: number;
 }
 
-/** Lists in pages that all show the collection at the moment of the first one. */
+/** All pages of a list show the collection at the time of the first one. */
 export class Pages {
   #snapshots: Snapshot[] = [];
 
@@ -33,7 +33,7 @@ export class Pages {
 
   next(collection: Collection, selection: ListSelection, current: number, limit: number, token: string): ListPage {
     const { rv, start } = decode(token);
-    // The client has been told that the moment of its first page is over and goes on with the present one.
+    // After a 410 the client continues with the current state.
     if (rv < 0) return this.#page(collection, collection.list(selection.namespace), selection, current, limit, start);
     const snapshot = this.#snapshots.find((kept) => kept.collection === collection && kept.revision === rv && kept.until > Date.now());
     if (!snapshot) throw expired(TOO_OLD, encode(-1, start));

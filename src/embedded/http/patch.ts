@@ -11,7 +11,6 @@ const MERGE_PATCH = "application/merge-patch+json";
 const STRATEGIC = "application/strategic-merge-patch+json";
 const APPLY = "application/apply-patch+yaml";
 
-/** What a patch makes of an object. Throws an ApiError for a patch that cannot be read. */
 export function patchOf(kind: ServedKind, contentType: string | undefined, bytes: Buffer): (stored: object) => JsonObject {
   const type = mediaType(contentType);
   switch (type) {

@@ -1,9 +1,7 @@
-/**
- * Reads the protobuf that kubectl and other Go programs insist on sending for Kubernetes' own kinds. Answers are JSON, which they take.
- */
+/** Decodes the protobuf that kubectl and other Go programs send for built-in kinds. Responses are JSON, which they accept. */
 import type { JsonObject } from "../../api/admission/value.ts";
 
-/** A field: what it is called and what it holds. Go writes fields that are empty too; only those marked `!` are kept then. */
+/** Name and type of a field. Go also writes empty fields: only those marked `!` are kept. */
 type Shape =
   | "string"
   | "int"
@@ -139,7 +137,7 @@ const messages: Readonly<Record<string, Message>> = {
 const MAGIC = Buffer.from("k8s\0");
 const envelope: Message = { 1: ["typeMeta", { 1: ["apiVersion", "string"], 2: ["kind", "string"] }], 2: ["raw", "bytes"] };
 
-/** The object; undefined where its kind is not one of the above. Throws a RangeError where the bytes are not what they say. */
+/** Undefined if its kind is not listed above. Throws a RangeError if the bytes are invalid. */
 export function decodeProtobuf(bytes: Buffer): JsonObject | undefined {
   if (!bytes.subarray(0, 4).equals(MAGIC)) throw new RangeError("the body does not start with the Kubernetes protobuf prefix");
   const { typeMeta = {}, raw = Buffer.alloc(0) } = decode(bytes.subarray(4), envelope) as { typeMeta?: JsonObject; raw?: Buffer };
@@ -173,7 +171,7 @@ function put(object: JsonObject, name: string, shape: Shape, value: bigint | Buf
   else if (shape === "textByKey" || shape === "bytesByKey") {
     const entry = decode(value, { 1: ["key", "string"], 2: ["value", "bytes"] }) as { key?: string; value?: Buffer };
     const text = (entry.value ?? Buffer.alloc(0)).toString(shape === "textByKey" ? "utf8" : "base64");
-    // Defined and not assigned: a key may be called __proto__.
+    // defineProperty, because a key may be __proto__.
     Object.defineProperty((object[name] ??= {}), entry.key ?? "", { value: text, enumerable: true, configurable: true, writable: true });
   } else {
     const scalar = scalarOf(shape, value);
@@ -190,7 +188,7 @@ function scalarOf(shape: Shape, value: Buffer): unknown {
     case "time":
     case "microtime": {
       const { seconds, nanos = 0 } = decode(value, { 1: ["seconds", "int"], 2: ["nanos", "int"] }) as { seconds?: number; nanos?: number };
-      // The zero time of Go, long before any computer, stands for no time.
+      // Go's zero time means no time.
       if (seconds === undefined || seconds < 0) return undefined;
       const whole = new Date(seconds * 1000).toISOString().slice(0, 19);
       return shape === "time" ? `${whole}Z` : `${whole}.${String(Math.trunc(nanos / 1000)).padStart(6, "0")}Z`;

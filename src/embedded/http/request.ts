@@ -1,10 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError, badRequest } from "../store/api-error.ts";
 
-/** What a real server takes. */
+/** The limit of the kube-apiserver. */
 const BODY_MAX = 3 * 1024 * 1024;
 
-/** A request, taken apart as far as its first line goes. */
 export interface ApiRequest {
   readonly method: string;
   readonly path: string;
@@ -34,13 +33,12 @@ function segmentsOf(path: string): string[] {
   }
 }
 
-/** As a server reads a flag: there, and not false. */
+/** Present, and not false. */
 export function isTrue(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
 
-/** All of the body, unless it is too large. */
 export function readBody(message: IncomingMessage): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
@@ -60,5 +58,5 @@ export function readBody(message: IncomingMessage): Promise<Buffer> {
   return promise;
 }
 
-/** The client left before it had said everything. */
+/** The client closed the connection within the request. */
 export class ClientGone extends Error {}

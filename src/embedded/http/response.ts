@@ -7,7 +7,7 @@ export type Encoding = "json" | "yaml";
 const LARGE = 256 * 1024;
 const UNREAD_MS = 60_000;
 
-/** Longer ones are cut, as a server cuts them. */
+/** Longer warnings are cut, as in Kubernetes. */
 const WARNING_MAX = 1024;
 
 export interface Presentation {
@@ -16,7 +16,7 @@ export interface Presentation {
   readonly warnings?: readonly string[];
 }
 
-/** `body` is JSON; a client that asked for YAML gets it as that. */
+/** `body` is JSON; it is converted if the client asked for YAML. */
 export function send(
   response: ServerResponse,
   code: number,
@@ -36,7 +36,7 @@ export function send(
   if (content.length > LARGE) dropIfUnread(response);
 }
 
-/** A large answer is not kept for ever for a client that does not read it. */
+/** A large response must not stay in memory for a client that does not read. */
 function dropIfUnread(response: ServerResponse): void {
   const timer = setTimeout(() => response.destroy(), UNREAD_MS);
   response.once("close", () => clearTimeout(timer));
@@ -56,7 +56,7 @@ export function sendFault(response: ServerResponse, fault: ApiError): void {
   sendObject(response, fault.code, fault.toStatus(), { warnings: fault.warnings });
 }
 
-/** Node takes header values as single bytes; what it is given here are the bytes of UTF-8. */
+/** Node writes header values as single bytes: these are the bytes of UTF-8. */
 function warningHeader(text: string): string {
   const shortened = text.length > WARNING_MAX ? `${text.slice(0, WARNING_MAX)}…` : text;
   const quoted = shortened.replaceAll(/\p{Cc}/gu, " ").replaceAll(/["\\]/g, "\\$&");

@@ -4,7 +4,6 @@ import type { StoredObject, ServedKind } from "../kinds/served-kind.ts";
 import { parseLabelSelector } from "../store/label-selector.ts";
 import type { RequestTarget } from "./target.ts";
 
-/** Which objects of a collection are meant. Undefined means all of them. */
 export interface ListSelection {
   readonly namespace?: string;
   readonly matches?: (object: StoredObject) => boolean;
@@ -31,7 +30,7 @@ export function isSelected({ namespace, matches }: ListSelection, object: Stored
   return (namespace === undefined || object.metadata.namespace === namespace) && (!matches || matches(object));
 }
 
-/** A number from the query; absent is absent. */
+/** Undefined if it is missing. */
 export function numberIn(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === "") return undefined;
@@ -39,7 +38,7 @@ export function numberIn(query: URLSearchParams, name: string): number | undefin
   return Number(text);
 }
 
-/** The revision that a read starts from; 0 means any. */
+/** 0 means any revision. */
 export function resourceVersionIn(query: URLSearchParams): number | undefined {
   const text = query.get("resourceVersion");
   if (text === null || text === "") return undefined;
@@ -51,7 +50,7 @@ export function resourceVersionIn(query: URLSearchParams): number | undefined {
   return Number(text);
 }
 
-/** Options that contradict each other are refused before anything is read. */
+/** Rejects contradicting options before anything is read. */
 export function checkListOptions(query: URLSearchParams, watch: boolean): void {
   const match = query.get("resourceVersionMatch") ?? "";
   const initial = query.has("sendInitialEvents");
@@ -88,7 +87,7 @@ function watchErrors(query: URLSearchParams, match: string, initial: boolean): F
   ];
 }
 
-/** Field selectors as they stand in a query: `metadata.name=web,spec.nodeName!=n1`. Throws an ApiFault. */
+/** `metadata.name=web,spec.nodeName!=n1`. Throws an ApiError. */
 function parseFieldSelector(text: string, kind: ServedKind): (object: StoredObject) => boolean {
   const terms = text
     .split(/(?<!\\),/)

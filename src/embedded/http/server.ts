@@ -5,9 +5,9 @@ import type { Log } from "../../kube/log.ts";
 import { limitConnections, listen, TIMERS } from "../../kube/serving.ts";
 import type { Handler } from "./handler.ts";
 
-/** A path of a unix socket cannot be longer. */
+/** The maximum length of a unix socket path. */
 const SOCKET_PATH_MAX = 107;
-/** Longer than clients keep a connection that they do not use, so that it is they who close it. */
+/** Longer than clients keep idle connections, so that the client closes them. */
 const KEEP_ALIVE_MS = 120_000;
 const LIMITS = { ...TIMERS, requestTimeout: 60_000, keepAliveTimeout: KEEP_ALIVE_MS };
 const MAX_CONNECTIONS = 1_024;
@@ -16,13 +16,12 @@ const { createServer } = process.getBuiltinModule("node:http");
 const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
 
 export interface Listening {
-  /** The port, of a TCP listener. */
+  /** Only of a TCP listener. */
   readonly port: number | undefined;
-  /** Ends every connection, watches too. */
   close(): Promise<void>;
 }
 
-/** On a unix socket that only its owner may connect to. The caller owns the path: what lies there is replaced. */
+/** Only the owner may connect. Replaces a file at the path. */
 export async function listenOnSocket(path: string, handler: Handler, log: Log): Promise<Listening> {
   if (Buffer.byteLength(path) > SOCKET_PATH_MAX) {
     const message = `The socket path ${path} has ${Buffer.byteLength(path)} bytes, the limit is ${SOCKET_PATH_MAX}; use a directory with a shorter path`;
@@ -37,7 +36,7 @@ export async function listenOnSocket(path: string, handler: Handler, log: Log): 
 export interface TlsIdentity {
   readonly certificate: string;
   readonly privateKey: string;
-  /** Clients must show a certificate that this one signed. */
+  /** Clients need a certificate signed by this CA. */
   readonly authority: string;
 }
 

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { badRequest } from "../store/api-error.ts";
 
-/** How the lists below a field are merged; a list without a key is replaced as a whole. */
+/** How the lists below a field are merged; a list without a key is replaced. */
 interface MergeRule {
-  /** The field that names an item; `""` where the items are plain values. */
+  /** The field that identifies an item; `""` for plain values. */
   readonly key?: string;
   readonly fields?: Readonly<Record<string, MergeRule>>;
 }
@@ -50,7 +50,7 @@ const rules: Readonly<Record<string, MergeRule>> = {
   Namespace: { fields: { metadata, status: conditions } },
 };
 
-/** The strategic merge patch of Kubernetes' own kinds: lists are merged item by item where their items have names. */
+/** Strategic merge patch of built-in kinds: lists are merged by the key of their items. */
 export function strategicallyMerged(kind: string, target: object, patch: JsonObject): JsonObject {
   return mergeObjects(target as JsonObject, patch, rules[kind] ?? { fields: { metadata } });
 }
@@ -133,10 +133,7 @@ function indexesOf(positions: Map<string, number[]>, name: unknown): number[] {
 
 const isDirective = (item: unknown) => isObject(item) && item["$patch"] !== undefined;
 
-/**
- * The items that `order` names, in that order, and the others where they were: before the first named one that they preceded in the list
- * as it was.
- */
+/** The items of `order` in that order; the others stay before the first of these that they preceded. */
 function inOrder(list: readonly unknown[], order: readonly unknown[], before: readonly unknown[], key: string): unknown[] {
   const nameOf = (item: unknown) => idOf(key !== "" && isObject(item) ? item[key] : item);
   const [wanted, former] = [firstIndexes(order.map(nameOf)), firstIndexes(before.map(nameOf))];
@@ -159,7 +156,7 @@ function firstIndexes(ids: readonly string[]): Map<string, number> {
   return new Map([...ids.entries()].reverse().map(([at, id]) => [id, at]));
 }
 
-/** The same for values that say the same: lists are long, and comparing each item with each would take minutes. */
+/** Equal values have equal ids: comparing each item with each would take minutes in long lists. */
 function idOf(value: unknown): string {
   if (!isObject(value) && !Array.isArray(value)) return JSON.stringify(value) ?? "";
   return JSON.stringify(value, (_name, item: unknown) => (isObject(item) ? inNameOrder(item) : item)) ?? "";

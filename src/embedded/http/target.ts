@@ -3,7 +3,6 @@ import { ApiError } from "../store/api-error.ts";
 import type { ServedKind, ServedVersion, StoredObject } from "../kinds/served-kind.ts";
 import type { StoreEntry } from "../store/entry.ts";
 
-/** What a path points at. */
 export interface RequestTarget {
   readonly kind: ServedKind;
   readonly version: ServedVersion;
@@ -12,12 +11,12 @@ export interface RequestTarget {
   readonly subresource?: string;
 }
 
-/** A path of a served group that leads nowhere. */
+/** For a wrong path in a served group. */
 export function notFoundPath(): ApiError {
   return new ApiError(404, "NotFound", "the server could not find the requested resource", {});
 }
 
-/** From paths to kinds, for every version that is served. */
+/** Maps paths to kinds, for every served version. */
 export class Paths {
   readonly #groups = new Map<string, Map<string, RequestTarget>>();
 
@@ -31,7 +30,7 @@ export class Paths {
     }
   }
 
-  /** Undefined where no group of ours begins like this; throws where one does and has no such path. */
+  /** Undefined if the group is not served; throws if the group has no such path. */
   find(segments: readonly string[]): RequestTarget | undefined {
     const [root, first = "", second = ""] = segments;
     const apiVersion = root === "api" ? first : root === "apis" ? `${first}/${second}` : "";
@@ -41,7 +40,7 @@ export class Paths {
   }
 }
 
-/** `/namespaces/NAME/status` is about the namespace; anything else behind a name is in it. */
+/** `/namespaces/NAME/status` is about the namespace; any other third segment is a resource in it. */
 const OF_THE_NAMESPACE = new Set(["status", "finalize"]);
 
 function locate(resources: ReadonlyMap<string, RequestTarget>, rest: readonly string[]): RequestTarget {
@@ -60,7 +59,6 @@ function locate(resources: ReadonlyMap<string, RequestTarget>, rest: readonly st
   };
 }
 
-/** The object as the version that was asked for shows it. */
 export function jsonFor(entry: StoreEntry, { kind, version }: RequestTarget): Buffer {
   return version === kind.versions[0] ? entry.json : Buffer.from(JSON.stringify(inVersion(entry.object, kind, version.name)));
 }

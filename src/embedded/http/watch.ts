@@ -13,22 +13,20 @@ export interface ServedWatchOptions {
   readonly collection: Collection;
   readonly target: RequestTarget;
   readonly selection: ListSelection;
-  /** Undefined or 0: everything that is there first. */
+  /** Undefined or 0: existing objects are sent first. */
   readonly from: number | undefined;
   readonly sendInitialEvents: boolean;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
-  /** The object of an event, as JSON. */
   readonly show: (entry: StoreEntry, first: boolean) => Buffer;
-  /** The revision of the store. */
   readonly revision: () => number;
   readonly log: Log;
 }
 
 const BOOKMARK_MS = 60_000;
-/** Changes that a client may be behind before it is let go. */
+/** Changes that a client may lag behind before it is disconnected. */
 const BACKLOG_MAX = 10_000;
-/** Silence of a client that has things to read. */
+/** How long a client with pending data may not read. */
 const STALLED_MS = 60_000;
 const CHUNK = 64 * 1024;
 
@@ -38,7 +36,7 @@ const prefixes = Object.fromEntries(
 ) as Record<EventType, Buffer>;
 type EventType = StoreChange["type"] | "BOOKMARK" | "ERROR";
 
-/** One client that follows a collection. It is sent as much as it reads; of the rest only references are kept. */
+/** The watch of one client. Sends only as much as it reads, and keeps references to the rest. */
 export class ServedWatch {
   readonly #response: ServerResponse;
   readonly #options: ServedWatchOptions;
@@ -98,7 +96,6 @@ export class ServedWatch {
     this.#stalled = setTimeout(() => this.#cutOff(`read nothing for ${STALLED_MS / 1000} s`), STALLED_MS);
   }
 
-  /** Sends the next thing that there is to send; false when there is none. */
   #step(): boolean {
     if (this.#sent < this.#initial.length) {
       this.#write(this.#nextInitial());
@@ -131,7 +128,7 @@ export class ServedWatch {
     return buffers;
   }
 
-  /** A change as this client sees it: what leaves its selection is gone, what enters it is new. */
+  /** An object that leaves the selection counts as deleted, one that enters it as added. */
   #selected({ type, entry, previous }: StoreChange): Buffer[] | undefined {
     const { selection } = this.#options;
     const now = type !== "DELETED" && isSelected(selection, entry.object);
@@ -175,7 +172,6 @@ export class ServedWatch {
     this.#pump();
   }
 
-  /** A client that does not read. */
   #cutOff(why: string): void {
     const resource = this.#options.target.kind.plural;
     this.#options.log.warn({ resource, why }, "closed a watch: the client does not read");

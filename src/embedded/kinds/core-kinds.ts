@@ -110,7 +110,7 @@ const core = (kind: Kind, doc: string, rules: KindRules = plain, more: { categor
 });
 const all = { categories: ["all"] };
 
-/** The kinds of Kubernetes itself that we read and write. Their objects are kept as they are written. */
+/** The built-in kinds that Plumbline reads and writes. Their objects are stored without validation of their fields. */
 export const CORE_KINDS: readonly ServedKind[] = [
   core(Namespace, "A scope for names.", namespaceRules),
   core(Node, "A machine that agents run on.", {
@@ -179,7 +179,7 @@ export const CORE_KINDS: readonly ServedKind[] = [
   }),
 ];
 
-/** What a server fills into a Service. Addresses and node ports are not handed out: nothing here would answer on them. */
+/** Cluster IPs and node ports are not allocated: nothing would answer on them. */
 function completeService(object: StoredObject): StoredObject {
   const spec = isObject(object["spec"]) ? object["spec"] : {};
   const type = textAt(spec, "type") || "ClusterIP";

@@ -37,7 +37,6 @@ function base64(field: string, data: unknown): void {
   }
 }
 
-/** What is wrong with the data of a ConfigMap or Secret. */
 export function checkData(object: StoredObject, stored: StoredObject | undefined): FieldError[] {
   const frozen = stored?.["immutable"] === true;
   const changed = (name: string) => frozen && !same(object[name] ?? {}, stored[name] ?? {});
@@ -60,13 +59,12 @@ export function checkSecret(object: StoredObject, stored: StoredObject | undefin
   return [...(retyped ? [invalid("type", object["type"], "field is immutable")] : []), ...checkData(object, stored)];
 }
 
-/** No data is no field. */
 export function completeConfigMap(object: StoredObject): StoredObject {
   const empty = ["data", "binaryData"].filter((name) => isObject(object[name]) && Object.keys(object[name]).length === 0);
   return empty.length === 0 ? object : (without(object, ...empty) as StoredObject);
 }
 
-/** stringData is only a way to write data. */
+/** stringData is write-only. */
 export function completeSecret(object: StoredObject): StoredObject {
   const { stringData } = object;
   const type = object["type"] || "Opaque";

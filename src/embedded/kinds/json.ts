@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 
-/** Whether two JSON values say the same; the order of an object's fields does not count. */
+/** The order of an object's fields does not count. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => same(item, b[at]));
@@ -15,9 +15,9 @@ export function same(a: unknown, b: unknown): boolean {
   return fields === 0;
 }
 
-// A field may be called __proto__: assigning it would not make a field, and so objects are made from entries here.
+// Objects are built from entries, because assigning to __proto__ does not create a field.
 
-/** RFC 7386: the target with the patch applied. What the patch does not touch is shared with the target. */
+/** RFC 7386. Untouched parts are shared with the target. */
 export function merged(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const fields = new Map(Object.entries(isObject(target) ? target : {}));
@@ -28,7 +28,7 @@ export function merged(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(fields);
 }
 
-/** The merge patch that makes `after` of `before`; equal fields are left out, lists are replaced as one. */
+/** Equal fields are left out; lists are replaced as a whole. */
 export function difference(before: JsonObject, after: JsonObject): JsonObject {
   const gone = Object.keys(before).filter((name) => after[name] === undefined || !Object.hasOwn(after, name));
   const changed = Object.entries(after).filter(
@@ -43,7 +43,7 @@ export function difference(before: JsonObject, after: JsonObject): JsonObject {
   ]);
 }
 
-/** Without the fields that are null; in a list a null is an item. */
+/** A null in a list stays. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;
@@ -51,12 +51,11 @@ export function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(present.map(([name, item]) => [name, withoutNulls(item)]));
 }
 
-/** The object without some of its fields. */
 export function without(object: object, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
-/** Reads a field that may lie deep, or not be there. */
+/** Undefined if the path does not exist. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
@@ -66,22 +65,20 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
-/** The text at a path, or nothing. */
 export function textAt(value: unknown, ...path: readonly string[]): string {
   const found = at(value, ...path);
   return typeof found === "string" ? found : "";
 }
 
-/** The objects of the list at a path. */
 export function objectsAt(value: unknown, ...path: readonly string[]): JsonObject[] {
   const found = at(value, ...path);
   return Array.isArray(found) ? found.filter(isObject) : [];
 }
 
-/** A body that cannot be read as an object of its kind; the message says why, in the words of Go's JSON decoder. */
+/** A body that cannot be decoded as its kind; the message is that of Go's JSON decoder. */
 export class Undecodable extends Error {}
 
-/** What Go calls a JSON value. */
+/** Go's name of a JSON type. */
 export function goKind(value: unknown): string {
   if (Array.isArray(value)) return "array";
   return typeof value === "boolean" ? "bool" : typeof value;

@@ -5,50 +5,48 @@ import type { Kind, KubeObject } from "../../api/kind.ts";
 import { same, without } from "./json.ts";
 import { subdomainProblems } from "./syntax.ts";
 
-/** An object as the store holds it. Nobody changes one: a write makes a new one. */
+/** Immutable: a write creates a new object. */
 export type StoredObject = KubeObject & { readonly [field: string]: unknown };
 
 export interface ServedVersion {
   readonly name: string;
-  /** Sent to whoever still uses it. */
+  /** Sent to clients that use this version. */
   readonly warning?: string;
 }
 
-/** How the server treats the objects of a kind. */
 export interface KindRules {
   readonly nameComplaints: (name: string) => string[];
-  /** Has `/status`: a write of the main resource leaves the status alone, and the reverse. */
+  /** Has `/status`: writes of the main resource ignore the status, and the reverse. */
   readonly hasStatus: boolean;
-  /** A write of `/status` may change labels and annotations as well. */
+  /** Whether writes of `/status` may also change labels and annotations. */
   readonly statusCarriesMetadata: boolean;
-  /** Whether a change raises metadata.generation; a kind without has no generation at all. */
+  /** Whether a change increments metadata.generation; if unset, the kind has no generation. */
   readonly raisesGeneration?: (next: StoredObject, stored: StoredObject) => boolean;
-  /** A PUT without resourceVersion overwrites whatever is there. */
+  /** A PUT without resourceVersion overwrites. */
   readonly unconditionalUpdate: boolean;
-  /** A PUT of what is not there creates it. */
+  /** A PUT of a missing object creates it. */
   readonly createOnUpdate: boolean;
-  /** A delete answers with the object instead of a Status. */
+  /** A delete returns the object instead of a Status. */
   readonly returnsDeleted: boolean;
-  /** A delete that names no policy leaves the dependents alone. */
+  /** A delete without a propagation policy orphans the dependents. */
   readonly orphansDependents: boolean;
-  /** An object goes away this long after it was last seen. */
+  /** Objects expire this long after their last update. */
   readonly expiresAfterMs?: number;
-  /** The domain before the name of a finalizer is not just recommended. */
+  /** Finalizers require a domain. */
   readonly qualifiedFinalizers?: boolean;
-  /** Throws Undecodable for content that cannot even be read as one of the kind. */
+  /** Throws Undecodable. */
   readonly decode?: (content: JsonObject) => void;
-  /** Fills in what the server fills in, on every write. */
+  /** Sets the server's defaults on every write. */
   readonly complete?: (object: StoredObject) => StoredObject;
-  /** The status of a new object, whatever the manifest says; without it the manifest's is kept. */
+  /** The status of a new object; if unset, the manifest's is kept. */
   readonly initialStatus?: (object: StoredObject) => object | undefined;
-  /** A file may declare the status too: nobody else would report it. */
+  /** A file may declare the status, since no program reports it. */
   readonly statusFromManifest?: true;
   readonly check?: (object: StoredObject, stored: StoredObject | undefined) => FieldError[];
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: StoredObject) => string>>;
 }
 
-/** A kind with all that is needed to serve it. */
 export interface ServedKind extends Kind {
   readonly singular: string;
   readonly listKind: string;
@@ -56,7 +54,7 @@ export interface ServedKind extends Kind {
   /** The first one is stored. */
   readonly versions: readonly [ServedVersion, ...ServedVersion[]];
   readonly rules: KindRules;
-  /** The schema that objects are judged by; Kubernetes' own kinds have none here and keep whatever they are given. */
+  /** Built-in kinds have no schema here and keep all fields. */
   readonly custom?: CustomKind;
   readonly doc: string;
 }
@@ -80,7 +78,7 @@ export function customKind(kind: CustomKind): ServedKind {
       nameComplaints: (name) => subdomainProblems(name),
       hasStatus,
       statusCarriesMetadata: false,
-      // The status of both is the same one here: a write of the main resource cannot change it.
+      // The status is the same in both, since writes of the main resource cannot change it.
       raisesGeneration: (next, stored) => !same(without(next, "metadata"), without(stored, "metadata")),
       unconditionalUpdate: false,
       createOnUpdate: false,

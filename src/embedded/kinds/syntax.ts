@@ -1,4 +1,4 @@
-/** What names, labels and annotations may look like. Each check gives its complaints, in the API server's words. */
+/** Syntax of names, labels and annotations. Each check returns messages of the kube-apiserver. */
 
 import { randomInt } from "node:crypto";
 
@@ -13,7 +13,7 @@ const labelPattern = whole(label);
 const namePartPattern = whole(namePart);
 const valuePattern = whole(value);
 
-/** Names are counted in characters, they say, and parts of names in bytes. */
+/** As in Kubernetes: names are counted in characters, parts of names in bytes. */
 const tooLong = (max: number, unit: "characters" | "bytes") => `must be no more than ${max} ${unit}`;
 
 function mismatch(rule: string, pattern: string, ...examples: string[]): string {
@@ -92,7 +92,7 @@ export function labelValueProblems(text: string): string[] {
 
 const SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
 
-/** A name that nobody else has, most likely. Prefix and suffix together fit a DNS label. */
+/** Prefix and suffix together fit a DNS label. */
 export function generateName(prefix: string): string {
   const letters = Array.from({ length: 5 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]);
   return `${prefix.slice(0, 58)}${letters.join("")}`;

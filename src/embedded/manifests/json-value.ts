@@ -2,7 +2,7 @@ import { DEPTH, tooDeep } from "./limits.ts";
 import { isIndex, PositionRecorder, duplicateKey, type ParseError, type Position } from "./position.ts";
 import type { Read } from "./yaml-value.ts";
 
-/** The value of a JSON text, and where each of its fields stands. */
+/** JSON.parse is faster, but has neither the positions of fields nor, often, that of an error. */
 export function readJson(text: string): Read {
   if (text.trim() === "") return "empty";
   const scanner = new JsonScanner(text);
@@ -13,7 +13,6 @@ export function readJson(text: string): Read {
 const LITERAL = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.+-])/y;
 const CONTROL = /[\0-\x1f]/; // oxlint-disable-line no-control-regex
 
-/** Walks over the text once. JSON.parse is faster, but tells neither where fields stand nor, often, where a mistake is. */
 class JsonScanner {
   readonly recorder = new PositionRecorder();
   readonly #text: string;
@@ -79,14 +78,12 @@ class JsonScanner {
     }
   }
 
-  /** Steps over the opening bracket, and over the closing one if it follows. */
   #open(end: string): boolean {
     this.#at += 1;
     this.#skipSpace();
     return !this.#take(end);
   }
 
-  /** Steps over the comma to the next member, or over the closing bracket. */
   #next(end: string): boolean {
     this.#skipSpace();
     if (this.#parseError || this.#take(end)) return false;

@@ -8,17 +8,15 @@ import { itemPositions, positionOf, type ParseError, type Position, type Positio
 import { documentsOf, splitList, type SplitList, type TextRange } from "./split.ts";
 import { readYaml, type Read } from "./yaml-value.ts";
 
-/** One object as a file has it. */
 export interface ManifestObject {
   readonly object: KubeObject;
-  /** Counted from the passage that it stands in, so that a manifest is the same one when lines are added above it. */
+  /** Relative to its document, so that lines added above do not change it. */
   readonly positions: Positions;
 }
 
-/** A document, or an item of a List: what is read again only when its own text changes. */
+/** A document, or an item of a List. It is parsed again only if its text changes. */
 export interface Document {
   readonly digest: string;
-  /** The line of the file, from 0, that it starts in. */
   readonly line: number;
   readonly manifests: readonly ManifestObject[];
   readonly flaws: readonly ParseError[];
@@ -28,18 +26,17 @@ type Outcome = Pick<Document, "manifests" | "flaws">;
 type ListHead = { readonly apiVersion: string; readonly kind: string };
 
 export interface ReadOptions {
-  /** JSON alone; YAML otherwise, which JSON is a part of. */
+  /** JSON only; otherwise YAML, which includes JSON. */
   readonly json: boolean;
-  /** What the file had before. */
+  /** The documents of the last read. */
   readonly before?: readonly Document[];
 }
 
-/** Reads a file at once. */
 export function readManifests(file: Buffer, options: ReadOptions): Document[] {
   return [...manifestDocuments(file, options)];
 }
 
-/** Reads a file passage by passage, so that the caller can do something else in between. */
+/** Yields after each document, so that the caller can run other work. */
 export function* manifestDocuments(file: Buffer, { json, before = [] }: ReadOptions): Generator<Document> {
   const known = new Map(before.map((passage) => [passage.digest, passage]));
   const text = file.subarray(0, 3).equals(BYTE_ORDER_MARK) ? file.subarray(3) : file;
@@ -96,7 +93,7 @@ function readDocument(text: string, bytes: number, head?: ListHead): Outcome {
 function outcomeOf(read: Read, bytes: number, head?: ListHead): Outcome {
   if (read === "empty") return { manifests: [], flaws: [] };
   if ("flaw" in read) return flawed(read.flaw);
-  // A `---` with nothing after it.
+  // An empty document.
   if (read.value === null && !head) return { manifests: [], flaws: [] };
   const manifests: ManifestObject[] = [];
   const parseErrors: ParseError[] = [];
@@ -110,10 +107,9 @@ function tooLarge(bytes: number): ParseError {
   return { line: 0, column: 0, message: `an object of ${bytes} bytes is too large; an API server stores at most ${OBJECT_BYTES}` };
 }
 
-/** Why a text cannot be read at all. */
 function textParseError(bytes: Buffer): ParseError | undefined {
   if (!isUtf8(bytes)) return { ...firstBadLine(bytes, (line) => !isUtf8(line)), message: "not UTF-8 text; save the file as UTF-8" };
-  // A file that was being written when the power went is often full of zeros.
+  // A file that was written during a power cut is often full of zeros.
   if (!CONTROL.test(bytes.toString("latin1"))) return undefined;
   return { ...firstBadLine(bytes, (line) => CONTROL.test(line.toString("latin1"))), message: "control characters are not allowed" };
 }
@@ -165,7 +161,7 @@ function collect(
   else manifests.push({ object: object as KubeObject, positions });
 }
 
-/** Items of a list of one kind need not repeat it. What is added comes last, where it moves no places. */
+/** Items of a typed list may omit their kind. The added fields come last, so that positions stay valid. */
 function inherited({ apiVersion, kind }: ListHead, item: JsonObject): JsonObject {
   return item["kind"] === undefined && item["apiVersion"] === undefined ? { apiVersion, kind: kind.slice(0, -"List".length) } : {};
 }
@@ -189,5 +185,5 @@ function manifestParseError(value: unknown, positions: Positions): ParseError | 
   return undefined;
 }
 
-/** YAML makes a number of `12`, and of `y` and `no` something else still. */
+/** YAML reads `12` as a number, and `y` and `no` as booleans. */
 const quoted = (value: unknown) => (typeof value === "number" || typeof value === "boolean" ? "; put it in quotes" : "");

@@ -1,12 +1,11 @@
 import { isObject } from "../../api/admission/value.ts";
 
-/** Where something stands in a text; both count from 0. */
+/** Both count from 0. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** Something wrong at a place of a text. */
 export interface ParseError extends Position {
   readonly message: string;
 }
@@ -16,8 +15,8 @@ export function duplicateKey(name: string): string {
 }
 
 /**
- * Where every field of a value stands, without keeping the text or its syntax tree: line and column of the value itself, then of each
- * key and each list item, depth first, in the order in which JavaScript lists them.
+ * The positions of a value's fields, without its text or syntax tree: line and column of the value itself, then of each key and list item,
+ * depth first, in JavaScript's order of keys.
  */
 export type Positions = Uint32Array;
 
@@ -36,7 +35,7 @@ export class PositionRecorder {
     return Uint32Array.from(this.#numbers);
   }
 
-  /** Brings the parts of one object, recorded in the order of the text, into the order in which JavaScript lists its keys. */
+  /** Sorts the parts of one object from the order of the text into JavaScript's order of keys. */
   reorder(from: number, parts: readonly { key: string; from: number; to: number }[]): void {
     const ordered = inListingOrder(parts, ({ key }) => key);
     const numbers = ordered.flatMap((part) => this.#numbers.slice(part.from * 2, part.to * 2));
@@ -50,7 +49,7 @@ export function isIndex(key: string): boolean {
   return INDEX.test(key) && Number(key) < 2 ** 32 - 1;
 }
 
-/** JavaScript lists keys that look like an index first, by size; all others as they came. */
+/** JavaScript lists keys that look like an index first, sorted; the others in insertion order. */
 export function inListingOrder<T>(entries: readonly T[], keyOf: (entry: T) => string): readonly T[] {
   const indexes = entries.filter((entry) => isIndex(keyOf(entry)));
   if (indexes.length === 0) return entries;
@@ -58,7 +57,9 @@ export function inListingOrder<T>(entries: readonly T[], keyOf: (entry: T) => st
   return [...indexes, ...entries.filter((entry) => !isIndex(keyOf(entry)))];
 }
 
-/** Where a field stands, or the nearest thing around it that is there: `spec.vni`, `spec.ports[2].name`, `metadata.labels[app.kubernetes.io/name]`. */
+/**
+ * The position of a field, or of its nearest existing parent: `spec.vni`, `spec.ports[2].name`, `metadata.labels[app.kubernetes.io/name]`.
+ */
 export function positionOf(value: unknown, positions: Positions, field: string): Position {
   let index = 0;
   let within = value;
@@ -70,7 +71,6 @@ export function positionOf(value: unknown, positions: Positions, field: string):
   return { line: positions[index * 2] ?? 0, column: positions[index * 2 + 1] ?? 0 };
 }
 
-/** The places of each item of the list at a field of an object. */
 export function itemPositions(object: object, positions: Positions, field: string): Positions[] {
   const list = stepInto(object, field, 0);
   if (!list || !Array.isArray(list.value)) return [];
@@ -92,7 +92,6 @@ function stepInto(value: unknown, step: string, index: number): { index: number;
   return undefined;
 }
 
-/** How many keys and items there are in a value, all levels counted. */
 function sizeOf(value: unknown): number {
   if (!Array.isArray(value) && !isObject(value)) return 0;
   let size = 0;

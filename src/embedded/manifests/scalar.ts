@@ -12,8 +12,8 @@ const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const MAX_INTEGER = 2n ** 64n;
 
 /**
- * What a scalar without quotes stands for. The same as kubectl makes of it, which reads YAML 1.1 as go-yaml v2 does: `yes` is true,
- * `0644` is 420, and `64512:10` stays text.
+ * Reads an unquoted scalar as kubectl does, which is YAML 1.1 in the variant of go-yaml v2: `yes` is true, `0644` is 420, and `64512:10` is
+ * text.
  */
 export function plainScalar(text: string): string | number | boolean | null {
   const literal = LITERALS.get(text);
@@ -28,7 +28,7 @@ function integer(text: string): number | undefined {
   if (!match) return undefined;
   const [, sign, hexadecimal, binary, octal, decimal] = match;
   const size = BigInt(hexadecimal ? `0x${hexadecimal}` : binary ? `0b${binary}` : octal ? `0o${octal}` : `${decimal}`);
-  // Larger ones are read as floats, where a leading zero means nothing.
+  // Larger ones are read as floats, with leading zeros.
   if (size >= MAX_INTEGER || (sign === "-" && size > MAX_INTEGER / 2n)) return undefined;
   return sign === "-" && size > 0n ? -Number(size) : Number(size);
 }

@@ -1,15 +1,13 @@
-/** A stretch of a file, read on its own. */
 export interface TextRange {
   readonly bytes: Buffer;
-  /** The line of the file, from 0, that it starts in. */
   readonly line: number;
 }
 
 const [TAB, NEWLINE, RETURN, SPACE, HASH, PERCENT, DASH, DOT] = Buffer.from("\t\n\r #%-.");
 
 /**
- * The documents of a YAML file, each with the comments and directives above its `---`. In YAML `---` and `...` at the start of a line
- * end whatever is open, block scalars and quotes included, so nothing else must be understood to find them.
+ * The documents of a YAML file, each with the comments and directives above its `---`. At the start of a line `---` and `...` end every
+ * open construct, block scalars and quotes included, so they can be found without parsing.
  */
 export function documentsOf(file: Buffer): TextRange[] {
   const documents: TextRange[] = [];
@@ -43,7 +41,7 @@ function isMarker(file: Buffer, at: number, sign: number | undefined): boolean {
   return after === undefined || after === SPACE || after === TAB || after === NEWLINE || after === RETURN;
 }
 
-/** More than a comment, or a directive for the document that follows. */
+/** Neither empty, nor a comment or directive. */
 function hasContent(file: Buffer, at: number, end: number): boolean {
   if (file[at] === PERCENT) return false;
   for (let i = at; i < end; i += 1) {
@@ -55,9 +53,8 @@ function hasContent(file: Buffer, at: number, end: number): boolean {
 }
 
 export interface SplitList {
-  /** The document without its items. */
   readonly head: string;
-  /** Each item as a document of its own, in the columns that it had. */
+  /** Each item as a document, in its original columns. */
   readonly items: readonly { readonly text: string; readonly line: number }[];
 }
 
@@ -66,14 +63,13 @@ const HEAD_LINE =
   /^(?:---|(?:apiVersion|kind): +(?:[\w./-]+|"[\w./-]*"|'[\w./-]*')|metadata:(?: +\{\})?| +[\w./-]+: *(?:[\w./-]+|"[\w./-]*"|'[\w./-]*')?)? *(?:(?<=^| )#.*)?\r?$/;
 const TOP_LEVEL_LINE = /^[^\s#-]/;
 /**
- * Anchors reach from one item into another, the parser loses track of a `? key` before a dash, and whether these characters are space
- * or end a line is a matter of opinion.
+ * Anchors connect items, the parser fails on a `? key` before a dash, and parsers disagree whether these characters are space or line ends.
  */
 const UNSURE = /[\t\f\v\u0085\u00a0\u2028\u2029]|\r(?!\n)|(?:^|[\s[{,:-])(?:[&*]\S|\?\s)/m;
 
 /**
- * Takes a List apart into its items, so that a change of one does not mean reading all. Only in the form that kubectl prints and people
- * write; for anything else the answer is undefined, and the document must be read as a whole.
+ * Splits a List into its items, so that a change of one item does not require parsing all. Only for the layout of kubectl and of
+ * hand-written files; otherwise undefined, and the document must be parsed as a whole.
  */
 export function splitList(text: string): SplitList | undefined {
   const lines = text.split("\n");
@@ -92,7 +88,6 @@ export function splitList(text: string): SplitList | undefined {
   return { head: head.join("\n"), items };
 }
 
-/** The lines that start with the dash of an item; undefined when a line belongs to no item. */
 function itemStarts(lines: readonly string[], from: number, to: number): number[] | undefined {
   const starts: number[] = [];
   let dash: number | undefined;

@@ -22,7 +22,7 @@ import { same } from "../kinds/json.ts";
 
 export type Read = { readonly value: unknown; readonly positions: Positions } | { readonly flaw: ParseError } | "empty";
 
-/** The value of one YAML document, and where each of its fields stands. */
+/** The value of one YAML document with its positions. */
 export function readYaml(text: string): Read {
   const lines = new LineCounter();
   const at = (offset: number): Position => {
@@ -44,7 +44,7 @@ export function readYaml(text: string): Read {
   }
 }
 
-/** The mistakes that people make most, in words that say what to do. */
+/** Clearer messages for the most frequent mistakes. */
 const PLAINLY = new Map([
   [
     "Nested mappings are not allowed in compact mappings",
@@ -68,7 +68,7 @@ class YamlError extends Error {
   }
 }
 
-/** The parser is driven by hand, so that a document that would keep it busy for a minute is refused on the way. */
+/** Feeds the parser step by step, so that a document that would take a minute is rejected early. */
 function compose(text: string, lines: LineCounter): Document.Parsed | undefined {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
@@ -102,11 +102,10 @@ class NodeReader {
   readonly #document: Document.Parsed;
   readonly #at: (offset: number) => Position;
   readonly #positions = new PositionRecorder();
-  /** What is being read, outermost first. */
   readonly #within: Node[] = [];
   #targets: Map<Alias, Node> | undefined;
   #size = 0;
-  /** Where the outermost alias stands that is being expanded. */
+  /** The offset of the outermost alias that is being expanded. */
   #alias: number | undefined;
 
   constructor(document: Document.Parsed, at: (offset: number) => Position) {
@@ -219,7 +218,7 @@ class NodeReader {
     return value;
   }
 
-  /** Counts what aliases and merges bring. */
+  /** Limits the size that aliases and merges expand to. */
   #count(size: number, offset: number, merged = false): void {
     if (this.#alias === undefined && !merged) return;
     this.#size += size + NODE_SIZE;
@@ -238,7 +237,6 @@ class NodeReader {
 
 type Tag = "str" | "int" | "float" | "bool" | "null" | "map" | "seq";
 
-/** The tag that is written before a node, if one is. */
 function checkTag<T extends Tag>(node: Node, ...known: T[]): T | undefined {
   const tag = node.tag;
   if (tag === undefined) return undefined;
@@ -248,7 +246,7 @@ function checkTag<T extends Tag>(node: Node, ...known: T[]): T | undefined {
   return found;
 }
 
-/** An alias stands for the last node above it that has its anchor. */
+/** An alias refers to the last node above it with its anchor. */
 function aliasTargets(document: Document.Parsed): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();
@@ -275,10 +273,10 @@ function offsetOf(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-/** An object as YAML that kubectl and everyone else reads as the same object. */
+/** YAML that every parser reads as the same object. */
 export function manifestText(object: KubeObject): string {
   const plain: unknown = JSON.parse(JSON.stringify(object));
-  // By the rules of YAML 1.1 more texts need quotes: "yes", "0644".
+  // YAML 1.1 needs quotes around more texts: "yes", "0644".
   const text = stringify(plain, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false });
   const read = readYaml(text);
   const isSame = typeof read === "object" && "value" in read && same(read.value, plain);

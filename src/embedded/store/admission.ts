@@ -12,17 +12,14 @@ import { textAt, without, withoutNulls } from "../kinds/json.ts";
 import { metadataErrors, metadataUpdateErrors } from "./metadata-rules.ts";
 import { readMetadata, type WrittenMeta } from "./metadata.ts";
 
-/** Which half of an object a write may change; a manifest that brings its status may change both. */
+/** The part that a write may change; a manifest with a status may change both. */
 export type ObjectPart = "main" | "status" | "both";
 
 export interface Prepared {
-  /** What is stored, but for its resourceVersion. */
   readonly object: StoredObject;
-  /** Fields that the kind does not have. */
   readonly unknownFields: readonly string[];
 }
 
-/** Reads the body that a client wrote. Throws Undecodable. */
 function read(kind: ServedKind, body: JsonObject): { metadata: WrittenMeta; unknown: string[]; content: JsonObject } {
   const { metadata, unknown } = readMetadata(body["metadata"], kind.custom ? "" : "metadata.");
   const content = without(body, "apiVersion", "kind", "metadata");
@@ -32,13 +29,12 @@ function read(kind: ServedKind, body: JsonObject): { metadata: WrittenMeta; unkn
   return { metadata, unknown, content: present };
 }
 
-/** The fields of a body that its kind does not have. Throws Undecodable. */
+/** Throws Undecodable. */
 export function unknownFieldsOf(kind: ServedKind, body: JsonObject): string[] {
   const { unknown } = readMetadata(body["metadata"], kind.custom ? "" : "metadata.");
   return kind.custom ? [...unknown, ...unknownFields(kind.custom, body)] : unknown;
 }
 
-/** A new object as it will be stored, or everything that is wrong with it. */
 export function prepareCreate(
   kind: ServedKind,
   body: JsonObject,
@@ -76,7 +72,7 @@ export function prepareCreate(
   return { object, unknownFields: [...unknown, ...unknownFields] };
 }
 
-/** The object that replaces `held`, or everything that is wrong with it. Preconditions have been checked. */
+/** Preconditions have been checked before. */
 export function prepareUpdate(kind: ServedKind, body: JsonObject, stored: StoredObject, half: ObjectPart): Prepared {
   const { metadata: written, unknown, content } = read(kind, body);
   const old = stored.metadata;
@@ -103,7 +99,7 @@ export function prepareUpdate(kind: ServedKind, body: JsonObject, stored: Stored
 
 const typed = (kind: ServedKind, metadata: WrittenMeta) => ({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata });
 
-/** What an update cannot change, it need not mention. */
+/** An update may omit immutable metadata. */
 function carriedOver(written: WrittenMeta, old: ObjectMeta): ObjectMeta {
   const { generateName, labels, annotations, ownerReferences, finalizers } = written;
   const deletionTimestamp = old.deletionTimestamp ?? written.deletionTimestamp;
@@ -186,7 +182,7 @@ function ownHalf(written: JsonObject, stored: StoredObject, half: ObjectPart): J
   return { ...without(base, "status"), ...(isObject(statusFrom["status"]) && { status: statusFrom["status"] }) };
 }
 
-/** A field of the metadata that is missing or too long keeps the server from asking the rules. */
+/** If one of these is missing or too long, the server skips the validation rules. */
 const BLOCKING = new Set([
   "FieldValueRequired",
   "FieldValueTooLong",
@@ -232,7 +228,7 @@ function withoutRules(schema: Schema): Schema {
   }
 }
 
-/** Whoever creates an object by writing it whole may have seen an earlier one. */
+/** A create by PUT may carry the version of an earlier object. */
 export function withoutResourceVersion(body: JsonObject): JsonObject {
   checkReadable(textAt(body, "metadata", "resourceVersion"));
   return { ...body, metadata: without(body["metadata"] ?? {}, "resourceVersion") };

@@ -2,17 +2,16 @@ import type { FieldError } from "../../api/admission/field-error.ts";
 import type { Kind, ObjectMeta } from "../../api/kind.ts";
 import type { StatusDetails } from "../../kube/client/error.ts";
 
-/** The embedded API says no, in the words a Kubernetes API server would use. */
+/** An error of the embedded API, in the words of the kube-apiserver. */
 export class ApiError extends Error {
   override readonly name = "ApiFault";
-  /** The HTTP status. */
   readonly code: number;
-  /** The word for programs; a real server has none for a few of its errors. */
+  /** A few errors of the kube-apiserver have none. */
   readonly reason: string | undefined;
   readonly details: StatusDetails | undefined;
-  /** Where a list that cannot go on as it began may go on anyway. */
+  /** The token with which an expired list can continue. */
   continueWith: string | undefined;
-  /** What else is to be said of the request. */
+  /** Sent as Warning headers. */
   warnings: readonly string[] = [];
 
   constructor(code: number, reason: string | undefined, message: string, details?: StatusDetails, cause?: unknown) {
@@ -27,7 +26,6 @@ export class ApiError extends Error {
     return this;
   }
 
-  /** The `Status` object that goes over the wire. */
   toStatus(): object {
     const { message, reason, details, code, continueWith } = this;
     return {
@@ -67,7 +65,7 @@ export function conflict(kind: Kind, name: string, why: string): ApiError {
   return new ApiError(409, "Conflict", message, resourceDetails(kind, name));
 }
 
-/** What a delete's preconditions answer with: the kind stands where otherwise the resource does. */
+/** With the kind where other errors have the resource. */
 export function preconditionFailed({ kind, group }: Kind, name: string, why: string): ApiError {
   return conflict({ kind, group, plural: kind, version: "", scope: "Cluster" }, name, why);
 }
@@ -77,7 +75,7 @@ export function forbidden(kind: Kind, name: string, why: string, more: Pick<Stat
   return new ApiError(403, "Forbidden", message, { ...resourceDetails(kind, name), ...more });
 }
 
-/** `subject` is what the server blames: most often the kind and its group, for options of a request the options' kind. */
+/** `subject` is usually the kind; for options of a request it is their kind. */
 export function invalid(subject: { kind: string; group: string }, name: string, errors: readonly FieldError[]): ApiError {
   const { kind, group } = subject;
   const message = `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${aggregate(errors)}`;
@@ -99,14 +97,14 @@ export function methodNotAllowed(kind: Kind, verb: string): ApiError {
   return new ApiError(405, "MethodNotAllowed", message, { ...groupDetails(kind), kind: kind.plural });
 }
 
-/** The state that was asked for is no longer kept. */
+/** The requested revision is no longer stored. */
 export function expired(message: string, continueWith?: string): ApiError {
   const fault = new ApiError(410, "Expired", message);
   fault.continueWith = continueWith;
   return fault;
 }
 
-/** The state that was asked for is not there yet. */
+/** The requested revision is newer than the store. */
 export function tooLargeResourceVersion(requested: number, current: number): ApiError {
   return new ApiError(504, "Timeout", `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
@@ -114,7 +112,7 @@ export function tooLargeResourceVersion(requested: number, current: number): Api
   });
 }
 
-/** Something is broken on our side; `why` is a sentence for the user. */
+/** `why` is a sentence for the user. */
 export function internalError(why: string, cause?: unknown): ApiError {
   return new ApiError(500, "InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] }, cause);
 }

@@ -12,13 +12,12 @@ export interface ManifestResult {
   readonly kind: ServedKind;
   readonly ref: StoreKey;
   readonly outcome: "created" | "changed" | "unchanged";
-  /** Fields that the kind does not have and that were left out. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Makes the store hold what a file says. The file's own changes since it was last read are applied; what programs wrote stays until
- * the file changes that field. Throws an ApiFault, and the last good form stays.
+ * Applies what changed in the file since it was last read; writes of programs stay until the file changes the same field. Throws an
+ * ApiError, and the last valid version stays.
  */
 export function applyManifest(store: Store, manifest: KubeObject, source: ManifestSource): ManifestResult {
   const { kind, ref } = identify(store, manifest);
@@ -43,14 +42,14 @@ export function applyManifest(store: Store, manifest: KubeObject, source: Manife
   return { kind, ref, outcome: "changed", warnings };
 }
 
-/** The file no longer has the object: it goes too. A namespace stays while other files have objects in it. */
+/** A namespace stays while other files have objects in it. */
 export function removeManifest(store: Store, kind: ServedKind, ref: StoreKey): void {
   if (!store.declarationOf(kind, ref)) return;
   if (kind.kind === "Namespace" && holdsDeclared(store, ref.name)) store.update(kind, ref, current, { declaration: null });
   else store.delete(kind, ref, { undeclared: true });
 }
 
-/** Where the object is not as its file has it. */
+/** Fields in which the object differs from its file. */
 export function overrides(store: Store, kind: ServedKind, ref: StoreKey): Override[] {
   const declaration = store.declarationOf(kind, ref);
   const stored = store.find(kind, ref);
@@ -58,7 +57,6 @@ export function overrides(store: Store, kind: ServedKind, ref: StoreKey): Overri
   return overridesOf(stored.object, baselineOf(kind, stored, declaration.manifest), declaration.manifest);
 }
 
-/** Ends what was changed besides the file. */
 export function resetOverrides(store: Store, kind: ServedKind, ref: StoreKey): StoreEntry {
   const stored = store.get(kind, ref);
   const declaration = store.declarationOf(kind, ref);
@@ -82,7 +80,7 @@ function inStoredVersion(kind: ServedKind, manifest: KubeObject): JsonObject {
   return { ...manifest, apiVersion: apiVersionOf(kind), metadata: { ...without(manifest.metadata, "namespace"), ...namespace } };
 }
 
-/** A file need not bring the namespace of its objects. */
+/** A file need not declare the namespace of its objects. */
 function ensureNamespace(store: Store, { namespace }: StoreKey): void {
   const kind = store.kindOf("v1", "Namespace");
   if (!kind || namespace === undefined || store.find(kind, { name: namespace })) return;
@@ -93,7 +91,7 @@ function holdsDeclared(store: Store, namespace: string): boolean {
   return store.declared().some(({ entry }) => entry.object.metadata.namespace === namespace);
 }
 
-/** What the manifest alone would have made. */
+/** The object that the manifest alone would have created. */
 function baselineOf(kind: ServedKind, stored: StoreEntry, manifest: KubeObject): StoredObject {
   const { uid = "", creationTimestamp = "", namespace } = stored.object.metadata;
   const fresh = { namespace, uid, now: creationTimestamp, generateName: () => stored.object.metadata.name };

@@ -2,23 +2,21 @@ import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "./declaration.ts";
 import type { StoreEntry } from "./entry.ts";
 
-/** One change, for the disk. */
 export interface ChangeLogEntry {
   readonly revision: number;
   readonly resource: string;
   readonly key: string;
-  /** Undefined when the object is gone. */
+  /** Undefined if the object was deleted. */
   readonly entry: StoreEntry | undefined;
-  /** Null when the object's file is gone; undefined when nothing changed about it. */
+  /** Null if the object's file is gone; undefined if it is unchanged. */
   readonly declaration: Declaration | null | undefined;
 }
 
-/** Where changes are written before they count. Throws an ApiFault when they cannot be. */
+/** Changes are written here before they become visible. Throws an ApiError if that fails. */
 export interface ChangeLog {
   append(change: ChangeLogEntry): void;
 }
 
-/** What was there when the process last ended. */
 export interface Restored {
   readonly revision: number;
   readonly objects: Iterable<{ resource: string; object: StoredObject; declaration?: Declaration }>;

@@ -6,18 +6,17 @@ import { ChangeHistory, type StoreChange } from "./history.ts";
 export interface Watcher {
   /** Called in the tick of every change; must not write. */
   noticed(change: StoreChange): void;
-  /** It has thrown, and is told of nothing more. */
+  /** Called after it has thrown; it gets no further changes. */
   cutOff(error: unknown): void;
 }
 
-/** All objects of one kind. */
 export class Collection {
   readonly kind: ServedKind;
   readonly history: ChangeHistory;
   readonly #entries = new Map<string, StoreEntry>();
   readonly #watchers = new Set<Watcher>();
   #revision: number;
-  /** Made when asked for; only objects that come or go make it stale. */
+  /** Built on demand; added and removed objects invalidate it. */
   #sortedKeys: string[] | undefined;
 
   constructor(kind: ServedKind, revision: number) {
@@ -39,7 +38,7 @@ export class Collection {
     return this.#entries.get(key);
   }
 
-  /** Puts back what was there before a restart; nobody is told. */
+  /** Used at start; watchers are not called. */
   restore(entry: StoreEntry): void {
     this.#entries.set(keyOf(entry.object), entry);
     this.#sortedKeys = undefined;
@@ -55,7 +54,7 @@ export class Collection {
     for (const watcher of this.#watchers) this.#tell(watcher, change);
   }
 
-  /** Whoever writes, and those who watch besides, must not hear of a watcher's trouble: the change is made. */
+  /** An error of a watcher must not reach the writer or other watchers: the change is committed. */
   #tell(watcher: Watcher, change: StoreChange): void {
     try {
       watcher.noticed(change);

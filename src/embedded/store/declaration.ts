@@ -3,31 +3,29 @@ import type { KubeObject } from "../../api/kind.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import { difference, merged, same, without } from "../kinds/json.ts";
 
-/** Where a manifest stands. */
 export interface ManifestSource {
   readonly path: string;
   readonly line: number;
-  /** We wrote the file, for someone who created the object through the API; it follows the object. */
+  /** Written by this server for an object created through the API; it follows the object. */
   readonly applied?: true;
 }
 
-/** What a file says about an object. */
 export interface Declaration {
-  /** As it was parsed: no defaults, nothing that programs added. */
+  /** As parsed, without defaults. */
   readonly manifest: KubeObject;
   readonly source: ManifestSource;
 }
 
-/** A field in which an object is not as its file, or as its kind's defaults, would have it. */
+/** A field in which an object differs from its file or its kind's defaults. */
 export interface Override {
   /** `spec.vni`, `metadata.labels[app]` */
   readonly field: string;
-  /** Undefined where the file has nothing. */
+  /** Undefined if the file does not have the field. */
   readonly declared: unknown;
   readonly current: unknown;
 }
 
-/** The part of a manifest that it decides over. */
+/** The fields that a manifest controls. */
 export function desiredPart(manifest: object, options: { status: boolean }): JsonObject {
   const written: JsonObject = isObject((manifest as JsonObject)["metadata"]) ? ((manifest as JsonObject)["metadata"] as JsonObject) : {};
   const metadata = Object.fromEntries(
@@ -37,26 +35,26 @@ export function desiredPart(manifest: object, options: { status: boolean }): Jso
   return { metadata, ...content };
 }
 
-/** The current object with what the file has changed since; what programs wrote and the file did not touch stays. */
+/** The current object with the changes of the file; other writes stay. */
 export function redeclared(current: StoredObject, before: object | undefined, after: object, options: { status: boolean }): JsonObject {
   const change = difference(before ? desiredPart(before, options) : {}, desiredPart(after, options));
   return merged(current, change) as JsonObject;
 }
 
-/** The manifest with what someone has changed through the API since. */
+/** The manifest with the changes made through the API. */
 export function followed(manifest: KubeObject, before: StoredObject, after: StoredObject): KubeObject {
   const change = difference(desiredPart(before, { status: false }), desiredPart(after, { status: false }));
   return merged(manifest, change) as KubeObject;
 }
 
-/** Where an object differs from its declaration; `baseline` is what the declaration alone would have made. */
+/** `baseline` is the object that the manifest alone would have created. */
 export function overridesOf(current: StoredObject, baseline: StoredObject, manifest: KubeObject): Override[] {
   const own = without(current, "apiVersion", "kind", "metadata", "status");
   const declared = without(baseline, "apiVersion", "kind", "metadata", "status");
   return [...metadataOverrides(current, manifest), ...differences(declared, own, "")];
 }
 
-/** The current object as its declaration alone would have made it; what the declaration does not decide over stays. */
+/** Resets the fields that the manifest controls. */
 export function withoutOverrides(current: StoredObject, baseline: StoredObject, manifest: KubeObject): JsonObject {
   const { labels, annotations, ...metadata } = current.metadata;
   const restored = {
@@ -68,7 +66,7 @@ export function withoutOverrides(current: StoredObject, baseline: StoredObject, 
   return { ...without(baseline, "metadata", "status"), metadata: restored, ...status };
 }
 
-/** Labels and annotations that programs add are theirs; only those that the file names can be overridden. */
+/** Only labels and annotations of the file can be overridden; the others belong to programs. */
 function metadataOverrides(current: StoredObject, manifest: KubeObject): Override[] {
   return (["labels", "annotations"] as const).flatMap((name) =>
     Object.entries(manifest.metadata[name] ?? {})

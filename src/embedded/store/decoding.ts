@@ -6,12 +6,11 @@ import { unknownFieldsOf } from "./admission.ts";
 import { Undecodable } from "../kinds/json.ts";
 import type { UpdateOptions } from "./store.ts";
 
-/** Tells of unknown fields, or refuses them. */
+/** Returns warnings about unknown fields, or rejects them. */
 type Warn = (unknownFields: readonly string[]) => readonly string[];
 
 /**
- * Does something with a body that a client sent. Fields that its kind does not have come first: a strict client hears of nothing else,
- * and any other is told of them whatever becomes of the rest.
+ * Unknown fields are reported first: with strict validation they are the only error, otherwise they are a warning whatever else happens.
  */
 export function decodeForKind<T>(kind: ServedKind, body: JsonObject, options: UpdateOptions, work: (warn: Warn) => T): T {
   const { fieldValidation = "Warn" } = options;
@@ -39,7 +38,7 @@ function unknownOf(kind: ServedKind, body: JsonObject): readonly string[] {
   }
 }
 
-/** A body that came whole is the request's fault, one that a patch has made is the patch's. */
+/** The error of a full body concerns the request, that of a patched one the patch. */
 function undecodable(kind: ServedKind, body: JsonObject, { patch }: UpdateOptions, why: string): ApiError {
   return patch
     ? invalid({ kind: "", group: "" }, "", [invalidField("patch", JSON.stringify(body), why)])

@@ -3,12 +3,11 @@ import { isNamespace, type ServedKind } from "../kinds/served-kind.ts";
 
 export type PropagationPolicy = "Background" | "Foreground" | "Orphan";
 
-/** Held by the collector until the dependents are freed. */
+/** Set until the dependents are orphaned. */
 export const ORPHAN = "orphan";
-/** Held by the collector until the dependents are gone. */
+/** Set until the dependents are deleted. */
 export const FOREGROUND = "foregroundDeletion";
 
-/** The finalizers that hold an object once it is to be deleted. */
 export function deletionFinalizers(stored: readonly string[], orphansByDefault: boolean, policy: PropagationPolicy | undefined): string[] {
   const others = stored.filter((name) => name !== ORPHAN && name !== FOREGROUND);
   const propagation = policy ?? earlierChoice(stored) ?? (orphansByDefault ? "Orphan" : "Background");
@@ -21,7 +20,7 @@ function earlierChoice(finalizers: readonly string[]): PropagationPolicy | undef
   return finalizers.includes(FOREGROUND) ? "Foreground" : undefined;
 }
 
-/** Nothing holds it any more. A namespace is held by what is in it. */
+/** Whether nothing blocks the deletion. A namespace must be empty. */
 export function isFinished(kind: ServedKind, { deletionTimestamp, finalizers }: ObjectMeta): boolean {
   return deletionTimestamp !== undefined && !finalizers?.length && !isNamespace(kind);
 }

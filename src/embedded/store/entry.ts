@@ -1,6 +1,6 @@
 import type { StoredObject } from "../kinds/served-kind.ts";
 
-/** An object at one revision. Its JSON is made once, for the disk, for every answer and for every watcher alike. */
+/** An object at one revision. Its JSON is rendered once, for the disk, responses and watches. */
 export class StoreEntry {
   readonly object: StoredObject;
   readonly revision: number;
@@ -16,7 +16,7 @@ export class StoreEntry {
     return this.#json;
   }
 
-  /** The same object as of a later revision: what a watcher is told of something that has gone. */
+  /** The same object with a later revision, for a deletion event. */
   at(revision: number): StoreEntry {
     const metadata = { ...this.object.metadata, resourceVersion: String(revision) };
     return new StoreEntry({ ...this.object, metadata }, revision);

@@ -2,22 +2,21 @@ import type { StoreEntry } from "./entry.ts";
 
 export interface StoreChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  /** Of something deleted, its last form at the revision of the deletion. */
+  /** For a deletion, the last version with the revision of the deletion. */
   readonly entry: StoreEntry;
-  /** What it replaced. */
   readonly previous?: StoreEntry;
 }
 
-/** What a few thousand changes weigh that nobody may ever ask for. */
+/** The memory of a few thousand changes. */
 const BOUNDS = { changes: 4096, bytes: 16 * 1024 * 1024 };
 
-/** The last changes of a collection, so that a watch can go on where it broke off. */
+/** The last changes of a collection, so that a watch can resume. */
 export class ChangeHistory {
   readonly #bounds: { changes: number; bytes: number };
   #changes: StoreChange[] = [];
   #dropped = 0;
   #bytes = 0;
-  /** Every change after this revision is here. */
+  /** All changes after this revision are present. */
   #horizon: number;
 
   constructor(revision: number, bounds = BOUNDS) {
@@ -35,7 +34,7 @@ export class ChangeHistory {
     while (this.#changes.length - this.#dropped > this.#bounds.changes || this.#bytes > this.#bounds.bytes) this.#dropOldest();
   }
 
-  /** The changes after a revision, or undefined where some of them are no longer kept. */
+  /** Undefined if some of them are no longer kept. */
   since(revision: number): StoreChange[] | undefined {
     if (revision < this.#horizon) return undefined;
     let start = this.#changes.length;

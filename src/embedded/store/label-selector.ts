@@ -9,14 +9,14 @@ export type Labels = Readonly<Record<string, string>>;
 const SYMBOLS = ["==", "!=", "(", ")", ",", "!", "=", ">", "<"];
 const OPERATORS = new Set(["in", "notin", "=", "==", "!=", ">", "<"]);
 
-/** A word, a symbol, or nothing: the end. */
+/** An empty text is the end. */
 interface Token {
   readonly text: string;
   readonly isIdentifier: boolean;
 }
 const END: Token = { text: "", isIdentifier: false };
 
-/** Throws an ApiFault when it cannot be understood. */
+/** Throws an ApiError if it is invalid. */
 export function parseLabelSelector(text: string): (labels: Labels) => boolean {
   const requirements = new Parser(text).parse();
   return (labels) => requirements.every((matches) => matches(labels));

@@ -6,11 +6,11 @@ import { labelProblems, labelValueProblems, qualifiedNameProblems } from "../kin
 
 const ANNOTATIONS_MAX = 256 * 1024;
 
-/** What is wrong with the metadata of an object that is created. Its name has been generated where that was asked for. */
+/** A generated name is already set. */
 export function metadataErrors(metadata: WrittenMeta, kind: ServedKind): FieldError[] {
   const { name = "", generateName = "" } = metadata;
   const { nameComplaints } = kind.rules;
-  // A dash at the end is fine where five letters will follow it.
+  // A trailing dash is valid, since five letters follow.
   const prefix = generateName.length > 1 && generateName.endsWith("-") ? `${generateName.slice(0, -2)}a` : generateName;
   return [
     ...(generateName ? problems("metadata.generateName", generateName, nameComplaints(prefix)) : []),
@@ -22,7 +22,7 @@ export function metadataErrors(metadata: WrittenMeta, kind: ServedKind): FieldEr
   ];
 }
 
-/** What is wrong with the metadata that shall replace `held`. The server's own checks overlap, and so do their complaints. */
+/** The kube-apiserver's checks overlap, and so do these messages. */
 export function metadataUpdateErrors(metadata: WrittenMeta, stored: ObjectMeta, kind: ServedKind): FieldError[] {
   const common = [...contentErrors(metadata), ...finalizerErrors(metadata.finalizers ?? [])];
   const change = [...changeErrors(metadata, stored), ...contentErrors(metadata)];
@@ -93,7 +93,7 @@ function finalizerErrors(finalizers: readonly string[]): FieldError[] {
 
 const STANDARD = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-/** Most of Kubernetes' own kinds insist on a domain before the name of a finalizer. */
+/** Most built-in kinds require a domain in a finalizer. */
 function unqualifiedErrors({ finalizers = [] }: WrittenMeta, { rules }: ServedKind): FieldError[] {
   if (!rules.qualifiedFinalizers) return [];
   return finalizers.flatMap((name, at) => {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { ObjectMeta, OwnerReference } from "../../api/kind.ts";
 import { goKind, Undecodable } from "../kinds/json.ts";
 
-/** metadata as a client sent it: only known fields, none of them empty. */
+/** Metadata of a request: only known fields, none of them empty. */
 export type WrittenMeta = Partial<ObjectMeta>;
 
 type Shape = "string" | "number" | "map" | "strings" | "owners" | "ignored";
@@ -23,7 +23,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   annotations: "map",
   ownerReferences: "owners",
   finalizers: "strings",
-  // We do not keep track of who set which field.
+  // Field ownership is not tracked.
   managedFields: "ignored",
 };
 
@@ -45,7 +45,7 @@ const goTypes: Record<string, string> = {
   boolean: "bool",
 };
 
-/** `path` is where the decoder stands: it names fields from the object that it decodes. */
+/** `path` is the prefix of field names in messages. */
 export function readMetadata(raw: unknown, path: "" | "metadata."): { metadata: WrittenMeta; unknown: string[] } {
   if (raw === undefined || raw === null) return { metadata: {}, unknown: [] };
   if (!isObject(raw)) throw new Undecodable(`json: cannot unmarshal ${goKind(raw)} into Go value of type v1.ObjectMeta`);

@@ -3,13 +3,11 @@ import type { ServedKind } from "../kinds/served-kind.ts";
 import type { Store } from "./store.ts";
 import { FOREGROUND } from "./deletion.ts";
 
-/** How an object stands to those it belongs to. */
 export interface Ownership {
-  /** Owners that are there to stay, or of which we cannot know. */
+  /** Owners that exist, or whose existence is unknown. */
   readonly solid: OwnerReference[];
-  /** Owners that are gone. */
   readonly dangling: OwnerReference[];
-  /** Owners that wait for this object to go first. */
+  /** Owners whose deletion waits for this object. */
   readonly waiting: OwnerReference[];
 }
 
@@ -28,7 +26,6 @@ function stateOf(store: Store, dependent: ServedKind, { namespace }: ObjectMeta,
   return owner.deletionTimestamp && owner.finalizers?.includes(FOREGROUND) ? "waiting" : "solid";
 }
 
-/** Which objects belong to which owner. */
 export class Dependents {
   readonly #byOwner = new Map<string, Set<string>>();
 

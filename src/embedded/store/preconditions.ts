@@ -4,7 +4,7 @@ import { conflict, preconditionFailed, forbidden } from "./api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import type { StoreKey, Store } from "./store.ts";
 
-/** An object that is written whole may say which one it replaces. */
+/** A PUT may name the uid that it replaces. */
 export function checkUid(kind: ServedKind, body: JsonObject, stored: Pick<ObjectMeta, "name" | "namespace" | "uid">): void {
   const uid = isObject(body["metadata"]) ? body["metadata"]["uid"] : undefined;
   if (typeof uid !== "string" || uid === "" || uid === stored.uid) return;
@@ -13,7 +13,6 @@ export function checkUid(kind: ServedKind, body: JsonObject, stored: Pick<Object
   throw conflict(kind, stored.name, `${storage}, AdditionalErrorMsg: ${why}`);
 }
 
-/** What a delete may insist on. */
 export function checkPreconditions(kind: ServedKind, stored: ObjectMeta, expected: { uid?: string; resourceVersion?: string }): void {
   const { uid, resourceVersion } = expected;
   if (uid !== undefined && uid !== stored.uid) {
@@ -26,7 +25,7 @@ export function checkPreconditions(kind: ServedKind, stored: ObjectMeta, expecte
   }
 }
 
-/** What stands in a person's file is deleted there, not through the API. */
+/** An object of a person's file is deleted in the file, not through the API. */
 export function checkUndeclared(store: Store, kind: ServedKind, ref: StoreKey): void {
   const declaration = store.declarationOf(kind, ref);
   if (!declaration || declaration.source.applied) return;
@@ -34,7 +33,7 @@ export function checkUndeclared(store: Store, kind: ServedKind, ref: StoreKey): 
   throw forbidden(kind, ref.name, `it is in ${path}:${line}; remove it there`);
 }
 
-/** Nor does a namespace go that a person's files have objects in. */
+/** Nor is a namespace with objects of a person's files. */
 export function checkContentUndeclared(store: Store, kind: ServedKind, namespace: string): void {
   for (const { kind: within, entry, declaration } of store.declared()) {
     const { metadata } = entry.object;

@@ -3,22 +3,19 @@ import type { Declaration } from "./declaration.ts";
 import { checked } from "../../resilience/checksummed-lines.ts";
 import type { ChangeLogEntry } from "./change-log.ts";
 
-/** One line of the state file, as it is read back. */
 export interface StateRecord {
   readonly revision: number;
   readonly resource: string;
   readonly key: string;
-  /** Undefined when the object was deleted. */
   readonly object?: StoredObject;
-  /** Null when its file is gone; undefined when nothing changed about it. */
+  /** Null if its file is gone; undefined if it is unchanged. */
   readonly declaration?: Declaration | null;
 }
 
-/** The first line: what the others look like. */
+/** The first line has the format of the others. */
 export const FORMAT = 1;
 export const HEADER = checked(JSON.stringify({ format: FORMAT }));
 
-/** A change as a line. The object's JSON goes in as it is. */
 export function lineOf({ revision, resource, key, entry, declaration }: ChangeLogEntry): Buffer {
   const head = JSON.stringify({ revision, resource, key }).slice(0, -1);
   if (!entry) return checked(`${head}}`);
@@ -26,7 +23,7 @@ export function lineOf({ revision, resource, key, entry, declaration }: ChangeLo
   return checked(Buffer.concat([Buffer.from(`${head},"object":`), entry.json, Buffer.from(tail)]));
 }
 
-/** What a damaged line seems to have been about. */
+/** The object that a damaged line seems to be about. */
 export function guessSubject(line: Buffer): string {
   const text = line.toString("latin1", 0, 600);
   const [, resource] = /"resource":"([^"]+)"/.exec(text) ?? [];

@@ -4,10 +4,9 @@ import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "./declaration.ts";
 import { FORMAT, guessSubject, HEADER, type StateRecord } from "./record.ts";
 
-/** A record that cannot be read any more. */
 export interface LostRecord {
   readonly line: number;
-  /** The object that it seems to have been about, or `unknown`. */
+  /** The object that it seems to be about, or `unknown`. */
   readonly subject: string;
 }
 
@@ -16,26 +15,25 @@ export interface RecoveredObject {
   readonly revision: number;
   readonly object: StoredObject;
   readonly declaration?: Declaration;
-  /** The length of the line that it was read from. */
+  /** The length of the line. */
   readonly bytes: number;
 }
 
 export interface Recovered {
-  /** The last revision that was written. */
   readonly revision: number;
   readonly objects: ReadonlyMap<string, RecoveredObject>;
   readonly lost: readonly LostRecord[];
-  /** Up to where the file is whole; a last line that was cut short is not. */
+  /** The length without an incomplete last line. */
   readonly wholeBytes: number;
 }
 
-/** Thrown for a file that another version of Plumbline wrote. */
+/** The file was written by another version of Plumbline. */
 export class ForeignState extends Error {}
 
 /**
- * Reads a state file back. A line that was being written when the process was killed has no line feed and is dropped: nobody was told
- * that it was there. A line that has one and is not whole was damaged afterwards: it is lost, and said to be. So is a file without any line,
- * unless it is the beginning of a header, and so are zeros: a power cut leaves them where lines were that somebody was told of.
+ * Reads a state file. A last line without a line feed was being written when the process was killed, and is dropped: it was never visible.
+ * Any other invalid line is damage: it is lost, and reported. So are zeros, which a power cut leaves, and a file without any line, unless
+ * it is the beginning of a header.
  */
 export function recover(content: Buffer): Recovered {
   const objects = new Map<string, RecoveredObject>();
@@ -76,7 +74,7 @@ function apply(objects: Map<string, RecoveredObject>, record: StateRecord, bytes
   const { resource, key, revision, object, declaration } = record;
   const id = `${resource}/${key}`;
   const before = objects.get(id);
-  // What was created anew stands behind what is older.
+  // An object that was created again comes after older ones.
   objects.delete(id);
   if (!object) return;
   const declared = declaration === undefined ? before?.declaration : (declaration ?? undefined);

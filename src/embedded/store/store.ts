@@ -26,15 +26,14 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
 export interface StoreWriteOptions {
   readonly dryRun?: boolean;
-  /** What becomes of fields that the kind does not have. */
   readonly fieldValidation?: FieldValidation;
-  /** Given with the object: the file that it now stands in, or null when it no longer stands in one. */
+  /** The file of the object, or null if it is in no file any more. */
   readonly declaration?: Declaration | null;
 }
 
 export interface UpdateOptions extends StoreWriteOptions {
   readonly half?: ObjectPart;
-  /** A patch finds the object it changes; anything else brings it whole, and may create it. */
+  /** A patch requires an existing object; an update may create it. */
   readonly patch?: boolean;
 }
 
@@ -43,7 +42,7 @@ export interface StoreDeleteOptions {
   readonly resourceVersion?: string;
   readonly propagationPolicy?: PropagationPolicy;
   readonly dryRun?: boolean;
-  /** Also what stands in a file: the file is gone. */
+  /** Allows the deletion of an object of a file: the file is gone. */
   readonly undeclared?: boolean;
 }
 
@@ -58,8 +57,8 @@ type Listener = (kind: ServedKind, change: StoreChange) => void;
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
 /**
- * All objects and everything an API server does with them, HTTP aside. Every operation happens in one tick: it is on disk, in memory
- * and told to the watchers, or it throws an ApiFault and nothing has happened.
+ * All objects, with the semantics of an API server without HTTP. Every operation completes in one tick: it is on disk, in memory and sent
+ * to the watchers, or it throws an ApiError and changes nothing.
  */
 export class Store {
   readonly kinds: readonly ServedKind[];
@@ -70,7 +69,7 @@ export class Store {
   readonly #ledger: ChangeLog | undefined;
   #revision: number;
 
-  /** `onFault` is told what a listener throws. */
+  /** `onFault` gets the errors of listeners. */
   constructor(kinds: readonly ServedKind[], options: { ledger?: ChangeLog; restored?: Restored; onFault?: (error: unknown) => void } = {}) {
     const { ledger, restored = { revision: 0, objects: [] }, onFault = () => {} } = options;
     this.#onFault = onFault;
@@ -110,12 +109,10 @@ export class Store {
     return entry;
   }
 
-  /** What the object's file says, where it stands in one. */
   declarationOf(kind: ServedKind, ref: StoreKey): Declaration | undefined {
     return this.#declarations.get(`${resourceName(kind)}/${keyOf({ metadata: ref })}`);
   }
 
-  /** Every object that stands in a file. */
   *declared(): Generator<{ kind: ServedKind; entry: StoreEntry; declaration: Declaration }> {
     for (const collection of this.#collections.values()) {
       for (const entry of collection.list()) {
@@ -125,7 +122,7 @@ export class Store {
     }
   }
 
-  /** Everything there is, as the ledger would have it. */
+  /** The whole state as journal entries. */
   snapshot(): ChangeLogEntry[] {
     return [...this.#collections].flatMap(([resource, collection]) =>
       collection.list().map((entry) => {
@@ -135,13 +132,13 @@ export class Store {
     );
   }
 
-  /** The manifest stands elsewhere now. Not worth the disk: every start reads the files anyway. */
+  /** The manifest has another position. Not written to disk: every start reads the files anyway. */
   moved(kind: ServedKind, ref: StoreKey, source: ManifestSource): void {
     const declaration = this.declarationOf(kind, ref);
     if (declaration) this.#declarations.set(`${resourceName(kind)}/${keyOf({ metadata: ref })}`, { ...declaration, source });
   }
 
-  /** Told of every change in its tick; must not throw and must not write. */
+  /** Called in the tick of every change; must not throw and must not write. */
   subscribe(listener: (kind: ServedKind, change: StoreChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -160,7 +157,6 @@ export class Store {
     });
   }
 
-  /** Replaces an object by what `make` makes of it. */
   update(
     kind: ServedKind,
     ref: StoreKey,
@@ -185,7 +181,7 @@ export class Store {
     if (dryRun) return new StoreEntry(object, stored.revision);
     if (isFinished(kind, object.metadata)) {
       this.#commit(kind, "DELETED", object, stored, declaration);
-      // The answer is the object as it was written, not as it was last seen by the watchers.
+      // The response has the written object, not the last watched one.
       return new StoreEntry(object, stored.revision);
     }
     if (!same(object, stored.object)) return this.#commit(kind, "MODIFIED", object, stored, declaration);
@@ -193,7 +189,7 @@ export class Store {
     return stored;
   }
 
-  /** Removes an object, or marks it for removal while finalizers hold it. */
+  /** Removes an object, or marks it while finalizers block it. */
   delete(kind: ServedKind, ref: StoreKey, options: StoreDeleteOptions = {}): { entry: StoreEntry; deleted: boolean } {
     const stored = this.get(kind, ref);
     checkPreconditions(kind, stored.object.metadata, options);
@@ -216,7 +212,7 @@ export class Store {
     return { entry: this.#mark({ ...stored.object, metadata }, kind, stored, options), deleted: false };
   }
 
-  /** Removes a namespace that has nothing in it any more. */
+  /** Removes an empty namespace. */
   finishNamespace(kind: ServedKind, stored: StoreEntry): void {
     this.#commit(kind, "DELETED", stored.object, stored, null);
   }
@@ -236,7 +232,7 @@ export class Store {
     return dryRun ? new StoreEntry(object, stored.revision) : this.#commit(kind, "MODIFIED", object, stored, null);
   }
 
-  /** On disk, in memory, told. */
+  /** Writes to disk and memory, then notifies. */
   #commit(
     kind: ServedKind,
     type: StoreChange["type"],
@@ -259,7 +255,7 @@ export class Store {
     return entry;
   }
 
-  /** The change is made: whoever made it must not hear of a listener's trouble. */
+  /** An error of a listener must not reach the writer: the change is committed. */
   #tell(listener: Listener, kind: ServedKind, change: StoreChange): void {
     try {
       listener(kind, change);
@@ -268,7 +264,7 @@ export class Store {
     }
   }
 
-  /** The file of an object changed, and the object did not. */
+  /** Only the file of the object changed. */
   #declare(kind: ServedKind, entry: StoreEntry, declaration: Declaration | null): void {
     const resource = resourceName(kind);
     const key = keyOf(entry.object);
