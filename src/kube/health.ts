@@ -5,15 +5,14 @@ import { registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 import { limitConnections, listen, TIMERS } from "./serving.ts";
 
-/** Throws, saying why, when the process is not ready. */
+/** Throws the reason if the process is not ready. */
 export type Check = (signal: AbortSignal) => void | Promise<void>;
 
-/** A check that has not answered by then has failed. */
+/** The timeout of a check. */
 const CHECK_MS = 2_000;
-/** Anybody who reaches the port may ask, and few have a reason to. */
+/** Anyone who reaches the port may connect. */
 const MAX_CONNECTIONS = 64;
 
-/** `/livez`, `/readyz` and `/metrics` on plain HTTP. */
 export class HealthServer {
   readonly #checks: ReadonlyMap<string, Check>;
   readonly #log: Log;
@@ -24,7 +23,7 @@ export class HealthServer {
     this.#log = log;
   }
 
-  /** Listens on `host:port`, `[v6]:port`, `[host,host]:port` or `:port` for all addresses, and says where. */
+  /** Listens on `host:port`, `[v6]:port`, `[host,host]:port`, or `:port` for all addresses. Returns the address. */
   async listen(address: string): Promise<string> {
     const colon = address.lastIndexOf(":");
     const hosts = address.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
@@ -35,7 +34,7 @@ export class HealthServer {
     collectProcessMetrics();
     const tried = hosts.split(",").map((host) => listen(this.#server(), { port, ...(host !== "" && { host }) }));
     const bound = await Promise.allSettled(tried);
-    // One address will do for probes; that another of the node is not there yet must not keep the process from starting.
+    // One address is enough for probes: another that is not there yet must not prevent the start.
     if (bound.every(({ status }) => status === "rejected")) await Promise.all(tried);
     const listening = bound.flatMap((one) => {
       if (one.status === "fulfilled") return [one.value];
@@ -57,7 +56,7 @@ export class HealthServer {
   }
 
   #server(): Server {
-    // `import "node:http"` would cost 13 MB more, for lazy parts that nobody here uses.
+    // `import "node:http"` would take 13 MB more, for lazy parts that are not used here.
     const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer(TIMERS, (request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
@@ -81,7 +80,7 @@ export class HealthServer {
     }
     switch (path) {
       case "/livez":
-        // Alive is who answers.
+        // Answering is enough.
         return send(response, 200, "ok\n");
       case "/readyz":
         return await this.#readyz(response, new URLSearchParams(query).has("verbose"));
@@ -104,7 +103,7 @@ export class HealthServer {
 function send(response: ServerResponse, status: number, text: string): void {
   response.statusCode = status;
   if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "text/plain; charset=utf-8");
-  // A probe's answer is true for one moment only.
+  // A probe's result must not be cached.
   response.setHeader("Cache-Control", "no-store");
   response.end(text);
 }

@@ -2,14 +2,14 @@ import { styleText } from "node:util";
 import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger } from "pino";
 import { printable } from "./printable.ts";
 
-/** Messages are constant, what varies is a field: `log.warn({ key, error }, "reconcile failed")`. An error goes into the field `error`. */
+/** Messages are constant, variables are fields: `log.warn({ key, error }, "reconcile failed")`. An error goes into the field `error`. */
 export type Log = Logger;
 
 export interface LogOptions {
   level?: LevelWithSilent;
-  /** One line for people instead of JSON. By default when stderr is a terminal. */
+  /** One line of text instead of JSON. Default if stderr is a terminal. */
   pretty?: boolean;
-  /** Takes each finished line; by default stderr, written synchronously so that nothing is lost when the process dies. */
+  /** Gets each line; by default stderr, written synchronously so that nothing is lost when the process dies. */
   write?: (line: string) => void;
 }
 
@@ -42,7 +42,7 @@ interface ErrorFields {
   cause?: unknown;
 }
 
-/** An error with a code was foreseen and explains itself; only the others are worth their stack. */
+/** An error with a code needs no stack. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const fields: ErrorFields = { type: error.name, message: error.message };
@@ -69,7 +69,7 @@ function prettyLine(json: string): string {
   return `${parts.join(" ")}${error === undefined ? "" : prettyError(error)}\n`;
 }
 
-/** A string as it is, unless it would begin a line or move the cursor. */
+/** Unchanged, unless it would start a line or move the cursor. */
 function fieldText(value: unknown): string {
   return typeof value === "string" && !/\p{Cc}/u.test(value) ? value : printable(JSON.stringify(value));
 }

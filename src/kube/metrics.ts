@@ -3,19 +3,17 @@ import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 import Registry from "prom-client/lib/registry.js";
 
-/** Every metric of the process. Those of a room of src/ are in its metrics.ts and nowhere else, so that docs/metrics.md can list them all. */
+/** Every metric of the process. A domain defines its metrics only in its metrics.ts, so that docs/metrics.md can list them all. */
 export const registry = new Registry();
 
 const seconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** How metrics are made whose names begin with this word. */
 export function metricsNamed(prefix: string) {
   return {
     counter: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Counter<L>({ name: `${prefix}_${name}`, help, labelNames, registers: [registry] }),
     gauge: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Gauge<L>({ name: `${prefix}_${name}`, help, labelNames, registers: [registry] }),
-    /** Of seconds. */
     histogram: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Histogram<L>({ name: `${prefix}_${name}`, help, labelNames, registers: [registry], buckets: seconds }),
   };
@@ -23,7 +21,6 @@ export function metricsNamed(prefix: string) {
 
 export const { counter, gauge, histogram } = metricsNamed("plumbline");
 
-// client/
 export const clientRequests = counter(
   "client_requests_total",
   "Requests to the API server, each attempt counted. `verb` is get, list, watch, create, update, patch, apply, delete or raw; `code` the HTTP status, or the KubeError code where no answer came.",
@@ -38,7 +35,6 @@ export const clientRequestSeconds = histogram(
 );
 export const clientRetries = counter("client_retries_total", "Retried requests, by the KubeError code of the failure.", "verb", "code");
 
-// cache/
 export const watchReconnects = counter(
   "watch_reconnects_total",
   "Watches reopened. `cause` is closed (by the server, every few minutes), silent (nothing received for 90 s), behind (older than the cache), no_watchlist, or the KubeError code.",
@@ -65,7 +61,6 @@ export const cacheListenerErrors = counter(
   "kind",
 );
 
-// controller/
 export const queueDepth = gauge("queue_depth", "Keys waiting for a worker, without delayed ones.", "queue", "priority");
 export const queueAdds = counter("queue_adds_total", "Keys added to the queue; a key that already waits does not count.", "queue");
 export const queueRetries = counter("queue_retries_total", "Keys requeued with backoff.", "queue");
@@ -80,7 +75,6 @@ export const reconciles = counter(
 export const reconcileTimeouts = counter("reconcile_timeouts_total", "Reconciles that timed out; each also counts as error.", "controller");
 export const reconcilesActive = gauge("reconciles_active", "Reconciles running now.", "controller");
 
-// leader/
 export const leading = gauge("leader", "1 while this process holds the Lease.", "lease");
 export const leaderTransitions = counter(
   "leader_transitions_total",
@@ -100,7 +94,6 @@ export const leaderFencedWrites = counter(
   "lease",
 );
 
-// members/
 export const heartbeats = counter("heartbeats_total", "Renewals of this agent's Lease; `outcome` is ok or the KubeError code.", "outcome");
 export const membersLive = gauge("members_live", "Agents in the published live set.");
 export const agentsNotReporting = gauge(
@@ -125,7 +118,6 @@ export const claimRecords = counter(
   "action",
 );
 
-// status/
 export const statusWrites = counter("status_writes_total", "Status writes. `class` is first, transition or refresh.", "kind", "class");
 export const statusSuppressed = counter(
   "status_suppressed_total",
@@ -141,7 +133,6 @@ export const statusErrors = counter(
 );
 export const statusPending = gauge("status_pending", "Statuses waiting to be written.", "kind");
 
-// webhook/
 export const webhookRequests = counter(
   "webhook_requests_total",
   "Admission reviews. `outcome` is allowed, denied, unchecked (internal error, so the write was allowed) or malformed.",
@@ -154,14 +145,12 @@ export const webhookCertificateExpiry = gauge(
   "Expiry of the serving certificate, in seconds since 1970.",
 );
 
-// serving.ts
 export const connectionsDropped = counter(
   "server_connections_dropped_total",
   "Connections closed because too many were open; the one idle for longest is closed. `server` is health, webhook, page or api.",
   "server",
 );
 
-// events.ts
 export const events = counter(
   "events_total",
   "Events about objects. `outcome` is created, counted (an existing Event was patched), dropped (spam filter or full queue) or failed.",

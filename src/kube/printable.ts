@@ -1,4 +1,4 @@
-/** Shows control characters instead of sending them to the terminal of whoever reads this. Line feeds stay. */
+/** Escapes control characters for the terminal. Line feeds stay. */
 export function printable(text: string): string {
   return text
     .replaceAll("\u001b", "^[")
@@ -6,11 +6,11 @@ export function printable(text: string): string {
     .replaceAll(/[^\P{Cc}\n]/gu, "?");
 }
 
-/** The colors that our own output has: none of them can hide anything. */
+/** The colors of our own output, which cannot hide anything. */
 // oxlint-disable-next-line no-control-regex
 const COLOR = /(\u001b\[(?:1|22|31|32|33|39|90)m)/;
 
-/** Prints for people: of what controls a terminal only our colors get there. Data for programs goes out as it is. */
+/** For people: only our own colors reach the terminal. Data for programs is written unchanged. */
 export function print(text: string): void {
   process.stdout.write(printableInColor(text));
 }

@@ -1,4 +1,4 @@
-// Not the global one: fake timers take its other methods away, and suites share this registry.
+// Not the global one: fake timers replace its methods, and suites share this registry.
 import { performance } from "node:perf_hooks";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
@@ -11,7 +11,7 @@ import processStartTime from "prom-client/lib/metrics/processStartTime.js";
 import version from "prom-client/lib/metrics/version.js";
 import { registry } from "./metrics.ts";
 
-/** Adds process_* and nodejs_* once; for programs that serve them. */
+/** Adds process_* and nodejs_* once, for programs that serve them. */
 export function collectProcessMetrics(): void {
   if (registry.getSingleMetric("process_cpu_seconds_total")) return;
   collectCpu();
@@ -30,8 +30,8 @@ export function collectProcessMetrics(): void {
 }
 
 /**
- * Instead of prom-client's lag: that one wakes an idle process a hundred times a second only to find that it is idle, and with a coarser timer
- * reports the timer's own period as lag.
+ * Instead of prom-client's lag, which wakes an idle process a hundred times a second, or with a coarser timer reports the timer's own
+ * period as lag.
  */
 function collectLoopUtilization(): void {
   let last = performance.eventLoopUtilization();
@@ -48,7 +48,7 @@ function collectLoopUtilization(): void {
   registry.registerMetric(utilization);
 }
 
-/** As prom-client's own, without the 8 MB of OpenTelemetry that it brings for the sake of one exemplar. */
+/** As prom-client's own, without the 8 MB of OpenTelemetry that it loads for one exemplar. */
 function collectCpu(): void {
   const seconds = new Counter({
     name: "process_cpu_seconds_total",

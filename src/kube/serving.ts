@@ -1,4 +1,4 @@
-/** What every server of ours has in common: how many connections it takes, how long one may be silent, and that none can end the process. */
+/** Limits for every server: the number of connections, and how long one may be idle. No connection error ends the process. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -6,29 +6,28 @@ import type { Log } from "./log.ts";
 import { connectionsDropped } from "./metrics.ts";
 import type { CertificatePair } from "./x509.ts";
 
-/** For `createServer`: a client that says nothing, or says it slowly, is let go. */
+/** For `createServer`: slow and idle clients are disconnected. */
 export const TIMERS = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
   handshakeTimeout: 10_000,
-  /** How often Node looks for those that have taken too long. */
+  /** How often Node checks the timeouts. */
   connectionsCheckingInterval: 1_000,
 } as const;
 
-/** How long a client may leave its answer unread. */
+/** How long a client may not read its response. */
 const UNREAD_MS = 60_000;
-/** How long a client that was refused may take to read why. */
+/** How long a rejected client may take to read the error. */
 const LINGER_MS = 1_000;
 
 export interface Guarded {
-  /** For logs and metrics. */
   readonly name: string;
   readonly log: Log;
-  /** Beyond it the connection that has been silent for longest is closed, so that a new one is always heard. */
+  /** Above it the connection that has been idle longest is closed, so that a new one is always accepted. */
   readonly maxConnections: number;
-  /** Whether an answer may pause for as long as it likes. */
+  /** Whether a response may pause. */
   readonly streams?: boolean;
-  /** The answer to what is not proper HTTP. */
+  /** The response to malformed HTTP. */
   readonly malformed?: (error: NodeJS.ErrnoException) => string;
 }
 
@@ -43,7 +42,7 @@ export function limitConnections(server: Server, { name, log, maxConnections, st
     dropped.destroy();
   });
   server.on("request", (request, response) => open.serve(request, response));
-  // Node's own handling of its time limits is replaced by a listener, so the connection has to be closed here.
+  // A listener replaces Node's own handling of timeouts, so the connection must be closed here.
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const { code = "" } = error;
     if (!socket.writable || !(code.startsWith("HPE_") || code.startsWith("ERR_HTTP_"))) {
@@ -57,14 +56,14 @@ export function limitConnections(server: Server, { name, log, maxConnections, st
     socket.resume();
   });
   server.once("listening", () => {
-    // Too many open files, and the like: without a listener it would end the process.
+    // Such as EMFILE: without a listener it would end the process.
     server.on("error", (error) => log.error({ server: name, error }, "server could not accept a connection"));
   });
 }
 
 /**
- * Open connections, the oldest first. A TLS server tells of a connection and of its requests with different sockets, so they are known by their
- * ends. Those of a unix socket have none and are not counted: only its owner can connect.
+ * Open connections, oldest first. A TLS server reports a connection and its requests with different sockets, so they are identified by
+ * their addresses. Those of a unix socket have none and are not counted: only its owner can connect.
  */
 class Connections {
   readonly #most: number;
@@ -76,7 +75,7 @@ class Connections {
     this.#most = most;
   }
 
-  /** Returns which one has to go. */
+  /** Returns the connection to close, if any. */
   add(socket: Socket): Socket | undefined {
     const key = remoteKeyOf(socket);
     const rooms = [this.#silent, this.#idle, this.#busy];
@@ -89,7 +88,7 @@ class Connections {
     return oldest;
   }
 
-  /** One with a request under way is the last to go. */
+  /** Connections with a running request are closed last. */
   serve({ socket }: IncomingMessage, response: ServerResponse): void {
     const key = remoteKeyOf(socket);
     move(key, [this.#silent, this.#idle], this.#busy);

@@ -1,4 +1,4 @@
-/** X.509 certificates with EC P-256 keys: an authority, and what it issues. Node reads certificates but cannot make them. */
+/** X.509 certificates with EC P-256 keys: a CA, and what it issues. Node reads certificates but cannot create them. */
 import {
   createHash,
   createPrivateKey,
@@ -13,9 +13,7 @@ import { isIP } from "node:net";
 import { BITS, parseAddress } from "../ip/address.ts";
 
 export interface CertificatePair {
-  /** PEM */
   certificate: string;
-  /** PKCS #8 in PEM */
   privateKey: string;
 }
 
@@ -30,14 +28,14 @@ export interface AuthorityRequest extends Validity {
 
 export interface CertificateRequest extends Validity {
   commonName: string;
-  /** To Kubernetes these are the groups of a client. */
+  /** The groups of a Kubernetes client. */
   organizations?: readonly string[];
-  /** DNS names and IP addresses under which a server is reached. */
+  /** DNS names and IP addresses of a server. */
   names?: readonly string[];
   usage: "server" | "client";
 }
 
-/** An authority that may sign end entities, and no further authority. */
+/** May sign end entities, but no further CA. */
 export function createAuthority(request: AuthorityRequest): CertificatePair {
   const { publicKey, privateKey } = newKeys();
   const subject = distinguishedName(request.commonName, []);
@@ -108,14 +106,14 @@ function newKeys(): { publicKey: KeyObject; privateKey: KeyObject } {
   return generateKeyPairSync("ec", { namedCurve: "P-256" });
 }
 
-/** Positive, at most 20 bytes, and random, so that two authorities of the same name never issue the same one. */
+/** Positive, at most 20 bytes, and random, so that two CAs of the same name never issue the same one. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes;
 }
 
-/** RFC 7093, method 1. Only has to be the same wherever we name this key. */
+/** RFC 7093, method 1. */
 function keyIdentifier(publicKey: KeyObject): Buffer {
   const point = publicKey.export({ type: "spki", format: "der" }).subarray(-65);
   return createHash("sha256").update(point).digest().subarray(0, 20);
@@ -139,15 +137,13 @@ function extension(type: Buffer, value: Buffer, critical?: "critical"): Buffer {
   return sequence(type, ...(critical ? [boolean(true)] : []), octetString(value));
 }
 
-/** The subject as its bytes stand in the certificate: an issuer must repeat them exactly. */
+/** The subject's bytes in the certificate: an issuer must repeat them exactly. */
 function subjectOf(certificate: string): Buffer {
   const [toBeSigned] = elements(new X509Certificate(certificate).raw);
   const subject = toBeSigned && elements(toBeSigned)[5];
   if (!subject) throw new Error("The CA certificate has no subject");
   return subject;
 }
-
-// DER: a tag, a length, the content.
 
 function tagged(tag: number, ...content: readonly Buffer[]): Buffer {
   const body = Buffer.concat(content);
@@ -193,7 +189,6 @@ function objectIdentifier(dotted: string): Buffer {
   return tagged(0x06, Buffer.from(bytes));
 }
 
-/** The elements inside a constructed element, each with its header. */
 function elements(constructed: Buffer): Buffer[] {
   const found: Buffer[] = [];
   for (let at = bounds(constructed, 0).start; at < constructed.length; at = bounds(constructed, at).end) {

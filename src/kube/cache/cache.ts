@@ -14,8 +14,8 @@ export type Change<T> =
 
 export interface CacheOptions<T> extends Selection {
   /**
-   * On ingest, before the object is shared: drop what nobody reads, but neither name, namespace, uid nor resourceVersion.
-   * managedFields are always dropped.
+   * Called before an object is stored, to drop unused fields; keep name, namespace, uid and resourceVersion. managedFields are always
+   * dropped.
    */
   transform?: (object: T) => T;
   /** Pure functions of the object; `by(name, value)` finds the objects that yield the value. */
@@ -28,8 +28,8 @@ type Listener<T> = (change: Change<T>) => void;
 type ConnectionListener = (state: "connected" | "lost") => void;
 
 /**
- * What the API server holds of one kind, kept up to date in memory. Objects handed out are shared: do not mutate them.
- * While the server is away the last view stays readable; what happened meanwhile arrives as changes afterwards.
+ * The objects of one kind, kept up to date in memory. They are shared: do not mutate them. While the server is unreachable the last state
+ * stays readable, and what changed meanwhile follows as changes.
  */
 export class Cache<T extends KubeObject> {
   readonly kind: Kind<T>;
@@ -43,7 +43,6 @@ export class Cache<T extends KubeObject> {
   #started = false;
   #synced = false;
   #connected = false;
-  /** A loss was logged. */
   #missed = false;
   #lastHeard: number | undefined;
 
@@ -53,11 +52,10 @@ export class Cache<T extends KubeObject> {
     this.#options = options;
     this.#counted = cacheObjects.labels({ kind: kind.kind });
     this.#store = new CacheStore(this.#guarded(options.indexes ?? {}));
-    // Whoever waits gets the rejection; if nobody does, it is no error.
+    // Callers that wait get the rejection; without any it is no error.
     this.#firstSync.promise.catch(() => undefined);
   }
 
-  /** Which objects of the kind it holds. */
   get selection(): Selection {
     const { namespace, labelSelector, fieldSelector } = this.#options;
     return {
@@ -67,7 +65,6 @@ export class Cache<T extends KubeObject> {
     };
   }
 
-  /** Follows the server until the signal aborts. */
   start(signal: AbortSignal): void {
     if (this.#started) throw new TypeError(`cache of ${this.kind.plural} is already started`);
     this.#started = true;
@@ -92,23 +89,22 @@ export class Cache<T extends KubeObject> {
     return this.#synced;
   }
 
-  /** Until the first full read is in the cache and delivered. */
+  /** Until the first full list is stored and delivered. */
   waitForSync(signal: AbortSignal): Promise<void> {
     return this.#synced ? Promise.resolve() : untilAborted(this.#firstSync.promise, signal);
   }
 
-  /** `performance.now()` of the last word from the server, bookmarks included; undefined before the first sync. */
+  /** `performance.now()` of the last data from the server, bookmarks included; undefined before the first sync. */
   get lastHeard(): number | undefined {
     return this.#synced ? this.#lastHeard : undefined;
   }
 
-  /** Called when the view is lost because the watch broke, and when it is whole again. */
+  /** Called when the watch broke, and when the state is complete again. */
   onConnection(listener: ConnectionListener): () => void {
     this.#connectionListeners.add(listener);
     return () => this.#connectionListeners.delete(listener);
   }
 
-  /** By `namespace/name`, or `name`. */
   get(key: string): T | undefined {
     return this.#store.get(key);
   }
@@ -125,9 +121,9 @@ export class Cache<T extends KubeObject> {
     return this.#store.by(index, value);
   }
 
-  /** First what is there, as added with `initial`; then every change. A listener that throws costs nobody else anything. */
+  /** First the existing objects, as added with `initial`; then every change. A listener that throws does not affect the others. */
   subscribe(listener: Listener<T>): () => void {
-    // A wrapper of its own, so that one function may subscribe twice.
+    // A wrapper, so that one function may subscribe twice.
     const own: Listener<T> = (change) => listener(change);
     for (const object of this.list()) this.#tell(own, { type: "added", object, initial: true });
     this.#listeners.add(own);
@@ -163,7 +159,7 @@ export class Cache<T extends KubeObject> {
     this.#store.put(key, object);
     if (old === undefined) return [{ type: "added", object, initial }];
     if (old.metadata.uid === object.metadata.uid) return [{ type: "updated", object, old }];
-    // A namesake: the end of the first one was missed.
+    // Deleted and created again: the deletion was missed.
     return [
       { type: "deleted", object: old },
       { type: "added", object, initial: false },
@@ -178,7 +174,7 @@ export class Cache<T extends KubeObject> {
 
   #deliver(changes: Change<T>[]): void {
     this.#counted.set(this.#store.size);
-    // Whoever subscribes meanwhile has been shown the outcome already.
+    // Listeners that subscribe during delivery have already got the result.
     const audience = [...this.#listeners];
     for (const change of changes) {
       for (const listener of audience) if (this.#listeners.has(listener)) this.#tell(listener, change);
@@ -216,7 +212,6 @@ export class Cache<T extends KubeObject> {
     }
   }
 
-  /** An index function that throws on some object leaves that object out of its index. */
   #guarded(indexes: Record<string, IndexFunction<T>>): Record<string, IndexFunction<T>> {
     const guard =
       (index: string, valuesOf: IndexFunction<T>): IndexFunction<T> =>
@@ -232,7 +227,7 @@ export class Cache<T extends KubeObject> {
   }
 }
 
-/** Makes a mutation of a shared object fail where it happens. Too dear for production, where the store holds 10 000 of them. */
+/** Makes a mutation of a shared object throw. Too slow for production with 10 000 objects. */
 const FREEZES = process.env["NODE_ENV"] === "test" || process.env["VITEST"] !== undefined;
 
 function deepFreeze<T>(value: T): T {

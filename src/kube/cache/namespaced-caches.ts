@@ -7,17 +7,13 @@ interface Followed<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly stop: AbortController;
   readonly since: number;
-  /** Since when the watch is broken, in monotonic milliseconds; undefined while it stands. */
   lostAt: number | undefined;
 }
 
-/** How long a broken watch may take to stand again before its view is no longer taken for whole. */
+/** How long a broken watch may take to resume before its state counts as incomplete. */
 const LOST_MS = 5_000;
 
-/**
- * The caches of a kind in some namespaces: what is there of it in all others is much, and of no concern. `onChange` hears the namespace in which
- * something other than a resourceVersion has changed, and of which object.
- */
+/** The caches of a kind in some namespaces only. `onChange` gets the namespace and the object if more than a resourceVersion changed. */
 export class NamespacedCaches<T extends KubeObject> {
   readonly #client: KubeClient;
   readonly #kind: Kind<T>;
@@ -32,7 +28,7 @@ export class NamespacedCaches<T extends KubeObject> {
     this.#onChange = onChange;
   }
 
-  /** From now on these and no others; of a kind that is in no namespace, "" are all. Returns when the view of all of them is whole. */
+  /** Replaces the set of namespaces; "" means all of a cluster-scoped kind. Resolves when all of them are complete. */
   async follow(namespaces: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     this.keep(namespaces);
     await Promise.all(this.#followed.values().map(({ cache }) => cache.waitForSync(signal)));
@@ -48,7 +44,7 @@ export class NamespacedCaches<T extends KubeObject> {
     for (const namespace of namespaces) if (!this.#followed.has(namespace)) this.#start(namespace);
   }
 
-  /** Until the view of the namespace is whole, or has had this much time since it was asked for. */
+  /** Until the namespace is complete, or this long after it was requested. */
   async waitForSync(namespace: string, patienceMs: number, signal: AbortSignal): Promise<void> {
     const followed = this.#followed.get(namespace);
     if (!followed || followed.cache.synced) return;
@@ -58,7 +54,7 @@ export class NamespacedCaches<T extends KubeObject> {
     await followed.cache.waitForSync(limit).catch(() => signal.throwIfAborted());
   }
 
-  /** Whether what is listed is what the cluster holds, but for what is on its way. */
+  /** Whether the listed objects are complete, apart from changes in flight. */
   isWhole(namespace: string): boolean {
     const followed = this.#followed.get(namespace);
     if (!followed?.cache.synced) return false;
@@ -74,7 +70,6 @@ export class NamespacedCaches<T extends KubeObject> {
     return this.#followed.get(namespace)?.cache.list() ?? [];
   }
 
-  /** By `namespace/name`. */
   get(key: string): T | undefined {
     return this.#followed.get(namespaceOf(key))?.cache.get(key);
   }
@@ -99,7 +94,7 @@ function namespaceOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf("/")));
 }
 
-/** Whoever asked for the namespace waits for the first read, and need not be told of it. */
+/** The caller that requested the namespace waits for the first list. */
 function isNews<T extends KubeObject>(change: Change<T>): boolean {
   if (change.type === "added") return !change.initial;
   return change.type !== "updated" || !isDeepStrictEqual(withoutVersion(change.old), withoutVersion(change.object));

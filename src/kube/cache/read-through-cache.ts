@@ -6,16 +6,12 @@ import { compareResourceVersions } from "../client/resource-version.ts";
 
 type Watched<T extends KubeObject> = Pick<Cache<T>, "get" | "list" | "subscribe">;
 
-/**
- * A cache that is never older than what the server itself was last asked for, or answered to a write. Whoever hands out addresses must not go by
- * what a watch, which may lag behind, has not told yet.
- */
+/** A cache that is never older than the last response of the server. An allocator must not decide on a watch that lags behind. */
 export class ReadThroughCache<T extends KubeObject> {
   readonly #client: KubeClient;
   readonly #kind: Kind<T>;
   readonly #cache: Watched<T>;
   readonly #namespace: { namespace?: string };
-  /** What is newer than the cache. */
   readonly #ahead = new Map<string, T>();
 
   constructor(client: KubeClient, kind: Kind<T>, cache: Watched<T>, namespace: { namespace?: string } = {}) {
@@ -28,14 +24,12 @@ export class ReadThroughCache<T extends KubeObject> {
     });
   }
 
-  /** Asks the server for all of them. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { items } = await this.#client.resource(this.#kind).list({ ...this.#namespace, signal });
     this.#ahead.clear();
     for (const object of items) this.learn(object);
   }
 
-  /** The server has just answered with this. */
   learn(object: T): void {
     const key = keyOf(object);
     const known = this.#newer(key);
@@ -53,12 +47,12 @@ export class ReadThroughCache<T extends KubeObject> {
     return [...this.#cache.list().filter((object) => !keys.has(keyOf(object))), ...ahead];
   }
 
-  /** What the cache may never get to know, because it was deleted before the watch came to it. */
+  /** Objects that were deleted before the watch reported them, so that the cache may never get them. */
   get unseen(): string[] {
     return [...this.#ahead.keys()].filter((key) => !this.#cache.get(key));
   }
 
-  /** Asks the server for one that the cache does not have. */
+  /** Reads an object that the cache does not have. */
   async verify(key: string, signal: AbortSignal): Promise<void> {
     const { name, ...namespace } = parseKey(key);
     try {

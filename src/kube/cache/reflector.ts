@@ -1,4 +1,4 @@
-/** Keeps a view equal to what the API server holds: reads everything once, follows the changes, and starts over for ever. */
+/** Lists all objects, watches their changes, and starts over for ever. */
 
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { backoffMs, type BackoffRange } from "../../util/backoff.ts";
@@ -10,55 +10,53 @@ import { compareResourceVersions } from "../client/resource-version.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
 import { cacheLists, watchEvents, watchReconnects } from "../metrics.ts";
 
-/** What the reflector keeps up to date. */
 export interface ReflectorTarget<T> {
   cached(key: string): T | undefined;
-  /** All there is, at once. */
   replace(objects: Map<string, T>): void;
   put(key: string, object: T): void;
   remove(key: string, object: T): void;
-  /** The server said something. */
   heard(): void;
   connected(): void;
   lost(cause: string, error: unknown): void;
 }
 
 export interface ReconnectDelays {
-  /** How long a resumed watch must stand without news to count as accepted: a refusal may come as its first event. */
+  /** How long a resumed watch must be open to count as accepted: a rejection may come as its first event. */
   stableMs: number;
-  /** Silence after which a watch is taken for dead; a server sends a bookmark every minute. */
+  /** A watch without data for this long counts as dead; a server sends a bookmark every minute. */
   idleMs: number;
-  /** Between two watches. */
   backoff: BackoffRange;
 }
 
 export const RECONNECT_DELAYS: ReconnectDelays = { stableMs: 1_000, idleMs: 90_000, backoff: { minMs: 125, maxMs: 30_000 } };
 
-/** So many reads in a row that are older than the view mean that the server's storage was set back, not that one server lags. */
+/**
+ * After so many lists in a row that are older than the cache, the server's storage was restored from a backup; fewer mean that one server
+ * lags.
+ */
 const BELIEVE_AFTER = 10;
 
-/** What a server answers that does not know sendInitialEvents. */
+/** Answers of a server without sendInitialEvents. */
 const REJECTIONS: KubeErrorCode[] = ["BadRequest", "Invalid", "UnsupportedMediaType", "MethodNotAllowed"];
 
-/** A server told us less than we already knew. */
+/** A server returned an older state than the cached one. */
 class Behind extends Error {}
 
-/** A server took sendInitialEvents for any unknown parameter. */
+/** A server ignored sendInitialEvents. */
 class NoWatchList extends Error {}
 
 export class Reflector<T extends KubeObject> {
   readonly #kind: Kind<T>;
   readonly #resource: ResourceClient<T>;
   readonly #selection: Selection;
-  /** Given where it follows a single object. */
   readonly #onlyName: string | undefined;
   readonly #view: ReflectorTarget<T>;
   readonly #ingest: (object: T) => T;
   readonly #pace: ReconnectDelays;
   readonly #counted: Record<WatchEvent<T>["type"], { inc(): void }>;
-  /** The newest state of the server that the view contains. */
+  /** The newest version in the cache. */
   #resourceVersion: string | undefined;
-  /** Whether a watch can go on from there. */
+  /** Whether a watch can resume from it. */
   #resumable = false;
   #mustList = false;
   #behind = 0;
@@ -76,12 +74,11 @@ export class Reflector<T extends KubeObject> {
     this.#view = options.view;
     this.#ingest = options.ingest;
     this.#pace = options.pace;
-    // Looking up labels costs more than all else that is done for an event, parsing aside.
+    // Looking up labels costs more than the rest of an event's processing, except for parsing.
     const count = (type: string): { inc(): void } => watchEvents.labels({ kind: kind.kind, type });
     this.#counted = { ADDED: count("added"), MODIFIED: count("modified"), DELETED: count("deleted"), BOOKMARK: count("bookmark") };
   }
 
-  /** Ends when the signal aborts, and for nothing else. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       let failure: unknown;
@@ -109,7 +106,6 @@ export class Reflector<T extends KubeObject> {
     return isKubeError(failure) ? failure.code : "error";
   }
 
-  /** From wherever the view is to the end of one watch. */
   async #followOnce(signal: AbortSignal): Promise<void> {
     if (!this.#resumable && !this.#mustList) {
       try {
@@ -117,7 +113,7 @@ export class Reflector<T extends KubeObject> {
       } catch (error) {
         if (this.#resumable || !doesNotStream(error)) throw error;
         this.#mustList = true;
-        // Refused in so many words, there is no need to wait; a server that just went silent gets its pause.
+        // After an explicit rejection there is no need to wait.
         if (!isKubeError(error, ...REJECTIONS)) throw error;
       }
     }
@@ -126,7 +122,7 @@ export class Reflector<T extends KubeObject> {
     await this.#watchFromHere(signal);
   }
 
-  /** One object by its name, with the rights to get and to watch it and none to list others: read once the watch stands, so that no change is missed. */
+  /** One object by name, with the rights to get and watch only it: read after the watch is open, so that no change is missed. */
   async #readWatched(name: string, signal: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const limited = AbortSignal.any([signal, failed.signal]);
@@ -152,14 +148,14 @@ export class Reflector<T extends KubeObject> {
     const received = new Map<string, T>();
     if (found) this.#receive(received, found);
     this.#view.heard();
-    // An object that has not changed for long has an older version than the view.
+    // An object that has not changed for long has an older version than the cache.
     const versions = [found?.metadata.resourceVersion ?? "0", this.#resourceVersion ?? "0"].sort(compareResourceVersions);
     this.#adopt(received, versions[1] ?? "0");
     cacheLists.inc({ kind: this.#kind.kind, how: "get" });
     this.#view.connected();
   }
 
-  /** WatchList: all objects and then their changes in one stream, so that neither side ever holds them all as one text. */
+  /** WatchList: all objects and then their changes in one stream, so that neither side holds them all as one text. */
   async #watchFromNothing(signal: AbortSignal): Promise<void> {
     let received: Map<string, T> | undefined = new Map();
     const { idleMs } = this.#pace;
@@ -184,7 +180,7 @@ export class Reflector<T extends KubeObject> {
     try {
       await this.#listPages(undefined, signal);
     } catch (error) {
-      // The moment of the first page has expired on the server; one page cannot.
+      // The continue token expired; a single page cannot.
       if (!isKubeError(error, "Gone")) throw error;
       await this.#listPages(0, signal);
     }
@@ -221,7 +217,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** What is held already is kept, so that reading all again does not need twice the memory, and never goes back. */
+  /** Objects of the same version are kept, so that a new list does not need twice the memory and never goes back. */
   #receive(received: Map<string, T>, object: T): void {
     const key = keyOf(object);
     const stored = this.#behind < BELIEVE_AFTER ? this.#view.cached(key) : undefined;
@@ -242,7 +238,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #apply(event: WatchEvent<T>): void {
-    // Only what comes after the first full read proves that the watch works; a read that is always cut keeps backing off.
+    // Only data after the first full list proves that the watch works.
     this.#failures = 0;
     const resourceVersion = event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? "");
     const ahead = compareResourceVersions(resourceVersion, this.#resourceVersion ?? "0");
@@ -262,7 +258,7 @@ export class Reflector<T extends KubeObject> {
   }
 }
 
-/** The server cannot go on from where we were: it has forgotten that moment, not reached it, or never known it. */
+/** The server cannot resume from this version: it is compacted, in the future, or unknown. */
 function isVersionLost(error: unknown): boolean {
   if (isKubeError(error, "Gone", "BadRequest", "Invalid")) return true;
   return isKubeError(error) && error.details?.causes?.some(({ reason }) => reason === "ResourceVersionTooLarge") === true;

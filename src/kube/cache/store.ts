@@ -1,8 +1,6 @@
-/** Objects by key, and their keys by the values of named indexes. */
-
 export type IndexFunction<T> = (object: T) => Iterable<string>;
 
-/** Most values have one key, for which a set would cost ten times as much. */
+/** Most values have one key, and a set would take ten times the memory. */
 type Keys = string | Set<string>;
 
 export class CacheStore<T> {

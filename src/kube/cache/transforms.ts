@@ -1,6 +1,6 @@
 import type { ObjectMeta } from "../../api/kind.ts";
 
-/** Of an object's metadata what the runtime needs, its labels and its age: annotations and owners of many objects are much to keep. */
+/** Only what the runtime needs, labels and creation time: annotations and owners of many objects take much memory. */
 export function stripMetadata({ name, namespace, uid, resourceVersion, labels, creationTimestamp }: ObjectMeta): ObjectMeta {
   return {
     name,

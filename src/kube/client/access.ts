@@ -1,12 +1,10 @@
-/** Where an API server is, and as whom we speak to it. */
-
 import { KubeError } from "./error.ts";
 import { accessFromKubeconfig, defaultKubeconfig } from "./kubeconfig.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RotatedFile } from "./rotated-file.ts";
 
-/** What a connection trusts (ca) and what it shows (certificate or token); PEM texts. */
+/** The trusted CA, and a certificate or token; PEM texts. */
 export interface Credential {
   ca?: string | undefined;
   cert?: string | undefined;
@@ -17,22 +15,20 @@ export interface Credential {
 export interface ClusterAccess {
   /** `https://host:port[/base]`, `http://host:port` or `unix:/path.sock`. */
   readonly server: string;
-  /** Where this came from, for error messages: `context lab of /home/ann/.kube/config`. */
+  /** The origin, for error messages: `context lab of /home/ann/.kube/config`. */
   readonly describe: string;
   readonly namespace?: string;
   readonly user?: string;
-  /** The name the server's certificate is checked against, where it is not the host's. */
+  /** The expected name in the server's certificate, if it differs from the host. */
   readonly serverName?: string;
-  /** Trust any server certificate. */
   readonly insecure?: boolean;
   /**
-   * The identity to use now; asked before every attempt, so rotated files and expired tokens cost one look.
-   * `rejected` is one the server has just answered 401 to: a newer one is fetched if there is any.
+   * Called before every attempt, so that rotated files and expired tokens are noticed. `rejected` was answered with 401: a newer one is
+   * fetched, if there is one.
    */
   identity(rejected?: Credential): Promise<Credential>;
 }
 
-/** An access whose identity never changes. */
 export function fixedAccess(
   server: string,
   identity: Credential = {},
@@ -41,7 +37,7 @@ export function fixedAccess(
   return { describe: server, ...rest, server, identity: () => Promise.resolve(identity) };
 }
 
-/** Looks in kubectl's order: the flag, KUBECONFIG, the pod we run in, ~/.kube/config. */
+/** In kubectl's order: the flag, KUBECONFIG, the pod's service account, ~/.kube/config. */
 export async function findAccess(options: { kubeconfig?: string; context?: string } = {}): Promise<ClusterAccess> {
   const context = options.context === undefined ? {} : { context: options.context };
   if (options.kubeconfig !== undefined) return accessFromKubeconfig({ path: options.kubeconfig, ...context });
@@ -67,7 +63,7 @@ function inCluster(): boolean {
   return Boolean(process.env["KUBERNETES_SERVICE_HOST"] && process.env["KUBERNETES_SERVICE_PORT"]);
 }
 
-/** The service account of the pod we run in. The kubelet rotates its token and its CA under us. */
+/** The pod's service account. The kubelet rotates its token and CA. */
 export async function accessInCluster(directory = SERVICE_ACCOUNT): Promise<ClusterAccess> {
   const host = process.env["KUBERNETES_SERVICE_HOST"];
   const port = process.env["KUBERNETES_SERVICE_PORT"];

@@ -9,13 +9,11 @@ export interface RequestOptions {
   query?: Record<string, string | undefined>;
   body?: unknown;
   contentType?: string;
-  /** The form that the answer should have, such as `application/json;as=Table;v=v1;g=meta.k8s.io`. */
   accept?: string;
-  /** May be sent again when it is not known whether an earlier attempt was carried out; what GET and HEAD always may. */
+  /** May be sent again even if an earlier attempt may have succeeded; GET and HEAD always may. */
   repeatable?: boolean;
 }
 
-/** One API server, spoken to as one identity over one pool of connections. */
 export class KubeClient {
   readonly access: ClusterAccess;
   readonly #transport: Transport;
@@ -31,7 +29,6 @@ export class KubeClient {
     return new ResourceClient(this.#transport, kind, this.#check);
   }
 
-  /** Any JSON request: discovery, /version, subresources, reviews. */
   async request<T>(method: string, path: string, options: RequestOptions): Promise<T> {
     const reads = method === "GET" || method === "HEAD";
     return (await this.#transport.call({
@@ -49,20 +46,20 @@ export class KubeClient {
     })) as T;
   }
 
-  /** An answer that goes on, on a connection of its own, for the caller to read and to destroy: watches in other forms than the kind's own. */
+  /** A streamed response on its own connection, for the caller to read and destroy: watches with another Accept header. */
   stream(path: string, { signal, query, accept }: Pick<RequestOptions, "signal" | "query" | "accept">): Promise<IncomingMessage> {
     return this.#transport.stream({ verb: "raw", resource: "", method: "GET", path, query, accept, signal, repeatable: true });
   }
 
-  /** What time it is for the server, by our clock and what was between the two at its last answer; undefined before that. */
+  /** The server's time, from the local clock and the offset in its last response; undefined before that. */
   get serverTime(): number | undefined {
     const ahead = this.#transport.serverAheadMs;
     return ahead === undefined ? undefined : Date.now() + ahead;
   }
 
   /**
-   * The same connections; `check` is called before every write, retries included, in the tick in which it is handed to the
-   * socket, and throws to stop it.
+   * Shares the connections. `check` is called before every write, retries included, in the tick in which it is handed to the socket, and
+   * throws to stop it.
    */
   fenced(check: () => void): KubeClient {
     const outer = this.#check;
@@ -75,12 +72,12 @@ export class KubeClient {
     return new KubeClient(this.access, {}, { transport: this.#transport, check: both });
   }
 
-  /** The same server and identity over connections of its own, which no call of this client can occupy. Closed with this client. */
+  /** The same server and identity with separate connections, which calls of this client cannot occupy. Closed with this client. */
   apart(options: ClientOptions): KubeClient {
     return new KubeClient(this.access, {}, { transport: this.#transport.apart(options), check: this.#check });
   }
 
-  /** Ends every connection, also those of fenced clients and of clients apart; calls in flight end with Unreachable. */
+  /** Closes all connections, also those of derived clients; calls in flight fail with Unreachable. */
   close(): void {
     this.#transport.close();
   }

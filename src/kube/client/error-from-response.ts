@@ -1,5 +1,3 @@
-/** From what a server or a socket said to the sentence we say. */
-
 import type { ClusterAccess } from "./access.ts";
 import { type HttpResponse, ResponseTooLong, DeadlinePassed, type ConnectionLost } from "./http-exchange.ts";
 import { KubeError, type KubeErrorCode, type Status } from "./error.ts";
@@ -22,10 +20,10 @@ const BY_STATUS: Record<number, KubeErrorCode> = {
   429: "TooManyRequests",
 };
 
-/** A maintenance page may say an hour; whoever obeyed would sleep on long after the server is back. */
+/** A maintenance page may say an hour; the client would wait long after the server is back. */
 const LONGEST_PEACE_MS = 60_000;
 
-/** The server answered, and the answer is no. */
+/** For a response with an error status. */
 export function errorFromResponse(access: ClusterAccess, request: RequestInfo, answer: HttpResponse, quotes = true): KubeError {
   const body = answer.body.toString("utf8");
   return errorFromStatus(access, request, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);
@@ -64,7 +62,7 @@ function sentence(code: KubeErrorCode, access: ClusterAccess, request: RequestIn
   if (code === "Unauthorized") {
     return `The API server at ${access.server} rejected the credentials of ${access.describe}; renew them or log in again`;
   }
-  // Admission forbids too, and names its own remedy.
+  // Admission webhooks also answer Forbidden, with their own message.
   if (code === "Forbidden" && (!text || / cannot \S+ (resource|path) /.test(text))) {
     return `${text || `${request.method} ${request.path} is forbidden`}; a role must allow it`;
   }
@@ -100,7 +98,7 @@ const UNTRUSTED = new Set([
   "INVALID_CA",
 ]);
 
-/** No answer came. */
+/** For a request without a response. */
 export function unreachableError(access: ClusterAccess, request: RequestInfo, lost: ConnectionLost, deadlineMs: number): KubeError {
   const { server, describe } = access;
   const error = lost.cause as NodeJS.ErrnoException;
@@ -171,7 +169,7 @@ function network(code: string, error: Error, describe: string): string {
   }
 }
 
-/** It answered, but not as an API server does. */
+/** For a response that is not from an API server. */
 export function notJson(access: ClusterAccess, request: RequestInfo, body: string | undefined, cause?: unknown): KubeError {
   const quoted = body === undefined ? "" : ` (${excerpt(body) || "nothing"})`;
   return new KubeError(
@@ -181,7 +179,7 @@ export function notJson(access: ClusterAccess, request: RequestInfo, body: strin
   );
 }
 
-/** Our own certificate or key cannot even be loaded. */
+/** The client certificate or key cannot be loaded. */
 export function badIdentity(access: ClusterAccess, cause: unknown): KubeError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new KubeError("Certificate", `The certificates of ${access.describe} cannot be used: ${why}`, { cause });

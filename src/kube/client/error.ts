@@ -1,5 +1,3 @@
-/** The one error of the API boundary: a stable code to switch on, and a sentence a person can act on. */
-
 export type KubeErrorCode =
   | "NotFound"
   | "AlreadyExists"
@@ -30,7 +28,7 @@ export interface StatusDetails {
   retryAfterSeconds?: number;
 }
 
-/** The `Status` object with which an API server says no. */
+/** The `Status` object of an error response. */
 export interface Status {
   message?: string;
   reason?: string;

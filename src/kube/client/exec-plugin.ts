@@ -18,7 +18,7 @@ interface ExecCredential {
   };
 }
 
-/** A command of the user's that prints credentials; run when there are none, they expire, or the server refuses them. */
+/** A kubeconfig's exec command. It runs if there are no credentials, they expire, or the server rejects them. */
 export class ExecPlugin {
   readonly #exec: KubeconfigSection;
   readonly #command: string;
@@ -42,7 +42,7 @@ export class ExecPlugin {
     const cached = this.#cached;
     const wasRejected = rejected !== undefined && cached !== undefined && covers(rejected, cached.identity);
     if (cached && Date.now() < cached.expires && !wasRejected) return cached.identity;
-    // Callers that find the credentials bad at the same time share one run.
+    // Concurrent callers share one run.
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
   }
@@ -103,7 +103,7 @@ export class ExecPlugin {
       };
       const timer = setTimeout(() => {
         child.kill("SIGKILL");
-        // What it may have started itself could hold its output open for ever.
+        // A child process of the command could keep its output open for ever.
         child.stdout?.destroy();
         child.stderr?.destroy();
         failed("Unauthorized", `did not end within ${TIMEOUT_MS / 1000} s`);

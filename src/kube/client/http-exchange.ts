@@ -1,29 +1,27 @@
-/** One attempt at one request: out on a socket, an answer back, or an error that says whether it ever left. */
-
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
 export interface Outgoing {
-  /** Not yet ended: it is, once it has a connected socket. */
+  /** Not yet ended: that happens once its socket is connected. */
   request: ClientRequest;
   body: string | undefined;
   signal: AbortSignal;
   deadlineMs: number;
-  /** An answer with more bytes is cut off. */
+  /** A longer response is aborted. */
   maxAnswerBytes: number;
-  /** Runs in the tick in which the request is handed to the socket; throws to keep it back. */
+  /** Runs in the tick in which the request is handed to the socket; throws to stop it. */
   check: (() => void) | undefined;
-  /** Holds what ends this attempt while it lasts. */
+  /** Callbacks that end running attempts. */
   open: Set<(reason: unknown) => void>;
 }
 
-/** Got no answer, or not all of it. */
+/** No response, or an incomplete one. */
 export class ConnectionLost extends Error {
   /** Whether bytes of the request may have reached the server. */
   readonly sent: boolean;
-  /** On a kept connection, which the server may have closed meanwhile. */
+  /** On a keep-alive connection, which the server may have closed. */
   readonly reused: boolean;
-  /** The answer had begun. */
+  /** The response had begun. */
   readonly cut: boolean;
 
   constructor(cause: unknown, how: { sent: boolean; reused: boolean; cut: boolean }) {
@@ -41,9 +39,9 @@ export class ResponseTooLong extends Error {}
 export interface HttpResponse {
   status: number;
   retryAfter: string | undefined;
-  /** The clock of the server when it answered. */
+  /** The Date header. */
   date: string | undefined;
-  /** What the server wants its user to know besides. */
+  /** The Warning headers. */
   warnings: string[];
   body: Buffer;
 }
@@ -55,12 +53,11 @@ export interface Streaming {
 
 type Receive<R> = (response: IncomingMessage, done: (result: R) => void, lost: (cause: unknown) => void) => void;
 
-/** The whole answer. */
 export function exchange(out: Outgoing): Promise<HttpResponse> {
   return attempt(out, (response, done, lost) => collect(response, out.maxAnswerBytes, done, lost));
 }
 
-/** The answer while it is still coming in, for the caller to read and to destroy; a refusal comes whole. */
+/** The response while it is received, for the caller to read and destroy; an error response is complete. */
 export function openStream(out: Outgoing): Promise<Streaming | HttpResponse> {
   return attempt<Streaming | HttpResponse>(out, (response, done, lost) => {
     if (response.statusCode === 200) done({ status: 200, stream: response });
@@ -89,7 +86,7 @@ function collect(response: IncomingMessage, maxBytes: number, done: (answer: Htt
   });
 }
 
-/** `299 - "text"`, one header each. Node reads their bytes as Latin-1; servers write UTF-8. */
+/** `299 - "text"`, one header each. Node decodes them as Latin-1; servers write UTF-8. */
 function warningsOf(response: IncomingMessage): string[] {
   if (response.headers.warning === undefined) return [];
   return (response.headersDistinct["warning"] ?? []).flatMap((header) => {
@@ -122,7 +119,7 @@ function attempt<R>(out: Outgoing, receive: Receive<R>): Promise<R> {
     const onAbort = (): void => fail(signal.reason);
     const timer = setTimeout(() => lost(new DeadlinePassed()), out.deadlineMs);
 
-    // Also a request that is destroyed before it has a socket emits one.
+    // A request that is destroyed before it has a socket emits one too.
     request.on("error", lost);
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort);
@@ -147,7 +144,7 @@ function attempt<R>(out: Outgoing, receive: Receive<R>): Promise<R> {
   });
 }
 
-// Data written to a socket that is still connecting would be queued, and leave long after the check.
+// Data written to a connecting socket would be queued, and sent long after the check.
 function whenConnected(socket: Socket, go: () => void): void {
   if (!connecting(socket)) go();
   else socket.once("encrypted" in socket ? "secureConnect" : "connect", go);

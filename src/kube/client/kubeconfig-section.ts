@@ -1,6 +1,6 @@
 import { KubeError } from "./error.ts";
 
-/** A mapping somewhere in a kubeconfig file; what is wrong with it is said with its file and field. */
+/** A mapping in a kubeconfig; errors name the file and the field. */
 export class KubeconfigSection {
   readonly file: string;
   readonly #path: string;

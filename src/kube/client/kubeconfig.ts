@@ -30,8 +30,8 @@ export async function accessFromKubeconfig(options: { path?: string; context?: s
 }
 
 /**
- * The current context of a kubeconfig that is no file, such as one in a Secret; `origin` says what it is. Whoever wrote it need not be trusted with
- * this machine, so it must hold everything itself: it runs no program, reads no file and reaches no socket here, and no error repeats any of it.
+ * The current context of a kubeconfig that is not a file, such as one in a Secret; `origin` describes it. Its author may be untrusted, so
+ * it must be self-contained: no exec, no files, no local sockets, and no error quotes it.
  */
 export async function accessFromText(text: string, origin: string): Promise<ClusterAccess> {
   const root = await parse(text, origin, { quoting: false });
@@ -130,9 +130,9 @@ async function readSection(file: string): Promise<KubeconfigSection | undefined>
   return parse(text, file, { quoting: true });
 }
 
-/** `quoting`: whether an error may repeat what the text says. */
+/** `quoting`: whether errors may quote the text. */
 async function parse(text: string, file: string, { quoting }: { quoting: boolean }): Promise<KubeconfigSection> {
-  // A pod reads no kubeconfig, and should not pay for a parser.
+  // Loaded on demand: a pod reads no kubeconfig.
   const { LineCounter, parseDocument } = await import("yaml");
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });

@@ -1,5 +1,3 @@
-/** The verbs of one kind. */
-
 import { apiVersionOf, type Kind, type KubeObject, type ObjectMeta } from "../../api/kind.ts";
 import { isKubeError, KubeError } from "./error.ts";
 import { notJson, errorFromStatus } from "./error-from-response.ts";
@@ -18,7 +16,7 @@ export interface Selection {
 }
 
 export interface ListOptions extends Selection {
-  /** Objects per page; 500. 0 asks for all at once. */
+  /** Objects per page, by default 500. 0 means all at once. */
   limit?: number;
   resourceVersion?: string;
   signal: AbortSignal;
@@ -28,9 +26,8 @@ export interface WatchOptions extends Selection {
   resourceVersion?: string;
   /** Everything that is there as ADDED, then a bookmark with initialEventsEnd, then the changes. */
   sendInitialEvents?: boolean;
-  /** Silence after which it throws Timeout; 90 s, since a server sends a bookmark every minute. */
+  /** Throws Timeout after this long without data; 90 s, since a server sends a bookmark every minute. */
   idleMs?: number;
-  /** The server has accepted the watch. */
   onOpen?: () => void;
   signal: AbortSignal;
 }
@@ -41,7 +38,7 @@ export interface WriteOptions {
 }
 
 export interface PatchOptions extends WriteOptions {
-  /** The patch is refused with Conflict when the object has moved on since. */
+  /** The patch fails with Conflict if the object has another version. */
   resourceVersion?: string;
 }
 
@@ -52,7 +49,6 @@ export interface DeleteOptions {
   signal: AbortSignal;
 }
 
-/** An object as one writes it: apiVersion and kind are the kind's. */
 export type ObjectManifest<T extends KubeObject> = Omit<Partial<T>, "metadata"> & { metadata: Partial<ObjectMeta> };
 
 export interface Page<T> {
@@ -75,7 +71,7 @@ export class ResourceClient<T extends KubeObject> {
   readonly #kind: Kind<T>;
   readonly #check: (() => void) | undefined;
 
-  /** `check` throws to stop a write that is about to be sent. */
+  /** `check` throws to stop a write. */
   constructor(transport: Transport, kind: Kind<T>, check: (() => void) | undefined) {
     this.#transport = transport;
     this.#kind = kind;
@@ -86,7 +82,7 @@ export class ResourceClient<T extends KubeObject> {
     return (await this.#read("get", this.#path({ ...options, name }), options.signal)) as T;
   }
 
-  /** All pages of one moment; when that moment expires on the server half-way, all at once instead. */
+  /** All pages of one version; if that version expires, everything at once. */
   async list(options: ListOptions): Promise<Page<T>> {
     try {
       return await this.#collect(options);
@@ -115,7 +111,7 @@ export class ResourceClient<T extends KubeObject> {
         labelSelector,
         fieldSelector,
         limit: limit === 0 ? undefined : String(limit),
-        // A continue token carries its own.
+        // A continue token contains its version.
         resourceVersion: next === undefined ? resourceVersion : undefined,
         continue: next,
       })) as RawList<T>;
@@ -123,7 +119,7 @@ export class ResourceClient<T extends KubeObject> {
         throw notJson(this.#transport.access, { method: "GET", path }, JSON.stringify(list));
       }
       const items = list.items ?? [];
-      // The server names the kind once for the whole list; alone, an item should still know what it is.
+      // A list names the kind only once; items get it too.
       for (const item of items) {
         item.apiVersion ??= apiVersion;
         item.kind ??= this.#kind.kind;
@@ -138,7 +134,6 @@ export class ResourceClient<T extends KubeObject> {
     return this.#write({ verb: "create", method: "POST", path, body: this.#named(object), repeatable: false }, options);
   }
 
-  /** The whole object, if it is still the one that was read. */
   async replace(object: T, options: WriteOptions): Promise<T> {
     return this.#replace(object, options);
   }
@@ -147,7 +142,6 @@ export class ResourceClient<T extends KubeObject> {
     return this.#replace(object, options, "status");
   }
 
-  /** A JSON merge patch. */
   async patch(ref: ObjectRef, patch: object, options: PatchOptions): Promise<T> {
     return this.#patch(ref, patch, options);
   }
@@ -156,7 +150,6 @@ export class ResourceClient<T extends KubeObject> {
     return this.#patch(ref, patch, options, "status");
   }
 
-  /** Server-side apply. */
   async apply(object: ObjectManifest<T>, options: { fieldManager: string; force?: boolean; signal: AbortSignal }): Promise<T> {
     const { name = "", namespace } = object.metadata;
     const path = this.#path({ name, ...(namespace === undefined ? {} : { namespace }) });
@@ -174,11 +167,11 @@ export class ResourceClient<T extends KubeObject> {
       ...(guarded ? { preconditions: { uid, resourceVersion } } : {}),
       ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
     };
-    // Unguarded, a second delete could hit a namesake that someone has created since.
+    // Without a precondition, a repeated delete could hit a new object of the same name.
     await this.#write({ verb: "delete", method: "DELETE", path: this.#path(ref), body, repeatable: guarded }, { signal });
   }
 
-  /** One watch, until the server ends it or something breaks. Its objects come without managedFields. */
+  /** One watch, until the server ends it or it breaks. Its objects have no managedFields. */
   watch(options: WatchOptions): AsyncIterableIterator<WatchEvent<T>, undefined> {
     const { access } = this.#transport;
     const { plural: resource } = this.#kind;
@@ -246,7 +239,7 @@ export class ResourceClient<T extends KubeObject> {
     return `${this.#collection(namespace, name)}/${encodeURIComponent(name)}${subresource === undefined ? "" : `/${subresource}`}`;
   }
 
-  /** `name` when it is about one object, which in a namespaced kind lives in one namespace. */
+  /** `name`: the request is about one object, which for a namespaced kind requires a namespace. */
   #collection(namespace: string | undefined, name?: string): string {
     const { group, version, plural, scope, kind } = this.#kind;
     const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;

@@ -1,6 +1,6 @@
 const DECIMAL = /^\d+$/;
 
-/** Orders resourceVersions as the numbers they are, however long. Negative when `a` is the older one. */
+/** Compares as numbers of any length. Negative if `a` is older. */
 export function compareResourceVersions(a: string, b: string): number {
   if (a === b) return 0;
   if (!DECIMAL.test(a) || !DECIMAL.test(b)) {

@@ -4,7 +4,7 @@ import { KubeError } from "./error.ts";
 const KEEP_MS = 60_000;
 const PROBLEMS: Record<string, string> = { ENOENT: "does not exist", EMPTY: "is empty" };
 
-/** A file that someone else rotates: read again at most once a minute, or when `afresh` is asked for. */
+/** A file that is rotated by another program: read at most once a minute, or if `afresh`. */
 export class RotatedFile {
   readonly #path: string;
   readonly #purpose: string;
@@ -21,12 +21,12 @@ export class RotatedFile {
     if (this.#text !== undefined && !afresh && now - this.#readAt < KEEP_MS) return this.#text;
     try {
       const text = await readFile(this.#path, "utf8");
-      // Written in place, a file is empty for a moment; an empty token would make us anonymous instead of refused.
+      // A file that is written in place is empty for a moment; an empty token would make the client anonymous.
       if (text.trim() === "") throw Object.assign(new Error("empty"), { code: "EMPTY" });
       this.#text = text;
       this.#readAt = now;
     } catch (error) {
-      // Mid-rotation the file may be away for a moment; what was good a minute ago may still be.
+      // During a rotation the file may be missing for a moment; the last content may still be valid.
       if (this.#text === undefined) {
         const code = (error as NodeJS.ErrnoException).code ?? "unreadable";
         throw new KubeError("BadKubeconfig", `${this.#path}, named by ${this.#purpose}, ${PROBLEMS[code] ?? `cannot be read (${code})`}`, {

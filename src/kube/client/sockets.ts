@@ -1,5 +1,3 @@
-/** The connections to one API server: a bounded keep-alive pool for calls, and one socket of its own for every watch. */
-
 import type { Agent, ClientRequest, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import type { ClusterAccess, Credential } from "./access.ts";
@@ -7,10 +5,10 @@ import type { ClusterAccess, Credential } from "./access.ts";
 // A plain import of these builds an ES namespace that loads undici: 16 MB.
 const http = process.getBuiltinModule("node:http");
 
-/** Shorter than any server's or load balancer's, so that it is us who closes an idle connection. */
+/** Shorter than the timeouts of servers and load balancers, so that the client closes idle connections. */
 const IDLE_MS = 30_000;
 
-/** Without TLS nobody asks for a name; told so, Node need not find out whether the host is an address, by a pattern that takes 8 ms to compile. */
+/** Without TLS the name is unused; setting it saves Node a regular expression that takes 8 ms to compile. */
 const UNNAMED = { servername: "" };
 
 interface Agents {
@@ -32,7 +30,7 @@ export class Sockets {
   readonly #secure: boolean;
   #agents: Agents | undefined;
   #identity: Credential = {};
-  /** Those of earlier identities on which something is still under way. */
+  /** Agents of earlier identities with running requests. */
   #retired: Agent[] = [];
 
   constructor(access: ClusterAccess, maxSockets: number, lookup?: LookupFunction) {
@@ -54,7 +52,7 @@ export class Sockets {
     }
   }
 
-  /** A request that is not sent before its `end()` is called. */
+  /** The caller must call `end()` to send it. */
   request(call: Addressed, identity: Credential, pooled: boolean): ClientRequest {
     const agents = this.#agentsFor(identity);
     const options = {
@@ -67,7 +65,7 @@ export class Sockets {
     return this.#secure ? process.getBuiltinModule("node:https").request(options) : http.request(options);
   }
 
-  /** Whatever closed one idle connection has probably closed its neighbors. */
+  /** If one idle connection was closed, others probably were too. */
   dropIdle(): void {
     if (this.#agents) destroyIdle(this.#agents.pooled);
   }
@@ -78,7 +76,7 @@ export class Sockets {
     this.#retired = [];
   }
 
-  /** Lets what is under way end, and no connection outlive it. */
+  /** Running requests complete; then their connections are closed. */
   #retire(): void {
     if (!this.#agents) return;
     const { pooled, single } = this.#agents;
@@ -99,7 +97,7 @@ export class Sockets {
 
   #secureAgents({ ca, cert, key }: Credential): Agents {
     const https = process.getBuiltinModule("node:https");
-    // Made once: an agent that is given PEM texts parses them for every socket and hashes them for every request.
+    // Created once: an agent with PEM texts parses them for every socket and hashes them for every request.
     const secureContext = process.getBuiltinModule("node:tls").createSecureContext({ ca, cert, key });
     const { serverName, insecure } = this.#access;
     const trust = {

@@ -1,5 +1,3 @@
-/** Calls with retries: which answers are worth another attempt, when, and which requests may be sent twice. */
-
 import type { IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import { backoffMs } from "../../util/backoff.ts";
@@ -21,19 +19,19 @@ import { Sockets } from "./sockets.ts";
 
 export interface ClientOptions {
   userAgent?: string;
-  /** For every attempt, from asking for a socket to the last byte of the answer; 30 s. */
+  /** For every attempt, from waiting for a socket to the last byte; 30 s. */
   deadlineMs?: number;
   /** After 429 and 5xx; 4. */
   retries?: number;
-  /** Connections for calls; watches come on top. 64. */
+  /** Connections for calls, without watches; 64. */
   maxSockets?: number;
-  /** Bytes of one answer that is no watch; no limit. */
+  /** The limit of one response, watches excepted; none by default. */
   maxAnswerBytes?: number;
-  /** Whether errors quote answers that are not Kubernetes': true. False for a server that somebody else has chosen. */
+  /** Whether errors quote responses that are not from Kubernetes; true. False for a server that an untrusted user chose. */
   quotesAnswers?: boolean;
-  /** Resolves the name of the server; the machine's resolver. */
+  /** Resolves the server's name; defaults to the machine's resolver. */
   lookup?: LookupFunction;
-  /** Told of what a server warns of, such as a deprecated version. */
+  /** Gets the server's warnings, such as for a deprecated version. */
   onWarning?: (text: string) => void;
 }
 
@@ -44,24 +42,22 @@ export interface Call {
   method: string;
   path: string;
   query?: Record<string, string | undefined> | undefined;
-  /** Sent as JSON. */
   body?: unknown;
   contentType?: string | undefined;
-  /** The form that the answer should have; plain JSON. */
   accept?: string | undefined;
   signal: AbortSignal;
-  /** May be sent again although an earlier attempt may have been carried out. */
+  /** May be sent again even if an earlier attempt may have succeeded. */
   repeatable: boolean;
   check?: (() => void) | undefined;
 }
 
-/** A call as it goes over the wire, its query in its path. */
+/** A call with its query in the path and its body encoded. */
 interface Wire extends Omit<Call, "query" | "body"> {
   body: string | undefined;
 }
 
 const RETRY = { minMs: 100, maxMs: 5_000 };
-/** A server that wants to be left alone for longer gets its wish from the caller's own backoff. */
+/** For longer waits the caller's own backoff applies. */
 const RETRY_AFTER_MAX_MS = 30_000;
 
 export class Transport {
@@ -72,7 +68,6 @@ export class Transport {
   readonly #deadlineMs: number;
   readonly #retries: number;
   readonly #onWarning: ((text: string) => void) | undefined;
-  /** What ends the attempts and pauses under way. */
   readonly #open = new Set<(reason: unknown) => void>();
   readonly #apart: Transport[] = [];
   #closed = false;
@@ -88,19 +83,18 @@ export class Transport {
     this.#onWarning = options.onWarning;
   }
 
-  /** By how much the server's clock was ahead of ours when it last answered, to the second; undefined before that. */
+  /** The offset of the server's clock at its last response, to the second; undefined before that. */
   get serverAheadMs(): number | undefined {
     return this.#serverAheadMs;
   }
 
-  /** Another to the same server over connections of its own. It is closed with this one. */
+  /** The same server with separate connections. Closed with this one. */
   apart(options: ClientOptions): Transport {
     const transport = new Transport(this.access, { ...this.#options, ...options });
     this.#apart.push(transport);
     return transport;
   }
 
-  /** The answer's body, parsed. */
   async call(call: Call): Promise<unknown> {
     const wire = onTheWire(call);
     for (let retries = 0, resent = false; ;) {
@@ -115,7 +109,7 @@ export class Transport {
         } else {
           if (retries >= this.#retries || !worthRetrying(wire, error)) throw error;
           retries += 1;
-          // On top of what the server asks for: it has asked the same of everyone.
+          // Added to the server's Retry-After, which all clients got.
           await this.#pause((error.retryAfterMs ?? 0) + backoffMs(retries, RETRY), wire.signal);
         }
         clientRetries.inc({ verb: wire.verb, code: error.code });
@@ -123,7 +117,7 @@ export class Transport {
     }
   }
 
-  /** An answer that goes on and on, on a connection of its own. One attempt. */
+  /** A streamed response on its own connection. One attempt. */
   async stream(call: Call): Promise<IncomingMessage> {
     const wire = onTheWire(call);
     const answer = await this.#send(wire, openStream, false);
@@ -131,7 +125,6 @@ export class Transport {
     throw notJson(this.access, wire, answer.body.toString("utf8"));
   }
 
-  /** Ends what is under way with Unreachable, and every connection. */
   close(): void {
     this.#closed = true;
     for (const end of this.#open) end(this.#closedError());
@@ -139,7 +132,7 @@ export class Transport {
     for (const transport of this.#apart) transport.close();
   }
 
-  /** One attempt, and a second one if the first was refused for who we are and we have become someone newer since. */
+  /** One attempt, and a second one if the identity was rejected and a newer one is available. */
   async #send<A extends HttpResponse | { status: 200 }>(wire: Wire, attempt: (out: Outgoing) => Promise<A>, pooled: boolean): Promise<A> {
     const identity = await untilAborted(this.access.identity(), wire.signal);
     try {
@@ -216,7 +209,6 @@ export class Transport {
     }
   }
 
-  /** Also cut short by close(). */
   #pause(ms: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onAbort = (): void => reject(signal.reason);
@@ -247,13 +239,13 @@ function onTheWire({ query = {}, body, ...call }: Call): Wire {
   };
 }
 
-/** A connection that broke, when sending once more can do no harm. */
+/** Whether a request on a broken connection can be sent again without harm. */
 function worthResending(wire: Wire, lost: ConnectionLost): boolean {
   if (lost.cause instanceof DeadlinePassed || lost.cause instanceof ResponseTooLong || !(lost.reused || lost.cut)) return false;
   return wire.repeatable || !lost.sent;
 }
 
-/** A server that has trouble, when it says that nothing was done or doing it twice does no harm. */
+/** Whether a failing server did nothing, or doing it twice is harmless. */
 function worthRetrying(wire: Wire, error: KubeError): boolean {
   if ((error.retryAfterMs ?? 0) > RETRY_AFTER_MAX_MS) return false;
   if (error.code === "TooManyRequests") return true;

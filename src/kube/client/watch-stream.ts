@@ -1,5 +1,3 @@
-/** Reads a watch: newline-delimited JSON, parsed line by line as the bytes come in. */
-
 import type { IncomingMessage } from "node:http";
 import type { KubeObject } from "../../api/kind.ts";
 import type { KubeError, Status } from "./error.ts";
@@ -12,9 +10,7 @@ export type WatchEvent<T> =
 export interface WatchStreamOptions {
   open(): Promise<IncomingMessage>;
   signal: AbortSignal;
-  /** Silence that ends the stream. */
   idleMs: number;
-  /** Turns what went wrong into the error to throw. */
   error: {
     silent(): KubeError;
     cut(cause: unknown): KubeError;
@@ -24,7 +20,7 @@ export interface WatchStreamOptions {
 }
 
 const NEWLINE = 10;
-/** Events that may wait for the reader before the server has to. */
+/** Events that are buffered before the socket is paused. */
 const AHEAD = 256;
 
 interface Reader<T> {
@@ -33,8 +29,8 @@ interface Reader<T> {
 }
 
 /**
- * The events of one watch. It parses in the socket's data handler and hands over what is ready without a further turn: ten thousand
- * objects come in ten thousand chunks, and an iterator over the response would pay several promises for each.
+ * Parses in the socket's data handler and resolves without a further turn: ten thousand objects come in ten thousand chunks, and an
+ * iterator over the response would need several promises for each.
  */
 export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
   readonly #options: WatchStreamOptions;
@@ -43,7 +39,6 @@ export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<
   #watchdog: NodeJS.Timeout | undefined;
   #ready: WatchEvent<T>[] = [];
   #taken = 0;
-  /** The pieces of a line whose end has not come yet. */
   #begun: Buffer[] = [];
   #ended: { error: unknown } | undefined;
   #reader: Reader<T> | undefined;
@@ -122,7 +117,6 @@ export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<
     this.#ready.push(parseEvent<T>(withoutManagedFields(bytes, start, end), this.#options.error));
   }
 
-  /** Whoever waits gets the next event, or learns of the end. */
   #handOver(): void {
     const reader = this.#reader;
     if (!reader || (this.#taken === this.#ready.length && !this.#ended)) return;
@@ -136,7 +130,7 @@ export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<
     this.#response?.resume();
   }
 
-  /** What came before the end is still read, unless it has to end at once. */
+  /** Buffered events are still delivered, unless it must end at once. */
   #end(error: unknown, how?: "at once"): void {
     if (how === "at once") {
       this.#ready = [];

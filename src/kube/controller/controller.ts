@@ -5,21 +5,21 @@ import { aborted, finishesWithin } from "../../util/time-limit.ts";
 import { WorkQueue } from "./queue.ts";
 import type { Source } from "./source.ts";
 
-/** Something that works until its signal aborts, and ends after finishing what it must. */
+/** Runs until its signal aborts, and ends after finishing its work. */
 export interface Runnable {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
 }
 
 export interface ReconcileContext {
-  /** Aborts with a ReconcileError: when the time is up, or when the controller has to end. */
+  /** Aborts with a ReconcileError: on timeout, or when the controller ends. */
   signal: AbortSignal;
   /** Carries controller, key and reconcileId. */
   log: Log;
   reconcileId: string;
 }
 
-/** Nothing, or in how many milliseconds to look again. */
+/** Nothing, or after how many milliseconds to reconcile again. */
 export type Result = { requeueAfter: number } | void;
 
 export interface ControllerOptions {
@@ -28,11 +28,11 @@ export interface ControllerOptions {
   log: Log;
   workers?: number;
   timeoutMs?: number;
-  /** Looks at every key of every source again, once in this time, behind everything else. */
+  /** The interval at which all keys of all sources are reconciled again, with low priority. */
   resyncMs?: number;
 }
 
-/** Thrown by a reconcile that cannot succeed until something changes: counted, logged, not tried again. */
+/** Cannot succeed until something changes: counted and logged, but not retried. */
 export class TerminalError extends Error {
   override readonly name = "TerminalError";
 }
@@ -54,16 +54,16 @@ type Outcome =
   | { is: "error"; error: unknown }
   | { is: "terminal_error"; error: TerminalError };
 
-/** How long running reconciles may go on when the controller is told to end; then their signals abort. */
+/** How long running reconciles may continue at shutdown; then their signals abort. */
 const GRACE_MS = 15_000;
-/** How long those may take to end; then the controller ends without them. */
+/** How long they may take after that; then the controller ends without them. */
 const LAST_MS = 2_000;
-/** How long reconciles that wait for nothing may follow on one another before timers, sockets and the Lease's renewal have their turn. */
+/** How long reconciles may run without a pause before timers, sockets and the Lease's renewal get a turn. */
 const SLICE_MS = 10;
-/** The event loop's own, also where a test stops the clocks. */
+/** The real one, also with fake timers. */
 const { setImmediate: afterOthers } = globalThis;
 
-/** Brings keys into the state they should be in: `controller("beacon", { watches: [changesOf(beacons)], reconcile, log })`. */
+/** `controller("beacon", { watches: [changesOf(beacons)], reconcile, log })`. */
 export function controller(name: string, options: ControllerOptions): Controller {
   return new Controller(name, options);
 }
@@ -74,7 +74,7 @@ export class Controller implements Runnable {
   readonly #timeoutMs: number;
   readonly #log: Log;
   readonly #running = new Map<string, AbortController>();
-  /** Since when one reconcile has followed on another, and the end of that. */
+  /** The current run of reconciles without a pause, and its end. */
   #slice: { readonly since: number; readonly end: Promise<void> } | undefined;
 
   constructor(name: string, options: ControllerOptions) {
@@ -107,7 +107,7 @@ export class Controller implements Runnable {
     const subscriptions = watches.map((source) => source.subscribe((key, options) => queue.add(key, options)));
     let timer: NodeJS.Timeout | undefined;
     const resync = () => {
-      // Each once: an idle worker has the first already, and would be sent again for the second.
+      // Deduplicated: an idle worker takes the first at once, and would run again for the second.
       const keys = new Set(watches.flatMap((source) => Array.from(source.keys?.() ?? [])));
       for (const key of keys) queue.add(key, { priority: "low" });
       planResync();
@@ -122,7 +122,7 @@ export class Controller implements Runnable {
     };
   }
 
-  /** Resolves when the last reconcile has ended after the abort; throws when one does not. */
+  /** Resolves when the last reconcile has ended after the abort; throws if one does not. */
   async #drained(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
     await aborted(signal);
     if (await finishesWithin(GRACE_MS, work)) return;
@@ -137,7 +137,7 @@ export class Controller implements Runnable {
   async #work(queue: WorkQueue, signal: AbortSignal): Promise<void> {
     for (;;) {
       const key = await queue.next(signal);
-      // A key that was handed over in the moment of the abort is left to whoever starts next.
+      // A key that was taken in the moment of the abort is left to the next process.
       if (key === undefined || signal.aborted) return;
       await this.#reconcile(key, queue);
       queue.done(key);
@@ -209,7 +209,7 @@ export class Controller implements Runnable {
   }
 }
 
-/** What went wrong is why the signal aborted, whatever the interrupted call made of it. */
+/** An error after the abort is reported as the reason of the abort. */
 function withAbortReason(error: unknown, signal: AbortSignal): unknown {
   const reason: unknown = signal.reason;
   if (!(reason instanceof ReconcileError) || error === reason) return error;

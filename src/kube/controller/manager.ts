@@ -14,13 +14,13 @@ import { aborted, finishesWithin } from "../../util/time-limit.ts";
 export interface ManagerOptions {
   client: KubeClient;
   log: Log;
-  /** Where /livez, /readyz and /metrics are served: `host:port` or `:port`. */
+  /** The address of /livez, /readyz and /metrics: `host:port` or `:port`. */
   healthAddress?: string;
-  /** Without one, what is for leaders runs at once: this process is alone. */
+  /** Without it, leader-only runnables start at once. */
   leader?: Pick<LeaderElector, "run">;
 }
 
-/** How long the release of the Lease may take at the end; an unreachable server then lets it expire. */
+/** The timeout for releasing the Lease; after it the Lease expires by itself. */
 const RELEASE_MS = 4_000;
 
 /**
@@ -52,14 +52,14 @@ export class Manager {
     this.#checks.set("caches", () => this.#assertSynced());
   }
 
-  /** A cache that is started before every runnable and synced when they start. Whoever asks for the same gets the same one. */
+  /** Started and synced before every runnable. Equal requests share one cache. */
   cache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T> = {}): Cache<T> {
     return this.#cache(kind, options, false);
   }
 
   /**
-   * A cache that is started with the others and that nobody waits for, as with parts that must not hold up the rest where their kinds or rights are
-   * not there yet. Whoever reads it waits for it.
+   * Started with the others but not waited for: for parts that must not block the rest where their kinds or rights are missing. Its reader
+   * waits for it.
    */
   lateCache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T> = {}): Cache<T> {
     return this.#cache(kind, options, true);
@@ -70,17 +70,16 @@ export class Manager {
     this.#members.push({ runnable, phase, leaderOnly });
   }
 
-  /** The kinds that nothing starts without and that have not been read yet. */
+  /** Kinds that are required for the start and not read yet. */
   get unread(): string[] {
     return this.#caches.filter(({ cache, isLate }) => !isLate && !cache.synced).map(({ cache }) => cache.kind.plural);
   }
 
-  /** A condition of /readyz. */
   addCheck(name: string, check: Check): void {
     this.#checks.set(name, check);
   }
 
-  /** Runs until told to end; throws what made it end, if that was a failure. Once per manager. */
+  /** Throws the failure that ended it, if any. Once per manager. */
   async run(signal: AbortSignal): Promise<void> {
     const stopListening = this.#listenForTheEnd(signal);
     const watching = new AbortController();
@@ -136,7 +135,7 @@ export class Manager {
   #man(leaderOnly: boolean): RunnableGroup {
     const members = this.#members.filter((member) => member.leaderOnly === leaderOnly);
     const group = new RunnableGroup(members, this.#log, (error) => {
-      // The fence closes a moment before the loss is told, and that ends the term for the others too.
+      // The fence closes a moment before the loss is reported, and that ends the term for the others too.
       if (leaderOnly && isKubeError(error.cause, "Fenced"))
         this.#log.warn({ error, runnable: error.runnable }, "runnable stopped: leadership lost");
       else this.#fail(error);
@@ -146,9 +145,9 @@ export class Manager {
   }
 
   /**
-   * Runs for leader again and again. controller-runtime ends the process when it loses the Lease, because it cannot know that everything has
-   * stopped. We can: every write of a leader passes the fence, which is closed before the loss is known, and no new term begins before the last
-   * runnable of the old one has ended; if one does not, the process ends. So the caches stay warm, and the webhook keeps answering.
+   * Campaigns again after a loss of the Lease. controller-runtime ends the process instead, because it cannot know that everything has
+   * stopped. Here every write of a leader passes the fence, which closes before the loss is known, and a new term begins only after the
+   * last runnable of the old one has ended; if one does not, the process ends. So the caches stay warm, and the webhook keeps answering.
    */
   async #lead(): Promise<void> {
     if (!this.#leader) {
@@ -181,7 +180,6 @@ export class Manager {
     }
   }
 
-  /** Phase by phase over all groups: a leader's controller may use a writer that is not leader-only. */
   async #endGroups(): Promise<void> {
     for (const phase of STOP_PHASES) {
       const ends = await Promise.allSettled([...this.#groups].map((group) => group.end(phase)));
@@ -190,7 +188,6 @@ export class Manager {
     this.#groupsEnded.resolve();
   }
 
-  /** The first failure ends the process; those that follow from it are only logged. */
   #fail(error: Error): void {
     this.#log.error(
       { error: error.cause ?? error, runnable: error instanceof RunnableError ? error.runnable : "leader" },
@@ -205,7 +202,7 @@ export class Manager {
   }
 
   #cache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T>, isLate: boolean): Cache<T> {
-    // Who need not wait for a cache may share it with those who do.
+    // A cache that one caller need not wait for may be shared with one that must.
     const known = this.#caches.find(
       (one) => one.cache.kind === (kind as unknown) && isDeepStrictEqual(one.options, options) && (isLate || !one.isLate),
     );

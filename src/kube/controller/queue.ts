@@ -4,18 +4,17 @@ import { queueAdds, queueDepth, queueLatencySeconds, queueRetries, queueWorkSeco
 /** Low is for what may wait: the objects found at start-up, and resyncs. */
 export type Priority = "normal" | "low";
 
-/** Keys of normal priority that may pass a waiting one of low priority before it has its turn. */
+/** Keys of normal priority that may pass a waiting one of low priority. */
 const PASSES = 8;
 
 const RETRY: BackoffRange = { minMs: 5, maxMs: 300_000 };
 
-/** setTimeout fires at once for anything longer; waking early once in 24 days costs one idle reconcile. */
+/** setTimeout fires at once for longer delays; waking early costs one idle reconcile in 24 days. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Running {
   since: number;
   priority: Priority;
-  /** Set when the key was added again meanwhile. */
   again?: Priority;
 }
 
@@ -26,8 +25,8 @@ interface Delayed {
 }
 
 /**
- * Keys waiting for a worker, as client-go's workqueue keeps them. A key is with one worker at most; added while it waits it stays where it is; added
- * while it runs it comes back once, after `done`.
+ * Keys waiting for a worker, as in client-go's workqueue. A key is processed by at most one worker; added while it waits it keeps its
+ * position; added while it runs it is queued again after `done`.
  */
 export class WorkQueue {
   readonly #waiting: Record<Priority, Map<string, number>> = { normal: new Map(), low: new Map() };
@@ -49,7 +48,7 @@ export class WorkQueue {
     };
   }
 
-  /** Keys waiting for a worker; neither running nor delayed ones. */
+  /** Without running and delayed keys. */
   get depth(): number {
     return this.#waiting.normal.size + this.#waiting.low.size;
   }
@@ -70,10 +69,10 @@ export class WorkQueue {
     this.#assign();
   }
 
-  /** Adds the key when the time has passed. Of several such times the earliest holds. */
+  /** Adds the key after a delay. The earliest of several applies. */
   addAfter(key: string, ms: number): void {
     if (this.#closed) return;
-    // What comes back has the rank it ran with, so that a thousand failing objects of the start-up do not pass what is happening now.
+    // With the priority it ran with, so that a thousand failing objects of the start do not pass current changes.
     const priority = this.#running.get(key)?.priority ?? "normal";
     if (!(ms > 0)) {
       this.add(key, { priority });
@@ -100,12 +99,12 @@ export class WorkQueue {
     return ms;
   }
 
-  /** The key is fine: its next failure starts from the shortest wait. */
+  /** Resets the backoff of the key. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** The next key, once there is one; undefined when the signal aborts or the queue is shut down. Each key taken must be given back by `done`. */
+  /** Resolves with the next key; undefined when the signal aborts or the queue is shut down. Each key must be returned with `done`. */
   async next(signal: AbortSignal): Promise<string | undefined> {
     if (this.#closed || signal.aborted) return undefined;
     const key = this.#take();
@@ -130,7 +129,7 @@ export class WorkQueue {
     if (running.again) this.add(key, { priority: running.again });
   }
 
-  /** Takes nothing more in and gives nothing more out. What waits is dropped: whoever starts next sees the same objects. */
+  /** Waiting keys are dropped: the next process sees the same objects. */
   shutDown(): void {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) clearTimeout(timer);
@@ -150,7 +149,6 @@ export class WorkQueue {
     this.add(key, { priority: delayed.priority });
   }
 
-  /** Gives what waits to those who wait for it. */
   #assign(): void {
     for (const resume of this.#idle) {
       const key = this.#take();

@@ -9,7 +9,7 @@ type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSyn
 
 interface Options {
   namespace: string;
-  /** Of the one Secret of that name. */
+  /** A cache of the one Secret of that name. */
   open(name: string): SecretCache;
   onChange(): void;
 }
@@ -18,13 +18,13 @@ interface Followed {
   readonly cache: SecretCache;
   readonly end: AbortController;
   readonly lost: UnreadableKinds;
-  /** Nobody waits for it any more: when it can be read, that is news. */
+  /** Nothing waits for it any more: reading it is a change. */
   isLate: boolean;
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** The Secrets that a configuration names, and no others: one watch for each. */
+/** The Secrets that a configuration refers to, with one watch each. */
 export class ReferencedSecrets implements Runnable {
   readonly name = "referenced secrets";
   readonly #options: Options;
@@ -34,13 +34,12 @@ export class ReferencedSecrets implements Runnable {
     this.#options = options;
   }
 
-  /** Of one that is unreadable nothing is known, not even that it is missing. */
+  /** "unreadable": it is not known whether the Secret exists. */
   get(name: string): Secret | "unreadable" | undefined {
     const { cache } = this.#followed.get(name) ?? {};
     return !cache || cache.synced ? cache?.get(`${this.#options.namespace}/${name}`) : "unreadable";
   }
 
-  /** Why what they hold may be old. */
   impairment(): ReadProblem | undefined {
     const names = [...this.#followed].filter(([, { lost }]) => lost.impairment()).map(([name]) => name);
     if (names.length === 0) return undefined;
@@ -48,9 +47,9 @@ export class ReferencedSecrets implements Runnable {
     return { reason: "SecretUnreadable", message };
   }
 
-  /** Follows these from now on. Those that are new are waited for, but no longer than this; what can be read later is told as a change. */
+  /** Waits for new ones, but no longer than this; a Secret that is read later is reported as a change. */
   async follow(wanted: ReadonlySet<string>, withinMs: number, signal: AbortSignal): Promise<void> {
-    // What no Secret can be called need not be asked for; the API would take some of it for more than a name.
+    // Invalid names are not requested; the API would read some of them as a path.
     const names = new Set([...wanted].filter((name) => NAME.test(name)));
     for (const [name, { end }] of this.#followed) {
       if (names.has(name)) continue;
@@ -83,7 +82,7 @@ export class ReferencedSecrets implements Runnable {
     );
     cache.start(signal);
     cache.subscribe((change) => {
-      // What was there from the start is waited for.
+      // The first list is waited for.
       if (change.type !== "added" || !change.initial) this.#options.onChange();
     });
     cache.waitForSync(signal).then(

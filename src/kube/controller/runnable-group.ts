@@ -2,7 +2,7 @@ import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
 import { finishesWithin } from "../../util/time-limit.ts";
 
-/** Controllers end first, so that the writers have their last word to flush. */
+/** Controllers stop first, so that the writers flush their last results. */
 export const STOP_PHASES = ["controllers", "writers"] as const;
 export type StopPhase = (typeof STOP_PHASES)[number];
 
@@ -11,7 +11,7 @@ export interface GroupMember {
   phase: StopPhase;
 }
 
-/** How long a phase may take to end. Together with the release of the Lease they fit into the 30 s that Kubernetes gives a pod. */
+/** Together with the release of the Lease within the 30 s that Kubernetes gives a pod. */
 const STOP_MS: Record<StopPhase, number> = { controllers: 18_000, writers: 6_000 };
 
 /** Failed: it threw. Stuck: it did not end when told to. */
@@ -27,14 +27,12 @@ export class RunnableError extends Error {
   }
 }
 
-/** Runnables that start together and stop phase by phase. */
 export class RunnableGroup {
   readonly #atWork = new Map<GroupMember, Promise<void>>();
   readonly #stop: Record<StopPhase, AbortController> = { controllers: new AbortController(), writers: new AbortController() };
   readonly #log: Log;
   readonly #onFailure: (error: RunnableError) => void;
 
-  /** Starts them; `onFailure` hears of each that throws. */
   constructor(members: readonly GroupMember[], log: Log, onFailure: (error: RunnableError) => void) {
     this.#log = log;
     this.#onFailure = onFailure;
@@ -45,7 +43,7 @@ export class RunnableGroup {
     }
   }
 
-  /** Stops the phase and waits for it, but not for ever. */
+  /** Stops the phase and waits for it, with a timeout. */
   async end(phase: StopPhase): Promise<void> {
     this.#stop[phase].abort();
     const work = [...this.#atWork].filter(([member]) => member.phase === phase);
@@ -66,7 +64,7 @@ export class RunnableGroup {
       await runnable.run(signal);
       this.#log.debug({ runnable: name }, "runnable ended");
     } catch (error) {
-      // Many a wait ends by throwing the reason of its signal.
+      // Many waits end by throwing the reason of their signal.
       if (signal.aborted && error === signal.reason) return;
       const why = error instanceof Error ? error.message : String(error);
       this.#onFailure(new RunnableError("Failed", name, `${name} failed: ${why}`, { cause: error }));

@@ -1,19 +1,14 @@
 import { type KubeObject, keyOf } from "../../api/kind.ts";
 import type { Cache } from "../cache/cache.ts";
 
-/** What tells a controller that a key is worth a look. */
 export interface Source {
   subscribe(enqueue: (key: string, options?: { priority?: "low" }) => void): () => void;
-  /** Resolves when the first look is complete; no reconcile starts before that. */
+  /** Resolves when the first list is complete; no reconcile starts before that. */
   ready?(signal: AbortSignal): Promise<void>;
-  /** Every key there is now, for resyncs. */
   keys?(): Iterable<string>;
 }
 
-/**
- * The changes of a cache, as keys: the object's own, or those that `keys` names for it. An update asks for the old object too, so that whoever an
- * object has left hears of it.
- */
+/** The changes of a cache as keys: the object's own, or those that `keys` returns. On an update, also for the old object. */
 export function changesOf<T extends KubeObject>(
   cache: Pick<Cache<T>, "subscribe" | "waitForSync" | "list">,
   keys: (object: T) => Iterable<string> = (object) => [keyOf(object)],
@@ -23,7 +18,7 @@ export function changesOf<T extends KubeObject>(
       cache.subscribe((change) => {
         const objects = change.type === "updated" ? [change.old, change.object] : [change.object];
         const priority = change.type === "added" && change.initial ? ({ priority: "low" } as const) : undefined;
-        // Each once: an idle worker has the first already, and would be sent again for the second.
+        // Deduplicated: an idle worker takes the first at once, and would run again for the second.
         for (const key of new Set(objects.flatMap((object) => Array.from(keys(object))))) enqueue(key, priority);
       }),
     ready: (signal) => cache.waitForSync(signal),
@@ -31,7 +26,7 @@ export function changesOf<T extends KubeObject>(
   };
 }
 
-/** A doorbell inside the process. What rings while nobody listens is kept for the first who does. */
+/** Enqueues keys from inside the process. Keys before the first subscriber are kept for it. */
 export class ChannelSource implements Source {
   readonly #listeners = new Set<(key: string) => void>();
   readonly #unheard = new Set<string>();

@@ -3,23 +3,20 @@ import type { KubeObject } from "../../api/kind.ts";
 import type { Source } from "./source.ts";
 import type { Cache } from "../cache/cache.ts";
 
-/** Why what is said of a configuration may be old, or not in effect: nothing that whoever wrote it could put right. */
+/** Why a report on a configuration may be outdated or not in effect, through no fault of its author. */
 export interface ReadProblem {
-  /** As a condition's reason. */
   readonly reason: string;
   readonly message: string;
 }
 
 type Followed = Pick<Cache<KubeObject>, "kind" | "onConnection">;
 
-/** A server ends watches every few minutes, and is away for a moment now and then; that is nothing to speak of. */
+/** A server ends watches every few minutes, and is unreachable for a moment now and then: not worth reporting. */
 const PATIENCE_MS = 30_000;
 
-/** Which parts of the configuration cannot be read at the moment, so that what is said of it may be old. */
 export class UnreadableKinds implements Source {
   readonly #caches: readonly Followed[];
   readonly #key: string;
-  /** Since when, by plural. */
   readonly #lost = new Map<string, Date>();
 
   constructor(caches: readonly Followed[], key: string) {

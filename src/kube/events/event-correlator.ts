@@ -8,7 +8,6 @@ export interface EventText {
   message: string;
 }
 
-/** One Event in the cluster, and how often what it says has happened. */
 export interface Series {
   readonly name: string;
   readonly namespace: string;
@@ -19,11 +18,10 @@ export interface Series {
   message: string;
   last: Date;
   count: number;
-  /** Whether the cluster has it. */
   stored: boolean;
 }
 
-// The figures of client-go's EventCorrelator.
+// The limits of client-go's EventCorrelator.
 const REMEMBERED = 4096;
 /** From so many different messages on they are combined. */
 const MANY = 10;
@@ -34,13 +32,12 @@ const REFILL_MS = 300_000;
 const LONGEST_MESSAGE = 1024;
 const LONGEST_NAME = 253;
 
-/** Decides which Event a happening belongs to, as client-go does: the same again counts up, many of a kind become one, spam is dropped. */
+/** As in client-go: a repetition increments the count, many similar ones become one, spam is dropped. */
 export class EventCorrelator {
   readonly #series = new Recent<Series>();
   readonly #similar = new Recent<{ messages: Set<string>; last: number }>();
   readonly #allowances = new Recent<{ left: number; at: number }>();
 
-  /** The Event to write; undefined when the object has had more than its share. */
   correlate(object: ObjectReference, text: EventText, now: Date): Series | undefined {
     const about = JSON.stringify([object.apiVersion, object.kind, object.namespace, object.name, object.uid]);
     const similar = JSON.stringify([about, text.type, text.reason]);
@@ -89,7 +86,6 @@ export class EventCorrelator {
   }
 }
 
-/** The Event as it is created. */
 export function eventOf(series: Series, component: string, instance: string): Event {
   const { name, namespace, object, type, reason, message, count } = series;
   return {
@@ -107,7 +103,6 @@ export function eventOf(series: Series, component: string, instance: string): Ev
   };
 }
 
-/** What changes in the Event when it happens again. */
 export function recurrenceOf({ message, count, last }: Series): Partial<Event> {
   return { message, count, lastTimestamp: metaTime(last) };
 }
@@ -116,14 +111,13 @@ function truncated(message: string): string {
   return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE - 1)}…` : message;
 }
 
-/** Unique, and a valid name whatever the object's own is like. */
+/** Unique, and valid whatever the object's name is. */
 function eventName(object: ObjectReference): string {
   const unique = randomBytes(8).toString("hex");
   const name = (object.name ?? "").toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-");
   return `${name.slice(0, LONGEST_NAME - unique.length - 1).replace(/[.-]+$/, "")}.${unique}`;
 }
 
-/** A map that forgets what was not asked for longest. */
 class Recent<V> {
   readonly #values = new Map<string, V>();
 

@@ -13,22 +13,21 @@ import { events } from "../metrics.ts";
 
 export interface EventRecorderOptions {
   client: KubeClient;
-  /** Who says it, as kubectl describe shows under From: `plumbline-controller`. */
+  /** The source component, shown by kubectl describe as From: `plumbline-controller`. */
   component: string;
-  /** Which of them: the pod or node name. */
+  /** The pod or node name. */
   instance: string;
   log: Log;
 }
 
-/** Events not yet written; further ones are dropped until some are. */
+/** The limit of Events that wait to be written; more are dropped. */
 const WAITING = 1000;
 const ATTEMPTS = 12;
 const RETRY = { minMs: 250, maxMs: 30_000 };
 const FLUSH_MS = 3_000;
 
 /**
- * Tells the users of an object what happened to it. Fire and forget: nothing here ever fails or holds up a reconcile. Record transitions only;
- * what is repeated on every reconcile is a condition.
+ * Records Events without ever failing or delaying a reconcile. Record transitions only; a state that every reconcile sees is a condition.
  */
 export class EventRecorder implements Runnable {
   readonly name = "events";
@@ -37,7 +36,7 @@ export class EventRecorder implements Runnable {
   readonly #log: Log;
   readonly #correlator = new EventCorrelator();
   readonly #waiting = new Set<Series>();
-  /** Aborts what is being written; there is one only while it runs. */
+  /** Aborts running writes; set only while it runs. */
   #life: AbortController | undefined;
   #writing: Promise<void> | undefined;
 
@@ -47,7 +46,7 @@ export class EventRecorder implements Runnable {
     this.#log = options.log;
   }
 
-  /** What is recorded before it runs, or between two terms of a leader, waits. */
+  /** Events recorded before it runs, or between two terms of a leader, wait. */
   record(object: KubeObject, text: EventText): void {
     const series = this.#correlator.correlate(referenceTo(object), text, new Date());
     if (!series || (this.#waiting.size >= WAITING && !this.#waiting.has(series))) {
@@ -58,7 +57,6 @@ export class EventRecorder implements Runnable {
     this.#write();
   }
 
-  /** Writes until the signal aborts, and then what is left, within a deadline. */
   async run(signal: AbortSignal): Promise<void> {
     const life = new AbortController();
     this.#life = life;
@@ -78,7 +76,7 @@ export class EventRecorder implements Runnable {
   }
 
   async #writeAll(signal: AbortSignal): Promise<void> {
-    // What is recorded in one go is written in one go; and a set also visits what is added meanwhile.
+    // Events recorded together are written together; iterating over a set includes what is added meanwhile.
     await Promise.resolve();
     for (const series of this.#waiting) {
       this.#waiting.delete(series);
@@ -93,11 +91,11 @@ export class EventRecorder implements Runnable {
         this.#log.debug({ error, reason: series.reason, object: series.object }, "event not written");
       }
     }
-    // In the same tick as the last look at the set, so that nothing is added to a round that is over.
+    // In the same tick as the last check of the set, so that nothing is added to a finished round.
     this.#writing = undefined;
   }
 
-  /** The server may be away for a while; that says nothing against the Event. */
+  /** The server may be unreachable for a while. */
   async #writeWithPatience(series: Series, signal: AbortSignal): Promise<"created" | "counted"> {
     for (let failures = 1; ; failures++) {
       try {
@@ -116,14 +114,14 @@ export class EventRecorder implements Runnable {
         await this.#events.patch(series, recurrenceOf(series), { signal });
         return "counted";
       } catch (error) {
-        // The server forgets Events after an hour.
+        // The server deletes Events after an hour.
         if (!isKubeError(error, "NotFound")) throw error;
       }
     }
     try {
       await this.#events.create(eventOf(series, this.#options.component, this.#options.instance), { signal });
     } catch (error) {
-      // The name is random: the one that exists is ours, from an attempt whose answer was lost.
+      // The name is random: it exists because of an attempt whose response was lost.
       if (!isKubeError(error, "AlreadyExists")) throw error;
     }
     series.stored = true;

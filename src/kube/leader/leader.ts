@@ -14,28 +14,28 @@ export interface LeaderOptions {
   client: KubeClient;
   namespace: string;
   name: string;
-  /** Who we are, for people; made unique by the elector, so that a restarted process does not take itself for its predecessor. */
+  /** Made unique by the elector, so that a restarted process does not take itself for its predecessor. */
   identity: string;
   log: Log;
   /** How long others must not see a renewal before they take over; 15 s. */
   durationMs?: number;
-  /** How old the own last renewal may be before we stop writing; 10 s. Shorter than the duration: the difference is for clocks that run apart. */
+  /** The maximum age of the last renewal for writes; 10 s. Shorter than the duration, to allow for clocks that drift. */
   renewMs?: number;
-  /** How often to renew, and to look whether the Lease is free; 2 s. */
+  /** The interval of renewals and attempts; 2 s. */
   retryMs?: number;
-  /** How long a request of the previous leader may still be under way; the client's deadline, 30 s. */
+  /** How long a request of the previous leader may still be in flight; the client's deadline, 30 s. */
   requestDeadlineMs?: number;
 }
 
 export interface Term {
-  /** Runs until the signal aborts. Renewals go on until it has ended, so that it may finish its writes. */
+  /** Runs until the signal aborts. Renewals continue until it has ended, so that it may finish its writes. */
   onStarted: (signal: AbortSignal, takeover: Takeover) => Promise<void>;
 }
 
-/** One for a renewal, one for another while the first hangs. Nothing else uses them, so nothing else can keep a renewal waiting. */
+/** One for a renewal, one for another while the first hangs. They are used for nothing else, so that nothing delays a renewal. */
 const LEASE_SOCKETS = 2;
 
-/** Takes a Lease, keeps it while the term lasts, and says in every tick whether it may still be relied on. */
+/** Acquires a Lease, renews it during the term, and knows in every tick whether it is still valid. */
 export class LeaderElector {
   readonly identity: string;
   readonly #name: string;
@@ -49,7 +49,7 @@ export class LeaderElector {
   readonly #requestDeadlineMs: number;
   #observed: ObservedLease | undefined;
   #takeover: Takeover = "free";
-  /** When the last write that gave us the Lease, or renewed it, was started; nothing while we do not lead. */
+  /** When the last successful acquisition or renewal was sent; unset while not leading. */
   #renewedAt: Moment | undefined;
   #oldWritesEndAt = 0;
 
@@ -74,7 +74,7 @@ export class LeaderElector {
     return this.#msLeft(this.#renewedAt) >= 0;
   }
 
-  /** For `client.fenced`: throws when the own last renewal is too old, so that a leader which was frozen and woken starts no new write. */
+  /** For `client.fenced`: throws if the last renewal is too old, so that a leader which was suspended and resumed starts no new write. */
   assertLeading(): void {
     this.#assertFresh(this.#renewedAt);
   }
@@ -89,7 +89,7 @@ export class LeaderElector {
   }
 
   /**
-   * For those who allocate: after an expired Lease, waits until no request of the previous leader can still arrive; what is then listed uncached is
+   * For allocators: after an expired Lease, waits until no request of the previous leader can still arrive; an uncached list after it is
    * complete. Call it within a term.
    */
   async waitForOldWrites(signal: AbortSignal): Promise<void> {
@@ -98,7 +98,7 @@ export class LeaderElector {
     this.assertLeading();
   }
 
-  /** Waits to be leader, leads one term and releases the Lease. Throws when the Lease is lost, after the term has ended: the process should start over. */
+  /** Waits to be leader, leads one term and releases the Lease. Throws if the Lease is lost, after the term has ended. */
   async run(signal: AbortSignal, { onStarted }: Term): Promise<void> {
     const takeover = await this.#campaign(signal);
     if (takeover === undefined) return;
@@ -139,18 +139,18 @@ export class LeaderElector {
     const found = await this.#limited(signal, (limited) => this.#read(limited));
     const now = performance.now();
     if (found) this.#observed = observeLease(this.#observed, found, now);
-    // A write of ours that was taken for lost has arrived; what it took over from is known.
+    // An own write whose response was lost has succeeded; the takeover is known.
     const ours = found?.spec.holderIdentity === this.identity;
     const takeover = ours ? this.#takeover : takeoverOf(this.#observed, now);
     if (!takeover) return;
     this.#takeover = takeover;
     const transitions = (this.#observed?.lease.spec.leaseTransitions ?? -1) + 1;
     const changes = ours ? {} : { acquireTime: microTime(new Date()), leaseTransitions: transitions };
-    // Not cut short by a shutdown, which could leave behind a Lease that nobody knows is held.
+    // A shutdown must not interrupt it: it could leave a held Lease behind.
     await this.#limited(never, (limited) => this.#hold(this.#leases, found, changes, limited));
   }
 
-  /** Returns why the Lease was lost; nothing when renewing was no longer needed. */
+  /** Returns why the Lease was lost; undefined when renewals are no longer needed. */
   async #keepRenewing(over: AbortSignal): Promise<KubeError | undefined> {
     for (;;) {
       const left = Math.max(0, this.#msLeft(this.#renewedAt));
@@ -171,13 +171,13 @@ export class LeaderElector {
     }
   }
 
-  /** A renewal is a write like all others: one that comes too late is not sent. */
+  /** A renewal is fenced like all writes: a late one is not sent. */
   async #renew(signal: AbortSignal): Promise<void> {
     const leases = this.#client.fenced(() => this.assertLeading()).resource(Lease);
     try {
       await this.#hold(leases, this.#observed?.lease, {}, signal);
     } catch (error) {
-      // Someone wrote it, which may have been ourselves in a request whose answer was lost; or deleted it.
+      // It was written by somebody, maybe by this process in a request whose response was lost; or deleted.
       if (!isKubeError(error, "Conflict", "NotFound")) throw error;
       const found = await this.#read(signal);
       if (found) this.#observed = observeLease(this.#observed, found, performance.now());
@@ -186,7 +186,7 @@ export class LeaderElector {
     }
   }
 
-  /** Writes the Lease as ours; `found` is what it replaces, if it exists. */
+  /** `found` is the existing Lease, if any. */
   async #hold(
     leases: ResourceClient<Lease>,
     found: Lease | undefined,
@@ -221,9 +221,9 @@ export class LeaderElector {
     return new KubeError("Fenced", `The Lease ${this.#namespace}/${this.#name} ${how}; this process no longer leads`);
   }
 
-  /** Closes the fence for everyone else, then lets go of the Lease so that the next leader need not wait for it to expire. */
+  /** Closes the fence, then releases the Lease so that the next leader need not wait for it to expire. */
   async #leave(): Promise<void> {
-    // Should it be found to be ours still, it is taken as anyone else's: writes of this term may be under way then.
+    // If it is still ours later, writes of this term may be in flight.
     this.#takeover = "expired";
     if (!this.isLeader) return this.#changed("lost");
     const renewedAt = this.#renewedAt;
@@ -231,7 +231,7 @@ export class LeaderElector {
     const leases = this.#client.fenced(() => this.#assertFresh(renewedAt)).resource(Lease);
     try {
       await this.#limited(never, async (signal) => {
-        // A renewal may have been cut short, so the version we know can be old.
+        // An interrupted renewal may have changed the version.
         const found = await this.#read(signal);
         if (found?.spec.holderIdentity !== this.identity) return;
         const spec = { ...found.spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(new Date()) };
@@ -244,7 +244,7 @@ export class LeaderElector {
     }
   }
 
-  /** How long a renewal of this time can be relied on; less than nothing when it is too old. */
+  /** How long a renewal of this time is valid; negative if it is too old. */
   #msLeft(renewedAt: Moment | undefined): number {
     return renewedAt ? this.#renewMs - ageOf(renewedAt) : -Infinity;
   }
@@ -260,7 +260,7 @@ export class LeaderElector {
   }
 }
 
-/** A time on both clocks: the monotonic one stands still while a VM is paused or a machine sleeps, the other one can be set. */
+/** Both clocks: the monotonic one stops while a VM is paused or a machine sleeps, the other one can be set. */
 interface Moment {
   readonly monotonic: number;
   readonly wall: number;
@@ -270,17 +270,19 @@ function moment(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/** By the clock that says more. A clock that is set forward may cost us the lead, which is safe; to take it counts by the monotonic clock alone. */
+/**
+ * By the clock with the larger age. A clock that is set forward may cost the lead, which is safe; an acquisition counts by the monotonic
+ * clock alone.
+ */
 function ageOf({ monotonic, wall }: Moment): number {
   return Math.max(performance.now() - monotonic, Date.now() - wall);
 }
 
 const never = new AbortController().signal;
 
-/** A pause that was cut short: the loop sees why. */
 const ended = () => {};
 
-/** So that those who lost together do not all come back at one moment. */
+/** Randomized, so that candidates do not retry together. */
 function about(ms: number): number {
   return ms * (0.8 + Math.random() * 0.4);
 }

@@ -1,9 +1,9 @@
 import type { Lease } from "../../api/core/lease.ts";
 
-/** How a Lease came to be free: there was none, its holder let go of it, or its holder was not heard for a full duration. */
+/** There was no Lease, its holder released it, or its holder did not renew it for a full duration. */
 export type Takeover = "free" | "released" | "expired";
 
-/** A Lease as last read, and since when it has been held as it is, on this process's own monotonic clock. */
+/** A Lease as last read, and since when it is unchanged, on the own monotonic clock. */
 export interface ObservedLease {
   lease: Lease;
   since: number;
@@ -13,12 +13,12 @@ export function observeLease(before: ObservedLease | undefined, lease: Lease, no
   return { lease, since: before && sameHold(before.lease.spec, lease.spec) ? before.since : now };
 }
 
-/** Times in the Lease are compared with each other only, never with a clock: those of two machines may differ by any amount. */
+/** Times in the Lease are compared only with each other, never with a clock: those of two machines may differ by any amount. */
 function sameHold(a: Lease["spec"], b: Lease["spec"]): boolean {
   return a.holderIdentity === b.holderIdentity && a.renewTime === b.renewTime && a.leaseTransitions === b.leaseTransitions;
 }
 
-/** How the Lease may be taken now, if it may. A Lease that someone deleted is still its holder's until it would have expired. */
+/** Undefined if it may not be taken. A deleted Lease belongs to its holder until it would have expired. */
 export function takeoverOf(observed: ObservedLease | undefined, now: number): Takeover | undefined {
   if (!observed) return "free";
   const { holderIdentity, leaseDurationSeconds = 0 } = observed.lease.spec;

@@ -1,9 +1,9 @@
 import { KubeError } from "../client/error.ts";
 
-/** A call that must be over sooner than the client's own deadline: it ends with Timeout after `ms`. */
+/** For a call with a shorter deadline than the client's: fails with Timeout after `ms`. */
 export async function withTimeout<T>(ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
-  // By hand: a long-lived signal would remember every AbortSignal.any it ever was part of.
+  // By hand: a long-lived signal would keep every AbortSignal.any that it was part of.
   const limited = new AbortController();
   const onAbort = () => limited.abort(signal.reason);
   signal.addEventListener("abort", onAbort);

@@ -7,7 +7,6 @@ export function agentComponent(node: string): Component {
   return { kind: "Agent", name: node };
 }
 
-/** What a report says of the agent that it comes from, and of its node, once the status cleaner has marked it. Nothing while the agent speaks. */
 export function agentHealth(node: string, conditions: readonly Condition[] | undefined): HealthStatement[] {
   const marked = conditions?.find(({ status, reason }) => status === "Unknown" && reason === "AgentNotReporting");
   if (!marked) return [];
@@ -31,7 +30,7 @@ export function notReportingAgent(node: string, since: string): HealthStatement[
   ];
 }
 
-/** Of an agent that was started and has not read what it needs: it does nothing until then. */
+/** For an agent that was started and has not read all it needs: it does nothing until then. */
 export const agentWaits: Explainer = explainer(Lease, (lease): HealthStatement[] => {
   const waiting = waitingOf(lease);
   if (!waiting) return [];
@@ -55,7 +54,7 @@ export const agentWaits: Explainer = explainer(Lease, (lease): HealthStatement[]
   ];
 });
 
-/** Of a part that no agent has ever reported: `plumbline up` without it, or a cluster without agents. */
+/** For a component that no agent has ever reported: `plumbline up` without it, or a cluster without agents. */
 export function noAgentRuns(part: "router" | "loadbalancer", title: string, effect: string): HealthStatement {
   return {
     component: { kind: "Agents", name: part },

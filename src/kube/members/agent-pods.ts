@@ -5,14 +5,13 @@ import type { KubeClient } from "../client/client.ts";
 
 export interface AgentPodsOptions {
   client: KubeClient;
-  /** The DaemonSet of the agents. */
   namespace: string;
   name: string;
   daemonSets: Cache<DaemonSet>;
   pods: Cache<Pod>;
 }
 
-/** Where agents are Pods: since when each node has been without one, as far as this process has seen. */
+/** Since when each node has been without an agent Pod, as far as this process observed. */
 export class AgentPods {
   readonly options: AgentPodsOptions;
   readonly #lastPod = new Map<string, number>();
@@ -31,20 +30,20 @@ export class AgentPods {
     });
   }
 
-  /** Starts over: what was not watched does not count. */
+  /** Starts over: times without a watch do not count. */
   begin(): void {
     this.#lastPod.clear();
     this.#clearSince = performance.now();
   }
 
-  /** For how long the node has been without an agent Pod while the DaemonSet wants none there; undefined while either is not so. */
+  /** How long the node has had no agent Pod while the DaemonSet wants none there; undefined if either does not apply. */
   absenceMs(node: string): number | undefined {
     const { namespace, name, daemonSets, pods } = this.options;
     if (!isRolledOut(daemonSets.get(`${namespace}/${name}`)) || onNode(name, node, pods.list())) return undefined;
     return performance.now() - Math.max(this.#clearSince, this.#lastPod.get(node) ?? -Infinity);
   }
 
-  /** The same question to the server itself. */
+  /** Reads from the server. */
   async isAbsent(node: string, signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name } = this.options;
     if (!isRolledOut(await client.resource(DaemonSet).get(name, { namespace, signal }))) return false;
@@ -56,7 +55,10 @@ export class AgentPods {
   }
 }
 
-/** The controller has seen the newest spec, and every Pod it wants is there and up to date. Whether they are ready says nothing of a node without one. */
+/**
+ * The controller has observed the newest spec, and every wanted Pod exists and is up to date. Readiness says nothing about a node without
+ * one.
+ */
 export function isRolledOut(daemonSet: DaemonSet | undefined): boolean {
   if (!daemonSet?.status || daemonSet.metadata.deletionTimestamp !== undefined) return false;
   const { observedGeneration, desiredNumberScheduled, currentNumberScheduled, updatedNumberScheduled = 0 } = daemonSet.status;
@@ -71,7 +73,7 @@ function onNode(daemonSet: string, node: string, pods: readonly Pod[]): boolean 
   return pods.some((pod) => nodeOfPod(pod) === node && isAgentOf(daemonSet, pod));
 }
 
-/** Also where it is not bound yet: the DaemonSet's controller makes each Pod for one node. */
+/** Also before it is bound: the DaemonSet controller creates each Pod for one node. */
 function nodeOfPod({ spec: { nodeName, affinity } }: Pod): string | undefined {
   if (nodeName !== undefined) return nodeName;
   const { nodeSelectorTerms = [] } = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? {};

@@ -19,29 +19,29 @@ import {
   type LeaseObservations,
 } from "./liveness.ts";
 
-/** An agent that stopped renewing: what it last reported is no longer known to be true. */
+/** An agent that stopped renewing: its last reports may be outdated. */
 export interface MissedHeartbeats {
   node: string;
-  /** When it was last heard, for people to read: by its own clock where it has a Lease. */
+  /** The last renewal, for messages: by its own clock if it has a Lease. */
   since: Date;
 }
 
 export interface AgentWatchOptions {
   client: KubeClient;
   leases: Cache<Lease>;
-  /** Whose agent, or whatever else is watched, renews the Lease; undefined for one that only looks like theirs. */
+  /** The node or other holder of the Lease; undefined for an unrelated Lease. */
   holderOf: (lease: Lease) => string | undefined;
-  /** Nodes about which something is reported, with a Lease or without. */
+  /** Nodes with reports, with or without a Lease. */
   reported: () => Iterable<string>;
-  /** Who was alive when the last leader said so; undefined when none ever did. */
+  /** The live agents of the last leader's publication; undefined if there is none. */
   published: (signal: AbortSignal) => Promise<ReadonlySet<string> | undefined>;
-  /** So many fell silent at once that the own view may be to blame. */
+  /** Called if so many expire at once that the own connection may be the cause. */
   onDoubt: (doubt: { expired: number; of: number }) => void;
   log: Log;
   durationMs?: number;
 }
 
-/** Watches the heartbeats of all agents while it runs. As a source it names the nodes whose agents came, fell silent, may be marked, or spoke again. */
+/** Watches the heartbeats of all agents. As a source it enqueues nodes whose agents appeared, expired, may be marked, or returned. */
 export class AgentWatch implements Runnable, Source {
   readonly name = "agent-watch";
   readonly durationMs: number;
@@ -61,18 +61,17 @@ export class AgentWatch implements Runnable, Source {
     });
   }
 
-  /** Sorted, those that run this part where one is given; undefined before the watch has begun. */
+  /** Sorted; with `part`, only agents that run it. Undefined before the watch has begun. */
   living(part?: AgentPart): string[] | undefined {
     const living = this.#state && liveAgents(this.#state);
     return part === undefined ? living : living?.filter((node) => !this.lacks(node, part));
   }
 
-  /** Whether this node's agent says that it runs without this part. */
   lacks(node: string, part: AgentPart): boolean {
     return lacksPart(this.#state?.agents.get(node)?.renewal?.parts, part);
   }
 
-  /** Why what this node's agent reported must be marked now; undefined when it must not. */
+  /** Undefined if the reports of this node's agent must not be marked. */
   silence(node: string): MissedHeartbeats | undefined {
     const agent = this.#state?.agents.get(node);
     if (!agent || !this.#state || !mayMarkUnknown(this.#state, node, performance.now())) return undefined;
@@ -80,7 +79,6 @@ export class AgentWatch implements Runnable, Source {
     return { node, since: new Date(renewal?.renewTime ?? Date.now() - (performance.now() - observedAt)) };
   }
 
-  /** Whether a Lease of this one has been seen. */
   knows(node: string): boolean {
     return this.#state?.agents.get(node)?.renewal !== undefined;
   }
@@ -113,7 +111,7 @@ export class AgentWatch implements Runnable, Source {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      // What was seen in this term is worth nothing in the next.
+      // Observations of this term are invalid in the next.
       this.#state = undefined;
       this.#markable.clear();
       this.#begun = Promise.withResolvers();
@@ -143,7 +141,7 @@ export class AgentWatch implements Runnable, Source {
     return { whole: this.#connected, listed: false, heardAt, renewals: this.#renewals(leases.list()), reported: reported() };
   }
 
-  /** Returns whether the server must be asked. */
+  /** Returns whether the Leases must be read from the server. */
   #observe(observations: LeaseObservations): boolean {
     if (!this.#state) return false;
     const now = performance.now();

@@ -22,13 +22,13 @@ import {
   waitsSinceAnnotation,
 } from "./agent-lease.ts";
 
-/** A request that takes longer than this is given up, however seldom the Lease is renewed. */
+/** The timeout of a renewal, however long the interval is. */
 const LONGEST_REQUEST_MS = 10_000;
 
 export interface RenewLeaseOptions {
   client: KubeClient;
   holder: string;
-  /** Name, namespace, and what of labels, annotations and owners is ours; asked before each renewal. */
+  /** Name, namespace, and our labels, annotations and owners; called before each renewal. */
   metadata: (renewTime: string) => ObjectMeta;
   log: Log;
   durationMs: number;
@@ -39,18 +39,17 @@ export interface LeaseHeartbeatOptions {
   client: KubeClient;
   namespace: string;
   node: string;
-  /** The Node's uid once it is known; the Lease then goes with the Node. */
+  /** The Node's uid once known; the Lease is then deleted with the Node. */
   nodeUid: () => string | undefined;
-  /** Those that run: reports of others are removed. Left out, all of them, as with agents of older versions. */
+  /** The running parts: reports of others are removed. If unset, all, as with older agents. */
   parts?: readonly AgentPart[];
-  /** The public key with which the agent signs, as base64. */
+  /** The public signing key in base64. */
   signingKey?: string;
   log: Log;
   durationMs?: number;
   renewMs?: number;
 }
 
-/** Renews the Lease of this node's agent. */
 export function heartbeat({ durationMs = 30_000, renewMs = 10_000, ...options }: LeaseHeartbeatOptions): Runnable {
   const { client, namespace, node, nodeUid, parts, signingKey, log } = options;
   const metadata = (renewTime: string): ObjectMeta => {
@@ -79,15 +78,14 @@ export interface WaitingOptions {
   client: KubeClient;
   namespace: string;
   node: string;
-  /** The kinds that have not been read yet. */
   unread: () => readonly string[];
   log: Log;
   everyMs?: number;
 }
 
 /**
- * Writes into the Lease of this node's agent what the agent waits for before it starts, until the signal. It does not renew the Lease: an agent that does
- * nothing yet does not count as alive.
+ * Writes to the Lease of this node's agent which kinds it waits for, until the signal. Does not renew the Lease: an agent that does nothing
+ * yet does not count as alive.
  */
 export async function reportWaiting(
   { client, namespace, node, unread, log, everyMs = 5_000 }: WaitingOptions,
@@ -116,8 +114,8 @@ export async function reportWaiting(
 }
 
 /**
- * Renews a Lease for as long as its holder runs. It is not released at the end: a holder that comes back within the duration, as in an upgrade,
- * was never gone.
+ * Renews a Lease while its holder runs. It is not released at the end: a holder that returns within the duration, as in an upgrade, was
+ * never gone.
  */
 export function renewLease({ client, log, renewMs, ...options }: RenewLeaseOptions): Runnable {
   const leases = client.resource(Lease);
@@ -135,13 +133,13 @@ export function renewLease({ client, log, renewMs, ...options }: RenewLeaseOptio
           failures = 0;
         } catch (error) {
           if (signal.aborted) return;
-          // Also when someone edited or deleted it, or our own last write arrived without its answer: the next attempt reads it first.
+          // Also if it was edited or deleted, or the response to the last write was lost: the next attempt reads it first.
           written = undefined;
           failures += 1;
           heartbeats.inc({ outcome: isKubeError(error) ? error.code : "Unexpected" });
           log.warn({ error, failures }, "heartbeat failed, retrying");
         }
-        // Never later than the interval: who fell silent together must also expire together.
+        // Never later than the interval: agents that stop together must expire together.
         const wait = failures === 0 ? renewMs * (0.8 + Math.random() * 0.2) : backoffMs(failures, { minMs: renewMs / 20, maxMs: renewMs });
         await sleep(wait, signal).catch(() => {});
       }
@@ -149,7 +147,7 @@ export function renewLease({ client, log, renewMs, ...options }: RenewLeaseOptio
   };
 }
 
-/** `written` is the Lease as last written; without it, it is read first. */
+/** `written` is the last written Lease; without it, it is read first. */
 async function beat(
   leases: ResourceClient<Lease>,
   { holder, metadata, durationMs }: Pick<RenewLeaseOptions, "holder" | "metadata" | "durationMs">,

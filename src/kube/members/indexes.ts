@@ -1,4 +1,4 @@
-/** Numbers that nodes derive their addresses from. A number that was someone's rests for a day before it is someone else's. */
+/** Indexes from which nodes derive their addresses. A freed index is not reused for a day. */
 
 export interface NodeIndex {
   index: number;
@@ -17,8 +17,8 @@ export interface Indexes {
 const restMs = 24 * 60 * 60 * 1000;
 
 /**
- * Keeps what existing nodes have, frees what belonged to nodes that are gone, and gives each new node the index that it carries already, if no
- * other node has that, or else the lowest unused and not freed within 24 h.
+ * Keeps the indexes of existing nodes, frees those of deleted nodes, and gives each new node the index that it already carries, if it is
+ * unused, or else the lowest unused one that was not freed within 24 h.
  */
 export function assignIndexes(
   { indexes, freed }: Indexes,
@@ -30,7 +30,7 @@ export function assignIndexes(
   const kept = Object.entries(indexes).filter(([node]) => present.has(node));
   const left = Object.entries(indexes).filter(([node]) => !present.has(node));
   const resting = [
-    // A clock that was set back makes a freed index look younger, which only makes it rest longer.
+    // If a clock is set back, a freed index only stays reserved for longer.
     ...freed.filter(({ at }) => now.getTime() - Date.parse(at) < restMs),
     ...left.map(([, { index }]) => ({ index, at: now.toISOString() })),
   ];

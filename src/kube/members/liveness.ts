@@ -1,31 +1,27 @@
 import { compareResourceVersions } from "../client/resource-version.ts";
 
 /**
- * Which agents are alive, judged only by what this process saw and when it saw it; clocks of different machines are never compared. Pure: time is an
- * argument, in monotonic milliseconds.
- *
- * An agent is *alive* until its Lease was not seen to change for a full duration. It is then *expired*, for as long as it takes to see whether others
- * expire with it: one alone becomes *silent*, many at once put the own view in doubt, which is worth one further full duration. A renewal makes it alive
- * again at any point.
+ * Which agents are alive, judged only by what this process observed and when; clocks of different machines are never compared. Pure: time
+ * is an argument, in monotonic milliseconds. An agent is *alive* until its Lease did not change for a full duration. It is then *expired*
+ * for as long as it takes to see whether others expire with it: one alone becomes *silent*; many at once may be caused by the own
+ * connection, and get one more full duration. A renewal makes it alive again at any point.
  */
 
-/** One heartbeat Lease as the server holds it. */
 export interface Renewal {
   resourceVersion: string;
   renewTime: string | undefined;
-  /** As the Lease's annotation lists them. */
   parts?: string | undefined;
 }
 
 export interface LeaseObservations {
-  /** The watch on the Leases stands. */
+  /** The watch on the Leases is open. */
   whole: boolean;
-  /** The renewals come from the server itself, just now, and not from the watch. */
+  /** Whether the renewals were just listed, not watched. */
   listed: boolean;
-  /** When the server was last heard, on the watch or by answering a list. */
+  /** The last data from the server, by watch or list. */
   heardAt: number;
   renewals: ReadonlyMap<string, Renewal>;
-  /** Nodes about which something is reported, with a Lease or without. */
+  /** Nodes with reports, with or without a Lease. */
   reported: Iterable<string>;
 }
 
@@ -36,7 +32,7 @@ type Phase =
 
 interface Agent {
   renewal: Renewal | undefined;
-  /** When the Lease was last seen to change, or first seen. */
+  /** When the Lease last changed, or was first observed. */
   observedAt: number;
   phase: Phase;
 }
@@ -45,7 +41,7 @@ export interface Liveness {
   readonly durationMs: number;
   readonly agents: ReadonlyMap<string, Agent>;
   readonly whole: boolean;
-  /** Since when the view has been whole without a break. */
+  /** Since when the watch has been complete without a break. */
   readonly clearSince: number;
   readonly checkedAt: number;
   readonly heardAt: number;
@@ -53,22 +49,22 @@ export interface Liveness {
 
 export interface ObservationResult {
   state: Liveness;
-  /** Agents that became silent, spoke again, appeared, were forgotten, or run other parts than before. */
+  /** Agents that became silent, returned, appeared, were forgotten, or run other parts than before. */
   changed: string[];
-  /** Set when the own view comes into doubt, not while it stays so. */
+  /** Set when the doubt begins, not while it lasts. */
   doubt: { expired: number; of: number } | undefined;
-  /** The server must be asked for the Leases themselves before more can be said. */
+  /** The Leases must be listed before more can be decided. */
   ask: boolean;
 }
 
-/** Agents renew three times per duration, so those that fell silent at one moment expire within a third of it; the rest is for slow requests. */
+/** Agents renew three times per duration, so those that stop together expire within a third of it; the rest is for slow requests. */
 const companyShare = 0.4;
-/** An observer that did not look for this long was itself frozen, and has seen nothing. A server not heard for this long was perhaps away for all. */
+/** An observer that did not run for this long was itself suspended. A server without data for this long may be unreachable for all. */
 const longestGap = 0.5;
-/** Not heard for this long, the server is asked, so that only one that does not answer counts as away. */
+/** After this long without data the server is asked, so that only one that does not answer counts as unreachable. */
 const longestQuiet = 1 / 3;
 
-/** Who was not among the living when the last leader published them stays silent until it is seen to renew. */
+/** An agent that was not alive in the last leader's publication stays silent until it renews. */
 export function initialObservations(
   durationMs: number,
   observations: LeaseObservations,
@@ -105,7 +101,6 @@ export function observe(before: Liveness, observations: LeaseObservations, now: 
   };
 }
 
-/** The published set: agents that have a Lease and are not silent. */
 export function liveAgents({ agents }: Liveness): string[] {
   return [...agents]
     .filter(([, { renewal, phase }]) => renewal && phase.is !== "silent")
@@ -113,7 +108,7 @@ export function liveAgents({ agents }: Liveness): string[] {
     .sort();
 }
 
-/** Whether what this node's agent reported may be marked now. A silence decided before the view was lost counts again only after a full clear duration. */
+/** A silence from before the watch broke counts again only after a full complete duration. */
 export function mayMarkUnknown({ agents, whole, clearSince, durationMs }: Liveness, node: string, now: number): boolean {
   return agents.get(node)?.phase.is === "silent" && whole && now - clearSince >= durationMs;
 }
@@ -122,7 +117,7 @@ function merge(before: ReadonlyMap<string, Agent>, { renewals, reported, listed 
   const after = new Map<string, Agent>();
   const reportedNodes = new Set(reported);
   for (const [node, agent] of before) {
-    // A Lease that was deleted says no more than one that is not renewed.
+    // A deleted Lease means no more than one that is not renewed.
     if (agent.phase.is !== "silent" || renewals.has(node) || reportedNodes.has(node)) after.set(node, agent);
   }
   for (const node of reportedNodes) {
@@ -134,7 +129,7 @@ function merge(before: ReadonlyMap<string, Agent>, { renewals, reported, listed 
   return after;
 }
 
-/** A list may be ahead of the watch, so what the watch says afterwards can be old. A list itself is right even if versions went back (etcd restored). */
+/** A list may be ahead of the watch, so later watch events can be older. A list is right even if versions went back (etcd restored). */
 function isNews(known: Renewal | undefined, renewal: Renewal, listed: boolean): boolean {
   if (!known) return true;
   if (renewal.renewTime === known.renewTime) return false;
@@ -170,7 +165,7 @@ function doubtOwnView(agents: Map<string, Agent>, durationMs: number, now: numbe
   return doubted > 0 && !known ? { expired, of } : undefined;
 }
 
-/** Returns whether someone's time is up but the server was not heard since: then a broken view and a silent agent look the same. */
+/** Returns whether an agent's time is up but no data came from the server since: then a broken watch and a silent agent look the same. */
 function silence(agents: Map<string, Agent>, heardAt: number, now: number): boolean {
   let unheard = false;
   for (const [node, agent] of agents) {

@@ -19,19 +19,17 @@ export interface MembersPublisherOptions {
   client: KubeClient;
   namespace: string;
   agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
-  /** Of the agents. */
   leases: Pick<Cache<Lease>, "list" | "subscribe" | "waitForSync">;
-  /** Holds the one ConfigMap. */
   members: Pick<Cache<ConfigMap>, "get" | "list" | "subscribe" | "waitForSync">;
   nodes: Pick<Cache<Node>, "list" | "subscribe" | "waitForSync">;
-  /** The index that a Node says it has, which a node that is new here keeps if nobody else has it. */
+  /** The index annotation of a Node, which a new node keeps if it is unused. */
   carriedIndex: (node: Node) => number | undefined;
-  /** Returns when no request of an earlier leader can arrive any more: indexes are allocated here. */
+  /** Resolves when no request of an earlier leader can arrive any more: indexes are allocated here. */
   waitForOldWrites: (signal: AbortSignal) => Promise<void>;
   log: Log;
 }
 
-/** Keeps `plumbline-members` true: written when someone joins, leaves or signs with another key, and at no other time. */
+/** Writes `plumbline-members` only when an agent joins, leaves or changes its key. */
 export function membersPublisher(options: MembersPublisherOptions): Runnable {
   const { client, namespace, agents, leases, members, nodes, carriedIndex, waitForOldWrites, log } = options;
   const assign = (current: Members, present: readonly Node[]) =>
@@ -43,7 +41,6 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
     );
   const key = `${namespace}/${membersName}`;
   const configMaps = client.resource(ConfigMap);
-  /** What we wrote last, which the cache may not show yet. */
   let written: ConfigMap | undefined;
   let lastGood: Members | undefined;
   let joining = new JoinBatch();
@@ -86,7 +83,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
   return {
     name: publishing.name,
     async run(signal) {
-      // In between, another leader may have published.
+      // Another leader may have published in between.
       written = undefined;
       lastGood = undefined;
       joining = new JoinBatch();
@@ -105,7 +102,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
   };
 }
 
-/** Sorted, so that the order of Leases is no reason to write. Also of agents that are silent: when they return they are known. */
+/** Sorted, so that the order of Leases causes no write. Includes silent agents, so that they are known when they return. */
 function keysIn(leases: readonly Lease[]): Record<string, string> {
   const keys = leases.flatMap((lease): [string, string][] => {
     const [node, key] = [nodeOfLease(lease), signingKeyOf(lease)];
@@ -114,7 +111,7 @@ function keysIn(leases: readonly Lease[]): Record<string, string> {
   return Object.fromEntries(keys.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** A renewal that changes nothing else is no news. */
+/** Ignores renewals that change nothing else. */
 function changesOfKeys(leases: MembersPublisherOptions["leases"], key: string): Source {
   return {
     subscribe: (enqueue) =>
@@ -130,10 +127,10 @@ function newer(cached: ConfigMap | undefined, written: ConfigMap | undefined): C
   return compareResourceVersions(cached.metadata.resourceVersion ?? "0", written.metadata.resourceVersion ?? "0") < 0 ? written : cached;
 }
 
-/** What someone broke is repaired from memory. Without memory it is left as it is: assigning all indexes anew would renumber every node. */
+/** A broken object is repaired from memory. Without memory it is left as it is: assigning all indexes again would renumber every node. */
 function known(stored: ConfigMap | undefined, lastGood: Members | undefined, log: Log): Members {
   if (!stored) return lastGood ?? emptyMembers;
-  // The keys are read from the Leases anew.
+  // The keys are read from the Leases again.
   const data = { ...stored.data, keys: "{}" };
   try {
     return parseMembers({ ...stored, data });
@@ -144,7 +141,7 @@ function known(stored: ConfigMap | undefined, lastGood: Members | undefined, log
   }
 }
 
-/** Indexes that have rested long enough are no reason to write. */
+/** Freed indexes that become available cause no write. */
 function says(stored: ConfigMap, next: Members): boolean {
   try {
     const { live, keys, indexes } = parseMembers(stored);
@@ -163,23 +160,21 @@ function carriedBy(nodes: readonly Node[], carriedIndex: MembersPublisherOptions
   return carried;
 }
 
-/** As long as others keep joining, those who came wait for each other. */
+/** How long to wait for further agents that join. */
 const QUIET_MS = 5_000;
 const MOST_MS = 15_000;
 
 interface Joined {
-  /** Who counts as a member now. */
   readonly live: readonly string[];
-  /** There is more to say then. */
+  /** When to compute it again. */
   readonly againMs?: number;
 }
 
 /**
- * Nodes that start together become members together: one by one, each of them could move what another has just taken. They wait until nobody is missing,
- * or nobody else came for a while. Who leaves, leaves at once.
+ * Nodes that start together become members together: one by one, each could move addresses that another has just taken. They wait until
+ * none is missing, or none came for a while. Members leave at once.
  */
 export class JoinBatch {
-  /** Since when. */
   readonly #waiting = new Map<string, number>();
 
   admit(living: readonly string[], known: readonly string[], nodes: readonly string[], now: number): Joined {

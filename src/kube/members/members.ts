@@ -3,10 +3,10 @@ import type { ConfigMap } from "../../api/core/config-map.ts";
 import { isSigningKey } from "./agent-lease.ts";
 import type { FreedIndex, Indexes, NodeIndex } from "./indexes.ts";
 
-/** What the controller tells all agents in one object: whose agents are alive, what they sign with, and the nodes' indexes. */
+/** Published by the controller to all agents: the live agents, their keys, and the nodes' indexes. */
 export interface Members extends Indexes {
   live: readonly string[];
-  /** By node, the public key with which its agent signs. A controller of an earlier version publishes none. */
+  /** Public signing keys by node. Older controllers publish none. */
   keys: Readonly<Record<string, string>>;
 }
 
@@ -14,7 +14,7 @@ export const membersName = "plumbline-members";
 
 export const emptyMembers: Members = { live: [], keys: {}, indexes: {}, freed: [] };
 
-/** The object is not what the controller wrote. Whoever reads it keeps what it knew before. */
+/** The object is invalid. Readers keep the last valid one. */
 export class MembersError extends Error {
   override readonly name = "MembersError";
   readonly code = "Malformed";
@@ -28,7 +28,7 @@ export class MembersError extends Error {
   }
 }
 
-/** Strict in what it knows; other keys and fields are left to those who know them. */
+/** Strict about known fields; ignores unknown ones. */
 export function parseMembers({ data = {} }: ConfigMap): Members {
   return {
     live: parse(data, "live", isNames, "is not a list of node names"),
@@ -42,7 +42,7 @@ export function printMembers({ live, keys, indexes, freed }: Members): Record<st
   return { live: JSON.stringify(live), keys: JSON.stringify(keys), indexes: JSON.stringify(indexes), freed: JSON.stringify(freed) };
 }
 
-/** How many live agents come before this node's, by index; all that there could be where that cannot be read. */
+/** The number of live agents with a lower index; if unknown, the maximum. */
 export function agentsBefore(node: string, members: ConfigMap | undefined): number {
   if (!members) return 0;
   try {

@@ -4,12 +4,12 @@ import type { SigningKey } from "./signing-key.ts";
 const P = 2n ** 255n - 19n;
 
 /**
- * A key that only two nodes can compute, from the signing keys that both publish. An Ed25519 key has an X25519 key on the same curve (RFC 7748, 4.1), so no
- * further key has to be published. `purpose` keeps the keys of different protocols apart.
+ * A key that only two nodes can compute, from their published signing keys. An Ed25519 key has an X25519 key on the same curve (RFC 7748,
+ * 4.1), so no further key is published. `purpose` separates the keys of different protocols.
  */
 export function sharedKey(own: SigningKey, peer: string, purpose: string): Buffer {
   const secret = diffieHellman({ privateKey: exchangeKey(own), publicKey: montgomery(Buffer.from(peer, "base64")) });
-  // Both orders of the two public keys are the same pair.
+  // Sorted: the same for both sides.
   const pair = [own.publicKey, peer].sort();
   return createHash("sha256").update(`plumbline ${purpose} `).update(secret).update(pair.join(" ")).digest();
 }
@@ -31,7 +31,7 @@ function montgomery(point: Buffer): KeyObject {
   return createPublicKey({ key: { kty: "OKP", crv: "X25519", x }, format: "jwk" });
 }
 
-/** By Fermat; of zero it is zero, which `diffieHellman` then rejects. */
+/** By Fermat; the inverse of zero is zero, which `diffieHellman` then rejects. */
 function inverse(value: bigint): bigint {
   let result = 1n;
   for (let base = value, exponent = P - 2n; exponent > 0n; exponent >>= 1n, base = (base * base) % P) {

@@ -3,14 +3,14 @@ import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, ren
 import { join } from "node:path";
 import type { Log } from "../log.ts";
 
-/** The Ed25519 key with which an agent signs what it tells other agents directly. */
+/** The Ed25519 key that signs messages between agents. */
 export interface SigningKey {
   readonly privateKey: KeyObject;
-  /** 32 bytes in base64, as its Lease publishes it. */
+  /** 32 bytes in base64, as published in its Lease. */
   readonly publicKey: string;
 }
 
-/** Kept over restarts, so that whoever knows the public key need not learn another one. What cannot be used is replaced. */
+/** Kept across restarts, so that peers need not learn another one. An unusable key is replaced. */
 export function loadSigningKey(directory: string, log: Log): SigningKey {
   const path = join(directory, "signing-key.pem");
   const kept = readKey(path, log);

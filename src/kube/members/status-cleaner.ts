@@ -15,15 +15,13 @@ import type { AgentPods } from "./agent-pods.ts";
 import type { AgentWatch, MissedHeartbeats } from "./agent-watch.ts";
 import type { PartOff } from "./unknown-conditions.ts";
 
-/** A kind that agents report in, one or more objects per node. */
+/** A kind of agent reports, with one or more objects per node. */
 export interface ReportedKind<T extends KubeObject = KubeObject> {
   kind: Kind<T>;
   cache: Pick<Cache<T>, "list" | "subscribe" | "waitForSync">;
-  /** Whose report it is. */
   nodeOf(object: T): string | undefined;
-  /** What of the agent writes it. */
   part: AgentPart;
-  /** What to change in its status so that it no longer claims to know; undefined when it already says so. */
+  /** The change of its status to Unknown; undefined if it is already unknown. */
   unknown(object: T, cause: MissedHeartbeats | PartOff, now: Date): object | undefined;
 }
 
@@ -35,21 +33,19 @@ export interface StatusCleanerOptions {
   kinds: readonly ReportedKind[];
   leases: Pick<Cache<Lease>, "get">;
   nodes: Pick<Cache<Node>, "get" | "subscribe" | "waitForSync">;
-  /** Where agents are Pods. */
   pods?: Pick<AgentPods, "begin" | "absenceMs" | "isAbsent">;
   budget: WriteBudget;
   log: Log;
 }
 
-/** Nodes that have something reported about them, for the AgentWatch. */
 export function* reportedNodes(kinds: readonly ReportedKind[]): Iterable<string> {
   for (const reported of kinds) for (const object of reported.cache.list()) yield* nodesOf(reported, object);
 }
 
 /**
- * Marks what silent agents last reported as Unknown, and deletes it once the node, or the agent's place on it, is gone for good. What a living agent reported
- * with a part that it runs without now is marked at once and deleted after a full duration. The agent itself repairs the mark when it comes back: its status
- * writer sees a foreign edit.
+ * Marks the last reports of silent agents as Unknown, and deletes them when the node, or the agent's Pod on it, is gone for good. Reports
+ * of a part that a live agent no longer runs are marked at once and deleted after a full duration. A returning agent repairs the mark: its
+ * status writer sees a foreign edit.
  */
 export function statusCleaner(options: StatusCleanerOptions): Runnable {
   const { agents, kinds, nodes, pods, log } = options;
@@ -79,7 +75,7 @@ export function statusCleaner(options: StatusCleanerOptions): Runnable {
       }
       count(node, true);
       const againMs = await markReports(options, kinds, marks, silence, log, signal);
-      // A Pod that stays away is an event that nobody sends.
+      // A Pod that stays away sends no event.
       return pods ? { requeueAfter: Math.min(againMs, agents.durationMs) } : againMs < Infinity ? { requeueAfter: againMs } : undefined;
     },
   });
@@ -90,14 +86,14 @@ export function statusCleaner(options: StatusCleanerOptions): Runnable {
       pods?.begin();
       await cleaning.run(signal);
       partsOff.clear();
-      // Whoever leads next counts.
+      // The next leader starts to count again.
       silent.clear();
       agentsNotReporting.set(0);
     },
   };
 }
 
-/** A cache may miss a Node for a moment, and deletion cannot be taken back: the server has the last word. */
+/** A cache may miss a Node for a moment, and a deletion is final: the server is asked. */
 async function isGone({ client, nodes, pods, agents }: StatusCleanerOptions, node: string, signal: AbortSignal): Promise<boolean> {
   if (!nodes.get(node)) {
     try {
@@ -111,7 +107,7 @@ async function isGone({ client, nodes, pods, agents }: StatusCleanerOptions, nod
   return pods !== undefined && absence !== undefined && absence >= agents.durationMs && pods.isAbsent(node, signal);
 }
 
-/** What parts reported that the agent of this node, which is alive, runs without. */
+/** Reports of parts that the live agent of this node does not run. */
 async function cleanPartsOff(
   options: StatusCleanerOptions,
   marks: Marks,
@@ -133,7 +129,7 @@ async function cleanPartsOff(
     return { requeueAfter: leftMs };
   }
   if (off.every((reported) => reportsOf(reported, node).length === 0)) return undefined;
-  // The agent may have been replaced since the watch last told of its Lease.
+  // The agent may have been replaced since the last watch event of its Lease.
   const { metadata } = await client.resource(Lease).get(agentLeaseName(node), { namespace, signal });
   const parts = metadata.annotations?.[partsAnnotation];
   for (const reported of off.filter(({ part }) => lacksPart(parts, part))) {
@@ -142,11 +138,10 @@ async function cleanPartsOff(
   return marks.forget(node);
 }
 
-/** Since when each node's agent has been seen to run without the same parts. */
+/** Since when each node's agent has run without the same parts. */
 class PartsOff {
   readonly #since = new Map<string, { parts: string; at: number }>();
 
-  /** How long it has been so. */
   forMs(node: string, off: readonly ReportedKind[]): number {
     const parts = [...new Set(off.map(({ part }) => part))].join(",");
     const now = performance.now();
@@ -166,7 +161,7 @@ async function removeReports(options: StatusCleanerOptions, node: string, log: L
   for (const reported of kinds) {
     for (const object of reportsOf(reported, node)) await remove(client, reported.kind, object, log, signal);
   }
-  // Last, so that a new leader finds the node again if we do not get this far.
+  // Last, so that a new leader finds the node again if this does not complete.
   const lease = leases.get(`${namespace}/${agentLeaseName(node)}`);
   if (lease) await remove(client, Lease, lease, log, signal);
 }
@@ -183,7 +178,7 @@ async function remove(client: KubeClient, kind: Kind, object: KubeObject, log: L
   }
 }
 
-/** Returns in how many milliseconds to look again, Infinity when only news can change anything. */
+/** Returns after how many milliseconds to check again; Infinity if only an event can change anything. */
 async function markReports(
   options: StatusCleanerOptions,
   kinds: readonly ReportedKind[],
@@ -218,7 +213,7 @@ async function mark(
 ): Promise<boolean> {
   return writeWithBudget(budget, "transition", signal, async () => {
     const { resourceVersion } = object.metadata;
-    // Meanwhile the agent, or its part, may have come back.
+    // The agent or its part may have returned meanwhile.
     const holds = "part" in cause ? agents.lacks(cause.node, cause.part) : agents.silence(cause.node) !== undefined;
     if (resourceVersion === undefined || !holds) return false;
     await client.resource(kind).patchStatus(object.metadata, { status }, { resourceVersion, signal });
@@ -227,7 +222,7 @@ async function mark(
   });
 }
 
-/** When each object was marked. One whose agent writes although its heartbeat fails is marked once per duration, not in a race with that agent. */
+/** When each object was marked. If the agent still writes although its heartbeat fails, it is marked once per duration, not in a race. */
 class Marks {
   readonly #durationMs: number;
   readonly #byNode = new Map<string, Map<string, number>>();

@@ -4,15 +4,14 @@ import { type ConditionReport, withTransitionTimes } from "../status/conditions.
 import type { AgentPart } from "./agent-lease.ts";
 import type { MissedHeartbeats } from "./agent-watch.ts";
 
-/** An agent that runs without the part that reported. */
 export interface PartOff {
   node: string;
   part: AgentPart;
 }
 
 /**
- * The conditions of a report whose agent has fallen silent, or runs without the part that wrote it: none claims to be true or false any more. `always` are
- * those that the agent would have come to say. undefined where all of them are marked already.
+ * The conditions of a report whose agent is silent or runs without the part: all become Unknown. `always` are added if missing. Undefined
+ * if all are marked already.
  */
 export function notReportingConditions(
   known: readonly Condition[] | undefined,
@@ -23,7 +22,7 @@ export function notReportingConditions(
   return unknownConditions(known, always, explanationOf(cause), now);
 }
 
-/** The conditions with these words in each of them; undefined where all of them have such already. */
+/** Undefined if all conditions are marked already. */
 export function unknownConditions(
   known: readonly Condition[] | undefined,
   always: readonly string[],

@@ -1,18 +1,18 @@
 /**
- * A claim decides who was first, for everyone. A transition is news: the first write of an object, or a condition that flips. A refresh only keeps
- * details current.
+ * A claim decides which object was first. A transition is the first write of an object, or a condition that changes. A refresh updates
+ * details.
  */
 export type WriteClass = "claim" | "transition" | "refresh";
 
 interface Limit {
   perSecond: number;
-  /** How many may go at once after a quiet time. */
+  /** Writes that may be sent at once after a quiet time. */
   burst: number;
-  /** How many may be on their way at a time, so that a slow server is not given more and more. */
+  /** Concurrent writes, so that a slow server is not overloaded. */
   inFlight: number;
 }
 
-/** Claims are under the limit of transitions. */
+/** Claims use the limit of transitions. */
 type Limits = Readonly<Record<Exclude<WriteClass, "claim">, Limit>>;
 
 const LIMITS: Limits = {
@@ -20,26 +20,24 @@ const LIMITS: Limits = {
   refresh: { perSecond: 5, burst: 20, inFlight: 8 },
 };
 
-/** Leave to send one write now. One of the two must be called, once. */
+/** The permit for one write. Call exactly one of the two. */
 export interface WritePermit {
-  /** The write has been answered, however. */
   done(): void;
-  /** There was nothing to write after all. */
   unused(): void;
 }
 
-/** So many claims in a row go before a transition that waits: many of them at once would hold up for minutes what else is news. */
+/** So many claims in a row pass a waiting transition: many claims would delay other transitions for minutes. */
 const CLAIMS_AHEAD = 4;
 
 /**
- * How much a process may write in all: one budget is shared by its status writers. A write asks first and looks at what it has to say when its turn
- * comes. Within a class the first to ask goes first; claims go before transitions but leave them every fifth turn, and refreshes go only while neither waits.
+ * The write limit of the process, shared by its status writers. A write waits for its turn and then plans what to write. Within a class it
+ * is first come, first served; claims pass transitions but leave them every fifth turn, and refreshes wait for both.
  */
 export class WriteBudget {
   readonly #waiting: Readonly<Record<WriteClass, Waiting>> = { claim: new Set(), transition: new Set(), refresh: new Set() };
   readonly #transitions: Bucket;
   readonly #refreshes: Bucket;
-  /** How many have gone in a row while a transition waited. */
+  /** Claims in a row while a transition waited. */
   #claimsAhead = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -48,7 +46,6 @@ export class WriteBudget {
     this.#refreshes = new Bucket(limits.refresh);
   }
 
-  /** Rejects with the signal's reason when that comes first. */
   async admit(writeClass: WriteClass, signal: AbortSignal): Promise<WritePermit> {
     signal.throwIfAborted();
     const waiting = this.#waiting[writeClass];
@@ -79,10 +76,10 @@ export class WriteBudget {
     while (refresh.size > 0) if (!this.#serveNext(refresh, this.#refreshes)) return;
   }
 
-  /** Returns whether there was leave for one. */
+  /** Returns whether there was capacity for one. */
   #serveNext(waiting: Waiting, bucket: Bucket): boolean {
     if (!bucket.take()) {
-      // Without a free place there is nothing to time: an answer opens one, and that serves again.
+      // Without capacity no timer is needed: a response frees some, and that serves again.
       if (bucket.hasCapacity) this.#timer = setTimeout(() => this.#serve(), bucket.msToNext);
       return false;
     }
@@ -108,13 +105,12 @@ export class WriteBudget {
   }
 }
 
-/** Tokens fill in fractions, whose sum may miss the whole by a rounding error. */
+/** Tokens accumulate as fractions, with rounding errors. */
 const WHOLE = 1 - 1e-9;
 
-/** Those who wait for their turn. */
 type Waiting = Set<(leave: WritePermit) => void>;
 
-/** A token bucket that also counts what is on its way. */
+/** A token bucket that also counts running writes. */
 class Bucket {
   readonly #limit: Limit;
   #tokens: number;

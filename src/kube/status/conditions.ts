@@ -1,15 +1,15 @@
 import type { Condition } from "../../api/kind.ts";
 
-/** A condition as a reconciler tells it. When it last flipped is known only by comparison with what the cluster holds. */
+/** A condition without its transition time, which follows from comparison with the stored one. */
 export type ConditionReport = Omit<Condition, "lastTransitionTime">;
 
-/** The list with the report in it. What others say in the same list stays, and stays where it is. */
+/** Conditions of others stay, at their position. */
 export function setCondition<C extends ConditionReport>(conditions: readonly C[], report: ConditionReport): (C | ConditionReport)[] {
   const at = conditions.findIndex(({ type }) => type === report.type);
   return at < 0 ? [...conditions, report] : conditions.with(at, report as C);
 }
 
-/** Each report with the time of its last flip: the held one while the status value stays, otherwise now. */
+/** The stored transition time while the status value is the same, otherwise now. */
 export function withTransitionTimes(reports: readonly ConditionReport[], stored: readonly Condition[], now: string): Condition[] {
   const before = new Map(stored.map((condition) => [condition.type, condition]));
   return reports.map((report) => {
@@ -18,7 +18,7 @@ export function withTransitionTimes(reports: readonly ConditionReport[], stored:
   });
 }
 
-/** Whether a condition came, went or changed its status value. Reason and message may change without that. */
+/** Whether a condition was added, removed or changed its status value. Reason and message may change. */
 export function conditionsChanged(stored: readonly ConditionReport[], next: readonly ConditionReport[]): boolean {
   const before = new Map(stored.map(({ type, status }) => [type, status]));
   return before.size !== next.length || next.some(({ type, status }) => before.get(type) !== status);

@@ -6,14 +6,13 @@ import type { WriteClass } from "./budget.ts";
 import type { DesiredStatus, StatusOf, StatusRequest } from "./plan.ts";
 import type { WakeReason } from "./retry-policy.ts";
 
-/** Whoever keeps undoing what we write is answered ever more slowly, until there has been peace for a minute. */
+/** The backoff against another writer that keeps reverting our writes; reset after a minute without. */
 const REPAIR = { minMs: 100, maxMs: 30_000 };
 const PEACE_MS = 60_000;
 
-/** Of what goes to and fro: so many writes at once, and one more in each such time. */
+/** The limit for a status that alternates: so many writes at once, and one more per interval. */
 const DAMPED = { burst: 5, everyMs: 10_000 };
 
-/** One object that is reported: what it should say, what the cluster is known to hold, and where its writing stands. */
 export class StatusEntry<T extends KubeObject> {
   readonly key: string;
   picture: DesiredStatus<T> | undefined;
@@ -21,22 +20,22 @@ export class StatusEntry<T extends KubeObject> {
   mine: ((object: T) => boolean) | undefined;
 
   driving = false;
-  /** Something changed since the driver last looked. */
+  /** Changed since the driver last looked. */
   stirred = false;
-  /** A picture was given since the last write. */
+  /** Whether a status was set since the last write. */
   isSet = false;
-  /** What is known may be wrong: the next step starts with a read. */
+  /** The known state may be wrong: the next step starts with a read. */
   doubt = false;
   pending = false;
-  /** Requests that failed since the last one that did not. */
+  /** Consecutive failed requests. */
   failures = 0;
-  /** While waiting for the budget. */
+  /** Set while it waits for the budget. */
   turn: { writeClass: WriteClass; giveUp: AbortController } | undefined;
 
   readonly #same: (sent: StatusOf<T>, next: StatusOf<T>) => boolean;
-  /** What the server answered last, while the cache has not caught up with it. No object: it said that there is none. */
+  /** The last response of the server, until the cache has caught up. No object: it does not exist. */
   #known: { object: T | undefined; resourceVersion: string } | undefined;
-  /** The object was deleted, or the cache was read anew, since the last request was sent: its answer may be history when it comes. */
+  /** The object was deleted, or the cache was listed again, since the last request was sent: its response may be outdated. */
   #overtaken = false;
   #sent: StatusOf<T> | undefined;
   #repairs = 0;
@@ -44,7 +43,7 @@ export class StatusEntry<T extends KubeObject> {
   #nextRepairAt = -Infinity;
   #dampedRoom = { writes: DAMPED.burst, at: 0 };
   #pause: { waker: WakeReason; wake: () => void } | undefined;
-  /** What happened since the driver set out: a pause that it would have ended is over before it begins. */
+  /** What happened since the driver started: a pause that it would have ended is skipped. */
   readonly #happened = new Set<WakeReason>();
 
   constructor(key: string, same: (sent: StatusOf<T>, next: StatusOf<T>) => boolean) {
@@ -52,12 +51,11 @@ export class StatusEntry<T extends KubeObject> {
     this.#same = same;
   }
 
-  /** Nothing is to be done, and nothing is known that the cache does not know too. */
   get spent(): boolean {
     return !this.picture && !this.mine && !this.#known;
   }
 
-  /** What the cluster holds, as far as we know. */
+  /** The newest known version of the object. */
   newest(cached: T | undefined): T | undefined {
     const known = this.#known;
     if (!known) return cached;
@@ -67,31 +65,29 @@ export class StatusEntry<T extends KubeObject> {
     return cached;
   }
 
-  /** A request is sent, from which we shall learn. */
   ask(): void {
     this.#overtaken = false;
   }
 
-  /** The server answered with the object. */
   learn(object: T): void {
     this.#known = { object, resourceVersion: versionOf(object) };
     this.doubt ||= this.#overtaken;
   }
 
-  /** The server answered that there is no such object: whatever is older than what we know of it is history. */
+  /** The server answered that the object does not exist: older versions are outdated. */
   learnMissing(cached: T | undefined): void {
     const versions = [this.#known?.resourceVersion ?? "0", versionOf(cached)].sort(compareResourceVersions);
     this.#known = { object: undefined, resourceVersion: versions[1] ?? "0" };
   }
 
-  /** The cache saw a change. Only an end needs attention: every other change it shows itself. */
+  /** Only a deletion needs attention: every other change is visible in the cache. */
   hear(change: Change<T>, cached: T | undefined): void {
     if (change.type !== "deleted" || cached) return;
     this.#overtaken = true;
     if (this.#known && compareResourceVersions(versionOf(change.object), this.#known.resourceVersion) > 0) this.#known = undefined;
   }
 
-  /** The cache is whole again. If it does not show our own last request, the object may have been deleted unseen. */
+  /** The cache is complete again. If it does not show our last request, the object may have been deleted meanwhile. */
   hearAll(cached: T | undefined): void {
     this.#overtaken = true;
     this.newest(cached);
@@ -99,19 +95,18 @@ export class StatusEntry<T extends KubeObject> {
     this.doubt ||= this.#known?.object !== undefined;
   }
 
-  /** Milliseconds to wait before this step, because it repairs what was repaired a moment ago, or has gone to and fro too often. */
+  /** Milliseconds to wait before this step, because it repeats a recent repair, or alternates too often. */
   patience(step: StatusRequest<T>): number {
     const repair = this.#isRepair(step) ? this.#nextRepairAt - performance.now() : 0;
     return Math.max(repair, isDamped(step) ? Math.ceil((1 - this.#room()) * DAMPED.everyMs) : 0);
   }
 
-  /** How many damped writes may go now. */
   #room(): number {
     const { writes, at } = this.#dampedRoom;
     return Math.min(DAMPED.burst, writes + (performance.now() - at) / DAMPED.everyMs);
   }
 
-  /** Takes note of a step that succeeded. Returns how often in a row the same had to be repaired. */
+  /** Returns how often in a row the same had to be repaired. */
   succeed(step: StatusRequest<T>): number {
     if (this.#isRepair(step)) {
       const now = performance.now();
@@ -132,7 +127,6 @@ export class StatusEntry<T extends KubeObject> {
     return step.do === "create" || (step.news !== "first" && this.#same(this.#sent, step.next));
   }
 
-  /** The driver looks at everything anew. */
   setOut(): void {
     this.stirred = false;
     this.#happened.clear();

@@ -1,6 +1,6 @@
-/** An API server stores no object of more than 1.5 MB, and beside every entry of a set it stores who wrote it: what a status lists has to fit. */
+/** An API server stores no object over 1.5 MB, and for every entry of a set its owner: lists in a status are limited. */
 
-/** As many as there is room for in bytes, in their order; where there is not enough, those that matter before the others. */
+/** As many as fit, in their order; if not all fit, those that matter first. */
 export function truncateList<T>(entries: readonly T[], room: number, matters: (entry: T) => boolean = () => true): T[] {
   let left = room;
   const fits = new Set<T>();
@@ -12,7 +12,7 @@ export function truncateList<T>(entries: readonly T[], room: number, matters: (e
   return entries.filter((entry) => fits.has(entry));
 }
 
-/** As long as the schema allows, which counts characters and not UTF-16 units. */
+/** The schema's limit counts characters, not UTF-16 units. */
 export function truncate(text: string, longest: number): string {
   if (text.length <= longest) return text;
   // No character is longer than two units.

@@ -50,7 +50,7 @@ export type StatusRequest<T extends KubeObject> =
   | { do: "patch-status"; news: News; patch: { status: PatchableObject }; resourceVersion: string; next: StatusOf<T>; damped: boolean }
   | { do: "delete"; news: "transition"; uid: string; resourceVersion: string };
 
-/** The next request that brings the cluster closer to the picture, or undefined when it already shows it or the object is not there yet. */
+/** Undefined if the stored status already matches or the object does not exist yet. */
 export function plan<T extends KubeObject>(
   key: string,
   desired: DesiredStatus<T>,
@@ -73,20 +73,18 @@ export function plan<T extends KubeObject>(
   return { do: "patch-status", news: newsOf(before, next, rules), patch, resourceVersion, next, damped };
 }
 
-/** The request that takes the object away, unless it is gone, going or somebody else's by now. */
+/** Undefined if the object is gone, being deleted or not ours any more. */
 export function planDeletion<T extends KubeObject>(stored: T | undefined, mine: (object: T) => boolean): StatusRequest<T> | undefined {
   if (!stored || stored.metadata.deletionTimestamp || !mine(stored)) return undefined;
   const { uid = "", resourceVersion = "" } = stored.metadata;
   return { do: "delete", news: "transition", uid, resourceVersion };
 }
 
-/** Whether two statuses of the kind say the same. */
 export function sameOfKind<T extends KubeObject>(kind: Kind<T>): (stored: StatusOf<T> | undefined, next: StatusOf<T>) => boolean {
   const schema = isCustom(kind) ? kind.schema.properties.status : undefined;
   return (stored, next) => sameStatus(stored ?? {}, next, schema);
 }
 
-/** Whether the object still has the labels and annotations that we gave it. */
 export function hasMetadata(stored: ObjectMeta, given: NonNullable<Creation["metadata"]>): boolean {
   return changedEntries(stored.labels, given.labels).length === 0 && changedEntries(stored.annotations, given.annotations).length === 0;
 }
@@ -107,7 +105,7 @@ function nextStatus<T extends KubeObject>(
       ? { ...report, conditions: withTransitionTimes(conditionsOf(report), conditionsOf(stored), now) }
       : report;
   const stamped = stamp ? withoutNulls(stamp(timed as StatusOf<T>, stored, now)) : timed;
-  // The server fills in the same; without them its answer would never equal the picture.
+  // The server sets the same defaults; without them the stored status would never be equal.
   return (isCustom(kind) ? applyDefaults(kind, { status: stamped }).status : stamped) as StatusOf<T>;
 }
 
@@ -136,7 +134,7 @@ function isCustom(kind: Kind): kind is CustomKind {
   return "schema" in kind;
 }
 
-/** What must change so that the object carries what is ours. Labels, annotations and owners of others stay. */
+/** Labels, annotations and owners of others stay. */
 function metadataPatch(stored: ObjectMeta, ours: NonNullable<Creation["metadata"]>): Partial<ObjectMeta> | undefined {
   const patch: Partial<ObjectMeta> = {};
   for (const field of ["labels", "annotations"] as const) {
@@ -159,7 +157,7 @@ function sameOwner(owner: OwnerReference, other: OwnerReference): boolean {
   return sameName(owner, other) && owner.uid === other.uid && Boolean(owner.controller) === Boolean(other.controller);
 }
 
-/** An owner of this name with another uid is a predecessor of ours, long gone. */
+/** An owner of this name with another uid is a deleted predecessor. */
 function sameName(owner: OwnerReference, other: OwnerReference): boolean {
   return owner.apiVersion === other.apiVersion && owner.kind === other.kind && owner.name === other.name;
 }

@@ -8,7 +8,6 @@ import { StatusAltered } from "./retry-policy.ts";
 
 export type StatusClient<T extends KubeObject> = Pick<ResourceClient<T>, "get" | "create" | "patch" | "patchStatus" | "delete">;
 
-/** Reads and writes the object of an entry, and records in the entry what the server answered. */
 export class StatusRequests<T extends KubeObject> {
   readonly #resource: StatusClient<T>;
   readonly #cache: Pick<Cache<T>, "get">;

@@ -1,20 +1,19 @@
 import { backoffMs } from "../../util/backoff.ts";
 import { isKubeError } from "../client/error.ts";
 
-/** What ends a pause early: another picture, or the API server being heard again. */
+/** What ends a pause early: a new status, or data from the API server. */
 export type WakeReason = "picture" | "connection" | "nothing";
 
-/** What to do about a request that failed. */
 export interface RetryDecision {
   code: string;
-  /** The object is not as we thought, or the request may have been carried out all the same: read it first. */
+  /** The object may have changed, or the request may have succeeded: read it first. */
   reread: boolean;
-  /** contended: others write too, which is no fault. hopeless: only another picture or another configuration of the cluster helps. */
+  /** contended: others write too, which is no error. hopeless: only another status or another configuration of the cluster helps. */
   severity: "contended" | "passing" | "hopeless";
   pauses: readonly { ms: number; waker: WakeReason }[];
 }
 
-/** The server took a status but did not keep it as it was sent, and would not the next time either. */
+/** The server accepted a status but did not store it as sent, and would not the next time. */
 export class StatusAltered extends Error {
   override readonly name = "StatusAltered";
   readonly code = "Altered";
@@ -24,20 +23,20 @@ export class StatusAltered extends Error {
   }
 }
 
-/** The server is away, busy or failing. */
+/** The server is unreachable, busy or failing. */
 const RETRY = { minMs: 100, maxMs: 30_000 };
-/** The same picture is tried again much later; another one soon, but not a hundred others in a second. */
+/** The same status is tried again much later; another one soon, but not a hundred in a second. */
 const REJECTED = { same: { minMs: 15_000, maxMs: 300_000 }, other: { minMs: 100, maxMs: 10_000 } };
-/** The server is well, and the next try has as good a chance as this one had. */
+/** The next attempt has as good a chance as this one. */
 const CONTENDED = { minMs: 10, maxMs: 1_000 };
-/** So many times in a row an object that moved on is tried again at once. */
+/** So many times in a row a conflict is retried at once. */
 const AT_ONCE = 5;
 
 const MOVED = new Set(["Conflict", "AlreadyExists", "NotFound"]);
 const UNANSWERED = new Set(["Unreachable", "Timeout", "ServerError", "Malformed"]);
 const HOPELESS = new Set(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowed", "UnsupportedMediaType", "Altered", "Internal"]);
 
-/** `failures` is how many requests for this object have failed in a row, this one included. */
+/** `failures`: consecutive failed requests for this object, this one included. */
 export function retryPolicy(error: unknown, failures: number): RetryDecision {
   const code = retryCodeOf(error);
   if (MOVED.has(code)) {
@@ -53,12 +52,12 @@ export function retryPolicy(error: unknown, failures: number): RetryDecision {
   }
   const retryAfterMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
   const ms = retryAfterMs + backoffMs(failures, RETRY);
-  // A leader that was fenced off has no last word.
+  // A fenced leader must not flush.
   const severity = code === "Fenced" ? "hopeless" : "passing";
   return { code, reread: UNANSWERED.has(code), severity, pauses: [{ ms, waker: "connection" }] };
 }
 
-/** What neither the server nor we foresaw was thrown by the picture itself. */
+/** Unknown errors come from rendering the status. */
 function retryCodeOf(error: unknown): string {
   return isKubeError(error) || error instanceof StatusAltered ? error.code : "Internal";
 }

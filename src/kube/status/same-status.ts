@@ -4,9 +4,8 @@ import type { ListSchema, Schema } from "../../api/schema.ts";
 import type { PatchableObject } from "./merge-patch.ts";
 
 /**
- * Whether `held` already says what `next` says. Aside are the values of time stamps, traffic counters altogether, and the order of lists that
- * the schema calls a set or a map. Null and absent are the same. Without a schema, fields named `...Time` are time stamps and every list
- * has an order.
+ * Whether two statuses are equal, ignoring the values of time stamps, traffic counters, and the order of lists that the schema calls a set
+ * or a map. Null equals absent. Without a schema, fields named `...Time` are time stamps and every list is ordered.
  */
 export function sameStatus(stored: unknown, next: unknown, schema?: Schema): boolean {
   if (schema?.rides) return ridesAlong(stored, next, schema);
@@ -15,7 +14,7 @@ export function sameStatus(stored: unknown, next: unknown, schema?: Schema): boo
   return isDeepStrictEqual(stored ?? undefined, next ?? undefined);
 }
 
-/** When something happened is aside; that it has happened at all is not. */
+/** A changed time is ignored; an added or removed one is not. */
 function ridesAlong(stored: unknown, next: unknown, schema: Schema): boolean {
   return schema.type !== "string" || ((stored ?? undefined) === undefined) === ((next ?? undefined) === undefined);
 }
@@ -54,7 +53,7 @@ function sameMembers(stored: readonly unknown[], next: readonly unknown[], schem
   });
 }
 
-/** Items that differ in this cannot be the same, so that a long list need not compare each with each. */
+/** Items with different identities differ, so that long lists need not compare each with each. */
 function identity(item: unknown, { keys = [] }: ListSchema): string {
   return isObject(item) ? JSON.stringify(keys.map((key) => item[key])) : String(item);
 }

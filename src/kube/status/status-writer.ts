@@ -29,15 +29,15 @@ export interface StatusWriterOptions<T extends KubeObject> extends StatusRules<T
   log: Log;
 }
 
-/** How long the final pictures are tried once the process is told to end. */
+/** How long the last statuses are retried at shutdown. */
 const FLUSH_MS = 5_000;
 
-/** So many repairs in a row are more than a person with an editor. */
+/** So many repairs in a row mean another program, not a person. */
 const FIGHT = 3;
 
 /**
- * Keeps the status of a kind's objects at what the reconcilers last said. It compares with what the cluster holds and writes only a difference, so
- * it may be told the same as often as one likes; and what a foreign hand changes, it changes back.
+ * Keeps the status of a kind's objects at the last reported value. It writes only differences, so it may be called with the same value as
+ * often as needed, and it reverts foreign changes.
  */
 export class StatusWriter<T extends KubeObject> implements Runnable {
   readonly name: string;
@@ -56,7 +56,6 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     this.#requests = new StatusRequests(options.client.resource(options.kind), options.cache, this.#same);
   }
 
-  /** What the object should say from now on. */
   set(key: string, desired: DesiredStatus<T>): void {
     const entry = this.#entry(key);
     const { status } = desired;
@@ -68,7 +67,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     this.#wake(entry, { news });
   }
 
-  /** We no longer report the object. It stays as it is. */
+  /** The object is no longer reported, and stays as it is. */
   forget(key: string): void {
     const entry = this.#entry(key);
     entry.picture = undefined;
@@ -76,7 +75,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     this.#wake(entry, { news: true });
   }
 
-  /** The object goes, unless it is somebody else's by now: by default, unless it lost the labels and annotations that we gave it. */
+  /** Deletes the object unless it is not ours any more: by default, unless it lost our labels and annotations. */
   delete(key: string, mine?: (object: T) => boolean): void {
     const entry = this.#entry(key);
     const given = entry.picture?.create?.metadata ?? {};
@@ -85,7 +84,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     this.#wake(entry, { news: true });
   }
 
-  /** Until the signal aborts; then the final pictures are still written, within a few seconds. May run again, with nothing to report. */
+  /** Until the signal aborts; then the last statuses are written, within a few seconds. May run again, with nothing to report. */
   async run(signal: AbortSignal): Promise<void> {
     const { cache } = this.#options;
     this.#over = new AbortController();
@@ -128,9 +127,9 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   #enter(phase: "writing" | "flushing"): void {
     this.#phase = phase;
     for (const entry of this.#entries.values()) {
-      // Without a whole view nothing is known: the server itself is asked.
+      // Without a synced cache the server is asked.
       entry.doubt ||= !this.#options.cache.synced;
-      // The last seconds are short, so what has long failed is tried as often as what fails for the first time.
+      // The last seconds are short: earlier failures do not delay the flush.
       entry.failures = 0;
       entry.wake("end");
       this.#wake(entry, { news: true });
@@ -158,7 +157,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     }
   }
 
-  /** Has the entry looked at by its driver, of which there is never more than one. */
+  /** Each entry has at most one driver. */
   #wake(entry: StatusEntry<T>, { news }: { news: boolean }): void {
     entry.stirred = true;
     if (news) entry.wake("picture");
@@ -186,7 +185,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     if (entry.spent) this.#entries.delete(entry.key);
   }
 
-  /** Step by step, until the cluster shows the picture. */
+  /** Step by step, until the stored status is equal. */
   async #converge(entry: StatusEntry<T>): Promise<void> {
     for (;;) {
       this.#over.signal.throwIfAborted();
@@ -195,7 +194,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
       if (!step) break;
 
       const patience = this.#phase === "flushing" ? 0 : entry.patience(step);
-      // What is held back on purpose is not behind.
+      // A damped write is not pending.
       this.#markPending(entry, !(patience > 0 && isDamped(step)));
       if (patience > 0) {
         await entry.pause(patience, "picture");
@@ -203,7 +202,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
       }
       const leave = await this.#turn(entry, this.#classOf(step));
       if (!leave) continue;
-      // While it waited, picture or cluster may have changed, and with them what there is to say and how urgent it is.
+      // While it waited, the desired or the stored status may have changed.
       const replanned = entry.doubt ? undefined : this.#next(entry);
       if (replanned && this.#classOf(replanned) === this.#classOf(step)) await this.#send(entry, replanned).finally(() => leave.done());
       else leave.unused();
@@ -224,12 +223,12 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
       const step = this.#next(entry);
       return step !== undefined && this.#classOf(step) === "transition";
     } catch {
-      // A picture that cannot be planned fails again for the driver, and is reported there.
+      // The driver fails the same way, and reports it.
       return false;
     }
   }
 
-  /** The last word does not wait behind the refreshes of quieter times. */
+  /** The flush does not wait behind refreshes. */
   #classOf({ news }: StatusRequest<T>): WriteClass {
     return news === "refresh" && this.#phase !== "flushing" ? "refresh" : "transition";
   }
@@ -254,7 +253,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     if (repairs === FIGHT) log.warn({ kind: kind.kind, key: entry.key }, "another writer keeps changing this object");
   }
 
-  /** Waits as long as the failure deserves. False: there is no point in trying again. */
+  /** Waits according to the failure. False: a retry is pointless. */
   async #recover(entry: StatusEntry<T>, error: unknown): Promise<boolean> {
     const { kind, log } = this.#options;
     entry.failures += 1;

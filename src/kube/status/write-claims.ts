@@ -11,7 +11,7 @@ interface Recorded {
   readonly since: string;
 }
 
-/** An object whose status has a place for what it asks for. */
+/** An object whose status has claims. */
 export type Claiming = KubeObject & { status?: { claims?: readonly Recorded[] } };
 
 export interface ClaimsWriting {
@@ -22,7 +22,7 @@ export interface ClaimsWriting {
   signal: AbortSignal;
 }
 
-/** Writes the record into the object's status, if it is another than the one there. `release`: because something was left for good. */
+/** Writes only if the record differs. `release`: a claim was given up for good. */
 export async function writeClaims(
   { client, budget, log, signal }: ClaimsWriting,
   kind: Kind,

@@ -2,8 +2,8 @@ import { isKubeError } from "../client/error.ts";
 import type { WriteBudget, WriteClass } from "./budget.ts";
 
 /**
- * Writes when the budget allows. By then what was to be written may be wrong, so `write` looks again, and gives back whether it wrote. False also
- * where someone was faster; the cache will say what happened.
+ * Writes when the budget allows. The state may have changed by then, so `write` checks again and returns whether it wrote. Also false on a
+ * conflict; the cache will show the result.
  */
 export async function writeWithBudget(
   budget: WriteBudget,

@@ -14,20 +14,19 @@ import { bundleOf, fromSecret, LIFETIMES, nextRenewal, renew, toSecretData, type
 
 export interface WebhookCertificatesOptions {
   client: KubeClient;
-  /** Of the Secret by its name, in its namespace. */
   secrets: Cache<Secret>;
-  /** Of the configurations whose caBundle is ours; none where no API server asks, but people do. */
+  /** Whose caBundle is ours; none if only people connect. */
   configurations?: Cache<ValidatingWebhookConfiguration>;
   secret: { namespace: string; name: string };
-  /** DNS names and addresses under which API servers call. */
+  /** DNS names and addresses that API servers use. */
   names: readonly string[];
   log: Log;
   lifetimes?: Lifetimes;
 }
 
 /**
- * Authority and serving certificate of the webhook, in a Secret so that all replicas have the same, renewed in time. API servers
- * learn of a new authority long before anything is signed by it, so that no handshake fails on the way.
+ * CA and serving certificate of the webhook, in a Secret so that all replicas share them, renewed in time. A new CA is published long
+ * before it signs anything, so that no handshake fails.
  */
 export class WebhookCertificates implements Runnable {
   readonly name = "webhook certificates";
@@ -56,7 +55,7 @@ export class WebhookCertificates implements Runnable {
     return this.#controller.run(signal);
   }
 
-  /** Tells what to serve with: now, if that is known, and whenever it changes. */
+  /** Called with the current pair, if known, and whenever it changes. */
   subscribe(listener: (serving: CertificatePair) => void): () => void {
     this.#listeners.add(listener);
     if (this.#serving) listener(this.#serving);
@@ -70,7 +69,7 @@ export class WebhookCertificates implements Runnable {
     const credentials = renew(existing, names, lifetimes, new Date());
     if (credentials !== existing) await this.#store(credentials, stored, signal);
 
-    // The first certificate cannot break a handshake; any other waits until the API servers trust who signed it.
+    // The first certificate cannot break a handshake; any other waits until the API servers trust its CA.
     if (!this.#serving) this.#serve(credentials.serving);
     await this.#trust(credentials, signal);
     this.#serve(credentials.serving);
@@ -104,7 +103,7 @@ export class WebhookCertificates implements Runnable {
   }
 }
 
-/** Another replica was faster, and the cache is about to show what it made. */
+/** Another replica was faster; its result will arrive in the cache. */
 function yieldToOthers(error: unknown): Result {
   if (!isKubeError(error, "Conflict", "AlreadyExists")) throw error;
   return { requeueAfter: 1000 };

@@ -1,6 +1,5 @@
 import { builtinKind, type Kind, type KubeObject } from "../../api/kind.ts";
 
-/** Where and how API servers ask before they store an object. */
 export interface ValidatingWebhookConfiguration extends KubeObject {
   webhooks?: Webhook[];
 }
@@ -32,16 +31,15 @@ export const ValidatingWebhookConfiguration = builtinKind<ValidatingWebhookConfi
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
 
-/** What is asked about: a kind, and on which writes. */
 export interface WebhookRule {
   kind: Kind;
   operations: readonly Operation[];
 }
 
-/** Where API servers reach us: through the Service in a cluster, by URL elsewhere. */
+/** The Service in a cluster, a URL elsewhere. */
 export type WebhookEndpoint = { service: { namespace: string; name: string; port?: number } } | { url: string };
 
-/** After this an API server goes on without an answer. Ours comes sooner, or says that it could not be had. */
+/** The timeout of the API server; the own answer comes sooner. */
 export const TIMEOUT_SECONDS = 5;
 
 /** `l3vnis.openpe.openperouter.github.io`, or `configmaps` in the core group. */
@@ -54,8 +52,8 @@ export function pathOf(kind: Kind): string {
 }
 
 /**
- * The object that makes API servers ask. It never blocks what works: without an answer the write goes through, and the node checks everything
- * again. The caBundle is left to the certificates, which renew it.
+ * It never blocks a valid write: without an answer the write succeeds, and the node validates again. The caBundle is set by the
+ * certificates controller.
  */
 export function webhookConfiguration(
   name: string,
@@ -79,7 +77,7 @@ export function webhookConfiguration(
         },
       ],
       failurePolicy: "Ignore",
-      // Also asked about an object that is written in another version of its kind.
+      // Also for other versions of the kind.
       matchPolicy: "Equivalent",
       sideEffects: "None",
       timeoutSeconds: TIMEOUT_SECONDS,

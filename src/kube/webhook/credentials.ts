@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import type { Secret } from "../../api/core/secret.ts";
 import { createAuthority, issue, type CertificatePair } from "../x509.ts";
 
-/** What the replicas of the webhook share: authorities, newest first, and the certificate that they serve with. */
+/** Shared by the replicas: CAs, newest first, and the serving certificate. */
 export interface Credentials {
   authorities: readonly CertificatePair[];
   serving: CertificatePair;
@@ -12,7 +12,7 @@ export interface Credentials {
 export interface Lifetimes {
   authorityMs: number;
   servingMs: number;
-  /** How long a new authority is only trusted before it signs, so that every API server has heard of it by then. */
+  /** How long a new CA is only published before it signs, so that every API server trusts it by then. */
   publishedMs: number;
 }
 
@@ -21,7 +21,7 @@ const DAY = 24 * HOUR;
 
 export const LIFETIMES: Lifetimes = { authorityMs: 365 * DAY, servingMs: 90 * DAY, publishedMs: DAY };
 
-/** Credentials that are good now, made anew where they are missing or two thirds of their life are over. The same object when nothing was due. */
+/** Renews what is missing or past two thirds of its lifetime. Returns the same object if nothing was due. */
 export function renew(existing: Credentials | undefined, names: readonly string[], lifetimes: Lifetimes, now: Date): Credentials {
   const alive = (existing?.authorities ?? []).filter((authority) => isWhole(authority) && endOf(authority) > now.getTime());
   const newest = alive[0];
@@ -33,14 +33,14 @@ export function renew(existing: Credentials | undefined, names: readonly string[
   return { authorities, serving };
 }
 
-/** When `renew` will have something to do, as far as time decides it. */
+/** The next time at which `renew` has something to do. */
 export function nextRenewal({ authorities, serving }: Credentials): Date {
   const newest = authorities[0];
   const times = [renewalOf(serving), ...(newest ? [renewalOf(newest)] : []), ...authorities.map(endOf)];
   return new Date(Math.min(...times));
 }
 
-/** Every authority that may have signed what some replica serves with, as PEM. */
+/** Every CA that may have signed a replica's serving certificate, as PEM. */
 export function bundleOf({ authorities }: Credentials): string {
   return authorities.map(({ certificate }) => certificate).join("");
 }
@@ -55,7 +55,7 @@ export function toSecretData({ authorities, serving }: Credentials): Record<stri
   return Object.fromEntries(Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
 }
 
-/** What a Secret holds; undefined when it is not as we write it. */
+/** Undefined if its data is invalid. */
 export function fromSecret({ data = {} }: Secret): Credentials | undefined {
   const text = (name: string) => Buffer.from(data[name] ?? "", "base64").toString();
   const certificates = pemBlocks(text("ca.crt"));
@@ -82,7 +82,7 @@ function newServing(authorities: readonly CertificatePair[], names: readonly str
   return issue(signer, { commonName: "plumbline webhook", names, usage: "server", notBefore, notAfter: end });
 }
 
-/** The newest authority that everybody trusts by now, or failing that the oldest. One that is about to end would sign certificates that are due at once. */
+/** The newest CA that is trusted by now, else the oldest. One that is about to expire would sign certificates that are due at once. */
 function signerOf(authorities: readonly CertificatePair[], { servingMs, publishedMs }: Lifetimes, now: Date): CertificatePair {
   const lasting = authorities.filter((authority) => endOf(authority) - now.getTime() >= servingMs / 2);
   const signer = lasting.find((authority) => madeAt(authority) + publishedMs <= now.getTime()) ?? lasting.at(-1) ?? authorities[0];
@@ -90,7 +90,7 @@ function signerOf(authorities: readonly CertificatePair[], { servingMs, publishe
   return signer;
 }
 
-/** Whether it can be served with: whole, known under every name, signed by an authority of ours, and young enough. */
+/** Complete, valid for every name, signed by one of our CAs, and young enough. */
 function serves(serving: CertificatePair, authorities: readonly CertificatePair[], names: readonly string[], now: Date): boolean {
   if (!isWhole(serving) || renewalOf(serving) <= now.getTime()) return false;
   const certificate = new X509Certificate(serving.certificate);
@@ -106,7 +106,7 @@ function isWhole({ certificate, privateKey }: CertificatePair): boolean {
   }
 }
 
-/** A part of the life lies before the start, for API servers whose clocks run behind. */
+/** It starts in the past, for API servers with slow clocks. */
 function lifeFrom(now: Date, ms: number): { notBefore: Date; notAfter: Date } {
   const from = now.getTime() - backdatedMs(ms);
   return { notBefore: new Date(from), notAfter: new Date(from + ms) };

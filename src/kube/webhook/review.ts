@@ -2,20 +2,19 @@ import type { FieldError } from "../../api/admission/field-error.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Operation } from "./configuration.ts";
 
-/** A write that an API server asks about. */
 export type Review<T extends KubeObject> =
   | { operation: "CREATE"; object: T }
   | { operation: "UPDATE"; object: T; old: T }
   | { operation: "DELETE"; old: T };
 
 export interface ReviewResult {
-  /** Any of them refuses the write. */
+  /** Any error rejects the write. */
   errors?: readonly FieldError[];
-  /** Shown to whoever writes; the write goes through. */
+  /** Shown to the user; the write succeeds. */
   warnings?: readonly string[];
 }
 
-/** The question as it comes, `admission.k8s.io/v1`. */
+/** `admission.k8s.io/v1`. */
 export interface AdmissionRequest {
   uid: string;
   operation: Operation;
@@ -36,11 +35,10 @@ interface AdmissionReview {
   };
 }
 
-/** What cannot be read as a question. */
+/** The request is not an AdmissionReview. */
 export class MalformedReview extends Error {
   override readonly name = "MalformedReview";
   readonly code = "Malformed";
-  /** The HTTP status that says so. */
   readonly status: number;
 
   constructor(message: string, { status = 400, ...options }: ErrorOptions & { status?: number } = {}) {
@@ -73,7 +71,7 @@ export function reviewOf({ operation, object, oldObject }: AdmissionRequest): Re
   throw new MalformedReview(`The AdmissionReview of a ${operation} lacks its object`);
 }
 
-/** The answer. All errors at once, sorted by field, worded as the API server words its own. */
+/** All errors at once, sorted by field, in the API server's words. */
 export function answer(kind: Kind, { uid, name = "" }: AdmissionRequest, { errors = [], warnings = [] }: ReviewResult): AdmissionReview {
   const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as const;
   const notes = warnings.length > 0 ? { warnings: warnings.map(headerSafe) } : {};
@@ -91,7 +89,7 @@ export function answer(kind: Kind, { uid, name = "" }: AdmissionRequest, { error
   return { ...review, response: { uid, allowed: false, status, ...notes } };
 }
 
-/** Warnings travel in a header: one line, and API servers cut them at 256 characters anyway. */
+/** Warnings are headers: one line, cut at 256 characters by API servers. */
 function headerSafe(warning: string): string {
   return warning.replaceAll(/\p{Cc}+/gu, " ").slice(0, 256);
 }

@@ -11,14 +11,13 @@ import type { CertificatePair } from "../x509.ts";
 import { pathOf, TIMEOUT_SECONDS, type Operation, type WebhookRule } from "./configuration.ts";
 import { answer, MalformedReview, parseReview, reviewOf, type AdmissionRequest, type ReviewResult, type Review } from "./review.ts";
 
-/** Judges a write. When the signal aborts it is too late, and the write goes through unchecked. */
+/** When the signal aborts it is too late, and the write succeeds unchecked. */
 export type Validator<T extends KubeObject> = (review: Review<T>, signal: AbortSignal) => ReviewResult | Promise<ReviewResult>;
 
 export interface WebhookServerOptions {
   port: number;
-  /** All addresses by default. */
   host?: string;
-  /** Tells what to serve with, and whatever takes its place. */
+  /** Provides the certificate, and each new one. */
   certificates: { subscribe(listener: (serving: CertificatePair) => void): () => void };
   log: Log;
 }
@@ -27,19 +26,21 @@ interface Registered extends WebhookRule {
   validator: Validator<KubeObject>;
 }
 
-/** An object has at most 1.5 MB in etcd, and an update carries it twice. */
+/** An object has at most 1.5 MB in etcd, and an update contains it twice. */
 const BODY_BYTES = 3 * 1024 * 1024;
-/** Of all bodies that are read and judged at a time: anybody who reaches the port may send one, and as objects they take many times their bytes. */
+/**
+ * The limit of all bodies that are processed at a time: anyone who reaches the port may send one, and parsed objects take many times their
+ * size.
+ */
 const MOST_BYTES = 4 * BODY_BYTES;
 const MAX_CONNECTIONS = 256;
-/** Before the API server gives up, so that whoever writes hears that nothing was checked. */
+/** Shorter than the API server's timeout, so that the user is warned that nothing was checked. */
 const VALIDATE_MS = (TIMEOUT_SECONDS - 1) * 1000;
-/** How long answers on their way may take once we are told to end. */
+/** How long running requests may take at shutdown. */
 const GRACE_MS = 5_000;
-/** API servers keep idle connections for 90 s; were we to close one first, the next question could be lost on it. */
+/** API servers keep idle connections for 90 s; if the server closed one first, the next request could be lost. */
 const KEEP_ALIVE_MS = 120_000;
 
-/** Answers API servers that ask, over TLS, whether a write is valid. */
 export class WebhookServer implements Runnable {
   readonly name = "webhook";
   readonly #options: WebhookServerOptions;
@@ -56,17 +57,15 @@ export class WebhookServer implements Runnable {
     this.#registered.set(pathOf(kind), { kind, operations, validator: validator as unknown as Validator<KubeObject> });
   }
 
-  /** What there is a validator for. */
   get watched(): WebhookRule[] {
     return [...this.#registered.values()];
   }
 
-  /** Where it listens, once it does. */
   get address(): Promise<AddressInfo> {
     return this.#listening.promise;
   }
 
-  /** Throws while nothing can be asked; for /readyz. */
+  /** For /readyz: throws while it does not listen. */
   assertListening(): void {
     if (this.#state !== "listening") throw new Error(`the webhook is ${this.#state}`);
   }
@@ -100,7 +99,7 @@ export class WebhookServer implements Runnable {
     const limits = { ...TIMERS, keepAliveTimeout: KEEP_ALIVE_MS };
     const server = createServer({ ...secureContext(serving), ...limits }, (request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
-        // The API server has hung up.
+        // The API server closed the connection.
         this.#options.log.debug({ error }, "webhook request failed");
         response.destroy();
       });
@@ -139,7 +138,7 @@ export class WebhookServer implements Runnable {
   }
 
   #send(response: ServerResponse, status: number, body: object): void {
-    // Of a question that was refused the rest may still be on the line.
+    // The rest of a rejected request may still be in flight.
     if (status !== 200 || this.#state === "ending") response.setHeader("Connection", "close");
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
   }
@@ -150,7 +149,7 @@ export class WebhookServer implements Runnable {
       const judgment = await earliest(VALIDATE_MS, `no result within ${VALIDATE_MS / 1000} s`, (signal) => validator(review, signal));
       return { outcome: judgment.errors?.length ? "denied" : "allowed", review: answer(kind, request, judgment) };
     } catch (error) {
-      // A fault of ours must not stop what works: the write goes through, and the node checks everything again.
+      // An internal error must not block a write: the node validates again.
       const { name, namespace } = request;
       this.#options.log.error({ kind: kind.kind, name, namespace, error }, "webhook could not validate a write");
       const why = error instanceof Error ? error.message : String(error);
